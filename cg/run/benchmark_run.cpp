@@ -50,8 +50,7 @@ void BenchmarkRun::prepare() {
   }
   set_grid(first_grid);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
-    grid_shortlist_ = shortlist(source_->facts(), machine_);
-    set_grid(grid_shortlist_.grids.front());
+    set_grid(shortlist(source_->facts(), machine_).grids.front());
   }
   if (options_.dry_run) return;
   begin_work();
@@ -82,9 +81,8 @@ void BenchmarkRun::choose() {
   check_reproducible();
   check_choices();
   begin_threads();
-  if (!grid_shortlist_.grids.empty()) {
-    if (learn_speeds(source_->facts())) grid_shortlist_ = shortlist(source_->facts(), machine_);
-    try_grids(*source_, grid_shortlist_);
+  if (report_.grid_is_automatic && options_.open_grid.tries_grids) {
+    try_grids(*source_, machine_);
     if (const auto& tried = report_.grid_trial->tried; !tried.empty()) {
       // A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
       const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());

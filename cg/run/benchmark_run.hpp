@@ -61,7 +61,6 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   const RunOptions& options_;
   std::unique_ptr<MatrixSource> source_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
-  GridShortlist grid_shortlist_;               ///< empty: there is no trial
   std::unique_ptr<AssembledOperator> assembled_;
   std::optional<NpbIteration> iteration_;
   std::optional<Rebalancer> rebalancer_;  ///< where one is asked for

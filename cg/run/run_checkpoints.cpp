@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 
 namespace cg2d {

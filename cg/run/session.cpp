@@ -15,8 +15,6 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 
@@ -183,8 +181,10 @@ GridShortlist Session::shortlist(const MatrixFacts& matrix,
        .ranks = uneven_ranks()});
 }
 
-void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist) {
-  if (shortlist.grids.size() > 1) progress_.say("trying grids");
+void Session::try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine) {
+  learn_speeds(source.facts());
+  const auto candidates = shortlist(source.facts(), machine);
+  if (candidates.grids.size() > 1) progress_.say("trying grids");
   const auto& environment = *found_.environment;
   const auto shared = configuration_of_trials();
   GridTrialConfig config{.source = source,
@@ -197,7 +197,7 @@ void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist) {
       const auto shares = agreed_shares_and_places(group_, found_.speed_trial->speeds, grid);
       return {shares.grid, source.balanced_piece_starts(shares.pieces, group_)};
     };
-  found_.grid_trial = cg2d::try_grids(group_, config, shortlist);
+  found_.grid_trial = cg2d::try_grids(group_, config, candidates);
   set_grid(found_.grid_trial->best_grid);
 }
 

@@ -90,8 +90,8 @@ class Session : public Interface {
   void begin_threads();
   [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix,
                                         const std::optional<MachineDescription>& machine = {});
-  /// The grid by a trial of the best few, with its kernel.
-  void try_grids(MatrixSource& source, const GridShortlist& shortlist);
+  /// The grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known. machine: as for shortlist().
+  void try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine = {});
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "cg/base/errors.hpp"
-#include "cg/tuning/run_plan.hpp"
+#include "cg/library/built_in_choice.hpp"
 
 namespace cg2d {
 

@@ -11,7 +11,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"

@@ -8,7 +8,6 @@
 //
 // The header has its own CRC-32C, that of the state, and that of everything after the header. A file is exactly as long as its header says.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

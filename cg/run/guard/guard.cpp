@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "cg/base/sample.hpp"
+
 namespace cg2d {
 
 /// Asks a rule with the numbers that all ranks have alike.

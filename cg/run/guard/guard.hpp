@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "cg/base/sample.hpp"
 #include "cg/run/guard/faults.hpp"
 #include "cg/run/guard/guard_checks.hpp"
 #include "cg/run/guard/guard_report.hpp"

@@ -1,10 +1,7 @@
 #include "cg/run/guard/guard_checks.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/half_storage.hpp"

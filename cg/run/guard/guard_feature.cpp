@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
@@ -68,13 +67,6 @@ void describe_place(Members& m, Placed& placed, bool of_solve) {
   }
 }
 
-void describe_detection(Members& m, Detection& found, bool of_solve) {
-  describe_place(m, found, of_solve);
-  m("check", found.check);
-  m("error", found.error);
-  m("tolerance", found.tolerance);
-}
-
 void describe_fault(Members& m, Fault& fault, bool of_solve) {
   describe_place(m, fault, of_solve);
   std::string target(target_name(fault));
@@ -101,7 +93,12 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
   m.list("detections", guard.detections,
          meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
                           : "The first one of each attempt at an outer iteration that was given up."),
-         [&](Detection& found, std::size_t /*index*/) { describe_detection(m, found, of_solve); });
+         [&](Detection& found, std::size_t /*index*/) {
+           describe_place(m, found, of_solve);
+           m("check", found.check);
+           m("error", found.error);
+           m("tolerance", found.tolerance);
+         });
   m("rollbacks", guard.rollback_count,
     at_least(0, of_solve ? "Parts of the solve that were made again."
                          : "Attempts at outer iterations that were made again."));

@@ -8,8 +8,6 @@
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/run/guard/guard_report.hpp"
@@ -21,32 +19,31 @@ namespace {
 
 constexpr std::string_view rebalance_option = "--rebalance";
 
-void describe_move(Members& m, Move& move) {
-  m("run", move.repeat_number, at_least(0, "From 1."));
-  m("after_outer_iteration", move.after_step, at_least(0));
-  m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
-  m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
-  m("before_s", move.before_s,
-    at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
-  m("after_s", move.after_s, at_least(0, "Mean of those after it."));
-  m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
-  m("gained_s", move.gained_s, meaning("What the outer iterations after it took less, without its cost."));
-  m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
-         [&](MovedRank& rank, std::size_t /*index*/) {
-           m("rank", rank.rank, at_least(0));
-           m("nonzeros_before", rank.nonzeros_before, at_least(0));
-           m("before_s", rank.before_s,
-             at_least(0, "Its products in an outer iteration, mean of the last before it."));
-           m("nonzeros_after", rank.nonzeros_after, at_least(0));
-           m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
-         });
-}
-
 void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
   if (kind == WorkKind::solve) return;
   describe_section<RebalanceReport>(
       m, "rebalance", results, "Only with --rebalance on.", [&](RebalanceReport& found) {
-        m.list("moves", found.moves, {}, [&](Move& move, std::size_t /*index*/) { describe_move(m, move); });
+        m.list("moves", found.moves, {}, [&](Move& move, std::size_t /*index*/) {
+          m("run", move.repeat_number, at_least(0, "From 1."));
+          m("after_outer_iteration", move.after_step, at_least(0));
+          m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
+          m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
+          m("before_s", move.before_s,
+            at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
+          m("after_s", move.after_s, at_least(0, "Mean of those after it."));
+          m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
+          m("gained_s", move.gained_s,
+            meaning("What the outer iterations after it took less, without its cost."));
+          m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
+                 [&](MovedRank& rank, std::size_t /*index*/) {
+                   m("rank", rank.rank, at_least(0));
+                   m("nonzeros_before", rank.nonzeros_before, at_least(0));
+                   m("before_s", rank.before_s,
+                     at_least(0, "Its products in an outer iteration, mean of the last before it."));
+                   m("nonzeros_after", rank.nonzeros_after, at_least(0));
+                   m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
+                 });
+        });
       });
 }
 

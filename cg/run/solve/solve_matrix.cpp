@@ -39,33 +39,26 @@ void SolveRun::choose_with_matrix() {
       !configuration().is_reproducible && !streaming_)
     try_kernels();
   // Without a machine's description: its predictions are for matrices of the benchmark.
-  if (report_.grid_is_automatic && options_.open_grid.tries_grids) {
-    learn_speeds(matrix_->facts());
-    try_grids(*matrix_, shortlist(matrix_->facts()));
-  }
+  if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids(*matrix_);
   cut_by_speed(*matrix_);
-}
-
-/// With --out-of-core the matrix stays where it is, within the memory of the rank.
-std::unique_ptr<SystemMatrix> SolveRun::open_system() {
-  const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
-  if (!streaming_) return read_system(options_, group_, progress_, check);
-  std::unique_ptr<SystemMatrix> matrix;
-  if (options_.assembles) {
-    progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
-    matrix = std::make_unique<SourceMatrix>(
-        options_.operator_text, report_.environment->memory_of_rank(group_.rank()), group_, check);
-  } else {
-    matrix = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
-  }
-  matrix->require_positive_diagonal(group_);
-  return matrix;
 }
 
 void SolveRun::read() {
   group_.barrier();
   const Stopwatch stopwatch;
-  if (kept_.matrix == nullptr) read_matrix_ = open_system();
+  const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
+  if (kept_.matrix == nullptr && !streaming_) {
+    read_matrix_ = read_system(options_, group_, progress_, check);
+  } else if (kept_.matrix == nullptr) {  // the matrix stays where it is, within the memory of the rank
+    if (options_.assembles) {
+      progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
+      read_matrix_ = std::make_unique<SourceMatrix>(
+          options_.operator_text, report_.environment->memory_of_rank(group_.rank()), group_, check);
+    } else {
+      read_matrix_ = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
+    }
+    read_matrix_->require_positive_diagonal(group_);
+  }
   matrix_ = read_matrix_ ? read_matrix_.get() : kept_.matrix;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");

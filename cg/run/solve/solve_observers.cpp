@@ -1,12 +1,9 @@
 #include "cg/run/solve/solve_observers.hpp"
 
 #include <array>
-#include <cmath>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 
 namespace cg2d {
 

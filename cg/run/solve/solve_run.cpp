@@ -13,8 +13,6 @@
 #include "cg/matrix/value_hash.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {

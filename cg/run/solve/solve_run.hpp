@@ -100,7 +100,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   // A matrix that is read or generated, cut into blocks, and multiplied by a kernel: solve_matrix.cpp
   void choose_with_matrix();
   AssembledSystem make_with_matrix();
-  std::unique_ptr<SystemMatrix> open_system();
   void read();
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -10,9 +9,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/matrix_facts.hpp"
@@ -82,12 +79,12 @@ PanelMaker::PanelMaker(const FeatureContext& context, const StreamedMatrix& aske
   const auto& environment = *context.report.environment;
   room = environment.node_of(rank).memory;
   memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes;
-  stream.share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
-                  .node_rank_count = environment.node_of(rank).rank_count};
+  stream.beside_bytes = environment.process_bytes + matrix.vector_bytes;
+  stream.node_rank_count = environment.node_of(rank).rank_count;
   folder = context.options.features.of<OutOfCoreOptions>().folder_of(rank);
   const auto path = storage_folder(folder);
   for (const auto& known : context.report.profile.processor.storages) {
-    if (known.folder != path || known.rank_count != stream.share.node_rank_count) continue;
+    if (known.folder != path || known.rank_count != stream.node_rank_count) continue;
     stream.tuning = {.most_panel_bytes = known.panel_bytes, .depth = known.depth, .is_tuned = true};
     break;
   }
@@ -141,7 +138,7 @@ std::int64_t PanelMaker::needed_bytes(const Strips& strips) const {
 
 /// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
 void PanelMaker::refuse_memory(std::int64_t needed, std::string_view whose, std::string_view left_for) const {
-  const auto rank_count = stream.share.node_rank_count;
+  const auto rank_count = stream.node_rank_count;
   throw RunError(ExitCode::memory, "not enough memory: {}, {} are left for {}; {}take more ranks", whose,
                  format_bytes(std::max<std::int64_t>(memory_bytes, 0)), left_for,
                  enough_limit_text(room, (needed - memory_bytes) * rank_count, rank_count));
@@ -254,8 +251,8 @@ StreamLimits limits_of(const OutOfCoreFacts& facts) {
     const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
     const auto buffers = rank.tuning.depth * rank.most_panel_bytes;
     const auto of_node = [&](std::int64_t panel_bytes) {
-      return (rank.share.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
-             rank.share.node_rank_count;
+      return (rank.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
+             rank.node_rank_count;
     };
     limits.unbound_bytes = std::max(limits.unbound_bytes, of_node(resident + buffers));
     limits.in_core_bytes = std::max(limits.in_core_bytes, of_node(rank.file_bytes + rank.most_panel_bytes));
@@ -283,7 +280,7 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
   std::optional<StorageSample> sample;
   const auto panel_bytes = std::max(
       (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
-  const auto panel_count = std::max<std::int64_t>(sample_bytes / mine.share.node_rank_count / panel_bytes,
+  const auto panel_count = std::max<std::int64_t>(sample_bytes / mine.node_rank_count / panel_bytes,
                                                   std::int64_t{2} * mine.tuning.depth);
   maker.check_room(strips);
   agree_on(group, [&] {

@@ -43,13 +43,6 @@ struct StreamTuning {
 /// Bytes that a rank may use for buffers of panels: with more, the rest of its memory has to keep less of the matrix.
 constexpr std::int64_t most_buffer_bytes(std::int64_t memory_bytes) { return memory_bytes * 3 / 16; }
 
-/// How a rank shares the memory of its node.
-struct NodeShare {
-  /// Memory of this rank beside its panels: vectors, and the process as it was before.
-  std::int64_t beside_bytes = 0;
-  int node_rank_count = 1;
-};
-
 /// One rank's part. Trivially copyable: ranks send it as it is.
 struct RankStream {
   std::int64_t file_bytes = 0;  ///< bytes of all panels
@@ -60,7 +53,9 @@ struct RankStream {
   bool was_there = false;  ///< from an earlier run
   bool is_direct = false;
   double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
-  NodeShare share;
+  std::int64_t beside_bytes =
+      0;  ///< memory of this rank beside its panels: vectors, and the process as it was before
+  int node_rank_count = 1;  ///< ranks that share the memory of its node
   StreamTuning tuning;
 };
 

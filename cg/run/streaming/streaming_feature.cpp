@@ -57,24 +57,6 @@ void resolve_streaming(const AskedWork& asked) {
   asked.options.open_grid.tries_grids = false;
 }
 
-void describe_stream(Members& m, RankStream& rank) {
-  m("file_bytes", rank.file_bytes, at_least(0, "All panels."));
-  m("panels", rank.panel_count, at_least(1));
-  m("most_panel_bytes", rank.most_panel_bytes, at_least(0));
-  m("resident_panels", rank.memory.resident_count, at_least(0, "These stay in memory."));
-  m("buffers", rank.memory.buffer_count, at_least(0, "Of one panel each."));
-  m("reused", rank.was_there, meaning("The files of an earlier run were taken."));
-  m("direct", rank.is_direct, meaning("Read past the cache of the system (O_DIRECT)."));
-  m("products", rank.figures.product_count, at_least(0, "Those outside of the timed region included."));
-  m("read_bytes", rank.figures.byte_count, at_least(0, "By all of these products."));
-  m("wait_s", rank.figures.wait_s, at_least(0, "Products waited for the storage."));
-  m("check_s", rank.figures.check_s, at_least(0, "Checksums of what was read."));
-  m("product_s", rank.figures.product_s,
-    at_least(0, "All of these products, waiting and checking included."));
-  m("storage_bytes_per_s", rank.storage_bytes_per_s,
-    at_least(0, "Reading alone, while all ranks did so; 0 where nothing was streamed."));
-}
-
 void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
   describe_section<OutOfCoreFacts>(
       m, "out_of_core", results, "Only with --out-of-core, of work that came to its end.",
@@ -100,7 +82,22 @@ void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/
             [&] { return limits_of(facts).in_core_bytes; });
         m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
           m.derived("rank", rank, at_least(0));
-          describe_stream(m, stream);
+          m("file_bytes", stream.file_bytes, at_least(0, "All panels."));
+          m("panels", stream.panel_count, at_least(1));
+          m("most_panel_bytes", stream.most_panel_bytes, at_least(0));
+          m("resident_panels", stream.memory.resident_count, at_least(0, "These stay in memory."));
+          m("buffers", stream.memory.buffer_count, at_least(0, "Of one panel each."));
+          m("reused", stream.was_there, meaning("The files of an earlier run were taken."));
+          m("direct", stream.is_direct, meaning("Read past the cache of the system (O_DIRECT)."));
+          m("products", stream.figures.product_count,
+            at_least(0, "Those outside of the timed region included."));
+          m("read_bytes", stream.figures.byte_count, at_least(0, "By all of these products."));
+          m("wait_s", stream.figures.wait_s, at_least(0, "Products waited for the storage."));
+          m("check_s", stream.figures.check_s, at_least(0, "Checksums of what was read."));
+          m("product_s", stream.figures.product_s,
+            at_least(0, "All of these products, waiting and checking included."));
+          m("storage_bytes_per_s", stream.storage_bytes_per_s,
+            at_least(0, "Reading alone, while all ranks did so; 0 where nothing was streamed."));
         });
       });
 }

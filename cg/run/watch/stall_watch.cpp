@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
-#include <utility>
 
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
