@@ -291,12 +291,7 @@ void check_solve(SystemOptions& system, const OptionSet& given) {
   check_system("solve", system, given);
   resolve_session(system, given);
   check_matrix_free(system, given);
-  resolve_features({.options = system,
-                    .kind = WorkKind::solve,
-                    .has_matrix = !system.is_matrix_free(),
-                    .against_streaming = against_streaming(system),
-                    .variant = system.variant,
-                    .preconditioner = system.preconditioner});
+  resolve_features({.options = system, .system = &system, .against_streaming = against_streaming(system)});
 }
 
 }  // namespace

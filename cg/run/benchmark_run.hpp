@@ -14,7 +14,6 @@
 #include "cg/base/progress.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/run/rebalance/rebalance_feature.hpp"
-#include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/session_options.hpp"
@@ -24,6 +23,26 @@
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// Saves the state after an outer iteration where the interval is over, by the clock of rank 0, or a stop has been asked for. All ranks call
+/// it alike. Holds references: iteration, range and checkpoints must outlive it.
+class RunCheckpoints final : public OuterStepObserver {
+ public:
+  /// Rehearses a checkpoint. range: of this rank's piece of x at each time. earlier_steps: before a restart. Collective. Throws as
+  /// Checkpoints::rehearse().
+  RunCheckpoints(const Problem& problem, const NpbIteration& iteration, const comm::IndexRange& range,
+                 std::vector<OuterStep> earlier_steps, Checkpoints& checkpoints);
+
+  void after_outer_step(int number, const OuterStep& step) override;
+
+ private:
+  [[nodiscard]] CheckpointState state();
+
+  const NpbIteration& iteration_;
+  const comm::IndexRange& range_;
+  RestartFacts saved_;  // but for its checkpoint
+  Checkpoints& checkpoints_;
+};
 
 /// Holds references: options, group and progress must outlive it.
 class BenchmarkRun final : private ReportOf<RunReport>, public Session {

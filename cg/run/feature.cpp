@@ -7,6 +7,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/check/check.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/run/watch/stall_watch.hpp"
 #include "cg/solver/slow_ranks.hpp"
@@ -94,12 +95,13 @@ void refuse_if(bool is_given, std::string_view what, std::string_view reason) {
 
 void require_classic_form(const AskedWork& asked, std::string_view option) {
   const auto classic = cg_variant_table().front().name;
-  refuse_if(asked.variant != classic, option,
-            fmt::format("not for --variant {}; take {}", asked.variant, classic));
+  if (asked.system != nullptr && asked.system->variant != classic)
+    throw InputError("{}: not for --variant {}; take {}", option, asked.system->variant, classic);
 }
 
 void require_matrix(const AskedWork& asked, std::string_view option) {
-  refuse_if(!asked.has_matrix, option, "needs a matrix: FILE, or --operator with --assembled");
+  refuse_if(asked.system != nullptr && asked.system->is_matrix_free(), option,
+            "needs a matrix: FILE, or --operator with --assembled");
 }
 
 void resolve_features(const AskedWork& asked) {

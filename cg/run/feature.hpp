@@ -14,11 +14,11 @@
 #include "cg/run/feature_settings.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+struct SystemOptions;
 
 /// Work that is measured: outer iterations of the benchmark, or the solve of a system.
 enum class WorkKind { outer_iterations, solve };
@@ -26,12 +26,9 @@ enum class WorkKind { outer_iterations, solve };
 /// The work that is asked for, as features may have something against it.
 struct AskedWork {
   SessionOptions& options;
-  WorkKind kind = WorkKind::outer_iterations;
-  bool has_matrix = true;
-  bool repeats = false;                  ///< it is done more than once
-  std::string_view against_streaming{};  ///< why its matrix must be in memory; empty: it need not
-  std::string_view variant{cg_variant_table().front().name};  ///< form of CG
-  std::string_view preconditioner{preconditioner_table().front().name};
+  const SystemOptions* system = nullptr;  ///< the same ones, of a solve; nullptr: outer iterations
+  bool repeats = false;                   ///< it is done more than once
+  std::string_view against_streaming{};   ///< why its matrix must be in memory; empty: it need not
 };
 /// Throws InputError "what: reason" where it is given.
 void refuse_if(bool is_given, std::string_view what, std::string_view reason);

@@ -1,10 +1,12 @@
-// The outer iterations of a run: untimed, and then timed, as often as they are asked for.
+// The outer iterations of a run: untimed, and then timed, as often as they are asked for, and saved.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
@@ -40,6 +42,35 @@ class RepeatObserver final : public OuterStepObserver, public StepObserver {
 };
 
 }  // namespace
+
+RunCheckpoints::RunCheckpoints(const Problem& problem, const NpbIteration& iteration,
+                               const comm::IndexRange& range, std::vector<OuterStep> earlier_steps,
+                               Checkpoints& checkpoints)
+    : iteration_(iteration),
+      range_(range),
+      saved_{.problem = problem, .earlier_steps = std::move(earlier_steps)},
+      checkpoints_(checkpoints) {
+  checkpoints_.rehearse(state());
+}
+
+CheckpointState RunCheckpoints::state() {
+  saved_.signs = iteration_.curvature_signs();
+  return {.header = {.kind = CheckpointKind::run,
+                     .matrix_hash = saved_.problem_hash(),
+                     .order = saved_.problem.n,
+                     .step = saved_.step_count(),
+                     .begin = range_.begin,
+                     .end = range_.end},
+          .text = json_line(saved_),
+          .vectors = {iteration_.x()}};
+}
+
+/// The last state is the result, and no state to go on from.
+void RunCheckpoints::after_outer_step(int number, const OuterStep& step) {
+  saved_.earlier_steps.push_back(step);
+  if (number == saved_.problem.niter || !is_finite(step)) return;
+  if (step.stop_asked || checkpoints_.is_due()) checkpoints_.save(state());
+}
 
 const RepeatReport* BenchmarkRun::iterate() {
   if (repeat() && report_.problem.reference_zeta) {  // the verdict on complete repetitions

@@ -88,7 +88,7 @@ set(checkpoint_parsers
     cg/base/output_file.cpp
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
-    cg/run/run_checkpoints.cpp
+    cg/run/run_report.cpp
     cg/run/solve/solve_observers.cpp
     cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)

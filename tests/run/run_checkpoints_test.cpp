@@ -1,6 +1,6 @@
 // Runs that go on from a checkpoint: on the same grid with the same bits, on any other with the same zeta.
 
-#include "cg/run/run_checkpoints.hpp"
+#include "cg/run/benchmark_run.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,6 +13,7 @@
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/guard/guard_report.hpp"
+#include "cg/run/solve/solve_options.hpp"
 
 namespace cg2d {
 
@@ -42,11 +43,11 @@ void read_injection(const std::string& text, FeatureSettings& settings) {
 
 void resolve_guard(const AskedWork& asked) {
   const auto option = asked.options.features.of<GuardOptions>().checks ? guard_option : inject_option;
-  if (asked.kind == WorkKind::outer_iterations) return;
+  if (asked.system == nullptr) return;
   require_matrix(asked, option);
   require_classic_form(asked, option);
-  refuse_if(!find_preconditioner(asked.preconditioner)->is_diagonal, option,
-            fmt::format("not for --preconditioner {}; take {}", asked.preconditioner,
+  refuse_if(!find_preconditioner(asked.system->preconditioner)->is_diagonal, option,
+            fmt::format("not for --preconditioner {}; take {}", asked.system->preconditioner,
                         names_of_diagonal_preconditioners()));
   refuse_if(asked.options.configuration.is_reproducible, option, "does not go with --reproducible on");
   refuse_if(asked.options.features.of<CheckpointOptions>().is_used(), option,

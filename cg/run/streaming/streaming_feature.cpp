@@ -13,6 +13,7 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
@@ -41,9 +42,11 @@ void resolve_streaming(const AskedWork& asked) {
   refuse_streamed_if(configuration.is_reproducible, "--reproducible" + in_memory);
   refuse_streamed_if(!configuration.has_transport(),
                      "--transport auto: measures with a matrix in memory; name one");
-  refuse_streamed_if(!asked.has_matrix, "--operator: has no matrix without --assembled");
-  refuse_streamed_if(find_preconditioner(asked.preconditioner)->needs_diagonal_block,
-                     fmt::format("--preconditioner {}{}", asked.preconditioner, in_memory));
+  refuse_streamed_if(asked.system != nullptr && asked.system->is_matrix_free(),
+                     "--operator: has no matrix without --assembled");
+  if (asked.system != nullptr)
+    refuse_streamed_if(find_preconditioner(asked.system->preconditioner)->needs_diagonal_block,
+                       fmt::format("--preconditioner {}{}", asked.system->preconditioner, in_memory));
   auto options = asked.options.features.of<OutOfCoreOptions>();
   options.chooses_kernel = !configuration.has_kernel();
   const auto valid = kernel_names_for(1, true);
@@ -51,7 +54,7 @@ void resolve_streaming(const AskedWork& asked) {
     throw InputError("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
                      configuration.kernel, fmt::join(valid, ", "));
   // That of a solve follows from its right-hand sides.
-  if (options.chooses_kernel && asked.kind == WorkKind::outer_iterations)
+  if (options.chooses_kernel && asked.system == nullptr)
     configuration.kernel = shortest_streamed_kernel(1).name;
   asked.options.features.set(std::move(options));
   asked.options.open_grid.tries_grids = false;
