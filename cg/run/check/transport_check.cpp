@@ -16,16 +16,6 @@ namespace {
 
 // All data are whole numbers below 2^53, so that every order of additions gives the same sum.
 
-/// The part of a sum that comes from the rank of that place in its process row, or column.
-double addend_of(std::int64_t index, int place, int round) {
-  return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
-}
-
-double total_of(std::int64_t index, std::int64_t place_count, int round) {
-  return static_cast<double>(place_count * (place_count + 1) / 2 * (index + 3) +
-                             std::int64_t{7} * round * place_count);
-}
-
 template <typename ValueOf>
 void write_values(std::span<double> values, const comm::IndexRange& range, const ValueOf& value_of) {
   for (std::size_t k = 0; k < values.size(); ++k)
@@ -60,11 +50,16 @@ std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::B
     const auto operand = [&](std::int64_t index) {
       return static_cast<double>(index + std::int64_t{10'000} * (round + 1));
     };
-    const auto addend = [&](int place) {
-      return [=](std::int64_t index) { return addend_of(index, place, round); };
+    // The part of a sum that comes from the rank of that place in its process row, or column, and the sum of so many.
+    const auto addend = [&](std::int64_t place) {
+      return [=](std::int64_t index) {
+        return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
+      };
     };
-    const auto total = [&](int place_count) {
-      return [=](std::int64_t index) { return total_of(index, place_count, round); };
+    const auto total = [&](std::int64_t count) {
+      return [=](std::int64_t index) {
+        return static_cast<double>(count * (count + 1) / 2 * (index + 3) + std::int64_t{7} * round * count);
+      };
     };
     write_values(communicator.piece(), piece, operand);
     if (round % 2 == 0) {

@@ -91,8 +91,13 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
   if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
     report_.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
-  diagonal_ = matrix_free_diagonal();
   const auto local_size = matrix.local_size();
+  if (const auto use = preconditioner_row().diagonal; use != DiagonalUse::none) {
+    const auto element = matrix_free_->diagonal();
+    refuse_if(!element && use != DiagonalUse::where_known, "--preconditioner " + options_.preconditioner,
+              fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
+    if (element) diagonal_.assign(local_size, *element);
+  }
   return {.matrix = matrix,
           .timer = matrix_free_->timer(),
           .place = {.size = matrix_free_->order(),
@@ -101,20 +106,6 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
           .sent = [this](comm::Operation operation) { return matrix_free_->sent(operation); },
           .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
           .matrix_bytes = row.uses_grid ? matrix_free_->matrix_byte_count() : 0};
-}
-
-/// This rank's piece, where the preconditioner needs it.
-HugePageVector SolveRun::matrix_free_diagonal() const {
-  const auto& name = options_.preconditioner;
-  const auto use = preconditioner_row().diagonal;
-  if (use == DiagonalUse::none) return {};
-  const auto element = matrix_free_->diagonal();
-  if (!element && use == DiagonalUse::where_known) return {};
-  refuse_if(!element, "--preconditioner " + name,
-            fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
-  HugePageVector all(matrix_free_->matrix().local_size());
-  std::ranges::fill(all, *element);
-  return all;
 }
 
 /// By a trial with an operator for each transport. Profiles know matrices only.

@@ -36,15 +36,6 @@ HugePageVector cut_down(std::span<const double> wide, int vector_count, const Ve
   return narrow;
 }
 
-/// As exit_code_of(), of a measurement, which is to do all its iterations.
-ExitCode exit_code_of_measurement(const SystemSolveResult& result) {
-  const auto end = result.end;
-  if (end == SolveEnd::step_limit) return ExitCode::success;
-  const bool is_solved =
-      (end == SolveEnd::stagnated && result.quantity.empty()) || exit_code_of(end) == ExitCode::success;
-  return is_solved ? ExitCode::usage : exit_code_of(end);
-}
-
 }  // namespace
 
 void SolveRun::prepare() {
@@ -282,7 +273,13 @@ const RepeatReport* SolveRun::iterate() {
 /// The exit code and the reason are those of the worst end, and the first of equals.
 void SolveRun::record_solutions(const std::vector<Solution>& solutions) {
   const auto code_of = [&](const Solution& one) {
-    return options_.measures_iterations ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
+    const auto end = one.result.end;
+    const auto code = exit_code_of(end);
+    if (!options_.measures_iterations) return code;
+    // A measurement is to do all its iterations.
+    if (end == SolveEnd::step_limit) return ExitCode::success;
+    const bool is_solved = end == SolveEnd::stagnated && one.result.quantity.empty();
+    return is_solved || code == ExitCode::success ? ExitCode::usage : code;
   };
   const auto severity = [&](const Solution& one) {  // the higher the worse
     constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,

@@ -119,7 +119,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
     return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
   }
   void try_matrix_free_transports();
-  [[nodiscard]] HugePageVector matrix_free_diagonal() const;
 
   // The iterations
   void begin();
