@@ -46,7 +46,7 @@ FeatureRow check_feature() {
       .group = "Plan",
       .help = "first check kernel, transport and grid of the run, as cg2d check does",
       .read = [](const std::string& /*text*/, FeatureSettings& settings) { settings.set(CheckSettings()); }}};
-  return {.name = "self-check", .options = own_options, .is_used = has_settings<CheckSettings>};
+  return {.options = own_options, .is_used = has_settings<CheckSettings>};
 }
 
 /// Ranks that are slower on purpose, to learn how sensitive a grid is.
@@ -61,8 +61,7 @@ FeatureRow slow_rank_feature() {
                     .read = [](const std::string& text, FeatureSettings& settings) {
                       settings.set(slow_ranks_from(text));
                     }}};
-  return {.name = "slow ranks",
-          .options = own_options,
+  return {.options = own_options,
           .is_used = has_settings<SlowRanks>,
           .resolve = resolve_slow_ranks,
           .describe = describe_slow_ranks,
@@ -78,7 +77,7 @@ FeatureRow stall_feature() {
       .group = "Output",
       .help = "end with code 85 when no iteration goes on for that long, and say what each rank waits for",
       .read = read_stall_limit}};
-  return {.name = "stall limit", .options = own_options, .is_used = has_settings<StallOptions>};
+  return {.options = own_options, .is_used = has_settings<StallOptions>};
 }
 
 }  // namespace

@@ -59,7 +59,6 @@ using LinesOfFeature = std::string (*)(const SessionReport& report);
 
 /// One feature.
 struct FeatureRow {
-  std::string_view name;
   /// Its options; SessionOptions has no members for them.
   std::span<const FeatureOption> options;
   /// Whether these options ask for it.

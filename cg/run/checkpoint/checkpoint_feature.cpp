@@ -147,8 +147,7 @@ FeatureRow checkpoint_feature() {
           .read = [](const std::string& text, FeatureSettings& settings) {
             settings.own<CheckpointOptions>().restart = text;
           }}};
-  return {.name = "checkpoint",
-          .options = own_options,
+  return {.options = own_options,
           .is_used = is_asked_for,
           .resolve = resolve_checkpoint,
           .against_several = "--checkpoint and --restart take one",

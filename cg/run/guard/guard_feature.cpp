@@ -169,8 +169,7 @@ FeatureRow guard_feature() {
                     .help = "flip that many bits (1 unless given) at random, the same ones for the same "
                             "seed; to try --guard",
                     .read = read_injection}};
-  return {.name = "guard",
-          .options = own_options,
+  return {.options = own_options,
           .is_used = has_settings<GuardOptions>,
           .resolve = resolve_guard,
           .against_several = "--guard and --inject take one",

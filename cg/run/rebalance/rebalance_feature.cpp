@@ -153,8 +153,7 @@ FeatureRow rebalance_feature() {
       .help = "repartition the matrix between outer iterations where ranks have become slower or "
               "faster and that pays",
       .read = read_rebalance}};
-  return {.name = "rebalance",
-          .options = own_options,
+  return {.options = own_options,
           .is_used = has_settings<RebalanceSettings>,
           .resolve = resolve_rebalance,
           .only_for = WorkKind::outer_iterations,

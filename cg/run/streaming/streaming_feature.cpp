@@ -190,8 +190,7 @@ FeatureRow streaming_feature() {
               "stream it through the memory of --memory-limit",
       .file = FileUse::folder,
       .read = read_folders}};
-  return {.name = "streaming",
-          .options = own_options,
+  return {.options = own_options,
           .is_used = has_settings<OutOfCoreOptions>,
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,
