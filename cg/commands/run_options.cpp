@@ -96,11 +96,9 @@ void resolve_session(SessionOptions& session, const OptionSet& given) {
   const auto& configuration = session.configuration;
   resolve_profile(session.profile, !configuration.has_transport() || configuration.cut == speed_cut);
   for (const auto& feature : feature_table()) {
-    OptionTexts texts;
     for (const auto& option : feature.options) {
-      if (given.has(option.name)) texts[std::string(option.name)] = given.text_of(option.name);
+      if (given.has(option.name)) option.read(given.text_of(option.name), session.features);
     }
-    if (feature.read != nullptr) feature.read(texts, session.features);
   }
 }
 
@@ -284,12 +282,7 @@ void check_solve(SystemOptions& system, const OptionSet& given) {
   check_system("solve", system, given);
   resolve_session(system, given);
   check_matrix_free(system, given);
-  resolve_features({.options = system,
-                    .kind = WorkKind::solve,
-                    .has_matrix = !system.is_matrix_free(),
-                    .against_streaming = against_streaming(system),
-                    .variant = system.variant,
-                    .preconditioner = system.preconditioner});
+  resolve_features({.options = system, .system = &system, .against_streaming = against_streaming(system)});
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/tuning_profile.hpp"

@@ -27,43 +27,34 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
   report_.phases_timed = options.time_phases;
 }
 
-/// The pieces, which all layouts of the matrix follow.
-void BenchmarkRun::cut() {
+void BenchmarkRun::prepare() {
+  Session::prepare();
+  // The pieces, which all layouts of the matrix follow.
   report_.configuration = with_cut(report_.configuration, even_cut);
   const auto cut = matrix_cut_from(configuration().cut);
   require_cut_of_benchmark(configuration().cut);
   const bool has_borders = cut.kind == MatrixCut::Kind::nonzeros || cut.kind == MatrixCut::Kind::file;
   if (has_borders && options_.planned_ranks > 0)
-    throw InputError(fmt::format("--cut {}: --ranks plans even pieces only", configuration().cut));
+    throw InputError("--cut {}: --ranks plans even pieces only", configuration().cut);
   source_->set_piece_starts(piece_starts_for(cut, *source_, group_));
-}
-
-void BenchmarkRun::prepare() {
-  Session::prepare();
-  cut();
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
-  load_machine();
+  // Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that cannot be read is a warning.
+  if (group_.rank() == 0 && options_.profile.is_used && options_.planned_ranks == 0) {
+    try {
+      machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(),
+                                      group_.size(), configuration().thread_count);
+    } catch (const InputError& error) {
+      report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
+    }
+  }
   set_grid(first_grid);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
-    grid_shortlist_ = shortlist(source_->facts(), machine_);
-    set_grid(grid_shortlist_.grids.front());
+    set_grid(shortlist(source_->facts(), machine_).grids.front());
   }
   if (options_.dry_run) return;
   begin_work();
   if (const auto* const found = found_checkpoint()) report_.restart = restart_facts(*found, options_.problem);
-}
-
-/// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
-/// cannot be read is a warning.
-void BenchmarkRun::load_machine() {
-  if (group_.rank() != 0 || !options_.profile.is_used || options_.planned_ranks > 0) return;
-  try {
-    machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(), group_.size(),
-                                    configuration().thread_count);
-  } catch (const InputError& error) {
-    report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
-  }
 }
 
 void BenchmarkRun::predict_phases() {
@@ -90,24 +81,19 @@ void BenchmarkRun::choose() {
   check_reproducible();
   check_choices();
   begin_threads();
-  if (!grid_shortlist_.grids.empty()) {
-    if (learn_speeds(source_->facts())) grid_shortlist_ = shortlist(source_->facts(), machine_);
-    try_grids(*source_, grid_shortlist_);
-    expect_by_trial();
+  if (report_.grid_is_automatic && options_.open_grid.tries_grids) {
+    try_grids(*source_, machine_);
+    if (const auto& tried = report_.grid_trial->tried; !tried.empty()) {
+      // A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
+      const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
+      const double outer_step_s =
+          products_per_outer_step * std::ranges::min_element(tried, {}, &TimedCandidate::step_s)->step_s;
+      progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
+    }
   }
   cut_by_speed(*source_);
   predict_phases();
   remark_on_measurements();
-}
-
-/// A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
-void BenchmarkRun::expect_by_trial() const {
-  const auto& tried = report_.grid_trial->tried;
-  if (tried.empty()) return;
-  const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
-  const double outer_step_s =
-      products_per_outer_step * std::ranges::min_element(tried, {}, &TimedCandidate::step_s)->step_s;
-  progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
 MeasuredSolver BenchmarkRun::make() {
@@ -119,12 +105,19 @@ MeasuredSolver BenchmarkRun::make() {
   const Stopwatch of_communicator;
   assembled_ = connect(layout, product);
   const double set_up_s = block_s + of_communicator.seconds();
-  make_guard(layout, *assembled_);
   iteration_.emplace(*assembled_, options_.problem.shift, guard_ ? &*guard_ : nullptr);
   piece_ = layout.own_piece(group_.rank());
-  rebalancer_ = make_rebalancer(feature_context(), assembled_->timer(),
-                                {.set_up_s = set_up_s, .move = [this](auto shares) { move_to(shares); }});
-  begin();
+  if (has_settings<RebalanceSettings>(options_))
+    rebalancer_.emplace(feature_context(), assembled_->timer(), set_up_s,
+                        [this](auto shares) { move_to(shares); });
+  const auto& restart = report_.restart;
+  if (restart) {
+    earlier_count_ = restart->step_count();
+    restarted_x_ = restarted_x(*restart, piece_, group_);
+  }
+  if (auto* const saved = saved_checkpoints())
+    checkpoints_.emplace(options_.problem, *iteration_, piece_,
+                         restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
   return {.timer = assembled_->timer(),
           .observers = iteration_->observers(),
           .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
@@ -146,28 +139,20 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto layout = make_layout(source_->facts(), configuration());
   const auto x = moved_piece(iteration_->x(), before, layout, group_);
   assembled_->release();
-  reconnect(*assembled_, layout, make_in_memory(layout));
+  std::shared_ptr<BlockProduct> product = make_in_memory(layout);
+  auto communicator = communicator_for(layout, *product);
+  assembled_->exchange(std::move(product), std::move(communicator));
   piece_ = layout.own_piece(group_.rank());
   iteration_->lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
 }
 
-void BenchmarkRun::conclude() {
-  if (iteration_->curvature_signs().indefinite()) {
-    report_.warnings.emplace_back(
-        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
-  }
-  if (options_.time_phases && !cycle_counter_is_invariant()) {
-    report_.warnings.emplace_back(
-        "the cycle counter is not invariant here: clocks follow the core's frequency");
-  }
-}
-
 /// The product of a block that is generated, and in memory as a whole.
 std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
+  const auto& problem = options_.problem;
   agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
-  progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
-                            options_.problem.n, configuration().grid.name()));
+  progress_.say(fmt::format("generating class {} (n {}) on grid {}", problem.class_name, problem.n,
+                            configuration().grid.name()));
   group_.barrier();
   const Stopwatch stopwatch;
   auto [block, facts] = source_->build(layout, group_, configuration().thread_count);
@@ -175,8 +160,15 @@ std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayo
   report_.source_facts = facts;
   report_.nonzero_count = group_.sum(block.nonzero_count());
   progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
-  record_block(block, layout);
-  if (!options_.export_mtx.empty() && assembled_ == nullptr) export_matrix(block, layout);
+  if (!options_.export_mtx.empty() && assembled_ == nullptr) {
+    const auto file = open_output(options_.export_mtx, group_);
+    export_matrix_market(
+        block, layout,
+        fmt::format("NAS CG class {}: n {}, nonzer {}, rcond {}, shift {} (shift included)",
+                    problem.class_name, problem.n, problem.nonzer, Problem::rcond, problem.shift),
+        group_, file.get());
+    progress_.say(fmt::format("wrote the matrix to {}", options_.export_mtx));
+  }
   auto [product, conversion_s] = convert(std::move(block), layout);
   report_.conversion_s = conversion_s;
   const auto& kernel = product->kernel();
@@ -199,36 +191,23 @@ std::optional<StreamPlan> BenchmarkRun::plan_streaming(const comm::BlockLayout& 
   if (report_.prediction)
     multiply_s =
         report_.prediction->phase_s(Phase::multiply) / (products_per_outer_step * options_.problem.niter);
-  const auto matrix = streamed_matrix(layout);
-  return plan_stream(streaming_->parts_of(matrix, layout), group_.maximum(multiply_s), group_);
+  return streaming_->plan(streamed_matrix(layout), layout, group_.maximum(multiply_s));
 }
 
 /// The product of a block on local storage.
 std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layout) {
   auto product = streaming_->make_product(streamed_matrix(layout), layout);
-  const auto& streamed = streaming_->block();
-  report_.generation_s = streamed.generation_s;
-  report_.source_facts = streamed.figures.source;
-  report_.nonzero_count = group_.sum(streamed.figures.nonzero_count);
+  report_.generation_s = streaming_->generation_s();
+  report_.source_facts = streaming_->figures().source;
+  report_.nonzero_count = group_.sum(streaming_->figures().nonzero_count);
   report_.converted = true;
   // The storage is a limit of this run: a product waits for its panels.
-  const double rate = storage_bytes_per_s();
-  const double reading_s = group_.maximum(rate > 0.0 ? mine().streamed_bytes_per_product / rate : 0.0);
+  const double rate = streaming_->storage_bytes_per_s();
+  const double reading_s = group_.maximum(rate > 0.0 ? mine_.streamed_bytes_per_product / rate : 0.0);
   if (!report_.prediction) return product;
   auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
   multiply_s = std::max(multiply_s, reading_s * products_per_outer_step * options_.problem.niter);
   return product;
-}
-
-void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
-  const auto file = open_output(options_.export_mtx, group_);
-  const auto& problem = options_.problem;
-  export_matrix_market(
-      block, layout,
-      fmt::format("NAS CG class {}: n {}, nonzer {}, rcond {}, shift {} (shift included)", problem.class_name,
-                  problem.n, problem.nonzer, Problem::rcond, problem.shift),
-      group_, file.get());
-  progress_.say(fmt::format("wrote the matrix to {}", options_.export_mtx));
 }
 
 /// One line for an old or poor profile or calibration that this run uses.
@@ -247,19 +226,6 @@ void BenchmarkRun::remark_on_measurements() {
   if (const auto remark = remark_on(machine_->measured, now); !remark.empty()) {
     report_.warnings.push_back(
         fmt::format("the calibration is {}; cg2d model --calibrate renews it", remark));
-  }
-}
-
-/// The verdict on complete repetitions.
-void BenchmarkRun::verify() {
-  if (!report_.problem.reference_zeta) return;
-  for (const auto& repeat : report_.repeats) {
-    const double zeta = repeat.steps.back().zeta;
-    if (meets_reference(report_.problem, zeta)) continue;
-    report_.code = ExitCode::verification_failed;
-    report_.reason = fmt::format("zeta {:.13f} differs from the reference {:.13f} by more than {:g} of it",
-                                 zeta, *report_.problem.reference_zeta, Problem::tolerance);
-    return;
   }
 }
 

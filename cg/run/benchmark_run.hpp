@@ -14,7 +14,6 @@
 #include "cg/base/progress.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/run/rebalance/rebalance_feature.hpp"
-#include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/session_options.hpp"
@@ -24,6 +23,26 @@
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// Saves the state after an outer iteration where the interval is over, by the clock of rank 0, or a stop has been asked for. All ranks call
+/// it alike. Holds references: iteration, range and checkpoints must outlive it.
+class RunCheckpoints final : public OuterStepObserver {
+ public:
+  /// Rehearses a checkpoint. range: of this rank's piece of x at each time. earlier_steps: before a restart. Collective. Throws as
+  /// Checkpoints::rehearse().
+  RunCheckpoints(const Problem& problem, const NpbIteration& iteration, const comm::IndexRange& range,
+                 std::vector<OuterStep> earlier_steps, Checkpoints& checkpoints);
+
+  void after_outer_step(int number, const OuterStep& step) override;
+
+ private:
+  [[nodiscard]] CheckpointState state();
+
+  const NpbIteration& iteration_;
+  const comm::IndexRange& range_;
+  RestartFacts saved_;  // but for its checkpoint
+  Checkpoints& checkpoints_;
+};
 
 /// Holds references: options, group and progress must outlive it.
 class BenchmarkRun final : private ReportOf<RunReport>, public Session {
@@ -43,23 +62,15 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   void choose() override;
   MeasuredSolver make() override;
   const RepeatReport* iterate() override;
-  void conclude() override;
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
-  void cut();
-  void load_machine();
   void predict_phases();
   void remark_on_measurements();
-  [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
-  void expect_by_trial() const;
   void move_to(std::span<const double> shares);
-  void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void verify();
-  void begin();
   void reset_x();
   bool repeat();
   bool repeat_once(int repeat_number);
@@ -69,12 +80,11 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   const RunOptions& options_;
   std::unique_ptr<MatrixSource> source_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
-  GridShortlist grid_shortlist_;               ///< empty: there is no trial
   std::unique_ptr<AssembledOperator> assembled_;
   std::optional<NpbIteration> iteration_;
-  std::unique_ptr<Rebalancer> rebalancer_;  ///< where one is asked for
-  comm::IndexRange piece_;                  ///< of the solver's vectors: this rank's
-  int earlier_count_ = 0;                   ///< outer iterations before a restart
+  std::optional<Rebalancer> rebalancer_;  ///< where one is asked for
+  comm::IndexRange piece_;                ///< of the solver's vectors: this rank's
+  int earlier_count_ = 0;                 ///< outer iterations before a restart
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> checkpoints_;

@@ -14,11 +14,11 @@
 #include "cg/run/feature_settings.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+struct SystemOptions;
 
 /// Work that is measured: outer iterations of the benchmark, or the solve of a system.
 enum class WorkKind { outer_iterations, solve };
@@ -26,13 +26,12 @@ enum class WorkKind { outer_iterations, solve };
 /// The work that is asked for, as features may have something against it.
 struct AskedWork {
   SessionOptions& options;
-  WorkKind kind = WorkKind::outer_iterations;
-  bool has_matrix = true;
-  bool repeats = false;                  ///< it is done more than once
-  std::string_view against_streaming{};  ///< why its matrix must be in memory; empty: it need not
-  std::string_view variant{cg_variant_table().front().name};  ///< form of CG
-  std::string_view preconditioner{preconditioner_table().front().name};
+  const SystemOptions* system = nullptr;  ///< the same ones, of a solve; nullptr: outer iterations
+  bool repeats = false;                   ///< it is done more than once
+  std::string_view against_streaming{};   ///< why its matrix must be in memory; empty: it need not
 };
+/// Throws InputError "what: reason" where it is given.
+void refuse_if(bool is_given, std::string_view what, std::string_view reason);
 /// Throws InputError for a form of CG other than the classic one: "--option: not for --variant ...".
 void require_classic_form(const AskedWork& asked, std::string_view option);
 /// Throws InputError where there is no matrix.
@@ -60,11 +59,8 @@ using LinesOfFeature = std::string (*)(const SessionReport& report);
 
 /// One feature.
 struct FeatureRow {
-  std::string_view name;
   /// Its options; SessionOptions has no members for them.
   std::span<const FeatureOption> options;
-  /// Its settings from the texts of its options. Throws InputError.
-  void (*read)(const OptionTexts& texts, FeatureSettings& settings);
   /// Whether these options ask for it.
   bool (*is_used)(const SessionOptions& options);
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
@@ -76,8 +72,6 @@ struct FeatureRow {
   std::string_view against_several{};
   /// Why it does not go with a matrix that is streamed; empty: it does.
   std::string_view against_streaming{};
-  /// Why it does not go with a matrix that is repartitioned; empty: it does.
-  std::string_view against_moves{};
   /// Its members of a result's document; nullptr: none.
   void (*describe)(Members& m, FeatureResults& results, WorkKind kind) = nullptr;
   /// Its lines of the text, with their ends: below the summary, and at the end.

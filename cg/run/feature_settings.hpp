@@ -3,7 +3,6 @@
 // The options and the results of features, without a member for each.
 
 #include <any>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,24 +13,6 @@
 #include "cg/base/named_files.hpp"
 
 namespace cg2d {
-
-/// An option of a feature. Its value is a text, which the feature reads; a flag has none.
-struct FeatureOption {
-  std::string_view name;            ///< "--stall-limit"
-  std::string_view value{};         ///< the kind of value, such as "TIME"; empty: the option is a flag
-  std::string_view default_text{};  ///< of its help; empty: none
-  std::string_view group;           ///< of the help
-  std::string_view help;
-  std::optional<FileUse> file{};  ///< the value names one
-};
-
-/// The options that were given, with their texts.
-using OptionTexts = std::map<std::string, std::string, std::less<>>;
-/// The text of an option; nullptr where it was not given.
-inline const std::string* text_of(const OptionTexts& texts, std::string_view option) {
-  const auto given = texts.find(option);
-  return given == texts.end() ? nullptr : &given->second;
-}
 
 /// One object of each type: a feature has types of its own.
 class ObjectsByType {
@@ -49,6 +30,13 @@ class ObjectsByType {
     const auto* const found = find<Object>();
     return found == nullptr ? none : *found;
   }
+  /// The one that is set, to be changed; the default value where none has been set.
+  template <typename Object>
+  [[nodiscard]] Object& own() {
+    auto& value = values_[typeid(Object)];
+    if (!value.has_value()) value = Object{};
+    return *std::any_cast<Object>(&value);
+  }
   template <typename Object>
   void set(Object object) {
     values_[typeid(Object)] = std::move(object);
@@ -59,5 +47,17 @@ class ObjectsByType {
 };
 using FeatureSettings = ObjectsByType;
 using FeatureResults = ObjectsByType;
+
+/// An option of a feature. A flag has no value.
+struct FeatureOption {
+  std::string_view name;            ///< "--stall-limit"
+  std::string_view value{};         ///< the kind of value, such as "TIME"; empty: the option is a flag
+  std::string_view default_text{};  ///< of its help; empty: none
+  std::string_view group;           ///< of the help
+  std::string_view help;
+  std::optional<FileUse> file{};  ///< the value names one
+  /// Sets what its text says, where it is given. Throws InputError, which names it.
+  void (*read)(const std::string& text, FeatureSettings& settings);
+};
 
 }  // namespace cg2d

@@ -1,11 +1,14 @@
-// The outer iterations of a run: untimed, and then timed, as often as they are asked for.
+// The outer iterations of a run: untimed, and then timed, as often as they are asked for, and saved.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/run/benchmark_run.hpp"
+#include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
 namespace {
@@ -40,25 +43,60 @@ class RepeatObserver final : public OuterStepObserver, public StepObserver {
 
 }  // namespace
 
-void BenchmarkRun::begin() {
-  const auto& restart = report_.restart;
-  if (restart) {
-    earlier_count_ = restart->step_count();
-    restarted_x_ = restarted_x(*restart, piece_, group_);
-  }
-  if (auto* const saved = saved_checkpoints())
-    checkpoints_.emplace(options_.problem, *iteration_, piece_,
-                         restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
+RunCheckpoints::RunCheckpoints(const Problem& problem, const NpbIteration& iteration,
+                               const comm::IndexRange& range, std::vector<OuterStep> earlier_steps,
+                               Checkpoints& checkpoints)
+    : iteration_(iteration),
+      range_(range),
+      saved_{.problem = problem, .earlier_steps = std::move(earlier_steps)},
+      checkpoints_(checkpoints) {
+  checkpoints_.rehearse(state());
+}
+
+CheckpointState RunCheckpoints::state() {
+  saved_.signs = iteration_.curvature_signs();
+  return {.header = {.kind = CheckpointKind::run,
+                     .matrix_hash = saved_.problem_hash(),
+                     .order = saved_.problem.n,
+                     .step = saved_.step_count(),
+                     .begin = range_.begin,
+                     .end = range_.end},
+          .text = json_line(saved_),
+          .vectors = {iteration_.x()}};
+}
+
+/// The last state is the result, and no state to go on from.
+void RunCheckpoints::after_outer_step(int number, const OuterStep& step) {
+  saved_.earlier_steps.push_back(step);
+  if (number == saved_.problem.niter || !is_finite(step)) return;
+  if (step.stop_asked || checkpoints_.is_due()) checkpoints_.save(state());
 }
 
 const RepeatReport* BenchmarkRun::iterate() {
-  if (repeat()) verify();
+  if (repeat() && report_.problem.reference_zeta) {  // the verdict on complete repetitions
+    for (const auto& repeat : report_.repeats) {
+      const double zeta = repeat.steps.back().zeta;
+      if (meets_reference(report_.problem, zeta)) continue;
+      report_.code = ExitCode::verification_failed;
+      report_.reason = fmt::format("zeta {:.13f} differs from the reference {:.13f} by more than {:g} of it",
+                                   zeta, *report_.problem.reference_zeta, Problem::tolerance);
+      break;
+    }
+  }
   if (guard_) {
     double repeats_s = 0.0;
     for (const auto& repeat : report_.repeats) repeats_s += repeat.time_s;
     report_.features.set(guard_->report(repeats_s));
   }
   if (rebalancer_) rebalancer_->finish();
+  if (iteration_->curvature_signs().indefinite()) {
+    report_.warnings.emplace_back(
+        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
+  }
+  if (options_.time_phases && !cycle_counter_is_invariant()) {
+    report_.warnings.emplace_back(
+        "the cycle counter is not invariant here: clocks follow the core's frequency");
+  }
   return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
 
@@ -113,9 +151,9 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
     observers.push_back(&*rebalancer_);
     rebalancer_->begin_repeat(place);
   }
-  if (auto* const stall = stall_watch()) {
-    observers.push_back(stall);
-    stall->begin_repeat(repeat_number);
+  if (stall_watch_ != nullptr) {
+    observers.push_back(stall_watch_);
+    stall_watch_->begin_repeat(repeat_number);
   }
   reset_x();
   // By the untimed iteration, until one has been timed.
@@ -128,14 +166,14 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   auto& step_observers = iteration_->observers();
   const bool is_long = first_step_s_ >= long_s;
   if (is_long) step_observers.add(own_observer);
-  const auto steps = measurement().around(observers, [&](auto all_observers) {
+  const auto steps = measurement_->around(observers, [&](auto all_observers) {
     return iteration_->outer_steps(outer_step_count, all_observers);
   });
   if (is_long) step_observers.remove(own_observer);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {
-    report_.repeats.push_back(measurement().repeat());
+    report_.repeats.push_back(measurement_->repeat());
     report_.repeats.back().steps = steps;
   }
   const bool has_more = repeat_number < repeats_in_all();

@@ -76,12 +76,6 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
   return limits;
 }
 
-std::string why_no_limits(const Environment& environment) {
-  if (!environment.ranks_oversubscribed) return {};
-  return "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
-         "others; start no more ranks than cores";
-}
-
 std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTimes& times) {
   std::array<PhaseWork, phase_count> work{};
   for (const auto& phase : phase_table()) {

@@ -4,14 +4,12 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-struct Environment;
 struct RankResult;
 struct RankTimes;
 
@@ -33,9 +31,6 @@ struct MachineLimits {
 /// footprints. Collective. Cost: about a second. Throws RunError (on every rank alike).
 MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
                              std::int64_t vector_bytes);
-
-/// Why the limits are not measured where ranks share cores; empty: they can be.
-std::string why_no_limits(const Environment& environment);
 
 /// The vectors of a CG step: x or q, z, r, p, and p again.
 inline constexpr std::int64_t vectors_of_a_step = 5;

@@ -1,22 +1,47 @@
 #pragma once
 
-// The result of one run, and the figures that follow from it.
+// The result of one run, the state that it is saved as, and the figures that follow from it.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/run/run_checkpoints.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// The state that a run is saved as, and that a restarted one begins with, besides x. Alike on every rank.
+struct RestartFacts {
+  FoundCheckpoint checkpoint{};
+  Problem problem{};
+  CurvatureSigns signs{};                  ///< of p . A p
+  std::vector<OuterStep> earlier_steps{};  ///< the outer iterations that are not done again
+
+  [[nodiscard]] int step_count() const { return static_cast<int>(earlier_steps.size()); }
+  /// The state depends on nothing else. Files keep the value.
+  [[nodiscard]] std::uint64_t problem_hash() const;
+};
+class Members;
+/// The state that the files have.
+void describe(Members& m, RestartFacts& restart);
+
+/// The state in a checkpoint of this problem. Throws RunError (bad_data), alike on every rank, where it is of another one.
+RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem);
+/// This rank's piece of x. Collective. Throws RunError (bad_data), alike on every rank.
+HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,
+                           comm::RankGroup& group);
 
 /// The result of one run of the benchmark.
 struct RunReport : SessionReport {

@@ -15,8 +15,6 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 
@@ -44,9 +42,20 @@ void Session::perform() {
     last = iterate();
   }
   gather_results(solver, calibration.ticks_per_second());
-  if (counters_ && last != nullptr && group_.rank() == 0) judge_counts(*last);
-  if (phase_trace_) keep_trace();
-  conclude();
+  if (last != nullptr && group_.rank() == 0) {
+    // Counts that stand still are no result: a warning for each.
+    for (std::size_t event = 0; event < found_.counters.counted.size(); ++event) {
+      const auto doubt = doubt_about(found_.counters, *last, event);
+      if (!doubt.empty()) found_.warnings.push_back("--papi: " + doubt);
+    }
+  }
+  if (phase_trace_) {
+    const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
+    trace_ = measurement.rank_trace(rank.node, found_.ranks.front().ticks_per_second);
+    trace_->is_of_solve = kind_ == WorkKind::solve;
+    if (const auto dropped = group_.maximum(phase_trace_->dropped_count()); dropped > 0)
+      found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
+  }
 }
 
 void Session::prepare() {
@@ -79,7 +88,7 @@ void Session::prepare() {
   if (const auto& warning = found_.environment->memory_warning; !warning.empty())
     found_.warnings.push_back(warning);
   found_.profile = load_profile(asked_.profile, *found_.environment, group_);
-  found_.grid_is_automatic = asked_.leaves_grid_open();
+  found_.grid_is_automatic = !asked_.configuration.has_grid() && !asked_.open_grid.name_a_grid();
 }
 
 void Session::begin_work() {
@@ -117,32 +126,24 @@ void Session::check_reproducible() const {
   if (!found_.configuration.is_reproducible) return;
   agree_on(group_, [&] {
     if (const auto reason = why_not_reproducible_here(); !reason.empty())
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("--reproducible on: {} (rank {})", reason, group_.rank()));
+      throw RunError(ExitCode::unavailable, "--reproducible on: {} (rank {})", reason, group_.rank());
   });
 }
 
 void Session::check_choices() const {
-  const auto& transport = first_transport();
+  const auto& transport = *comm::find_transport(configuration_of_trials().transport);
   if (const auto reason = transport.why_unavailable(group_); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+    throw RunError(ExitCode::unavailable, "--transport {}: {}", transport.name, reason);
   agree_on(group_, [&] {
     const auto& kernel = *found_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
+      throw RunError(ExitCode::unavailable, "--kernel {}: {} (rank {})", kernel.name, reason, group_.rank());
     }
   });
 }
 
-void Session::begin_threads() {
-  begin_counters();
-  binding_.emplace(group_, *found_.environment, asked_.bind, found_.configuration.thread_count);
-  found_.binding = binding_->result();
-}
-
 /// Threads inherit the counters of the rank that starts them.
-void Session::begin_counters() {
+void Session::begin_threads() {
   if (!wanted_events_.empty() &&
       !asked_.time_phases) {  // the option itself has been refused: the environment's
     found_.warnings.emplace_back(
@@ -159,10 +160,13 @@ void Session::begin_counters() {
     found_.warnings.push_back("--papi: " + refusal_text(setup.refused));
     progress_.warn(found_.warnings.back());  // refused events are told of before the work begins
   }
-  if (!setup.counters || setup.counters->event_names().empty()) return;
-  counted.counted = setup.counters->event_names();
-  counted.counts_all_threads = setup.counters->counts_all_threads();
-  counters_ = std::move(setup.counters);
+  if (setup.counters && !setup.counters->event_names().empty()) {
+    counted.counted = setup.counters->event_names();
+    counted.counts_all_threads = setup.counters->counts_all_threads();
+    counters_ = std::move(setup.counters);
+  }
+  binding_.emplace(group_, *found_.environment, asked_.bind, found_.configuration.thread_count);
+  found_.binding = binding_->result();
 }
 
 GridShortlist Session::shortlist(const MatrixFacts& matrix,
@@ -177,8 +181,10 @@ GridShortlist Session::shortlist(const MatrixFacts& matrix,
        .ranks = uneven_ranks()});
 }
 
-void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist) {
-  if (shortlist.grids.size() > 1) progress_.say("trying grids");
+void Session::try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine) {
+  learn_speeds(source.facts());
+  const auto candidates = shortlist(source.facts(), machine);
+  if (candidates.grids.size() > 1) progress_.say("trying grids");
   const auto& environment = *found_.environment;
   const auto shared = configuration_of_trials();
   GridTrialConfig config{.source = source,
@@ -191,18 +197,13 @@ void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist) {
       const auto shares = agreed_shares_and_places(group_, found_.speed_trial->speeds, grid);
       return {shares.grid, source.balanced_piece_starts(shares.pieces, group_)};
     };
-  found_.grid_trial = cg2d::try_grids(group_, config, shortlist);
+  found_.grid_trial = cg2d::try_grids(group_, config, candidates);
   set_grid(found_.grid_trial->best_grid);
-}
-
-const comm::TransportRow& Session::first_transport() const {
-  return chooses_transport() ? comm::default_transport()
-                             : *comm::find_transport(found_.configuration.transport);
 }
 
 Configuration Session::configuration_of_trials() const {
   auto shared = found_.configuration;
-  shared.transport = first_transport().name;
+  if (chooses_transport()) shared.transport = comm::default_transport().name;
   return shared;
 }
 
@@ -268,22 +269,18 @@ UnevenRanks Session::uneven_ranks() const {
   return ranks;
 }
 
-void Session::record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
+ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, found_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
   if (asked_.features.of<GuardOptions>().checks)
     agree_on(group_, [&] { checksums_.emplace(block, *found_.kernel_choice.kernel, layout, group_.rank()); });
-}
-
-ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
   auto converted = convert_block(std::move(block),
                                  assembly_plan(group_, layout, found_.configuration, found_.kernel_choice));
   mine_.block_bytes = converted.product->matrix_byte_count();
   return converted;
 }
 
-/// With this rank's work of a product.
 std::unique_ptr<comm::Communicator> Session::communicator_for(const comm::BlockLayout& layout,
                                                               const BlockProduct& product) {
   const auto& configuration = found_.configuration;
@@ -304,18 +301,9 @@ std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& lay
   auto assembled = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
                                                        found_.configuration.thread_count, asked_.time_phases);
   if (slowdown_) assembled->matrix().set_slowdown(&*slowdown_);
-  return assembled;
-}
-
-void Session::reconnect(AssembledOperator& assembled, const comm::BlockLayout& layout,
-                        std::shared_ptr<BlockProduct> product) {
-  auto communicator = communicator_for(layout, *product);
-  assembled.exchange(std::move(product), std::move(communicator));
-}
-
-void Session::make_guard(const comm::BlockLayout& layout, AssembledOperator& assembled) {
   if (const auto* const asked = asked_.features.find<GuardOptions>())
-    guard_.emplace(*asked, group_, layout, assembled, std::move(checksums_));
+    guard_.emplace(*asked, group_, layout, *assembled, std::move(checksums_));
+  return assembled;
 }
 
 /// The command names grid and kernel, since others give other last bits.
@@ -337,15 +325,17 @@ std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
 
 /// Measures what this machine can read and compute, beside what the phases reach.
 void Session::measure_limits(const MeasuredSolver& solver) {
-  if (auto reason = why_no_limits(*found_.environment); !reason.empty()) {
-    found_.warnings.push_back(std::move(reason));
+  if (found_.environment->ranks_oversubscribed) {
+    found_.warnings.emplace_back(
+        "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
+        "others; start no more ranks than cores");
     return;
   }
   progress_.say("measuring what this machine can read and compute");
   mine_.limits = cg2d::measure_limits(group_, found_.configuration.thread_count,
                                       solver.matrix_bytes > 0 ? solver.matrix_bytes : solver.vector_bytes,
                                       solver.vector_bytes);
-  mine_.limits.storage_bytes_per_s = storage_bytes_per_s();
+  if (streaming_) mine_.limits.storage_bytes_per_s = streaming_->storage_bytes_per_s();
 }
 
 /// The figures of this rank, and then those of all in the report.
@@ -361,22 +351,6 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   mine_.clocks_per_reading = measurement_->clocks_per_reading();
   if (asked_.measures_limits) measure_limits(solver);
   found_.ranks = group_.gather_one(mine_);
-}
-
-/// Counts that stand still are no result: a warning for each.
-void Session::judge_counts(const RepeatReport& last) {
-  for (std::size_t event = 0; event < found_.counters.counted.size(); ++event) {
-    auto doubt = doubt_about(found_.counters, last, event);
-    if (!doubt.empty()) found_.warnings.push_back("--papi: " + std::move(doubt));
-  }
-}
-
-void Session::keep_trace() {
-  const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
-  trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
-  trace_->is_of_solve = kind_ == WorkKind::solve;
-  if (const auto dropped = group_.maximum(phase_trace_->dropped_count()); dropped > 0)
-    found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
 }
 
 }  // namespace cg2d

@@ -15,7 +15,7 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/guard/guard.hpp"
 #include "cg/run/region_measurement.hpp"
@@ -62,12 +62,10 @@ class Session : public Interface {
   /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
   virtual void choose() = 0;
   /// The operator over its transport, its solver, the state to go on from, and observers of the iterations. What the result refers to must
-  /// outlive conclude().
+  /// outlive perform().
   virtual MeasuredSolver make() = 0;
-  /// All regions, measured by measurement(). The repetition to be reported; nullptr: none is complete.
+  /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
-  /// The figures of all ranks are in the report of rank 0.
-  virtual void conclude() {}
   /// The kernel of a grid, once there is a matrix.
   [[nodiscard]] virtual ChosenKernel kernel_for(const comm::ProcessGrid& grid) const = 0;
   /// Room for the events of so many CG steps.
@@ -93,8 +91,8 @@ class Session : public Interface {
   void begin_threads();
   [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix,
                                         const std::optional<MachineDescription>& machine = {});
-  /// The grid by a trial of the best few, with its kernel.
-  void try_grids(MatrixSource& source, const GridShortlist& shortlist);
+  /// The grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known. machine: as for shortlist().
+  void try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine = {});
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
@@ -113,33 +111,17 @@ class Session : public Interface {
   /// How ranks differ, as far as it is known.
   [[nodiscard]] UnevenRanks uneven_ranks() const;
 
-  /// A block that is in memory as a whole, before the kernel takes it: its figures, and checksums for a guard.
-  void record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
-  /// The block in the kernel's format.
+  /// A block that is in memory as a whole in the kernel's format. Before, its figures are recorded, and checksums for a guard.
   [[nodiscard]] ConvertedBlock convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
-  /// Over the transport of the configuration.
+  /// Over the transport of the configuration, with this rank's work of a product.
+  [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
+                                                                     const BlockProduct& product);
+  /// The operator over that. Makes guard_, where one is asked for.
   [[nodiscard]] std::unique_ptr<AssembledOperator> connect(const comm::BlockLayout& layout,
                                                            std::shared_ptr<BlockProduct> product);
-  /// The same operator goes on with another layout and its product, after AssembledOperator::release().
-  void reconnect(AssembledOperator& assembled, const comm::BlockLayout& layout,
-                 std::shared_ptr<BlockProduct> product);
-  /// Makes guard_, where one is asked for.
-  void make_guard(const comm::BlockLayout& layout, AssembledOperator& assembled);
   /// Bytes over which a product of this rank reads its matrix: a streamed one is multiplied from buffers, of which there are few.
   [[nodiscard]] std::int64_t read_footprint_bytes(const BlockProduct& product) const;
-  /// MachineLimits::storage_bytes_per_s
-  [[nodiscard]] double storage_bytes_per_s() const {
-    return streaming_ ? streaming_->block().stream.storage_bytes_per_s : 0.0;
-  }
-
-  /// The measurement, as long as iterations go on.
-  [[nodiscard]] RegionMeasurement& measurement() { return *measurement_; }
-  [[nodiscard]] StallWatch* stall_watch() { return stall_watch_; }
-
-  [[nodiscard]] std::int64_t memory_of_rank() const {
-    return found_.environment->memory_of_rank(group_.rank());
-  }
-  [[nodiscard]] RankResult& mine() { return mine_; }
+  [[nodiscard]] const Configuration& configuration() const { return found_.configuration; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
   /// The checkpoint to go on from, and those that are saved; nullptr where nobody asked for it.
   [[nodiscard]] const FoundCheckpoint* found_checkpoint() const {
@@ -156,30 +138,24 @@ class Session : public Interface {
   std::optional<Checkpoints> checkpoints_;  // where it is asked for, as all that is optional here
   std::optional<StreamingFeature> streaming_;
   std::optional<Guard> guard_;  // of the solver
+  RankResult mine_;
+  RegionMeasurement* measurement_ = nullptr;  // as long as iterations go on
+  StallWatch* stall_watch_ = nullptr;         // where one is asked for
 
  private:
-  [[nodiscard]] const comm::TransportRow& first_transport() const;
   [[nodiscard]] double slowness() const;
-  void begin_counters();
-  [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
-                                                                     const BlockProduct& product);
   void measure_limits(const MeasuredSolver& solver);
   void gather_results(const MeasuredSolver& solver, double ticks_per_second);
-  void judge_counts(const RepeatReport& last);
-  void keep_trace();
 
   const SessionOptions& asked_;  // the part of the kind's options, and of its report, that all kinds have
   SessionReport& found_;
   WorkKind kind_;
-  RankResult mine_;
   std::optional<PhaseTrace> phase_trace_;
   std::optional<RankTrace> trace_;  // refers to its events
   std::vector<std::string> wanted_events_;
   std::unique_ptr<EventCounters> counters_;
   std::optional<Slowdown> slowdown_;
   std::optional<ProductChecksums> checksums_;  // of this rank's block, for a guard
-  RegionMeasurement* measurement_ = nullptr;
-  StallWatch* stall_watch_ = nullptr;
   std::optional<ThreadBinding> binding_;
 };
 

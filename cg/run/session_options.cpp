@@ -1,11 +1,9 @@
 #include "cg/run/session_options.hpp"
 
-#include <fmt/format.h>
-
 #include <bit>
 
 #include "cg/base/errors.hpp"
-#include "cg/tuning/run_plan.hpp"
+#include "cg/library/built_in_choice.hpp"
 
 namespace cg2d {
 
@@ -20,15 +18,15 @@ std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, i
   if (options.is_official) {
     if (const auto grid = official_grid(rank_count)) return grid;
     throw InputError(
-        fmt::format("--grid official: the official program has no grid of {}, which is not a power of two; "
-                    "valid grids (PXxPY): {}",
-                    format_count(rank_count, "rank"), valid_grids(rank_count)));
+        "--grid official: the official program has no grid of {}, which is not a power of two; "
+        "valid grids (PXxPY): {}",
+        format_count(rank_count, "rank"), valid_grids(rank_count));
   }
   if (!options.columns) return std::nullopt;
   const int columns = *options.columns;
   if (columns < 1 || rank_count % columns != 0) {
-    throw InputError(fmt::format("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
-                                 format_count(rank_count, "rank"), valid_grids(rank_count)));
+    throw InputError("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
   }
   return comm::ProcessGrid{.columns = columns, .rows = rank_count / columns};
 }

@@ -61,10 +61,6 @@ struct SessionOptions {
   FeatureSettings features;  ///< settings that have no member here
   bool names_hosts = false;  ///< --hostname
   ProgressMode progress = ProgressMode::on_a_terminal;
-
-  [[nodiscard]] bool leaves_grid_open() const {
-    return !configuration.has_grid() && !open_grid.name_a_grid();
-  }
 };
 
 /// The options of `cg2d run`.

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/run/run_checkpoints.hpp"
-#include "cg/run/solve/solve_checkpoints.hpp"
+#include "cg/run/run_report.hpp"
+#include "cg/run/solve/solve_observers.hpp"
 #include "fuzz/checkpoint_bytes.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

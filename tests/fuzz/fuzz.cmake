@@ -88,8 +88,8 @@ set(checkpoint_parsers
     cg/base/output_file.cpp
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
-    cg/run/run_checkpoints.cpp
-    cg/run/solve/solve_checkpoints.cpp
+    cg/run/run_report.cpp
+    cg/run/solve/solve_observers.cpp
     cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)
 
@@ -104,7 +104,6 @@ set(text_parsers
     cg/commands/batch/task_list.cpp
     cg/machine/provenance.cpp
     cg/run/guard/faults.cpp
-    cg/run/guard/guard_report.cpp
     cg/base/system_files.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
@@ -146,7 +145,6 @@ set(text_parsers
     cg/run/session_report.cpp
     cg/run/solve/solve_options.cpp
     cg/run/solve/solve_report.cpp
-    cg/run/streaming/out_of_core_options.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/one_sum_recurrences.cpp
     cg/solver/slow_ranks.cpp
@@ -171,7 +169,7 @@ file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
 list(FILTER command_sources EXCLUDE REGEX "/(main|command_line|session_commands)\\.cpp$")
 set(command_parsers
     ${command_sources}
-    cg/run/check/check_command.cpp
+    cg/run/check/check.cpp
     cg/commands/batch/batch_command.cpp
     cg/explain/explanation.cpp
     cg/machine/interconnect.cpp

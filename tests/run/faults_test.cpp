@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/guard/blocked_sums.hpp"
-#include "cg/run/guard/checksums.hpp"
+#include "cg/run/guard/guard_checks.hpp"
 
 namespace cg2d::faults_test {
 namespace {

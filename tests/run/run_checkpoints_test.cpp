@@ -1,6 +1,6 @@
 // Runs that go on from a checkpoint: on the same grid with the same bits, on any other with the same zeta.
 
-#include "cg/run/run_checkpoints.hpp"
+#include "cg/run/benchmark_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "support/bits.hpp"
 #include "support/solver_run.hpp"
 #include "support/temporary_folder.hpp"

@@ -17,7 +17,8 @@ RankStream slow_rank() {
   rank.figures.product_count = 2;
   rank.figures.product_s = 5.0;
   rank.figures.wait_s = 3.0;
-  rank.share = {.beside_bytes = 100'000'000, .node_rank_count = 2};
+  rank.beside_bytes = 100'000'000;
+  rank.node_rank_count = 2;
   return rank;
 }
 

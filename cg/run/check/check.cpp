@@ -1,6 +1,7 @@
 #include "cg/run/check/check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,8 +9,13 @@
 #include <cstddef>
 #include <utility>
 
-#include "cg/base/errors.hpp"
+#include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 
@@ -49,7 +55,7 @@ CheckResult unavailable(std::string reason) {
   return {.status = CheckStatus::unavailable, .figure = none, .tolerance = none, .reason = std::move(reason)};
 }
 
-CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm::RankGroup& group) {
+CheckResult judged_over_ranks(const CheckResult& mine, double tolerance, comm::RankGroup& group) {
   double worst = 0.0;
   for (const double figure : group.gather_one(mine.figure)) worst = worse_of(worst, figure);
   const auto reasons = group.gather_all(mine.reason);
@@ -120,11 +126,124 @@ void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progr
   const auto& results = list.results();
   if (const auto failure = std::ranges::find(results, CheckStatus::failed, &CheckResult::status);
       failure != results.end()) {
-    throw RunError(ExitCode::verification_failed,
-                   fmt::format("--check: {}; cg2d check shows all checks", sentence_of(*failure)));
+    throw RunError(ExitCode::verification_failed, "--check: {}; cg2d check shows all checks",
+                   sentence_of(*failure));
   }
   progress.say(fmt::format("{} checks of this kernel, transport and grid ok in {:.2f} s",
                            count_of(results, CheckStatus::ok), list.seconds()));
+}
+
+// ---------------------------------------------------------------- cg2d check
+
+namespace {
+
+std::string lines_of_row(const CheckRow& row, const std::vector<CheckResult>& results, std::size_t width) {
+  std::string text =
+      fmt::format("\n {}: {}\n {:{}}  figure: {}\n", row.name, row.what, "", row.name.size(), row.figure);
+  for (const auto& result : results) {
+    if (result.check != row.name) continue;
+    text += fmt::format("   {:<{}}  {:<11} {:>9.3f} s  ", result.subject, width, name_of(result.status),
+                        result.seconds);
+    if (result.status != CheckStatus::unavailable)
+      text += fmt::format("{:.3g}, at most {:.3g}{}", result.figure, result.tolerance,
+                          result.reason.empty() ? "" : "; ");
+    text += result.reason + "\n";
+  }
+  return text;
+}
+
+std::string check_text(const CheckReport& report) {
+  std::size_t width = 0;
+  for (const auto& result : report.results) width = std::max(width, result.subject.size());
+  std::string text =
+      fmt::format(" {} on {}: {}\n {}, {}\n instruction sets: {}\n", format_count(report.rank_count, "rank"),
+                  format_count(report.node_count, "node"), report.machine, report.mpi, report.blas,
+                  fmt::join(report.instruction_sets, ", "));
+  for (const auto& row : check_table()) text += lines_of_row(row, report.results, width);
+  return text + fmt::format("\n {} ok, {} failed, {} unavailable in {:.1f} s: {}\n",
+                            count_of(report.results, CheckStatus::ok),
+                            count_of(report.results, CheckStatus::failed),
+                            count_of(report.results, CheckStatus::unavailable), report.seconds,
+                            report.has_failures() ? "this installation is NOT right on this machine"
+                                                  : "all checks passed");
+}
+
+}  // namespace
+
+void describe(Members& m, CheckResult& result) {
+  m("check", result.check, meaning("The name of one of the checks."));
+  m("subject", result.subject,
+    meaning("The object of the check: a kernel with its instruction set, a transport with a grid, ..."));
+  m("status", result.status);
+  m("figure", result.figure, meaning("Null: unavailable, NaN or infinite."));
+  m("tolerance", result.tolerance, meaning("ok: the figure is at most this. Null: unavailable."));
+  m("reason", result.reason, meaning("Why it is unavailable, or more about a failure; may be empty."));
+  m("seconds", result.seconds, at_least(0));
+}
+
+void describe(Members& m, CheckReport& report) {
+  const auto code = report.has_failures() ? ExitCode::verification_failed : ExitCode::success;
+  std::vector<CheckRow> kinds(check_table().begin(), check_table().end());
+  m.constant("schema_version", 1);
+  m.derived("status", code);
+  m.derived("exit_code", static_cast<int>(code), meaning("Of the program on every rank: 0 or 82."));
+  m("machine", report.machine, meaning("The processor of rank 0, with its caches."));
+  m("mpi", report.mpi);
+  m("blas", report.blas);
+  m("ranks", report.rank_count, at_least(1));
+  m("nodes", report.node_count, at_least(1));
+  m("instruction_sets", report.instruction_sets,
+    {.meaning = "Those of rank 0's processor for which kernels have loops.", .fewest = 1});
+  m.list("checks", kinds, {.meaning = "The kinds of checks.", .fewest = 1},
+         [&](CheckRow& row, std::size_t /*index*/) {
+           m.derived("name", row.name);
+           m.derived("what", row.what, meaning("Is held against what."));
+           m.derived("figure", row.figure, meaning("The meaning of figure in the results."));
+         });
+  m("results", report.results, {.fewest = 1});
+  for (const auto status : {CheckStatus::ok, CheckStatus::failed, CheckStatus::unavailable})
+    m.derived(name_of(status), count_of(report.results, status), at_least(0));
+  m("seconds", report.seconds, at_least(0));
+}
+
+std::string write_check_report(const CheckReport& report, const std::string& format) {
+  return format == "json" ? document_text(report) : check_text(report);
+}
+
+ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  const auto output = open_output(options.output, group);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
+  group.waiter().set_mode(environment.wait_mode());
+  // Beside its process a rank took 46 MB at most, on 1 to 8 ranks (2026-11-25): every transport's buffers and windows one after the
+  // other, and the benchmark with every kernel.
+  constexpr std::int64_t check_bytes = std::int64_t{48} << 20;
+  agree_on(group, [&] {
+    check_memory(
+        environment, [](int /*rank*/) { return check_bytes; }, "take fewer ranks");
+  });
+  const auto plan = full_check_plan(group.size());
+  CheckList list(plan, group, progress);
+  list.run();
+  CheckReport report{.machine = environment.nodes.front().processor_with_caches(),
+                     .mpi = environment.mpi_version,
+                     .blas = environment.blas,
+                     .rank_count = group.size(),
+                     .node_count = static_cast<int>(environment.nodes.size()),
+                     .instruction_sets = {},
+                     .results = list.results(),
+                     .seconds = list.seconds()};
+  for (const auto set : kernels::of_this_processor(kernels::all_instruction_sets))
+    report.instruction_sets.emplace_back(kernels::name_of(set));
+  write_output(output.get(), group, [&] { return write_check_report(report, options.format); });
+  if (!report.has_failures()) return ExitCode::success;
+  if (group.rank() == 0) {
+    const auto first = std::ranges::find(report.results, CheckStatus::failed, &CheckResult::status);
+    say_on_stderr(fmt::format("{} failed; the first one: {}",
+                              format_count(count_of(report.results, CheckStatus::failed), "check"),
+                              sentence_of(*first)));
+  }
+  return ExitCode::verification_failed;
 }
 
 }  // namespace cg2d

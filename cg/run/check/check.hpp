@@ -46,13 +46,8 @@ CheckResult unavailable(std::string reason);
 /// The larger of two figures; NaN is larger than any number.
 double worse_of(double one, double other);
 
-/// A figure of this rank, with the reason where there is none. For steps that are local.
-struct DerivedMetric {
-  double figure = 0.0;
-  std::string reason{};
-};
-/// The worst figure of all ranks, judged, with the reason of the first rank that has one. Collective.
-CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm::RankGroup& group);
+/// The worst figure of all ranks, judged, with the reason of the first rank that has one. mine: figure and reason of this rank. Collective.
+CheckResult judged_over_ranks(const CheckResult& mine, double tolerance, comm::RankGroup& group);
 
 /// The configuration, kernels, transports and grids to be checked.
 struct CheckPlan {

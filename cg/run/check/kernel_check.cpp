@@ -117,21 +117,12 @@ double product_error(const kernels::KernelRow& row, const kernels::KernelOptions
   return worst;
 }
 
-/// Why this rank cannot make the kernel; empty where it can.
-std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
-  if (auto reason = row.why_unavailable(); !reason.empty()) return reason;
-  const auto set = options.instruction_set;
-  if (set && !std::ranges::count(row.instruction_sets, *set))
-    return fmt::format("no loop for {} on this processor", kernels::name_of(*set));
-  return {};
-}
-
 /// The largest difference between the products of a kernel and the known ones, in parts of the rounding; NaN where
 /// one is. Half storage multiplies the half of the block, and both results together are the product; kernels for
 /// whole blocks also multiply the first third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
-DerivedMetric own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                        const std::vector<KnownProduct>& known) {
-  DerivedMetric mine;
+CheckResult own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                      const std::vector<KnownProduct>& known) {
+  CheckResult mine;
   try {
     for (const auto& product : known) {
       const auto order = product.block.row_count;
@@ -188,8 +179,11 @@ std::vector<KnownProduct> make_known_products() {
 
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                          const std::vector<KnownProduct>& known, comm::RankGroup& group) {
-  const auto reason = why_not_here(row, options);
-  DerivedMetric mine;
+  auto reason = row.why_unavailable();  // of this rank; empty where it can make the kernel
+  const auto set = options.instruction_set;
+  if (reason.empty() && set && !std::ranges::count(row.instruction_sets, *set))
+    reason = fmt::format("no loop for {} on this processor", kernels::name_of(*set));
+  CheckResult mine;
   agree_on(group, [&] {
     if (reason.empty()) mine = own_error(row, options, known);
   });

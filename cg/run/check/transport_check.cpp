@@ -16,20 +16,6 @@ namespace {
 
 // All data are whole numbers below 2^53, so that every order of additions gives the same sum.
 
-double operand_of(std::int64_t index, int round) {
-  return static_cast<double>(index + std::int64_t{10'000} * (round + 1));
-}
-
-/// The part of a sum that comes from the rank of that place in its process row, or column.
-double addend_of(std::int64_t index, int place, int round) {
-  return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
-}
-
-double total_of(std::int64_t index, std::int64_t place_count, int round) {
-  return static_cast<double>(place_count * (place_count + 1) / 2 * (index + 3) +
-                             std::int64_t{7} * round * place_count);
-}
-
 template <typename ValueOf>
 void write_values(std::span<double> values, const comm::IndexRange& range, const ValueOf& value_of) {
   for (std::size_t k = 0; k < values.size(); ++k)
@@ -49,77 +35,60 @@ std::int64_t count_wrong(std::span<const double> values, const comm::IndexRange&
   return count;
 }
 
-/// One rank's part of a collection, the elements of which it gets wrong.
-std::int64_t wrong_of_collection(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank,
-                                 int round) {
-  auto& mirror = *communicator.mirror();
-  const auto expected = [&](std::int64_t index) { return operand_of(index, round); };
-  write_values(communicator.piece(), layout.own_piece(rank), expected);
-  if (round % 2 == 0) {
-    communicator.collect();
-    mirror.collect_rows();
-  } else {
-    auto under_way = communicator.begin_collect();
-    mirror.collect_rows();
-    under_way.finish();
-  }
-  return count_wrong(communicator.column_block(), layout.columns_of(rank), expected) +
-         count_wrong(mirror.row_block(), layout.rows_of(rank), expected);
-}
-
-/// Of the sums over process rows, shuffled, and of those over process columns.
-std::int64_t wrong_of_sums(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank,
-                           int round) {
-  const auto& grid = layout.grid();
-  const auto piece = layout.own_piece(rank);
-  const auto addend = [&](int place) {
-    return [=](std::int64_t index) { return addend_of(index, place, round); };
-  };
-  const auto total = [&](int place_count) {
-    return [=](std::int64_t index) { return total_of(index, place_count, round); };
-  };
-  write_values(communicator.partial(), layout.rows_of(rank), addend(grid.column_of(rank)));
-  communicator.sum();
-  communicator.shuffle();
-  const auto wrong = count_wrong(communicator.result(), piece, total(grid.columns));
-  auto& mirror = *communicator.mirror();
-  write_values(mirror.column_partial(), layout.columns_of(rank), addend(grid.row_of(rank)));
-  mirror.sum_columns();
-  return wrong + count_wrong(mirror.column_result(), piece, total(grid.rows));
-}
-
-/// Of sums of every number of scalars.
-std::int64_t wrong_of_scalars(comm::Communicator& communicator, int rank_count, int rank, int round) {
-  std::int64_t wrong = 0;
-  for (const auto count : comm::Communicator::scalar_counts) {
-    std::vector<double> values(count);
-    const comm::IndexRange all{.begin = 0, .end = static_cast<std::int64_t>(count)};
-    write_values(values, all, [&](std::int64_t index) { return addend_of(index, rank, round); });
-    communicator.sum_scalars(values);
-    wrong += count_wrong(values, all, [&](std::int64_t index) { return total_of(index, rank_count, round); });
-  }
-  return wrong;
-}
-
-/// Counts the elements on this rank that products and sums through a mirrored communicator get wrong, each with data of its own. Collective.
+/// Counts the elements on this rank that rounds of a product and of sums through a mirrored communicator get wrong, each with data of its
+/// own. Collective.
 std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::BlockLayout& layout,
                                  int rank) {
+  auto& mirror = *communicator.mirror();
+  const auto& grid = layout.grid();
+  const auto piece = layout.own_piece(rank);
+  const auto rows = layout.rows_of(rank);
+  const auto columns = layout.columns_of(rank);
   std::int64_t wrong = 0;
   constexpr int round_count = 4;
   for (int round = 0; round < round_count; ++round) {
-    wrong += wrong_of_collection(communicator, layout, rank, round);
-    if (round < 2) wrong += wrong_of_scalars(communicator, layout.grid().rank_count(), rank, round);
-    wrong += wrong_of_sums(communicator, layout, rank, round);
+    const auto operand = [&](std::int64_t index) {
+      return static_cast<double>(index + std::int64_t{10'000} * (round + 1));
+    };
+    // The part of a sum that comes from the rank of that place in its process row, or column, and the sum of so many.
+    const auto addend = [&](std::int64_t place) {
+      return [=](std::int64_t index) {
+        return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
+      };
+    };
+    const auto total = [&](std::int64_t count) {
+      return [=](std::int64_t index) {
+        return static_cast<double>(count * (count + 1) / 2 * (index + 3) + std::int64_t{7} * round * count);
+      };
+    };
+    write_values(communicator.piece(), piece, operand);
+    if (round % 2 == 0) {
+      communicator.collect();
+      mirror.collect_rows();
+    } else {
+      auto under_way = communicator.begin_collect();
+      mirror.collect_rows();
+      under_way.finish();
+    }
+    wrong += count_wrong(communicator.column_block(), columns, operand);
+    wrong += count_wrong(mirror.row_block(), rows, operand);
+    for (const auto count : comm::Communicator::scalar_counts) {
+      if (round >= 2) break;
+      std::vector<double> values(count);
+      const comm::IndexRange all{.begin = 0, .end = static_cast<std::int64_t>(count)};
+      write_values(values, all, addend(rank));
+      communicator.sum_scalars(values);
+      wrong += count_wrong(values, all, total(grid.rank_count()));
+    }
+    write_values(communicator.partial(), rows, addend(grid.column_of(rank)));
+    communicator.sum();
+    communicator.shuffle();
+    wrong += count_wrong(communicator.result(), piece, total(grid.columns));
+    write_values(mirror.column_partial(), columns, addend(grid.row_of(rank)));
+    mirror.sum_columns();
+    wrong += count_wrong(mirror.column_result(), piece, total(grid.rows));
   }
   return wrong;
-}
-
-/// Pieces of 0, 1, 2, ... elements, the last one first empty.
-comm::BlockLayout uneven_pieces(const comm::ProcessGrid& grid) {
-  std::vector<std::int64_t> starts{0};
-  for (int piece = 0; piece < grid.rank_count(); ++piece)
-    starts.push_back(starts.back() + std::int64_t{5} * (piece % 3));
-  return {grid, starts};
 }
 
 }  // namespace
@@ -128,10 +97,13 @@ CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGr
                             comm::RankGroup& group) {
   if (auto reason = row.why_unavailable(group); !reason.empty()) return unavailable(std::move(reason));
   constexpr std::int64_t order = 1'009;
+  std::vector<std::int64_t> uneven{0};  // pieces of 0, 5, 10, 0, ... elements
+  for (int piece = 0; piece < grid.rank_count(); ++piece)
+    uneven.push_back(uneven.back() + std::int64_t{5} * (piece % 3));
   std::int64_t wrong = 0;
   try {
     for (const auto form : row.sum_forms) {
-      for (const auto& layout : {equal_pieces(order, grid), uneven_pieces(grid)}) {
+      for (const auto& layout : {equal_pieces(order, grid), comm::BlockLayout(grid, uneven)}) {
         const auto communicator = make_communicator(
             row, group, layout, {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
         wrong += wrong_element_count(*communicator, layout, group.rank());

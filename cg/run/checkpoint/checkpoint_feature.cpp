@@ -1,16 +1,16 @@
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+// --checkpoint and --restart: the work is saved, and goes on from what was saved. The options, the section of a result, and its lines.
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/provenance.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+#include "cg/run/feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,32 +19,26 @@ constexpr std::string_view checkpoint_option = "--checkpoint";
 constexpr std::string_view interval_option = "--checkpoint-interval";
 constexpr std::string_view restart_option = "--restart";
 
-void read_checkpoint(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto folder_of = [&](std::string_view option) {
-    const auto* const given = text_of(texts, option);
-    return given == nullptr ? std::string() : *given;
-  };
-  CheckpointOptions options{.folder = folder_of(checkpoint_option), .restart = folder_of(restart_option)};
-  if (const auto* const interval = text_of(texts, interval_option);
-      interval != nullptr && *interval != "auto") {
-    options.interval_s = seconds_from(interval_option, *interval);
-    if (options.folder.empty())
-      throw InputError(
-          fmt::format("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option));
-  }
-  settings.set(std::move(options));
+void read_interval(const std::string& text, FeatureSettings& settings) {
+  if (text != "auto") settings.own<CheckpointOptions>().interval_s = seconds_from(interval_option, text);
+}
+
+bool is_asked_for(const SessionOptions& options) {
+  const auto& checkpoints = options.features.of<CheckpointOptions>();
+  return checkpoints.is_used() || checkpoints.interval_s;
 }
 
 void resolve_checkpoint(const AskedWork& asked) {
   const auto& options = asked.options.features.of<CheckpointOptions>();
+  if (options.interval_s && options.folder.empty())
+    throw InputError("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option);
   for (const auto& [option, folder] :
        {std::pair(checkpoint_option, options.folder), std::pair(restart_option, options.restart)}) {
     if (folder.empty()) continue;
     require_matrix(asked, option);
     require_classic_form(asked, option);
     if (asked.repeats)  // a checkpoint has the state of one repetition, not the results of others
-      throw InputError(
-          fmt::format("{}: goes with one repetition only; leave --repeat and --min-time out", option));
+      throw InputError("{}: goes with one repetition only; leave --repeat and --min-time out", option);
   }
 }
 
@@ -124,19 +118,23 @@ std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std:
 
 FeatureRow checkpoint_feature() {
   static constexpr std::array own_options{
-      FeatureOption{.name = checkpoint_option,
-                    .value = "DIR",
-                    .default_text = "none",
-                    .group = "Checkpoints",
-                    .help = "save the state to the folder DIR, to go on from after a kill",
-                    .file = FileUse::folder},
+      FeatureOption{
+          .name = checkpoint_option,
+          .value = "DIR",
+          .default_text = "none",
+          .group = "Checkpoints",
+          .help = "save the state to the folder DIR, to go on from after a kill",
+          .file = FileUse::folder,
+          .read = [](const std::string& text,
+                     FeatureSettings& settings) { settings.own<CheckpointOptions>().folder = text; }},
       FeatureOption{.name = interval_option,
                     .value = "auto|TIME",
                     .default_text = "auto",
                     .group = "Checkpoints",
                     .help = "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 "
                             "h), which assumes "
-                            "one failure of the job a day; also saved when a signal asks to stop"},
+                            "one failure of the job a day; also saved when a signal asks to stop",
+                    .read = read_interval},
       FeatureOption{
           .name = restart_option,
           .value = "DIR",
@@ -145,17 +143,16 @@ FeatureRow checkpoint_feature() {
           .help =
               "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
               "names the same DIR and it has none yet",
-          .file = FileUse::folder}};
-  return {
-      .name = "checkpoint",
-      .options = own_options,
-      .read = read_checkpoint,
-      .is_used =
-          [](const SessionOptions& options) { return options.features.of<CheckpointOptions>().is_used(); },
-      .resolve = resolve_checkpoint,
-      .against_several = "--checkpoint and --restart take one",
-      .describe = describe_checkpoints,
-      .summary_lines = checkpoint_lines};
+          .file = FileUse::folder,
+          .read = [](const std::string& text, FeatureSettings& settings) {
+            settings.own<CheckpointOptions>().restart = text;
+          }}};
+  return {.options = own_options,
+          .is_used = is_asked_for,
+          .resolve = resolve_checkpoint,
+          .against_several = "--checkpoint and --restart take one",
+          .describe = describe_checkpoints,
+          .summary_lines = checkpoint_lines};
 }
 
 }  // namespace cg2d

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "cg/base/storage/crc32c.hpp"
@@ -13,7 +12,6 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view name_end = ".checkpoint";
 constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
 constexpr std::int64_t element_bytes = sizeof(double);
 
@@ -25,21 +23,18 @@ std::int64_t file_bytes(const CheckpointHeader& header) {
 }  // namespace
 
 std::string CheckpointName::text() const {
-  return fmt::format("{:08}.{}-of-{}{}", generation, rank, rank_count, name_end);
+  return fmt::format("{:08}.{}-of-{}.checkpoint", generation, rank, rank_count);
 }
 
 std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
+  constexpr std::string_view between = "-of-";
   const auto point = text.find('.');
-  const auto of = text.find("-of-");
-  if (point == std::string_view::npos || of == std::string_view::npos || of < point ||
-      !text.ends_with(name_end))
-    return std::nullopt;
-  const auto count_begin = of + std::string_view("-of-").size();
-  if (text.size() < count_begin + name_end.size()) return std::nullopt;
+  const auto of = text.find(between);
+  if (point == std::string_view::npos || of == std::string_view::npos || of < point) return std::nullopt;
+  const auto end = text.substr(of + between.size());
   const auto generation = number_from<std::int64_t>(text.substr(0, point));
   const auto rank = number_from<int>(text.substr(point + 1, of - point - 1));
-  const auto rank_count =
-      number_from<int>(text.substr(count_begin, text.size() - count_begin - name_end.size()));
+  const auto rank_count = number_from<int>(end.substr(0, end.find('.')));
   if (!generation || !rank || !rank_count) return std::nullopt;
   const CheckpointName name{*generation, *rank, *rank_count};
   if (name.generation < 1 || name.rank < 0 || name.rank >= name.rank_count || name.text() != text)
@@ -66,13 +61,6 @@ void write_checkpoint_file(const std::string& folder, CheckpointHeader header, c
 
 CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
     : file_(std::move(path)), header_(read_header<CheckpointHeader>(file_)) {
-  check_header(name);
-  if (const auto expected = file_bytes(header_); file_.size() != expected)
-    file_.refuse(
-        fmt::format("found {} bytes, expected the {} that its header announces", file_.size(), expected));
-}
-
-void CheckpointReader::check_header(const CheckpointName& name) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // file_bytes() stays within 63 bits
   constexpr std::uint32_t most_vectors = 64;
   const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
@@ -82,7 +70,9 @@ void CheckpointReader::check_header(const CheckpointName& name) const {
                         (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
   if (!is_sound) file_.refuse("found a header with impossible values, expected one that cg2d has written");
   if (header_.name() != name)
-    file_.refuse(fmt::format("found the content of {}, expected its own", header_.name().text()));
+    file_.refuse("found the content of {}, expected its own", header_.name().text());
+  if (const auto expected = file_bytes(header_); file_.size() != expected)
+    file_.refuse("found {} bytes, expected the {} that its header announces", file_.size(), expected);
 }
 
 std::string CheckpointReader::state() const {

@@ -8,7 +8,6 @@
 //
 // The header has its own CRC-32C, that of the state, and that of everything after the header. A file is exactly as long as its header says.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -92,8 +91,6 @@ class CheckpointReader {
   void read(const comm::IndexRange& wanted, std::span<const std::span<double>> targets) const;
 
  private:
-  void check_header(const CheckpointName& name) const;
-
   OpenFile file_;
   CheckpointHeader header_;
 };

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -31,24 +30,19 @@ std::vector<CheckpointName> names_in(const std::string& folder) {
     if (const auto name = checkpoint_name_from(entry->path().filename().string())) names.push_back(*name);
   }
   if (error && error != std::errc::no_such_file_or_directory)
-    throw FileError(folder,
-                    fmt::format("cannot be read as a folder: {}; name one of --checkpoint", error.message()));
+    throw FileError(folder, "cannot be read as a folder: {}; name one of --checkpoint", error.message());
   return names;
 }
 
 /// The generations that rank 0 sees in a folder, on every rank.
 Generations generations_in(const std::string& folder, comm::RankGroup& group) {
-  std::string text;
+  std::vector<CheckpointName> names;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    for (const auto& name : names_in(folder)) text += name.text() + "\n";
+    if (group.rank() == 0) names = names_in(folder);
   });
-  std::istringstream names(group.broadcast(std::move(text)));
+  const auto all = group.gather_all(std::span<const CheckpointName>(names));
   Generations generations;
-  for (std::string line; std::getline(names, line);) {
-    const auto name = *checkpoint_name_from(line);
-    generations[name.generation].push_back(name);
-  }
+  for (const auto& name : all.front()) generations[name.generation].push_back(name);
   return generations;
 }
 
@@ -108,15 +102,6 @@ void read_generation(FoundCheckpoint& found, const std::vector<CheckpointName>& 
   found.generation = names.front().generation;
 }
 
-bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group) {
-  bool are_same = false;
-  if (group.rank() == 0) {
-    std::error_code error;
-    are_same = first == second || std::filesystem::equivalent(first, second, error);
-  }
-  return group.maximum(std::int64_t{are_same ? 1 : 0}) > 0;
-}
-
 }  // namespace
 
 FoundCheckpoint newest_checkpoint(const std::string& folder, comm::RankGroup& group) {
@@ -137,8 +122,7 @@ FoundCheckpoint newest_checkpoint(const std::string& folder, comm::RankGroup& gr
   }
   if (found.rejected.empty())
     throw FileError(folder, "found no checkpoint, expected a folder that --checkpoint wrote to");
-  throw FileError(
-      folder, fmt::format("found no intact checkpoint ({}), expected one", fmt::join(found.rejected, "; ")));
+  throw FileError(folder, "found no intact checkpoint ({}), expected one", fmt::join(found.rejected, "; "));
 }
 
 void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
@@ -165,25 +149,26 @@ Checkpoints::Checkpoints(CheckpointOptions asked, std::string_view what, comm::R
     : asked_(std::move(asked)), group_(group) {
   facts_.folder = asked_.folder;
   facts_.is_automatic = !asked_.interval_s;
-  if (are_saved()) claim();
+  if (are_saved()) {
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      claim_.emplace(
+          ClaimedFolder{.option = "--checkpoint", .folder = asked_.folder, .lock_name = "checkpoints.lock"});
+      remove_unfinished_files(asked_.folder,
+                              [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
+    });
+    if (claim_ && !claim_->is_locked()) warnings_.push_back(claim_->warning());
+  }
   if (!asked_.restart.empty()) find(what);
   if (are_saved()) open();
 }
 
-void Checkpoints::claim() {
-  agree_on(group_, [&] {
-    if (group_.rank() != 0) return;
-    claim_.emplace(
-        ClaimedFolder{.option = "--checkpoint", .folder = asked_.folder, .lock_name = "checkpoints.lock"});
-    remove_unfinished_files(asked_.folder,
-                            [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
-  });
-  if (claim_ && !claim_->is_locked()) warnings_.push_back(claim_->warning());
-}
-
 void Checkpoints::find(std::string_view what) {
   const auto& folder = asked_.restart;
-  const bool saves_there = are_saved() && are_same_folder(asked_.folder, folder, group_);
+  std::error_code error;
+  const bool is_same = are_saved() && group_.rank() == 0 &&
+                       (asked_.folder == folder || std::filesystem::equivalent(asked_.folder, folder, error));
+  const bool saves_there = group_.maximum(std::int64_t{is_same ? 1 : 0}) > 0;
   if (saves_there && has_no_checkpoint(folder, group_)) {
     warnings_.push_back(
         fmt::format("--restart {}: no checkpoint there yet, so the {} begins anew", folder, what));
@@ -201,9 +186,9 @@ void Checkpoints::open() {
   for (const auto& [generation, names] : generations) {
     if (last_generation_ > 0 || !what_is_missing(names).empty()) continue;
     throw InputError(
-        fmt::format("--checkpoint {0}: has a checkpoint already (generation {1}): go on from it by --restart "
-                    "{0}, or name another folder",
-                    asked_.folder, generation));
+        "--checkpoint {0}: has a checkpoint already (generation {1}): go on from it by --restart "
+        "{0}, or name another folder",
+        asked_.folder, generation);
   }
   for (const auto& [generation, names] : generations) {
     if (group_.rank() == 0 && !what_is_missing(names).empty()) remove(names);

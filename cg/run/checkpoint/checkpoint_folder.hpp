@@ -59,6 +59,10 @@ struct FoundCheckpoint {
   [[nodiscard]] const CheckpointHeader& header() const { return headers.front(); }
 };
 
+class Members;
+/// The first members of restart, in a result.
+void describe(Members& m, FoundCheckpoint& found);
+
 /// The newest generation that is whole and intact. The ranks share the reading. Collective. Throws RunError (bad_data) with the
 /// reasons, alike on every rank, where there is none.
 FoundCheckpoint newest_checkpoint(const std::string& folder, comm::RankGroup& group);
@@ -101,7 +105,6 @@ class Checkpoints {
   [[nodiscard]] std::int64_t last_generation() const { return last_generation_; }
 
  private:
-  void claim();
   void find(std::string_view what);
   void open();
   [[nodiscard]] CheckpointHeader header_of(const CheckpointState& state) const;
@@ -119,5 +122,15 @@ class Checkpoints {
   std::int64_t next_generation_ = 1;
   Stopwatch since_last_;
 };
+
+/// The words of a command, with those of an option replaced by "NAME VALUE", or with these added.
+std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
+                                     const std::string& value);
+
+/// The end of the sentence about a signal: whether the state is saved, why not, and the command that goes on from it. is_restarted: the
+/// iteration went on from a checkpoint itself. last_generation: in the folder that it saves to; 0: none. failure: why its state at the signal
+/// is not saved. command: that of the interrupted program.
+std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std::int64_t last_generation,
+                         const std::string& failure, std::vector<std::string> command);
 
 }  // namespace cg2d

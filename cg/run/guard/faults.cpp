@@ -52,9 +52,8 @@ InjectOptions inject_options_from(const std::string& text) {
   const auto seed = number_from<std::uint64_t>(text.substr(0, colon));
   const auto count = colon == std::string::npos ? 1 : number_from<int>(text.substr(colon + 1)).value_or(0);
   if (!seed || count < 1 || count > most_faults)
-    throw InputError(
-        fmt::format("--inject {}: must be SEED or SEED:COUNT, a seed of 0 to {} and a count of 1 to {}", text,
-                    ~std::uint64_t{0}, most_faults));
+    throw InputError("--inject {}: must be SEED or SEED:COUNT, a seed of 0 to {} and a count of 1 to {}",
+                     text, ~std::uint64_t{0}, most_faults);
   return {.seed = *seed, .count = count};
 }
 
@@ -106,10 +105,10 @@ std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int
   return faults;
 }
 
-/// Flips a bit of one of the arrays() for each fault that is due. Where it is not sound afterwards, another one in its place, or none.
-template <typename Arrays, typename IsSound>
-void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at, const Arrays& arrays,
-                             const IsSound& is_sound) {
+/// Flips a bit of one of the arrays for each fault that is due. Where it is not sound afterwards, another one in its place, or none.
+void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at,
+                             const std::vector<kernels::StoredArray>& arrays,
+                             const std::function<bool()>& is_sound) {
   const auto kind = target == FaultTarget::columns ? kernels::ArrayKind::columns : kernels::ArrayKind::values;
   for (auto& fault : faults_) {
     if (fault.is_made || fault.rank != rank_ || fault.target != target || fault.outer_step != at.outer_step ||
@@ -117,7 +116,7 @@ void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at, const Arr
       continue;
     // The low bits of a draw choose the bit, the others the element.
     constexpr std::uint64_t bits_of_choice = 8;
-    const auto element = element_of(arrays(), kind, fault.draw >> bits_of_choice);
+    const auto element = element_of(arrays, kind, fault.draw >> bits_of_choice);
     const auto first_bit = static_cast<int>(fault.draw & ((1U << bits_of_choice) - 1U));
     const int bit_count = bits_per_byte * static_cast<int>(element.bytes.size());
     for (int tried = 0; tried < bit_count && !fault.is_made; ++tried) {
@@ -132,15 +131,14 @@ void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at, const Arr
 
 void FaultInjector::flip(FaultTarget target, const SolvePlace& at, std::span<double> first,
                          std::span<double> second) {
-  const auto arrays = [&] {
-    return std::vector{kernels::stored_array(kernels::ArrayKind::values, first),
-                       kernels::stored_array(kernels::ArrayKind::values, second)};
-  };
-  flip_due(target, at, arrays, [] { return true; });
+  flip_due(target, at,
+           {kernels::stored_array(kernels::ArrayKind::values, first),
+            kernels::stored_array(kernels::ArrayKind::values, second)},
+           [] { return true; });
 }
 
 void FaultInjector::flip_matrix(const SolvePlace& at, BlockProduct& product, bool columns_are_checked) {
-  const auto arrays = [&] { return product.stored_arrays(); };
+  const auto arrays = product.stored_arrays();
   flip_due(FaultTarget::values, at, arrays, [] { return true; });
   flip_due(FaultTarget::columns, at, arrays,
            [&] { return columns_are_checked || product.has_columns_in_range(); });

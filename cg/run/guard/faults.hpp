@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,8 +88,8 @@ class FaultInjector {
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
 
  private:
-  template <typename Arrays, typename IsSound>
-  void flip_due(FaultTarget target, const SolvePlace& at, const Arrays& arrays, const IsSound& is_sound);
+  void flip_due(FaultTarget target, const SolvePlace& at, const std::vector<kernels::StoredArray>& arrays,
+                const std::function<bool()>& is_sound);
 
   std::vector<Fault> faults_;
   int rank_;

@@ -1,11 +1,14 @@
 #include "cg/run/guard/guard.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
-#include "cg/run/guard/blocked_sums.hpp"
+#include "cg/base/sample.hpp"
 
 namespace cg2d {
 
@@ -25,14 +28,28 @@ class Guard::Stop final : public StopRule {
   const StopRule& rule_;
 };
 
+/// Adds the time of a scope, which may be within another one, to that of the checks.
+class Guard::Timed {
+ public:
+  explicit Timed(Guard& guard) : guard_(guard) { ++guard_.timed_depth_; }
+  ~Timed() {
+    if (--guard_.timed_depth_ == 0 && guard_.is_timed_) guard_.report_.time_s += stopwatch_.seconds();
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  Guard& guard_;
+  Stopwatch stopwatch_;
+};
+
 Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::BlockLayout& layout,
              AssembledOperator& assembled, std::optional<ProductChecksums> checksums)
     : options_(options),
       group_(group),
       assembled_(assembled),
       checksums_(std::move(checksums)),
-      injector_({}, group.rank()),
-      record_(group) {
+      injector_({}, group.rank()) {
   if (!options_.checks) return;
   seal_.emplace(assembled.product().stored_arrays(), assembled.thread_count());
   const auto grid = layout.grid();
@@ -43,7 +60,7 @@ Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::Bl
 }
 
 void Guard::begin(int outer_step_count, int product_count) {
-  record_.begin_timing();
+  is_timed_ = true;
   injects_ = options_.injects && injector_.faults().empty();
   if (injects_)
     injector_ = {draw_faults(options_.inject, group_.size(), outer_step_count, product_count), group_.rank()};
@@ -55,18 +72,7 @@ void Guard::begin_repetition(int outer_step_count) {
   begin(outer_step_count, cg_steps_per_solve + 1);
 }
 
-void Guard::begin_attempt() {
-  record_.begin_attempt();
-  relation_ = kept_.relation;
-  steps_done_ = kept_.state.number;
-  product_count_ = 0;
-  products_of_step_ = -1;
-  has_stepped_ = false;
-  is_first_state_ = true;
-  is_segment_end_ = false;
-  is_agreed_ = false;
-  measure_count_ = 0;
-}
+void Guard::begin_attempt() { attempt_ = {.relation = kept_.relation, .steps_done = kept_.state.number}; }
 
 void Guard::before_attempt(const GuardedVectors& vectors) {
   vectors_ = vectors;
@@ -79,15 +85,55 @@ AttemptVerdict Guard::verdict() {
   return verdict;
 }
 
-/// Reads a part of the block once more, another one for each number; all of it where that is the last time.
+void Guard::note(GuardCheck check, const CheckedError& error, double share) {
+  const auto index = static_cast<std::size_t>(check);
+  ++report_.check_counts[index];
+  if (error.holds()) {
+    report_.largest_ratios[index] = std::max(report_.largest_ratios[index], error.ratio());
+  } else if (!attempt_.found.is_found) {
+    attempt_.found = {.is_found = true,
+                      .check = check,
+                      .rank = group_.rank(),
+                      .outer_step = place_.outer_step,
+                      .product = place_.product,
+                      .error = error.error,
+                      .tolerance = error.tolerance,
+                      .share = share};
+  }
+}
+
+/// Reads a part of the block once more, another one for each number; all of it where that is the last time. Then the ranks agree: the attempt
+/// is accepted, or where any rank has found something made again, or refused.
 AttemptVerdict Guard::judge(int number, bool is_last) {
   if (!options_.checks) return AttemptVerdict::accepted;
   {
-    const Timed timed(record_);
-    record_.note(GuardCheck::matrix_bytes,
-                 is_last ? seal_->holds(0, 1) : seal_->holds(number % seal_share_count, seal_share_count));
+    const Timed timed(*this);
+    note(GuardCheck::matrix_bytes,
+         is_last ? seal_->holds(0, 1) : seal_->holds(number % seal_share_count, seal_share_count));
   }
-  return record_.judge();
+  if (group_.maximum(attempt_.found.is_found ? 1.0 : 0.0) == 0.0) {
+    failed_attempts_ = 0;
+    return AttemptVerdict::accepted;
+  }
+  const auto all = group_.gather_one(attempt_.found);
+  const auto& first = *std::ranges::min_element(all, {}, [](const Detection& found) {
+    return std::tuple(!found.is_found, found.product, found.check, -found.share);
+  });
+  auto& detections = report_.detections;
+  ++failed_attempts_;
+  const bool is_same = failed_attempts_ > 1 && first.check == detections.back().check &&
+                       first.rank == detections.back().rank && first.product == detections.back().product;
+  detections.push_back(first);
+  if (is_same) {
+    reason_ = fmt::format("soft error, there again in a second attempt: {}", describe(first));
+    return AttemptVerdict::refused;
+  }
+  if (failed_attempts_ == most_attempts) {
+    reason_ = fmt::format("soft errors in {} attempts, the last one: {}", failed_attempts_, describe(first));
+    return AttemptVerdict::refused;
+  }
+  ++report_.rollback_count;
+  return AttemptVerdict::again;
 }
 
 std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const SystemVectors& vectors,
@@ -115,7 +161,7 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
     const auto snapshot = kept_.snapshot();
     if (kept_.state.number > 0) from.snapshot = &snapshot;
     const auto result = system.solver.solve(from, agreed_stop).front();
-    const bool goes_on = is_segment_end_ && result.end == SolveEnd::stopped;
+    const bool goes_on = attempt_.is_segment_end && result.end == SolveEnd::stopped;
     const auto judged = judge(kept_.state.number / steps_per_segment, !goes_on);
     const bool is_accepted = judged == AttemptVerdict::accepted;
     if (is_accepted && goes_on) {
@@ -131,59 +177,63 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
 bool Guard::is_trusted(const SystemSolveResult& result) {
   const bool is_usual = result.end == SolveEnd::converged || result.end == SolveEnd::step_limit ||
                         result.end == SolveEnd::stopped || result.end == SolveEnd::zero_right_hand_side;
-  if (is_usual || product_count_ == 0 || !options_.checks) return true;
+  if (is_usual || attempt_.product_count == 0 || !options_.checks) return true;
   const bool is_confirmed =
       doubt_count_ > 0 && doubted_.end == result.end && doubted_.step_count == result.step_count;
   doubted_ = result;
-  return is_confirmed || ++doubt_count_ == GuardRecord::most_attempts;
+  return is_confirmed || ++doubt_count_ == most_attempts;
 }
 
 void Guard::flip(FaultTarget target, std::span<double> first, std::span<double> second) {
-  if (injects_) injector_.flip(target, record_.place(), first, second);
+  if (injects_) injector_.flip(target, place_, first, second);
 }
 
 void Guard::before_step() {
-  products_of_step_ = 0;
+  attempt_.products_of_step = 0;
   sums_of_step_ = 0;
-  has_stepped_ = true;
+  attempt_.has_stepped = true;
 }
 
 /// The place of a step's product is the number of the step. The residual of an outer iteration is the product after the last step; that of a
 /// solve belongs to the last step.
 void Guard::apply() {
   if (is_aside_) return matrix().apply();
-  const bool is_of_step = products_of_step_ == 0;
-  record_.set_place(
-      {.outer_step = outer_step_, .product = is_of_step || !is_of_a_solve() ? steps_done_ + 1 : steps_done_});
-  products_of_step_ = is_of_step ? 1 : -1;
+  const bool is_of_step = attempt_.products_of_step == 0;
+  place_ = {.outer_step = outer_step_,
+            .product = attempt_.steps_done + (is_of_step || !is_of_a_solve() ? 1 : 0)};
+  attempt_.products_of_step = is_of_step ? 1 : -1;
   {
     std::optional<Timed> timed;
-    if (!is_of_step && is_segment_end_) timed.emplace(record_);
+    if (!is_of_step && attempt_.is_segment_end) timed.emplace(*this);
     matrix().apply();
   }
   // The operator's own memory: const for its users only.
   const auto product = matrix().result();
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   flip(FaultTarget::q, {const_cast<double*>(product.data()), product.size()});
-  measure_count_ = 0;
-  if (options_.checks && is_of_step) measure_product();
-  if (options_.checks && !is_of_step && has_stepped_) measure_residual();
-  if (!is_of_step) has_stepped_ = false;
+  attempt_.measure_count = 0;
+  if (options_.checks && is_of_step) {
+    const Timed timed(*this);
+    measures_[0] = square_of(product, inverse_diagonal_).first;
+    attempt_.measure_count = 1;
+  }
+  if (options_.checks && !is_of_step && attempt_.has_stepped) measure_residual();
+  if (!is_of_step) attempt_.has_stepped = false;
 }
 
 bool Guard::before_product() {
-  const bool checks_columns = options_.checks && product_count_ == 0;
-  ++product_count_;
+  const bool checks_columns = options_.checks && attempt_.product_count == 0;
+  ++attempt_.product_count;
   flip(FaultTarget::p, operand_);
   flip(FaultTarget::r, vectors_.residual);
   flip(FaultTarget::z, vectors_.x);
-  if (injects_) injector_.flip_matrix(record_.place(), assembled_.product(), checks_columns);
+  if (injects_) injector_.flip_matrix(place_, assembled_.product(), checks_columns);
   if (checks_columns) {
-    const Timed timed(record_);
-    record_.note(GuardCheck::column_range, assembled_.product().has_columns_in_range());
+    const Timed timed(*this);
+    note(GuardCheck::column_range, assembled_.product().has_columns_in_range());
   }
   // A column number that is out of range stays so until the attempt ends.
-  return !(record_.found().is_found && record_.found().check == GuardCheck::column_range);
+  return !(attempt_.found.is_found && attempt_.found.check == GuardCheck::column_range);
 }
 
 void Guard::after_product() {
@@ -192,15 +242,8 @@ void Guard::after_product() {
   flip(FaultTarget::block_product, communicator.partial(),
        mirror != nullptr ? mirror->column_partial() : std::span<double>());
   if (!options_.checks) return;
-  const Timed timed(record_);
-  record_.note(GuardCheck::block_product,
-               checksums_->error_of(communicator, assembled_.product().low_partial()));
-}
-
-void Guard::measure_product() {
-  const Timed timed(record_);
-  measures_[0] = square_of(matrix().result(), inverse_diagonal_).first;
-  measure_count_ = 1;
+  const Timed timed(*this);
+  note(GuardCheck::block_product, checksums_->error_of(communicator, assembled_.product().low_partial()));
 }
 
 /// The norm of the initial guess by M.
@@ -214,7 +257,7 @@ double Guard::norm_of_guess() {
 
 /// After the product A x, before r becomes the residual that is computed anew: norms of b - A x - r by M^-1, of x by M.
 void Guard::measure_residual() {
-  const Timed timed(record_);
+  const Timed timed(*this);
   const auto vectors = vectors_;
   const auto operand = operand_;
   const auto product = matrix().result();
@@ -227,7 +270,7 @@ void Guard::measure_residual() {
     if (!(vectors.x[k] == operand[k])) difference = std::numeric_limits<double>::infinity();
   });
   measures_ = {squares.first, squares.second};
-  measure_count_ = 2;
+  attempt_.measure_count = 2;
 }
 
 void Guard::sum_over_ranks(std::span<double> values) {
@@ -236,41 +279,8 @@ void Guard::sum_over_ranks(std::span<double> values) {
   } else {
     matrix().sum_over_ranks(values);
   }
-  if (is_aside_ || products_of_step_ != 1) return;
-  record_sum_of_step(values);
-  if (sums_of_step_ == 2) flip(FaultTarget::rho, values.first(1));
-}
-
-/// With the values travel this rank's measures of the last product, and whether it has found something: no message is added.
-void Guard::sum_with_measures(std::span<double> values) {
-  const auto measures = std::span(measures_).first(std::exchange(measure_count_, 0));
-  const double own_difference = measures_[0];
-  std::array<double, comm::Communicator::largest_scalar_count> all{};
-  const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
-  *flag = record_.found().is_found ? 1.0 : 0.0;
-  const auto count = static_cast<std::size_t>(flag + 1 - all.begin());
-  matrix().sum_over_ranks(
-      std::span(all).first(*std::ranges::lower_bound(comm::Communicator::scalar_counts, count)));
-  const auto sums = std::span<const double>(all);
-  std::ranges::copy(sums.first(values.size()), values.begin());
-  std::ranges::copy(sums.subspan(values.size(), measures.size()), measures.begin());
-  if (*flag != 0.0) is_agreed_ = true;
-  if (measures.size() == 2) check_residual(own_difference);
-}
-
-void Guard::check_residual(double own_difference) {
-  constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
-  const double norm = std::sqrt(measures_[1]) + 2.0 * guess_norm_;
-  record_.note(
-      GuardCheck::residual,
-      {.error = std::sqrt(measures_[0]),
-       .tolerance = twice_roundoff * (steps_done_ + 1) *
-                    ((scale_.longest_row + 4.0) * scale_.norm * norm + std::sqrt(relation_.largest_rho()))},
-      own_difference);
-}
-
-/// p . q, then rho, and with M also r . r.
-void Guard::record_sum_of_step(std::span<const double> values) {
+  if (is_aside_ || attempt_.products_of_step != 1) return;
+  // p . q, then rho, and with M also r . r.
   ++sums_of_step_;
   if (sums_of_step_ == 1) summed_.record_curvature(values[0]);
   if (sums_of_step_ != 2) return;
@@ -278,14 +288,40 @@ void Guard::record_sum_of_step(std::span<const double> values) {
   summed_.rho = values[0];
   summed_.residual_square = values.size() > 1 ? values[1] : values[0];
   summed_.record_beta(rho_before);
-  summed_.number = steps_done_ + 1;
+  summed_.number = attempt_.steps_done + 1;
   summed_.record_progress();
+  flip(FaultTarget::rho, values.first(1));
+}
+
+/// With the values travel this rank's measures of the last product, and whether it has found something: no message is added.
+void Guard::sum_with_measures(std::span<double> values) {
+  const auto measures = std::span(measures_).first(std::exchange(attempt_.measure_count, 0));
+  const double own_difference = measures_[0];
+  std::array<double, comm::Communicator::largest_scalar_count> all{};
+  const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
+  *flag = attempt_.found.is_found ? 1.0 : 0.0;
+  const auto count = static_cast<std::size_t>(flag + 1 - all.begin());
+  matrix().sum_over_ranks(
+      std::span(all).first(*std::ranges::lower_bound(comm::Communicator::scalar_counts, count)));
+  const auto sums = std::span<const double>(all);
+  std::ranges::copy(sums.first(values.size()), values.begin());
+  std::ranges::copy(sums.subspan(values.size(), measures.size()), measures.begin());
+  if (*flag != 0.0) attempt_.is_agreed = true;
+  if (measures.size() != 2) return;
+  constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
+  const double norm = std::sqrt(measures_[1]) + 2.0 * guess_norm_;
+  note(GuardCheck::residual,
+       {.error = std::sqrt(measures_[0]),
+        .tolerance =
+            twice_roundoff * (attempt_.steps_done + 1) *
+            ((scale_.longest_row + 4.0) * scale_.norm * norm + std::sqrt(attempt_.relation.largest_rho()))},
+       own_difference);
 }
 
 /// The state with the numbers of sums; a residual that was computed anew begins them again.
 CgState Guard::agreed(const CgState& state) {
   auto all = state;
-  if (has_stepped_) {
+  if (attempt_.has_stepped) {
     all.rho = summed_.rho;
     all.residual_square = summed_.residual_square;
     all.curvature = summed_.curvature;
@@ -296,30 +332,30 @@ CgState Guard::agreed(const CgState& state) {
     all.least_residual_step = summed_.least_residual_step;
     return all;
   }
-  if (!is_first_state_) all.largest_quotient = summed_.largest_quotient;
-  is_first_state_ = false;
+  if (!attempt_.is_first_state) all.largest_quotient = summed_.largest_quotient;
+  attempt_.is_first_state = false;
   summed_ = all;
   return all;
 }
 
 /// Reproducible sums, of which outer iterations may be made, have two numbers each.
 bool Guard::after_step(const CgState& state) {
-  products_of_step_ = -1;
-  steps_done_ = state.number;
+  attempt_.products_of_step = -1;
+  attempt_.steps_done = state.number;
   if (!options_.checks) return false;
   const bool has_sums =
       !is_of_a_solve() || (state.rho == summed_.rho && state.curvature == summed_.curvature &&
                            state.residual_square == summed_.residual_square);
-  auto relation = relation_.after_step(state, measures_[0]);
+  auto relation = attempt_.relation.after_step(state, measures_[0]);
   if (!has_sums) relation = {.error = std::numeric_limits<double>::infinity()};
-  record_.note(GuardCheck::step_relation, relation);
-  is_segment_end_ = is_of_a_solve() && state.number % steps_per_segment == 0;
-  if (is_segment_end_) keep(state);
-  return is_agreed_ || is_segment_end_;
+  note(GuardCheck::step_relation, relation);
+  attempt_.is_segment_end = is_of_a_solve() && state.number % steps_per_segment == 0;
+  if (attempt_.is_segment_end) keep(state);
+  return attempt_.is_agreed || attempt_.is_segment_end;
 }
 
 void Guard::keep(const CgState& state) {
-  const Timed timed(record_);
+  const Timed timed(*this);
   const auto snapshot = solver_->snapshot(state);
   const auto copy = [](std::span<const double> from, HugePageVector& to) {
     if (to.size() != from.size()) to = HugePageVector(from.size());
@@ -330,11 +366,21 @@ void Guard::keep(const CgState& state) {
   copy(snapshot.direction, next_.direction);
   next_.state = snapshot.state;
   next_.replaced_norm = snapshot.replaced_norm;
-  next_.relation = relation_;
+  next_.relation = attempt_.relation;
 }
 
 GuardReport Guard::report(double whole_s) const {
-  auto report = record_.report(whole_s);
+  auto report = report_;
+  CheckFigures& figures = report;
+  figures = {};
+  for (const auto& rank : group_.gather_one<CheckFigures>(report_)) {
+    for (std::size_t check = 0; check < guard_check_count; ++check) {
+      figures.check_counts[check] += rank.check_counts[check];
+      figures.largest_ratios[check] = std::max(figures.largest_ratios[check], rank.largest_ratios[check]);
+    }
+    figures.time_s = std::max(figures.time_s, rank.time_s);
+  }
+  report.time_share = whole_s > 0.0 ? figures.time_s / whole_s : 0.0;
   report.options = options_;
   const auto all = group_.gather_all(std::span<const Fault>(injector_.faults()));
   report.faults = all.front();

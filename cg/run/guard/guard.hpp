@@ -7,11 +7,9 @@
 #include <span>
 #include <string>
 
-#include "cg/run/guard/checksums.hpp"
 #include "cg/run/guard/faults.hpp"
-#include "cg/run/guard/guard_record.hpp"
+#include "cg/run/guard/guard_checks.hpp"
 #include "cg/run/guard/guard_report.hpp"
-#include "cg/run/guard/step_relation.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -33,7 +31,7 @@ struct GuardedSystem {
 ///     one rank        it sets its flag, and goes on as if nothing had been      -
 ///     all ranks       the flag travels with the next sum over all ranks         after that sum
 ///     all ranks       the guard ends the attempt                                after a step, or at its end
-///     all ranks       they gather what each found: GuardRecord::judge()         -
+///     all ranks       they gather what each found: judge()                      -
 ///
 /// 1. The operations over all ranks of an attempt do not depend on what one rank alone has found.
 /// 2. A clean attempt gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many
@@ -44,6 +42,9 @@ struct GuardedSystem {
 /// attempt to go on from. An end that is neither a solution nor a limit (not positive definite, stagnated, not finite) holds when a
 /// second attempt meets it, too. Ranks decide by numbers as they came from sums over all ranks: a fault in the state of one rank does
 /// not part the ranks.
+///
+/// The same check, rank and product in two attempts one after the other, or most_attempts attempts: the last one is refused, on all ranks
+/// alike.
 class Guard final : public OuterStepGuard, public ProductObserver, private LinearOperator {
  public:
   /// checksums: of this rank's block, for checks. The group and the operator must outlive this. Collective where the options ask for checks.
@@ -61,7 +62,7 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   std::optional<SystemSolveResult> solve(const GuardedSystem& system, const SystemVectors& vectors,
                                          const StopRule& stop);
   /// Why an attempt was refused, in one line; the same on every rank.
-  [[nodiscard]] const std::string& reason() const { return record_.reason(); }
+  [[nodiscard]] const std::string& reason() const { return reason_; }
   /// The report since the beginning. whole_s: the time of all repetitions, or of the solve. Collective.
   [[nodiscard]] GuardReport report(double whole_s) const;
 
@@ -72,6 +73,7 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   void before_attempt(const GuardedVectors& vectors) override;
   [[nodiscard]] AttemptVerdict verdict() override;
 
+  static constexpr int most_attempts = 10;
   static constexpr int steps_per_segment = 100;
   /// Faults are made in this iteration of a solve at the latest.
   static constexpr int last_faulty_iteration = 100;
@@ -79,8 +81,8 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   static constexpr int seal_share_count = 16;
 
  private:
-  using Timed = GuardRecord::Timed;
   class Stop;
+  class Timed;
 
   /// A state of a solve to go on from, with the check of the steps so far.
   struct Kept : SolveState {
@@ -106,16 +108,15 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   void begin(int outer_step_count, int product_count);
   void flip(FaultTarget target, std::span<double> first, std::span<double> second = {});
   void begin_attempt();
-  void measure_product();
   void measure_residual();
   void sum_with_measures(std::span<double> values);
-  void check_residual(double own_difference);
-  void record_sum_of_step(std::span<const double> values);
   [[nodiscard]] double norm_of_guess();
   [[nodiscard]] CgState agreed(const CgState& state);
   void keep(const CgState& state);
   [[nodiscard]] bool is_trusted(const SystemSolveResult& result);
   [[nodiscard]] AttemptVerdict judge(int number, bool is_last);
+  void note(GuardCheck check, const CheckedError& error, double share = 0.0);
+  void note(GuardCheck check, bool holds) { note(check, CheckedError{.error = holds ? 0.0 : 1.0}); }
 
   GuardOptions options_;
   comm::RankGroup& group_;
@@ -125,7 +126,11 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   FaultInjector injector_;
   bool injects_ = false;
   MatrixScale scale_;
-  GuardRecord record_;
+  GuardReport report_;  // with this rank's figures, without options and faults
+  std::string reason_;
+  int failed_attempts_ = 0;  // one after the other
+  bool is_timed_ = false;
+  int timed_depth_ = 0;
 
   std::span<double> operand_;  // as the solver has written it
   GuardedVectors vectors_;
@@ -141,21 +146,25 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   int doubt_count_ = 0;
   SystemSolveResult doubted_;  // the last end that is to be confirmed
 
-  // State of an attempt:
-  StepRelation relation_;
-  int steps_done_ = 0;
-  int product_count_ = 0;
-  int products_of_step_ = -1;  // -1: outside of a step
+  /// The state of an attempt.
+  struct Attempt {
+    Detection found{};  // the first error of this rank
+    StepRelation relation{};
+    int steps_done = 0;
+    int product_count = 0;
+    int products_of_step = -1;  // -1: outside of a step
+    bool has_stepped = false;   // since the residual was computed anew
+    bool is_first_state = true;
+    bool is_segment_end = false;
+    bool is_agreed = false;         // all ranks know that one has found something
+    std::size_t measure_count = 0;  // that the next sum takes with it
+  } attempt_;
+  SolvePlace place_;  // of what is found
   int sums_of_step_ = 0;
   bool is_aside_ = false;
-  bool has_stepped_ = false;  // since the residual was computed anew
-  bool is_first_state_ = true;
-  bool is_segment_end_ = false;
-  bool is_agreed_ = false;  // all ranks know that one has found something
-  CgState summed_;          // the state by sums over all ranks
+  CgState summed_;  // the state by sums over all ranks
   // This rank's measures of a product: the square of q by M^-1; or those of b - A x - r by M^-1, and of x by M.
   std::array<double, 2> measures_{};
-  std::size_t measure_count_ = 0;  // that the next sum takes with it
 };
 
 }  // namespace cg2d

@@ -1,16 +1,15 @@
 #pragma once
 
-// The report of a guard: its options, checks, detections and faults, with its sections of a result and its lines.
+// The report of a guard: its options, checks, detections and faults.
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
-#include "cg/run/feature.hpp"
 #include "cg/run/guard/faults.hpp"
 
 namespace cg2d {
@@ -70,10 +69,5 @@ struct GuardReport : CheckFigures {
   double time_share = 0.0;  ///< share of time_s in the time of these repetitions, or of the solve
   std::vector<Fault> faults;
 };
-
-/// The members of a result: guard where there were checks, injected where faults were made.
-void describe_guard(Members& m, FeatureResults& results, WorkKind kind);
-/// A blank line, then faults, checks and detections, a line for each.
-std::string guard_text(const GuardReport& guard);
 
 }  // namespace cg2d

@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/run/rebalance/drift_watch.hpp"
+#include "cg/run/guard/guard_report.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
 
@@ -23,128 +19,31 @@ namespace {
 
 constexpr std::string_view rebalance_option = "--rebalance";
 
-/// Asked for: a type of its own among the settings.
-struct RebalanceSettings {};
-
-class RebalanceFeature final : public Rebalancer {
- public:
-  RebalanceFeature(const FeatureContext& context, const PhaseTimer& timer, MovableWork movable)
-      : context_(context),
-        timer_(timer),
-        movable_(std::move(movable)),
-        drift_(context.report.configuration.grid),
-        move_s_(context.group.maximum(movable_.set_up_s)) {}
-
-  void begin_repeat(const RepeatPlace& place) override {
-    place_ = place;
-    drift_.forget();
-    work_sum_ = {};
-    work_count_ = 0;
-  }
-  void finish() override {
-    if (work_count_ > 0)
-      product_work() = {.call_count = work_sum_.call_count / work_count_,
-                        .byte_count = work_sum_.byte_count / work_count_,
-                        .flop_count = work_sum_.flop_count / work_count_};
-    context_.report.features.set(report_);
-  }
-
- private:
-  void before_outer_step() override {
-    before_ = timer_.records()[index_of(Phase::multiply)];
-    clocks_before_ = read_cycle_counter();
-    watch_ = {};
-  }
-  void after_outer_step(int number, const OuterStep& step) override {
-    const double seconds_per_clock = watch_.seconds() / static_cast<double>(std::max<std::uint64_t>(
-                                                            read_cycle_counter() - clocks_before_, 1));
-    const auto& record = timer_.records()[index_of(Phase::multiply)];
-    const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
-    note(seconds_per_clock * static_cast<double>(clocks));
-    const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
-    if (must_stop(step) || !drift_.pays(cost)) return;
-    const auto shares = agreed_shares(context_.group, drift_.speeds(), context_.report.configuration.grid);
-    if (drift_.pays(cost, shares)) move(number, shares);
-  }
-
-  /// The time of this rank's products, and of all ranks'.
-  void note(double seconds) {
-    work_sum_ = work_sum_ + product_work();
-    ++work_count_;
-    const std::array mine{seconds, static_cast<double>(context_.mine.nonzero_count)};
-    ProductLoad load;
-    for (const auto& [rank_s, nonzeros] : context_.group.gather_one(mine)) {
-      load.seconds.push_back(rank_s);
-      load.nonzeros.push_back(nonzeros);
-    }
-    if (!report_.moves.empty()) report_.moves.back().note(load);
-    drift_.note(std::move(load));
-  }
-
-  void move(int number, const std::vector<double>& shares) {
-    Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_.slowest_s()};
-    const auto [seconds, nonzeros] = drift_.mean_load();
-    const auto slowest = std::ranges::max_element(seconds);
-    move.slowest_rank = static_cast<int>(slowest - seconds.begin());
-    move.slowness =
-        *slowest * static_cast<double>(seconds.size()) / std::accumulate(seconds.begin(), seconds.end(), 0.0);
-    for (std::size_t rank = 0; rank < seconds.size(); ++rank)
-      move.ranks.push_back({.rank = static_cast<int>(rank),
-                            .nonzeros_before = std::llround(nonzeros[rank]),
-                            .before_s = seconds[rank]});
-    context_.progress.say(
-        fmt::format("repartitioning the matrix: products of rank {} take {:.2f} times the mean",
-                    move.slowest_rank, move.slowness));
-    const Stopwatch stopwatch;
-    movable_.move(shares);
-    move_s_ = move.cost_s = context_.group.maximum(stopwatch.seconds());
-    move.gained_s = -move.cost_s;
-    report_.moves.push_back(move);
-    drift_.forget();
-  }
-  [[nodiscard]] VectorWork& product_work() { return context_.mine.product_work[index_of(Phase::multiply)]; }
-
-  FeatureContext context_;
-  const PhaseTimer& timer_;
-  MovableWork movable_;
-  DriftWatch drift_;
-  RepeatPlace place_;
-  double move_s_;  // of the last one, or as the set-up took
-  PhaseRecord before_;
-  std::uint64_t clocks_before_ = 0;
-  Stopwatch watch_;
-  VectorWork
-      work_sum_;  // of this rank's products, one of each outer iteration: its block changes between them
-  std::int64_t work_count_ = 0;
-  RebalanceReport report_;
-};
-
-void describe_move(Members& m, Move& move) {
-  m("run", move.repeat_number, at_least(0, "From 1."));
-  m("after_outer_iteration", move.after_step, at_least(0));
-  m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
-  m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
-  m("before_s", move.before_s,
-    at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
-  m("after_s", move.after_s, at_least(0, "Mean of those after it."));
-  m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
-  m("gained_s", move.gained_s, meaning("What the outer iterations after it took less, without its cost."));
-  m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
-         [&](MovedRank& rank, std::size_t /*index*/) {
-           m("rank", rank.rank, at_least(0));
-           m("nonzeros_before", rank.nonzeros_before, at_least(0));
-           m("before_s", rank.before_s,
-             at_least(0, "Its products in an outer iteration, mean of the last before it."));
-           m("nonzeros_after", rank.nonzeros_after, at_least(0));
-           m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
-         });
-}
-
 void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
   if (kind == WorkKind::solve) return;
   describe_section<RebalanceReport>(
       m, "rebalance", results, "Only with --rebalance on.", [&](RebalanceReport& found) {
-        m.list("moves", found.moves, {}, [&](Move& move, std::size_t /*index*/) { describe_move(m, move); });
+        m.list("moves", found.moves, {}, [&](Move& move, std::size_t /*index*/) {
+          m("run", move.repeat_number, at_least(0, "From 1."));
+          m("after_outer_iteration", move.after_step, at_least(0));
+          m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
+          m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
+          m("before_s", move.before_s,
+            at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
+          m("after_s", move.after_s, at_least(0, "Mean of those after it."));
+          m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
+          m("gained_s", move.gained_s,
+            meaning("What the outer iterations after it took less, without its cost."));
+          m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
+                 [&](MovedRank& rank, std::size_t /*index*/) {
+                   m("rank", rank.rank, at_least(0));
+                   m("nonzeros_before", rank.nonzeros_before, at_least(0));
+                   m("before_s", rank.before_s,
+                     at_least(0, "Its products in an outer iteration, mean of the last before it."));
+                   m("nonzeros_after", rank.nonzeros_after, at_least(0));
+                   m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
+                 });
+        });
       });
 }
 
@@ -162,28 +61,87 @@ std::string rebalance_text(const RebalanceReport& found) {
   return text;
 }
 
-void read_rebalance(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto* const text = text_of(texts, rebalance_option);
-  if (text == nullptr) return;
-  require_known(std::string(rebalance_option), *text, {"off", "on"});
-  if (*text == "on") settings.set(RebalanceSettings());
+void read_rebalance(const std::string& text, FeatureSettings& settings) {
+  require_known(std::string(rebalance_option), text, {"off", "on"});
+  if (text == "on") settings.set(RebalanceSettings());
 }
 
 void resolve_rebalance(const AskedWork& asked) {
-  const auto refuse_if = [](bool is_given, std::string_view reason) {
-    if (is_given) throw InputError(fmt::format("{} on: {}", rebalance_option, reason));
-  };
-  refuse_if(!asked.options.time_phases, "compares the times of products; leave --no-phases out");
-  for (const auto& feature : feature_table())
-    refuse_if(!feature.against_moves.empty() && feature.is_used(asked.options), feature.against_moves);
+  const auto what = fmt::format("{} on", rebalance_option);
+  refuse_if(!asked.options.time_phases, what, "compares the times of products; leave --no-phases out");
+  refuse_if(has_settings<GuardOptions>(asked.options), what,
+            "does not go with --guard and --inject, which know the block from its beginning");
 }
 
 }  // namespace
 
-std::unique_ptr<Rebalancer> make_rebalancer(const FeatureContext& context, const PhaseTimer& timer,
-                                            MovableWork movable) {
-  if (!has_settings<RebalanceSettings>(context.options)) return nullptr;
-  return std::make_unique<RebalanceFeature>(context, timer, std::move(movable));
+void Rebalancer::begin_repeat(const RepeatPlace& place) {
+  place_ = place;
+  drift_.forget();
+  work_sum_ = {};
+  work_count_ = 0;
+}
+
+void Rebalancer::finish() {
+  if (work_count_ > 0)
+    product_work() = {.call_count = work_sum_.call_count / work_count_,
+                      .byte_count = work_sum_.byte_count / work_count_,
+                      .flop_count = work_sum_.flop_count / work_count_};
+  context_.report.features.set(report_);
+}
+
+void Rebalancer::before_outer_step() {
+  before_ = timer_.records()[index_of(Phase::multiply)];
+  clocks_before_ = read_cycle_counter();
+  watch_ = {};
+}
+
+void Rebalancer::after_outer_step(int number, const OuterStep& step) {
+  const double seconds_per_clock = watch_.seconds() / static_cast<double>(std::max<std::uint64_t>(
+                                                          read_cycle_counter() - clocks_before_, 1));
+  const auto& record = timer_.records()[index_of(Phase::multiply)];
+  const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
+  note(seconds_per_clock * static_cast<double>(clocks));
+  const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
+  if (must_stop(step) || !drift_.pays(cost)) return;
+  const auto shares = agreed_shares(context_.group, drift_.speeds(), context_.report.configuration.grid);
+  if (drift_.pays(cost, shares)) move(number, shares);
+}
+
+/// The time of this rank's products, and of all ranks'.
+void Rebalancer::note(double seconds) {
+  work_sum_ = work_sum_ + product_work();
+  ++work_count_;
+  const std::array mine{seconds, static_cast<double>(context_.mine.nonzero_count)};
+  ProductLoad load;
+  for (const auto& [rank_s, nonzeros] : context_.group.gather_one(mine)) {
+    load.seconds.push_back(rank_s);
+    load.nonzeros.push_back(nonzeros);
+  }
+  if (!report_.moves.empty()) report_.moves.back().note(load);
+  drift_.note(std::move(load));
+}
+
+void Rebalancer::move(int number, const std::vector<double>& shares) {
+  Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_.slowest_s()};
+  const auto [seconds, nonzeros] = drift_.mean_load();
+  const auto slowest = std::ranges::max_element(seconds);
+  move.slowest_rank = static_cast<int>(slowest - seconds.begin());
+  move.slowness =
+      *slowest * static_cast<double>(seconds.size()) / std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  for (std::size_t rank = 0; rank < seconds.size(); ++rank)
+    move.ranks.push_back({.rank = static_cast<int>(rank),
+                          .nonzeros_before = std::llround(nonzeros[rank]),
+                          .before_s = seconds[rank]});
+  context_.progress.say(
+      fmt::format("repartitioning the matrix: products of rank {} take {:.2f} times the mean",
+                  move.slowest_rank, move.slowness));
+  const Stopwatch stopwatch;
+  move_matrix_(shares);
+  move_s_ = move.cost_s = context_.group.maximum(stopwatch.seconds());
+  move.gained_s = -move.cost_s;
+  report_.moves.push_back(move);
+  drift_.forget();
 }
 
 FeatureRow rebalance_feature() {
@@ -193,10 +151,9 @@ FeatureRow rebalance_feature() {
       .default_text = "off",
       .group = "Grid",
       .help = "repartition the matrix between outer iterations where ranks have become slower or "
-              "faster and that pays"}};
-  return {.name = "rebalance",
-          .options = own_options,
-          .read = read_rebalance,
+              "faster and that pays",
+      .read = read_rebalance}};
+  return {.options = own_options,
           .is_used = has_settings<RebalanceSettings>,
           .resolve = resolve_rebalance,
           .only_for = WorkKind::outer_iterations,

@@ -18,19 +18,16 @@
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 
 namespace cg2d {
-namespace {
-
-BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
-  return {.first_row = layout.rows_of(rank).begin,
-          .first_column = layout.columns_of(rank).begin,
-          .order = layout.size()};
-}
-
-}  // namespace
 
 /// Everything that is chosen before the matrix is spread.
 void SolveRun::choose_with_matrix() {
-  if (has_several()) check_kernel_for_several();
+  const auto& asked = options_.configuration;
+  if (has_several() && asked.has_kernel()) {
+    const auto valid = kernel_names_for(vector_count(), streaming_.has_value());
+    if (std::ranges::count(valid, asked.kernel) == 0)
+      throw InputError("{} right-hand sides: --kernel {} takes one; take one of {}",
+                       report_.right_hand_side_count, asked.kernel, fmt::join(valid, ", "));
+  }
   read();
   // Random pieces are even ones, too: the order of the rows spreads the nonzeros.
   report_.configuration = with_cut(report_.configuration, nonzeros_cut);
@@ -42,40 +39,26 @@ void SolveRun::choose_with_matrix() {
       !configuration().is_reproducible && !streaming_)
     try_kernels();
   // Without a machine's description: its predictions are for matrices of the benchmark.
-  if (report_.grid_is_automatic && options_.open_grid.tries_grids) {
-    learn_speeds(matrix_->facts());
-    try_grids(*matrix_, shortlist(matrix_->facts()));
-  }
+  if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids(*matrix_);
   cut_by_speed(*matrix_);
-}
-
-void SolveRun::check_kernel_for_several() const {
-  const auto& asked = options_.configuration;
-  const auto valid = kernel_names_for(vector_count(), streaming_.has_value());
-  if (asked.has_kernel() && std::ranges::count(valid, asked.kernel) == 0)
-    throw InputError(fmt::format("{} right-hand sides: --kernel {} takes one; take one of {}",
-                                 report_.right_hand_side_count, asked.kernel, fmt::join(valid, ", ")));
-}
-
-/// With --out-of-core the matrix stays where it is, within the memory of the rank.
-std::unique_ptr<SystemMatrix> SolveRun::open_system() {
-  const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
-  if (!streaming_) return read_system(options_, group_, progress_, check);
-  std::unique_ptr<SystemMatrix> matrix;
-  if (options_.assembles) {
-    progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
-    matrix = std::make_unique<SourceMatrix>(options_.operator_text, memory_of_rank(), group_, check);
-  } else {
-    matrix = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
-  }
-  matrix->require_positive_diagonal(group_);
-  return matrix;
 }
 
 void SolveRun::read() {
   group_.barrier();
   const Stopwatch stopwatch;
-  if (kept_.matrix == nullptr) read_matrix_ = open_system();
+  const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
+  if (kept_.matrix == nullptr && !streaming_) {
+    read_matrix_ = read_system(options_, group_, progress_, check);
+  } else if (kept_.matrix == nullptr) {  // the matrix stays where it is, within the memory of the rank
+    if (options_.assembles) {
+      progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
+      read_matrix_ = std::make_unique<SourceMatrix>(
+          options_.operator_text, report_.environment->memory_of_rank(group_.rank()), group_, check);
+    } else {
+      read_matrix_ = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
+    }
+    read_matrix_->require_positive_diagonal(group_);
+  }
   matrix_ = read_matrix_ ? read_matrix_.get() : kept_.matrix;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
@@ -179,10 +162,19 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
     });
   if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
   const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : distribute(layout);
-  if (chooses_transport()) choose_transport_of_blocks(layout, product);
+  if (chooses_transport() && !has_several()) {
+    choose_transport(*matrix_, layout, product);
+  } else if (chooses_transport()) {  // profiles know times of one right-hand side only
+    progress_.say("choosing the transport");
+    auto trial_config =
+        block_trial(group_, {.layout = layout, .configuration = configuration(), .product = product});
+    trial_config.has_room_for_all = false;
+    auto trial = try_transports(group_, trial_config);
+    trial.not_kept_because = "profiles have no several right-hand sides";
+    set_transport(std::move(trial));
+  }
   assembled_ = connect(layout, product);
   const auto& communicator = assembled_->communicator();
-  make_guard(layout, *assembled_);
   const int rank = group_.rank();
   return {.matrix = guard_ ? guard_->guarded() : assembled_->matrix(),
           .timer = assembled_->timer(),
@@ -190,19 +182,6 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
           .first_row = layout.own_piece(rank).begin * vector_count(),
           .matrix_bytes = read_footprint_bytes(*product)};
-}
-
-/// Profiles know times of one right-hand side only.
-void SolveRun::choose_transport_of_blocks(const comm::BlockLayout& layout,
-                                          const std::shared_ptr<BlockProduct>& product) {
-  if (!has_several()) return choose_transport(*matrix_, layout, product);
-  progress_.say("choosing the transport");
-  auto trial_config =
-      block_trial(group_, {.layout = layout, .configuration = configuration(), .product = product});
-  trial_config.has_room_for_all = false;
-  auto trial = try_transports(group_, trial_config);
-  trial.not_kept_because = "profiles have no several right-hand sides";
-  set_transport(std::move(trial));
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
@@ -222,8 +201,10 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
   if (checkpoints_)
-    value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
-  record_block(block, layout);
+    value_hash_ =
+        sum_of_words(group_, value_sum(block, {.first_row = layout.rows_of(group_.rank()).begin,
+                                               .first_column = layout.columns_of(group_.rank()).begin,
+                                               .order = layout.size()}));
   const Stopwatch diagonal_parts;
   if (preconditioner_row().needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
@@ -242,10 +223,10 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
        .vector_bytes = bytes_of_rank(matrix_->facts(), beside, layout, group_.rank()),
        .sums_values = true},
       layout);
-  const auto& streamed = streaming_->block();
-  value_hash_ = sum_of_words(group_, streamed.figures.value_sum);
-  report_.matrix->distribute_s = streamed.generation_s;
-  report_.matrix->balance = balance_of(group_.gather_one(streamed.figures.nonzero_count));
+  const auto& figures = streaming_->figures();
+  value_hash_ = sum_of_words(group_, figures.value_sum);
+  report_.matrix->distribute_s = streaming_->generation_s();
+  report_.matrix->balance = balance_of(group_.gather_one(figures.nonzero_count));
   return product;
 }
 

@@ -16,10 +16,6 @@
 namespace cg2d {
 namespace {
 
-void refuse(bool is_given, std::string_view option, const std::string& reason) {
-  if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
-}
-
 /// CG steps of an operator without a matrix.
 class MatrixFreeCandidate final : public TrialCandidate {
  public:
@@ -40,14 +36,14 @@ void SolveRun::check_matrix_free() const {
       "{} without a matrix has neither process columns nor a kernel; take "
       "--domain, or --assembled",
       row.name);
-  refuse(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
-         cuts_domain);
-  refuse(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
-  refuse(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
-  refuse(options_.configuration.cut != automatic_choice, "--cut",
-         fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
-  refuse(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
-         "needs the entries of a matrix; take --assembled");
+  refuse_if(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
+            cuts_domain);
+  refuse_if(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
+  refuse_if(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
+  refuse_if(options_.configuration.cut != automatic_choice, "--cut",
+            fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
+  refuse_if(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
+            "needs the entries of a matrix; take --assembled");
 }
 
 void SolveRun::choose_matrix_free() {
@@ -90,13 +86,18 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
   without_matrix.arrangement = matrix_free_->arrangement();
   auto& matrix = matrix_free_->matrix();
   const auto phases = matrix.phases();
-  for (const auto phase : phases) mine().product_work[index_of(phase)] = matrix_free_->product_work(phase);
+  for (const auto phase : phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
   without_matrix.phases.assign(phases.begin(), phases.end());
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
   if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
     report_.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
-  diagonal_ = matrix_free_diagonal();
   const auto local_size = matrix.local_size();
+  if (const auto use = preconditioner_row().diagonal; use != DiagonalUse::none) {
+    const auto element = matrix_free_->diagonal();
+    refuse_if(!element && use != DiagonalUse::where_known, "--preconditioner " + options_.preconditioner,
+              fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
+    if (element) diagonal_.assign(local_size, *element);
+  }
   return {.matrix = matrix,
           .timer = matrix_free_->timer(),
           .place = {.size = matrix_free_->order(),
@@ -105,20 +106,6 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
           .sent = [this](comm::Operation operation) { return matrix_free_->sent(operation); },
           .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
           .matrix_bytes = row.uses_grid ? matrix_free_->matrix_byte_count() : 0};
-}
-
-/// This rank's piece, where the preconditioner needs it.
-HugePageVector SolveRun::matrix_free_diagonal() const {
-  const auto& name = options_.preconditioner;
-  const auto use = preconditioner_row().diagonal;
-  if (use == DiagonalUse::none) return {};
-  const auto element = matrix_free_->diagonal();
-  if (!element && use == DiagonalUse::where_known) return {};
-  refuse(!element, "--preconditioner " + name,
-         fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
-  HugePageVector all(matrix_free_->matrix().local_size());
-  std::ranges::fill(all, *element);
-  return all;
 }
 
 /// By a trial with an operator for each transport. Profiles know matrices only.
@@ -133,24 +120,20 @@ void SolveRun::try_matrix_free_transports() {
             {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid}),
         configuration().thread_count);
   };
-  auto trial = try_transports(group_, {.configuration = configuration(),
-                                       .make = make,
-                                       .step_count = TrialSolver::few_steps,
-                                       .has_room_for_all = has_room_for_all_transports()});
-  trial.not_kept_because = "profiles have no operators without a matrix";
-  set_transport(std::move(trial));
-}
-
-/// Half of the free memory stays free.
-bool SolveRun::has_room_for_all_transports() const {
   constexpr std::int64_t vectors_of_iteration = 5 * sizeof(double);
   const auto bytes = rows_of_rank() *
                      static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const auto& nodes = report_.environment->nodes;
-  return std::ranges::all_of(nodes, [&](const auto& node) {
-    return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
-  });
+  const bool has_room_for_all = std::ranges::all_of(
+      report_.environment->nodes, [&](const auto& node) {  // half of the free memory stays free
+        return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
+      });
+  auto trial = try_transports(group_, {.configuration = configuration(),
+                                       .make = make,
+                                       .step_count = TrialSolver::few_steps,
+                                       .has_room_for_all = has_room_for_all});
+  trial.not_kept_because = "profiles have no operators without a matrix";
+  set_transport(std::move(trial));
 }
 
 }  // namespace cg2d

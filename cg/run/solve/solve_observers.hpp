@@ -1,6 +1,7 @@
 #pragma once
 
-// The observers of a solve's steps: lines for people, and requests to stop.
+// The observers of a solve's steps: lines for people, requests to stop, and checkpoints of a solve of one system: its state after an
+// iteration, when it is saved, and how a later solve goes on.
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +18,12 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
+#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -50,12 +55,23 @@ class ResidualSlope {
   std::vector<double> smallest_;
 };
 
-/// A line on stderr for every iteration.
-class Monitor final : public StepObserver {
+/// The observers of one system. They must not move any more, once they are added. As an observer itself, it says a line on stderr for every
+/// iteration.
+class SystemObservers final : public StepObserver {
  public:
   /// name: of the system, before each line.
-  Monitor(bool speaks, std::string name, OutsideOfPhases outside)
-      : speaks_(speaks), name_(std::move(name)), outside_(std::move(outside)) {}
+  SystemObservers(int most_steps, bool speaks, std::string name, OutsideOfPhases outside)
+      : history(most_steps),
+        estimates(most_steps),
+        speaks_(speaks),
+        name_(std::move(name)),
+        outside_(std::move(outside)) {}
+
+  void add_to(StepObservers& observers) {
+    observers.add(history);
+    observers.add(estimates);
+    observers.add(*this);
+  }
   bool after_step(const CgState& state) override {
     if (!speaks_) return false;
     outside_([&] {
@@ -65,76 +81,28 @@ class Monitor final : public StepObserver {
     return false;
   }
 
+  ResidualHistory history;
+  LanczosEstimates estimates;
+
  private:
   bool speaks_;
   std::string name_;
   OutsideOfPhases outside_;
 };
 
-/// Says about once a second how far a solve is, and how long it may take at the mean rate so far.
-class SolveProgress final : public StepObserver {
+/// The observer of all systems together. Says about once a second how far a solve is, and how long it may take at the mean rate so far, and
+/// requests to stop when a signal has reached any rank. The ranks agree on it by a message of their own: after steps 1, 2, 4, ..., and then
+/// about ten times a second, by the slowest rank's clock, so that all ask at the same steps.
+class SolveWatch final : public StepObserver {
  public:
-  SolveProgress(const Progress& progress, const Tolerance& tolerance, OutsideOfPhases outside)
-      : progress_(progress), tolerance_(tolerance), outside_(std::move(outside)) {}
+  SolveWatch(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
+             OutsideOfPhases outside)
+      : progress_(progress), group_(group), tolerance_(tolerance), outside_(std::move(outside)) {}
+
   bool after_step(const CgState& state) override {
     ++count_;
-    const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
-    slope_.note(state.residual_norm() / target_norm);
-    constexpr double interval_s = 1.0;
-    const double now_s = stopwatch_.seconds();
-    if (now_s < said_s_ + interval_s) return false;
-    said_s_ = now_s;
-    outside_([&] {
-      progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_,
-                                state.residual_norm(), target_norm, rest(now_s)));
-    });
-    return false;
-  }
-
- private:
-  [[nodiscard]] std::string rest(double now_s) const {
-    const auto steps = slope_.steps_left();
-    if (!steps) return {};
-    return fmt::format(", about {:.0f} iterations and {:.0f} s left", *steps, *steps * now_s / count_);
-  }
-
-  const Progress& progress_;
-  const Tolerance& tolerance_;
-  OutsideOfPhases outside_;
-  ResidualSlope slope_;  // of quotients of residual and target: several systems have targets of their own
-  double said_s_ = 0.0;
-  int count_ = 0;
-  Stopwatch stopwatch_;
-};
-
-/// The observers of one system.
-struct SystemObservers {
-  /// The other parameters: as for the monitor.
-  SystemObservers(int most_steps, bool speaks, const std::string& name, const OutsideOfPhases& outside)
-      : history(most_steps), estimates(most_steps), monitor(speaks, name, outside) {}
-
-  /// They must not move any more.
-  void add_to(StepObservers& observers) {
-    observers.add(history);
-    observers.add(estimates);
-    observers.add(monitor);
-  }
-
-  ResidualHistory history;
-  LanczosEstimates estimates;
-  Monitor monitor;
-};
-
-/// Requests to stop when a signal has reached any rank. The ranks agree on it by a message of their own: after
-/// steps 1, 2, 4, ..., and then about ten times a second, by the slowest rank's clock, so that all ask at the same
-/// steps.
-class StepInterrupts final : public StepObserver {
- public:
-  StepInterrupts(const InterruptWatch& watch, comm::RankGroup& group, OutsideOfPhases outside)
-      : watch_(watch), group_(group), outside_(std::move(outside)) {}
-
-  bool after_step(const CgState& /*state*/) override {
-    if (++count_ < next_check_) return false;
+    tell(state);
+    if (count_ < next_check_) return false;
     bool asked = false;
     outside_([&] { asked = ask(); });
     return asked;
@@ -143,6 +111,22 @@ class StepInterrupts final : public StepObserver {
   [[nodiscard]] double common_s() const { return common_s_; }
 
  private:
+  void tell(const CgState& state) {
+    const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
+    slope_.note(state.residual_norm() / target_norm);
+    constexpr double interval_s = 1.0;
+    const double now_s = stopwatch_.seconds();
+    if (now_s < said_s_ + interval_s) return;
+    said_s_ = now_s;
+    outside_([&] {
+      const auto left = slope_.steps_left();
+      progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_,
+                                state.residual_norm(), target_norm,
+                                left ? fmt::format(", about {:.0f} iterations and {:.0f} s left", *left,
+                                                   *left * now_s / static_cast<double>(count_))
+                                     : ""));
+    });
+  }
   [[nodiscard]] bool ask() {
     constexpr double interval_s = 0.1;
     // A request is a time that no solve takes: one message for both.
@@ -156,13 +140,81 @@ class StepInterrupts final : public StepObserver {
     return false;
   }
 
-  const InterruptWatch& watch_;
+  const Progress& progress_;
   comm::RankGroup& group_;
+  const Tolerance& tolerance_;
   OutsideOfPhases outside_;
+  InterruptWatch watch_;
+  ResidualSlope slope_;  // of quotients of residual and target: several systems have targets of their own
   std::int64_t count_ = 0;
   std::int64_t next_check_ = 1;
+  double said_s_ = 0.0;
   double common_s_ = 0.0;
   Stopwatch stopwatch_;
+};
+
+/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from them.
+struct SavedStep {
+  double alpha = 0.0;
+  double beta = 0.0;
+  double residual_square = 0.0;
+  int replacement_count = 0;
+};
+
+/// The state that a solve goes on from, besides its vectors. Alike on every rank.
+struct SolveRestart {
+  FoundCheckpoint checkpoint{};
+  CgState state{};
+  double replaced_norm = 0.0;
+  std::vector<SavedStep> steps{};
+
+  /// Tells an observer of all earlier iterations.
+  void replay(StepObserver& observer) const;
+};
+class Members;
+/// The state that the files have.
+void describe(Members& m, SolveRestart& restart);
+
+/// The system that a checkpoint belongs to.
+struct CheckpointedSystem {
+  std::uint64_t hash = 0;  ///< of the matrix, its values, the right-hand side and the method
+  std::int64_t order = 0;
+  comm::IndexRange range;  ///< of this rank's elements of each vector
+  std::string text;        ///< for people
+};
+
+/// Throws RunError (bad_data), alike on every rank, for a checkpoint of another system.
+SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system);
+
+/// The whole state, with this rank's pieces of the vectors. Collective. Throws RunError (bad_data), alike on every rank.
+SolveState restarted_state(const SolveRestart& restart, const comm::IndexRange& range,
+                           comm::RankGroup& group);
+
+/// The parts that checkpoints of a solve are made with; all must outlive them.
+struct CheckpointWork {
+  const CheckpointedSystem& system;
+  ConjugateGradient& solver;
+  std::span<const double> x;
+  SolveWatch& watch;  ///< told by the checkpoints, in place of being an observer itself
+  const OutsideOfPhases& outside;
+  Checkpoints& checkpoints;
+  int most_iterations;  ///< of the solve
+};
+
+/// Saves the state after the last iteration that is allowed, for a solve with a higher limit, and where the interval is over or a stop is
+/// asked for: at iterations at which the ranks ask each other for signals anyway, so that all know the same time.
+class SolveCheckpoints final : public StepObserver {
+ public:
+  /// restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective. Throws as Checkpoints::rehearse().
+  SolveCheckpoints(const CheckpointWork& work, const SolveRestart* restart);
+  bool after_step(const CgState& state) override;
+
+ private:
+  [[nodiscard]] CheckpointState state(const CgSnapshot& snapshot);
+
+  CheckpointWork work_;
+  double next_s_ = 0.0;  // by the common clock of the watch
+  SolveRestart saved_;   // but for its checkpoint
 };
 
 }  // namespace cg2d

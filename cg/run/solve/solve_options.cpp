@@ -29,7 +29,7 @@ comm::DomainGrid domain_grid_from(std::string_view text) {
     grid.parts[dimension] = number_from<int>(parts[dimension]).value_or(0);
     fits = grid.parts[dimension] >= 1;
   }
-  if (!fits) throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
+  if (!fits) throw InputError("--domain {}: must be three positive numbers, as in 1x2x4", text);
   return grid;
 }
 

@@ -11,7 +11,7 @@
 #include "cg/library/solution.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/run/solve/solve_checkpoints.hpp"
+#include "cg/run/solve/solve_observers.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d {
@@ -61,10 +61,6 @@ struct SolveReport : SessionReport {
 
 /// One line that says what happened and which option would help; empty where there is a solution.
 std::string reason_of(const Solution& solution);
-/// As reason_of(), of a measurement that was to do so many iterations.
-std::string reason_of_measurement(const Solution& solution, int iteration_count);
-/// As exit_code_of(), of a measurement, which is to do all its iterations.
-ExitCode exit_code_of_measurement(const SystemSolveResult& result);
 /// Iterations of the whole solve: several right-hand sides iterate together.
 int step_count_of(const SolveReport& report);
 /// Those of them that were timed: the ones since a restart.

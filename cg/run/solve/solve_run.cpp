@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
@@ -35,21 +36,6 @@ HugePageVector cut_down(std::span<const double> wide, int vector_count, const Ve
   return narrow;
 }
 
-/// The higher the worse.
-std::ptrdiff_t severity_of(ExitCode code) {
-  constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,
-                              ExitCode::not_positive_definite, ExitCode::not_finite};
-  return std::ranges::find(rising, code) - rising.begin();
-}
-
-/// Phases of one product, which is made for it. Collective.
-std::size_t phases_of_product(LinearOperator& matrix, const PhaseTimer& timer) {
-  const auto begun_or_ended = timer.activity().change_count;
-  std::ranges::fill(matrix.operand(), 0.0);
-  matrix.apply();
-  return (timer.activity().change_count - begun_or_ended) / 2;
-}
-
 }  // namespace
 
 void SolveRun::prepare() {
@@ -59,14 +45,6 @@ void SolveRun::prepare() {
 }
 
 void SolveRun::choose() {
-  count_right_hand_sides();
-  agree_on(group_, [&] { check_reproducible_solve(); });
-  check_reproducible();
-  if (options_.is_matrix_free()) return choose_matrix_free();
-  choose_with_matrix();
-}
-
-void SolveRun::count_right_hand_sides() {
   const auto& right_hand_side = options_.right_hand_side;
   auto& count = report_.right_hand_side_count;
   if (options_.right_hand_side_count) {
@@ -74,52 +52,49 @@ void SolveRun::count_right_hand_sides() {
   } else if (right_hand_side.kind == VectorOption::Kind::file) {
     const auto columns = column_count_of(right_hand_side.text, group_);
     if (columns > most_right_hand_sides) {
-      throw RunError(
-          ExitCode::bad_data,
-          fmt::format("{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
-                      "together",
-                      right_hand_side.text, columns, most_right_hand_sides));
+      throw RunError(ExitCode::bad_data,
+                     "{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
+                     "together",
+                     right_hand_side.text, columns, most_right_hand_sides);
     }
     count = std::max(static_cast<int>(columns), 1);
   }
   if (has_several()) check_several();
+  agree_on(group_, [&] { check_reproducible_solve(); });
+  check_reproducible();
+  if (options_.is_matrix_free()) return choose_matrix_free();
+  choose_with_matrix();
 }
 
 void SolveRun::check_several() const {
-  const auto refuse_if = [&](bool is_given, const std::string& reason) {
-    if (is_given)
-      throw InputError(fmt::format("{} right-hand sides: {}", report_.right_hand_side_count, reason));
-  };
+  const auto what = fmt::format("{} right-hand sides", report_.right_hand_side_count);
   const auto kind = options_.right_hand_side.kind;
-  refuse_if(options_.is_matrix_free(), "they need a matrix: FILE, or --assembled");
-  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
+  refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
+  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
                         options_.right_hand_side.text, report_.right_hand_side_count));
   for (const auto& feature : feature_table())
-    refuse_if(!feature.against_several.empty() && feature.is_used(options_),
-              std::string(feature.against_several));
+    refuse_if(!feature.against_several.empty() && feature.is_used(options_), what, feature.against_several);
   const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic,
+  refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));
-  refuse_if(options_.configuration.overlaps, "--overlap on takes one; take --overlap off");
-  refuse_if(options_.configuration.cut == speed_cut,
+  refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
+  refuse_if(options_.configuration.cut == speed_cut, what,
             "--cut speed takes one; take even, nonzeros or file:FILE");
-  refuse_if(!preconditioner_row().takes_several_vectors,
+  refuse_if(!preconditioner_row().takes_several_vectors, what,
             fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
 }
 
 /// Throws InputError for what sums in an order of its own.
 void SolveRun::check_reproducible_solve() const {
   if (!report_.configuration.is_reproducible) return;
-  const auto refuse_if = [](bool is_given, const std::string& reason) {
-    if (is_given) throw InputError("--reproducible on: " + reason);
-  };
-  refuse_if(options_.is_matrix_free(), "it needs a matrix: FILE, or --assembled");
-  refuse_if(has_several(), "it solves for one right-hand side");
+  const std::string_view what = "--reproducible on";
+  refuse_if(options_.is_matrix_free(), what, "it needs a matrix: FILE, or --assembled");
+  refuse_if(has_several(), what, "it solves for one right-hand side");
   const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic,
+  refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
-  refuse_if(!preconditioner_row().is_diagonal,
+  refuse_if(!preconditioner_row().is_diagonal, what,
             fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
                         options_.preconditioner, names_of_diagonal_preconditioners()));
 }
@@ -190,15 +165,101 @@ TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr std::size_t other_phases = 20;
   const auto usual_degree = preconditioner_row().default_degree;
   const auto degree = static_cast<std::size_t>(std::max(polynomial().degree, usual_degree));
-  const auto events_per_product = (phases_of_product(system_->matrix, system_->timer) + 1) * (degree + 1) + 2;
+  // The phases of one product, which is made for it.
+  const auto begun_or_ended = system_->timer.activity().change_count;
+  std::ranges::fill(system_->matrix.operand(), 0.0);
+  system_->matrix.apply();
+  const auto phases = (system_->timer.activity().change_count - begun_or_ended) / 2;
+  const auto events_per_product = (phases + 1) * (degree + 1) + 2;
   const int steps = std::min(step_count, options_.most_iterations);
   return {
       .step_count = step_count,
       .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
 }
 
+// ---------------------------------------------------------------- the iterations, with all that watches them
+
+/// The state to go on from is found, and a checkpoint rehearsed.
+void SolveRun::begin() {
+  watch_.emplace(progress_, group_, tolerance_, outside_);
+  checkpointed_ = checkpointed_system();
+  const bool speaks = options_.monitors && group_.rank() == 0;
+  for (int number = 0; number < report_.right_hand_side_count; ++number) {
+    const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
+    systems_.emplace_back(options_.most_iterations, speaks, name, outside_)
+        .add_to(solver_->observers_of(number));
+  }
+  if (const auto* const found = found_checkpoint()) {
+    auto& restart = report_.restart.emplace(solve_restart(*found, checkpointed_));
+    restarted_ = restarted_state(restart, checkpointed_.range, group_);
+    x_ = restarted_.x;
+    restart.replay(systems_.front().history);
+    restart.replay(systems_.front().estimates);
+  }
+  if (auto* const saved = saved_checkpoints()) {
+    const CheckpointWork work{.system = checkpointed_,
+                              .solver = *solver_,
+                              .x = x_,
+                              .watch = *watch_,
+                              .outside = outside_,
+                              .checkpoints = *saved,
+                              .most_iterations = options_.most_iterations};
+    solve_checkpoints_.emplace(work, report_.restart ? &*report_.restart : nullptr);
+  }
+}
+
+CheckpointedSystem SolveRun::checkpointed_system() const {
+  if (!checkpoints_) return {};
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < b_.size(); ++k)
+    sum += hash_of_element(system_->first_row + static_cast<std::int64_t>(k), b_[k]);
+  const auto hash_of_b = sum_of_words(group_, sum);
+  const auto numbering = permutation_seed_of(options_) ? options_.configuration.cut : std::string("original");
+  const auto& place = system_->place;
+  return {.hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place.size, value_hash_, hash_of_b,
+                                           numbering, options_.variant, options_.preconditioner)),
+          .order = place.size,
+          .range = {system_->first_row, system_->first_row + static_cast<std::int64_t>(place.local_size)},
+          .text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
+                              place.size, options_.right_hand_side.text, options_.preconditioner)};
+}
+
+std::vector<SystemSolveResult> SolveRun::solve() {
+  const bool starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros;
+  const auto snapshot = restarted_.snapshot();
+  const SystemVectors given{
+      .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = report_.restart ? &snapshot : nullptr};
+  if (!guard_) return solver_->solve(given, tolerance_);
+  const Stopwatch stopwatch;
+  const auto result = guard_->solve({.solver = *solver_,
+                                     .inverse_diagonal = preconditioner_->inverse_diagonal(),
+                                     .most_iterations = options_.most_iterations},
+                                    given, tolerance_);
+  report_.features.set(guard_->report(stopwatch.seconds()));
+  if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
+  return {*result};
+}
+
 const RepeatReport* SolveRun::iterate() {
-  record_solutions(measured_solutions());
+  progress_.say("solving");
+  StepObserver* common_observer = &*watch_;
+  if (solve_checkpoints_) common_observer = &*solve_checkpoints_;
+  std::vector<SystemSolveResult> results;
+  {
+    const Progress::TimedRegion region(progress_);
+    measurement_->around_solve(std::span(&common_observer, 1), [&] { results = solve(); });
+  }
+  if (streaming_) streaming_->check_region();
+  report_.repeat = measurement_->repeat();
+  report_.quiet = report_.repeat.quiet;
+  std::vector<Solution> solutions;
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    const auto& observers = systems_[k];
+    const double target_norm = tolerance_.residual_norm_for(results[k].right_hand_side_norm);
+    solutions.push_back(solution_of(results[k], observers.history, observers.estimates, target_norm,
+                                    preconditioner_->remark()));
+  }
+  record_solutions(solutions);
   const auto end = report_.solution->result.end;
   if (end == SolveEnd::stopped) report_.reason += last_words();
   const auto* const saved = saved_checkpoints();
@@ -211,15 +272,30 @@ const RepeatReport* SolveRun::iterate() {
 
 /// The exit code and the reason are those of the worst end, and the first of equals.
 void SolveRun::record_solutions(const std::vector<Solution>& solutions) {
-  const bool measures = options_.measures_iterations;
   const auto code_of = [&](const Solution& one) {
-    return measures ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
+    const auto end = one.result.end;
+    const auto code = exit_code_of(end);
+    if (!options_.measures_iterations) return code;
+    // A measurement is to do all its iterations.
+    if (end == SolveEnd::step_limit) return ExitCode::success;
+    const bool is_solved = end == SolveEnd::stagnated && one.result.quantity.empty();
+    return is_solved || code == ExitCode::success ? ExitCode::usage : code;
   };
-  const auto severity = [&](const Solution& one) { return severity_of(code_of(one)); };
+  const auto severity = [&](const Solution& one) {  // the higher the worse
+    constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,
+                                ExitCode::not_positive_definite, ExitCode::not_finite};
+    return std::ranges::find(rising, code_of(one)) - rising.begin();
+  };
   const auto worst = std::ranges::max_element(solutions, {}, severity);
   report_.solution = *worst;
   report_.code = code_of(*worst);
-  report_.reason = measures ? reason_of_measurement(*worst, options_.most_iterations) : reason_of(*worst);
+  if (report_.code == ExitCode::usage) {
+    report_.reason =
+        fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
+                    options_.most_iterations, format_count(worst->result.step_count, "iteration"));
+  } else if (report_.code != ExitCode::success) {
+    report_.reason = reason_of(*worst);
+  }
   if (!has_several()) return;
   if (report_.code != ExitCode::success) {
     const auto others =

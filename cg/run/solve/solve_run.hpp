@@ -9,14 +9,12 @@
 #include <optional>
 #include <vector>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/run/session.hpp"
-#include "cg/run/solve/solve_checkpoints.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
@@ -60,7 +58,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
         tolerance_({.relative = options.relative_tolerance,
                     .absolute = options.absolute_tolerance,
                     .most_steps = options.most_iterations}),
-        outside_([this](const auto& work) { measurement().outside_of_phases(work); }) {}
+        outside_([this](const auto& work) { measurement_->outside_of_phases(work); }) {}
 
   /// Inspects the machine, and checks what needs no matrix; perform() then reads, distributes and solves.
   void prepare();
@@ -79,19 +77,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
     std::int64_t first_row = 0;                          // the number of this rank's first element
     std::int64_t matrix_bytes = 0;                       // as MeasuredSolver
   };
-  /// All that watches the iterations. They do not move as long as the solver works.
-  struct Watchers {
-    Watchers(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
-             const OutsideOfPhases& outside)
-        : says_progress(progress, tolerance, outside), interrupts(watch, group, outside) {}
-
-    std::deque<SystemObservers> systems;
-    SolveProgress says_progress;
-    // From the first iteration on, until the results are written: they are not given up for a late signal.
-    InterruptWatch watch;
-    StepInterrupts interrupts;
-    std::optional<SolveCheckpoints> checkpoints;
-  };
 
   void choose() override;
   MeasuredSolver make() override;
@@ -99,10 +84,8 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
-  void count_right_hand_sides();
   void check_several() const;
   void check_reproducible_solve() const;
-  [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.
   [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
@@ -117,15 +100,11 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   // A matrix that is read or generated, cut into blocks, and multiplied by a kernel: solve_matrix.cpp
   void choose_with_matrix();
   AssembledSystem make_with_matrix();
-  void check_kernel_for_several() const;
-  std::unique_ptr<SystemMatrix> open_system();
   void read();
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
   void try_kernels();
-  void choose_transport_of_blocks(const comm::BlockLayout& layout,
-                                  const std::shared_ptr<BlockProduct>& product);
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
 
@@ -140,15 +119,11 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
     return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
   }
   void try_matrix_free_transports();
-  [[nodiscard]] bool has_room_for_all_transports() const;
-  [[nodiscard]] HugePageVector matrix_free_diagonal() const;
 
-  // The iterations: solve_iterations.cpp
+  // The iterations
   void begin();
   [[nodiscard]] CheckpointedSystem checkpointed_system() const;
-  void restart(FoundCheckpoint found);
   std::vector<SystemSolveResult> solve();
-  std::vector<Solution> measured_solutions();
 
   const SystemOptions& options_;
   KeptSystem kept_;
@@ -171,8 +146,10 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   OutsideOfPhases outside_;
   CheckpointedSystem checkpointed_;
   SolveState restarted_;
-  std::optional<CgSnapshot> snapshot_;  // of the checkpoint that it goes on from
-  std::optional<Watchers> watchers_;
+  std::deque<SystemObservers> systems_;  // they do not move as long as the solver works
+  /// From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<SolveWatch> watch_;
+  std::optional<SolveCheckpoints> solve_checkpoints_;
 };
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -10,14 +9,13 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/panels/panel_io.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -32,127 +30,145 @@ double making_bytes_per_nonzero(const kernels::KernelRow& row) {
   return std::max(2.0 * arrays, arrays + kernels::CsrBlock::bytes_per_nonzero);
 }
 
-kernels::KernelOptions options_of(const ChosenKernel& choice) {
-  return {.thread_count = 1, .tuning = choice.tuning, .vector_count = choice.vector_count};
+PanelSizes sizes_of(const PanelFile& file) {
+  return {.count = std::ssize(file.panels()), .most_bytes = file.most_panel_bytes()};
 }
 
-PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
-  const auto rows = parts.layout.rows_of(rank);
-  const auto columns = parts.layout.columns_of(rank);
-  const auto& row = *parts.kernel.kernel;
-  PanelFileKey key{
-      .matrix_hash = parts.matrix.hash,
-      .kernel = {},
-      .instruction_set = {},
-      .block_width = parts.kernel.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
-      .vector_count = parts.kernel.vector_count,
-      .first_row = rows.begin,
-      .row_count = rows.size(),
-      .first_column = columns.begin,
-      .column_count = columns.size()};
+/// How the panels of a rank's block are cut, and made. Holds references. All but memory_of() is collective.
+struct PanelMaker {
+  PanelMaker(const FeatureContext& context, const StreamedMatrix& asked, const comm::BlockLayout& blocks);
+
+  [[nodiscard]] Strips strips_for(std::int64_t bytes) const;
+  void check_room(const Strips& strips) const;
+  [[nodiscard]] Strips shortened(Strips strips) const;
+  double write_panels(PanelFolder& place, const Strips& strips) const;
+  /// Whether all panels of this rank stay in so much memory.
+  [[nodiscard]] bool will_stay(std::int64_t bytes) const {
+    constexpr double most_filled = 0.85;
+    return expected_bytes <= most_filled * static_cast<double>(bytes);
+  }
+  /// The panels' share, without what the program takes by and by.
+  [[nodiscard]] std::optional<StreamMemory> memory_of(const PanelSizes& panels) const {
+    return stream_memory(panels, memory_bytes - stream_program_bytes, stream.tuning.depth);
+  }
+  [[noreturn]] void refuse_memory(std::int64_t needed, std::string_view whose,
+                                  std::string_view left_for) const;
+
+  comm::RankGroup& group;
+  const StreamedMatrix& matrix;
+  const comm::BlockLayout& layout;
+  const ChosenKernel& choice;
+  const kernels::KernelRow& row = *choice.kernel;
+  const kernels::KernelOptions options{
+      .thread_count = 1, .tuning = choice.tuning, .vector_count = choice.vector_count};
+  std::string folder;
+  MemoryRoom room;                // of all ranks of the node
+  std::int64_t memory_bytes = 0;  // for this rank's matrix data
+  RankStream stream;              // its share and tuning
+  PanelFileKey key;
+  double expected_bytes = 0.0;  // of this rank's panels together
+
+ private:
+  [[nodiscard]] std::int64_t needed_bytes(const Strips& strips) const;
+};
+
+PanelMaker::PanelMaker(const FeatureContext& context, const StreamedMatrix& asked,
+                       const comm::BlockLayout& blocks)
+    : group(context.group), matrix(asked), layout(blocks), choice(context.report.kernel_choice) {
+  const int rank = group.rank();
+  const auto& environment = *context.report.environment;
+  room = environment.node_of(rank).memory;
+  memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes;
+  stream.beside_bytes = environment.process_bytes + matrix.vector_bytes;
+  stream.node_rank_count = environment.node_of(rank).rank_count;
+  folder = context.options.features.of<OutOfCoreOptions>().folder_of(rank);
+  const auto path = storage_folder(folder);
+  for (const auto& known : context.report.profile.processor.storages) {
+    if (known.folder != path || known.rank_count != stream.node_rank_count) continue;
+    stream.tuning = {.most_panel_bytes = known.panel_bytes, .depth = known.depth, .is_tuned = true};
+    break;
+  }
+  const auto rows = layout.rows_of(rank);
+  const auto columns = layout.columns_of(rank);
+  key = {.matrix_hash = matrix.hash,
+         .kernel = {},
+         .instruction_set = {},
+         .block_width = choice.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
+         .vector_count = choice.vector_count,
+         .first_row = rows.begin,
+         .row_count = rows.size(),
+         .first_column = columns.begin,
+         .column_count = columns.size()};
   std::ranges::copy(row.name.substr(0, key.kernel.size()), key.kernel.begin());
-  if (row.format_depends_on_set && parts.kernel.vector_count == 1) {
+  if (row.format_depends_on_set && choice.vector_count == 1) {
     const auto set = kernels::name_of(row.preferred_instruction_set());
     std::ranges::copy(set.substr(0, key.instruction_set.size()), key.instruction_set.begin());
   }
-  return key;
-}
-
-/// The tuning of the profile for this folder and number of ranks on a node, or else the default.
-StreamTuning tuning_of(const StreamedBlockParts& parts, int rank) {
-  const auto path = storage_folder(parts.options.folder_of(rank));
-  const auto found = std::ranges::find_if(parts.storages, [&](const auto& known) {
-    return known.folder == path && known.rank_count == parts.share.node_rank_count;
-  });
-  if (found == parts.storages.end()) return {};
-  return {.most_panel_bytes = found->panel_bytes, .depth = found->depth, .is_tuned = true};
-}
-
-/// Expected bytes of this rank's panels together.
-double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) {
-  const auto n = static_cast<double>(parts.layout.size());
-  return parts.kernel.kernel->bytes_per_nonzero * parts.matrix.source.facts().nonzero_count *
-         (static_cast<double>(key.row_count) / n) * (static_cast<double>(key.column_count) / n);
-}
-
-/// Whether all panels of this rank will stay in memory.
-bool will_stay(const StreamedBlockParts& parts, const PanelFileKey& key) {
-  constexpr double most_filled = 0.85;
-  return expected_bytes(parts, key) <= most_filled * static_cast<double>(parts.memory_bytes);
+  const auto n = static_cast<double>(layout.size());
+  expected_bytes = row.bytes_per_nonzero * matrix.source.facts().nonzero_count *
+                   (static_cast<double>(rows.size()) / n) * (static_cast<double>(columns.size()) / n);
 }
 
 /// As many strips as give panels of a good size, the same on all ranks.
-Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm::RankGroup& group) {
+Strips PanelMaker::strips_for(std::int64_t bytes) const {
   // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
   constexpr std::int64_t resident_panels_per_memory = 8;
-  const auto tuning = tuning_of(parts, group.rank());
-  const auto of_buffers = most_buffer_bytes(parts.memory_bytes) / tuning.depth;
-  const auto wanted =
-      will_stay(parts, key)
-          ? std::max(parts.memory_bytes / resident_panels_per_memory, least_panel_bytes)
-          : std::clamp(of_buffers, least_panel_bytes, std::max(tuning.most_panel_bytes, least_panel_bytes));
-  const auto& row = *parts.kernel.kernel;
+  const auto wanted = will_stay(bytes)
+                          ? std::max(bytes / resident_panels_per_memory, least_panel_bytes)
+                          : std::clamp(most_buffer_bytes(bytes) / stream.tuning.depth, least_panel_bytes,
+                                       std::max(stream.tuning.most_panel_bytes, least_panel_bytes));
   const auto panels_of = [&](std::int64_t rows) {
     return std::max(1.0, std::ceil(static_cast<double>(key.row_count) / static_cast<double>(rows)));
   };
-  const double count = std::ceil(expected_bytes(parts, key) / static_cast<double>(wanted));
-  const auto multiple = row.panel_rows;
+  const double count = std::ceil(expected_bytes / static_cast<double>(wanted));
   return {.count = static_cast<int>(
-              group.maximum(std::clamp(count, panels_of(row.most_panel_rows), panels_of(multiple)))),
-          .row_multiple = multiple,
-          .working_bytes = group.minimum(parts.memory_bytes) / 4};
+              group.maximum(std::clamp(count, panels_of(row.most_panel_rows), panels_of(row.panel_rows)))),
+          .row_multiple = row.panel_rows,
+          .working_bytes = group.minimum(bytes) / 4};
 }
 
 /// Memory for the making of panels, and for two of them.
-std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& key, const Strips& strips) {
-  const auto& row = *parts.kernel.kernel;
-  const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
+std::int64_t PanelMaker::needed_bytes(const Strips& strips) const {
+  const auto panel_bytes = saturated(1.1 * expected_bytes / strips.count);
   const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
-  const auto making_bytes = saturated_sum(parts.matrix.source.working_bytes(parts.layout, strips),
+  const auto making_bytes = saturated_sum(matrix.source.working_bytes(layout, strips),
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
   return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
 }
 
 /// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
-[[noreturn]] void refuse_memory(const StreamedBlockParts& parts, std::int64_t needed, std::string_view whose,
-                                std::string_view left_for) {
-  const auto rank_count = parts.share.node_rank_count;
-  throw RunError(
-      ExitCode::memory,
-      fmt::format("not enough memory: {}, {} are left for {}; {}take more ranks", whose,
-                  format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)), left_for,
-                  enough_limit_text(parts.room, (needed - parts.memory_bytes) * rank_count, rank_count)));
+void PanelMaker::refuse_memory(std::int64_t needed, std::string_view whose, std::string_view left_for) const {
+  const auto rank_count = stream.node_rank_count;
+  throw RunError(ExitCode::memory, "not enough memory: {}, {} are left for {}; {}take more ranks", whose,
+                 format_bytes(std::max<std::int64_t>(memory_bytes, 0)), left_for,
+                 enough_limit_text(room, (needed - memory_bytes) * rank_count, rank_count));
 }
 
-/// Throws where not even two panels fit, or their making does not. Collective: with more memory panels are longer, up to the least memory
-/// that its own panels fit into.
-void check_room(StreamedBlockParts parts, const PanelFileKey& key, Strips strips, comm::RankGroup& group) {
-  const auto left_bytes = parts.memory_bytes;
-  auto needed = group.maximum(needed_bytes(parts, key, strips));
-  if (group.minimum(left_bytes - needed_bytes(parts, key, strips)) >= 0) return;
+/// Throws where not even two panels fit, or their making does not. With more memory panels are longer, up to the least memory that its own
+/// panels fit into.
+void PanelMaker::check_room(const Strips& strips) const {
+  auto needed = group.maximum(needed_bytes(strips));
+  if (group.minimum(memory_bytes - needed_bytes(strips)) >= 0) return;
+  auto enough = memory_bytes;
   constexpr int most_rounds = 100;
   for (int round = 0; round < most_rounds; ++round) {
-    parts.memory_bytes = needed + needed / 100;
-    strips = strips_for(parts, key, group);
-    needed = std::max(needed, group.maximum(needed_bytes(parts, key, strips)));
-    if (needed <= parts.memory_bytes) break;
+    enough = needed + needed / 100;
+    needed = std::max(needed, group.maximum(needed_bytes(strips_for(enough))));
+    if (needed <= enough) break;
   }
-  needed = parts.memory_bytes;
-  parts.memory_bytes = left_bytes;
   agree_on(group, [&] {
-    refuse_memory(parts, needed,
-                  fmt::format("with --out-of-core a rank needs {} beside its vectors", format_bytes(needed)),
+    refuse_memory(enough,
+                  fmt::format("with --out-of-core a rank needs {} beside its vectors", format_bytes(enough)),
                   "it");
   });
 }
 
 /// More strips where one of them would be much longer than expected, and that helps: rows may be of very different lengths. Of all
 /// columns, of which each process column has its part.
-Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFileKey& key,
-                 comm::RankGroup& group) {
+Strips PanelMaker::shortened(Strips strips) const {
   const auto longest_of = [&](const Strips& some) {
     std::int64_t longest = 0;
-    agree_on(group, [&] { longest = parts.matrix.source.longest_strip(parts.layout, group.rank(), some); });
+    agree_on(group, [&] { longest = matrix.source.longest_strip(layout, group.rank(), some); });
     return static_cast<double>(group.maximum(longest));
   };
   constexpr int most_times = 64;
@@ -161,8 +177,8 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
   const auto multiple = strips.row_multiple;
   const auto most = std::min<std::int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
                                            std::int64_t{most_times} * strips.count);
-  const auto n = static_cast<double>(parts.layout.size());
-  const double expected = parts.matrix.source.facts().nonzero_count *
+  const auto n = static_cast<double>(layout.size());
+  const double expected = matrix.source.facts().nonzero_count *
                           static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
   auto longest = longest_of(strips);
   auto count = static_cast<std::int64_t>(strips.count);
@@ -176,59 +192,46 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
     }
   }
   agree_on(group, [&] {
-    const double bytes_per_nonzero = making_bytes_per_nonzero(*parts.kernel.kernel);
-    const auto needed = saturated(bytes_per_nonzero * longest * static_cast<double>(key.column_count) / n);
-    if (needed > parts.memory_bytes)
-      refuse_memory(parts, needed,
+    const auto needed =
+        saturated(making_bytes_per_nonzero(row) * longest * static_cast<double>(key.column_count) / n);
+    if (needed > memory_bytes)
+      refuse_memory(needed,
                     fmt::format("rows that are converted together take about {}", format_bytes(needed)),
                     "them");
   });
   return strips;
 }
 
-/// The panels' share, without what the program takes by and by.
-std::optional<StreamMemory> memory_of(const PanelSizes& panels, const StreamedBlockParts& parts, int rank) {
-  return stream_memory(panels, parts.memory_bytes - stream_program_bytes, tuning_of(parts, rank).depth);
-}
-
-PanelSizes sizes_of(const PanelFile& file) {
-  return {.count = std::ssize(file.panels()), .most_bytes = file.most_panel_bytes()};
-}
-
 /// Generates, converts and writes panel after panel. Returns the seconds of writing on this rank.
-double write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, PanelFolder& folder,
-                    const Strips& strips, comm::RankGroup& group) {
+double PanelMaker::write_panels(PanelFolder& place, const Strips& strips) const {
   std::unique_ptr<PanelFileWriter> writer;
   agree_on(group, [&] {
-    folder.remove_file();
-    writer = std::make_unique<PanelFileWriter>(folder.folder(), folder.file_name(), key);
-    writer->reserve(saturated(expected_bytes(parts, key)));
+    place.remove_file();
+    writer = std::make_unique<PanelFileWriter>(place.folder(), place.file_name(), key);
+    writer->reserve(saturated(expected_bytes));
   });
   PanelFileFigures figures;
-  const auto& choice = parts.kernel;
-  const auto options = options_of(choice);
   std::int64_t panel_count = 0;
-  const HalfStorageRule rule(parts.layout);
-  const comm::IndexRange columns{.begin = key.first_column, .end = key.first_column + key.column_count};
+  const HalfStorageRule rule(layout);
+  const auto columns = layout.columns_of(group.rank());
   std::int64_t first_row = key.first_row;
   Agreement agreement(group);
-  figures.source =
-      parts.matrix.source.build_strips(parts.layout, group, 1, strips, [&](kernels::CsrBlock strip) {
-        agreement.attempt([&] {
-          const auto lengths = row_lengths(strip, choice.critical_vector_length);
-          figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
-          figures.nonzero_count += strip.nonzero_count();
-          const auto row_count = strip.row_count;
-          if (parts.matrix.sums_values)
-            figures.value_sum += value_sum(
-                strip, {.first_row = first_row, .first_column = columns.begin, .order = parts.layout.size()});
-          if (choice.kernel->stores_half())
-            keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
-          first_row += row_count;
-          const auto panel = choice.kernel->maker_for(options)(std::move(strip), options);
-          writer->append(*panel, row_count);
-        });
-      });
+  figures.source = matrix.source.build_strips(layout, group, 1, strips, [&](kernels::CsrBlock strip) {
+    agreement.attempt([&] {
+      const auto lengths = row_lengths(strip, choice.critical_vector_length);
+      figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
+      figures.nonzero_count += strip.nonzero_count();
+      const auto row_count = strip.row_count;
+      if (matrix.sums_values)
+        figures.value_sum +=
+            value_sum(strip, {.first_row = first_row, .first_column = columns.begin, .order = layout.size()});
+      if (row.stores_half())
+        keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
+      first_row += row_count;
+      const auto panel = row.maker_for(options)(std::move(strip), options);
+      writer->append(*panel, row_count);
+    });
+  });
   agreement.attempt([&] { writer->finish(figures); });
   agreement.reach();
   return writer->write_s();
@@ -236,22 +239,20 @@ double write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pa
 
 }  // namespace
 
-double RankStream::multiply_s() const {
-  if (figures.product_count == 0) return 0.0;
-  return (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
-}
-
 StreamLimits limits_of(const OutOfCoreFacts& facts) {
   StreamLimits limits;
   for (const auto& rank : facts.ranks) {
     if (rank.storage_bytes_per_s <= 0.0 || rank.figures.product_count == 0) return {};
-    // While the panels of a product are multiplied, so much is read.
-    const auto read_meanwhile = saturated(rank.storage_bytes_per_s * rank.multiply_s());
+    // While the panels of a product are multiplied, without waiting for the storage, so much is read.
+    const auto& figures = rank.figures;
+    const double multiply_s =
+        (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
+    const auto read_meanwhile = saturated(rank.storage_bytes_per_s * multiply_s);
     const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
     const auto buffers = rank.tuning.depth * rank.most_panel_bytes;
     const auto of_node = [&](std::int64_t panel_bytes) {
-      return (rank.share.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
-             rank.share.node_rank_count;
+      return (rank.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
+             rank.node_rank_count;
     };
     limits.unbound_bytes = std::max(limits.unbound_bytes, of_node(resident + buffers));
     limits.in_core_bytes = std::max(limits.in_core_bytes, of_node(rank.file_bytes + rank.most_panel_bytes));
@@ -259,34 +260,33 @@ StreamLimits limits_of(const OutOfCoreFacts& facts) {
   return limits;
 }
 
-StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group) {
+StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::BlockLayout& layout,
+                                  double multiply_s) const {
   constexpr std::int64_t sample_bytes = std::int64_t{256} << 20;  // bytes of the sample on a node
   constexpr double least_s = 0.3;
-  const auto key = key_of(parts, group.rank());
-  const auto strips = strips_for(parts, key, group);
-  const auto& folder = parts.options.folder_of(group.rank());
+  auto& group = context_.group;
+  const PanelMaker maker(context_, matrix, layout);
+  const auto strips = maker.strips_for(maker.memory_bytes);
   std::error_code ignored;
-  const bool was_there = std::filesystem::exists(folder, ignored);
+  const bool was_there = std::filesystem::exists(maker.folder, ignored);
   group.barrier();
-  RankStream mine{.file_bytes = saturated(expected_bytes(parts, key)),
-                  .panel_count = strips.count,
-                  .most_panel_bytes = saturated(expected_bytes(parts, key) / strips.count),
-                  .memory = {},
-                  .figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s},
-                  .share = parts.share,
-                  .tuning = tuning_of(parts, group.rank())};
+  auto mine = maker.stream;
+  mine.file_bytes = saturated(maker.expected_bytes);
+  mine.panel_count = strips.count;
+  mine.most_panel_bytes = saturated(maker.expected_bytes / strips.count);
+  mine.figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s};
   std::int64_t free_bytes = 0;
   std::unique_ptr<PanelFolder> place;
   std::optional<StorageSample> sample;
   const auto panel_bytes = std::max(
       (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
-  const auto panel_count = std::max<std::int64_t>(sample_bytes / parts.share.node_rank_count / panel_bytes,
+  const auto panel_count = std::max<std::int64_t>(sample_bytes / mine.node_rank_count / panel_bytes,
                                                   std::int64_t{2} * mine.tuning.depth);
-  check_room(parts, key, strips, group);
+  maker.check_room(strips);
   agree_on(group, [&] {
-    place = std::make_unique<PanelFolder>(folder, group.rank(), group.size());
-    free_bytes = folder_room(folder).available_bytes;
-    sample.emplace(folder, panel_bytes * panel_count);
+    place = std::make_unique<PanelFolder>(maker.folder, group.rank(), group.size());
+    free_bytes = folder_room(maker.folder).available_bytes;
+    sample.emplace(maker.folder, panel_bytes * panel_count);
   });
   group.barrier();
   agree_on(group, [&] {
@@ -296,9 +296,8 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
   sample.reset();
   place.reset();
   group.barrier();
-  if (!was_there) std::filesystem::remove(folder, ignored);  // if it is empty
-  const auto memory =
-      memory_of({.count = mine.panel_count, .most_bytes = mine.most_panel_bytes}, parts, group.rank());
+  if (!was_there) std::filesystem::remove(maker.folder, ignored);  // if it is empty
+  const auto memory = maker.memory_of({.count = mine.panel_count, .most_bytes = mine.most_panel_bytes});
   const auto resident_bytes = memory ? memory->resident_count * mine.most_panel_bytes : 0;
   const auto streamed = std::max<std::int64_t>(mine.file_bytes - resident_bytes, 0);
   StreamPlan plan{.file_bytes = group.sum(mine.file_bytes),
@@ -315,69 +314,99 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
   return plan;
 }
 
-StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
-                                  const Progress& progress) {
-  StreamedBlock block;
-  auto& stream = block.stream;
-  const auto key = key_of(parts, group.rank());
+std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatrix& matrix,
+                                                             const comm::BlockLayout& layout) {
+  auto& group = context_.group;
+  const auto& progress = context_.progress;
+  const PanelMaker maker(context_, matrix, layout);
+  stream_ = maker.stream;
   std::unique_ptr<PanelFile> file;
   agree_on(group, [&] {
-    block.folder =
-        std::make_unique<PanelFolder>(parts.options.folder_of(group.rank()), group.rank(), group.size());
+    folder_ = std::make_unique<PanelFolder>(maker.folder, group.rank(), group.size());
     std::string reason;
-    file = block.folder->existing(key, reason);
-    if (file && !memory_of(sizes_of(*file), parts, group.rank())) file = nullptr;
+    file = folder_->existing(maker.key, reason);
+    if (file && !maker.memory_of(sizes_of(*file))) file = nullptr;
   });
-  if (!block.folder->claim().is_locked()) progress.warn(block.folder->claim().warning());
-  stream.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
-  const auto strips = strips_for(parts, key, group);
+  if (!folder_->claim().is_locked()) progress.warn(folder_->claim().warning());
+  stream_.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
+  auto strips = maker.strips_for(maker.memory_bytes);
   // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.
   constexpr std::int64_t much_shorter = 2;
   const std::int64_t panel_count = group.maximum(file ? std::ssize(file->panels()) : 0);
-  const bool may_be_short =
-      group.minimum(will_stay(parts, key) ? 1 : 0) == 1 && panel_count >= much_shorter * strips.count;
-  auto panels = strips;
-  if (!stream.was_there || may_be_short) {
-    check_room(parts, key, strips, group);
-    panels = shortened(strips, parts, key, group);
-    stream.was_there = stream.was_there && panel_count < much_shorter * panels.count;
+  const bool may_be_short = group.minimum(maker.will_stay(maker.memory_bytes) ? 1 : 0) == 1 &&
+                            panel_count >= much_shorter * strips.count;
+  if (!stream_.was_there || may_be_short) {
+    maker.check_room(strips);
+    strips = maker.shortened(strips);
+    stream_.was_there = stream_.was_there && panel_count < much_shorter * strips.count;
   }
-  if (!stream.was_there) {
+  if (!stream_.was_there) {
     file = nullptr;
     progress.say(
-        fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), panels.count));
+        fmt::format("writing the matrix to {}, in {} panels per rank", folder_->folder(), strips.count));
     group.barrier();
     const Stopwatch stopwatch;
-    block.device_write_s = group.maximum(write_panels(parts, key, *block.folder, panels, group));
-    block.generation_s = group.maximum(stopwatch.seconds());
+    device_write_s_ = group.maximum(maker.write_panels(*folder_, strips));
+    generation_s_ = group.maximum(stopwatch.seconds());
   }
+  std::unique_ptr<StreamedKernel> kernel;
   agree_on(group, [&] {
-    if (!stream.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
-    const auto memory = memory_of(sizes_of(*file), parts, group.rank());
+    if (!stream_.was_there) file = std::make_unique<PanelFile>(folder_->file_path());
+    const auto memory = maker.memory_of(sizes_of(*file));
     if (!memory)
-      refuse_memory(
-          parts, 2 * file->most_panel_bytes() + stream_program_bytes,
+      maker.refuse_memory(
+          2 * file->most_panel_bytes() + stream_program_bytes,
           fmt::format("two panels of {} take {}", file->path(), format_bytes(2 * file->most_panel_bytes())),
           "them");
-    block.figures = file->figures();
-    block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
-                                                    std::move(file), *memory, usual_panel_io());
+    figures_ = file->figures();
+    kernel = std::make_unique<StreamedKernel>(maker.row, maker.options, std::move(file), *memory,
+                                              usual_panel_io());
   });
+  kernel_ = kernel.get();
   // The storage is measured while all ranks read, and do nothing else.
   constexpr double least_s = 0.2;
   group.barrier();
-  stream.storage_bytes_per_s = block.kernel->measure_reading(least_s);
-  if (const auto error = group.maximum(std::int64_t{block.kernel->reader_refusal()}); error != 0)
+  stream_.storage_bytes_per_s = kernel->measure_reading(least_s);
+  if (const auto error = group.maximum(std::int64_t{kernel->reader_refusal()}); error != 0)
     progress.warn(refusal_warning(static_cast<int>(error)));
-  const auto& written = block.kernel->file();
-  stream.file_bytes = written.panel_bytes();
-  stream.panel_count = std::ssize(written.panels());
-  stream.most_panel_bytes = written.most_panel_bytes();
-  stream.memory = block.kernel->memory();
-  stream.is_direct = written.is_direct();
-  stream.share = parts.share;
-  stream.tuning = tuning_of(parts, group.rank());
-  return block;
+  const auto& written = kernel->file();
+  stream_.file_bytes = written.panel_bytes();
+  stream_.panel_count = std::ssize(written.panels());
+  stream_.most_panel_bytes = written.most_panel_bytes();
+  stream_.memory = kernel->memory();
+  stream_.is_direct = written.is_direct();
+  auto& mine = context_.mine;
+  mine.nonzero_count = figures_.nonzero_count;
+  mine.row_lengths = figures_.row_lengths;
+  mine.block_bytes = kernel->matrix_byte_count();
+  mine.streamed_bytes_per_product = static_cast<double>(kernel->streamed_byte_count());
+  return std::make_unique<BlockProduct>(maker.row, std::move(kernel), layout.columns_of(group.rank()).size(),
+                                        maker.choice.vector_count);
+}
+
+void StreamingFeature::check_region() {
+  agree_on(context_.group, [&] {
+    if (kernel_ != nullptr && kernel_->failure()) throw RunError(*kernel_->failure());
+  });
+}
+
+void StreamingFeature::finish() {
+  if (kernel_ == nullptr) return;
+  context_.report.is_streamed = true;
+  const bool is_refused = context_.group.maximum(std::int64_t{kernel_->reader_refusal()}) != 0;
+  stream_.figures = kernel_->figures();
+  context_.report.features.set(
+      OutOfCoreFacts{.folders = context_.options.features.of<OutOfCoreOptions>().folders,
+                     .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
+                     .memory_limit_bytes = context_.options.memory_limit_bytes,
+                     .write_s = stream_.was_there ? 0.0 : generation_s_,
+                     .device_write_s = device_write_s_,
+                     .ranks = context_.group.gather_one(stream_)});
+}
+
+std::int64_t StreamingFeature::panel_bytes() const {
+  const bool is_read = kernel_ != nullptr && kernel_->streamed_byte_count() > 0;
+  return is_read ? kernel_->file().most_panel_bytes() : 0;
 }
 
 }  // namespace cg2d

@@ -1,26 +1,37 @@
 #pragma once
 
-// A rank's block on local storage: planned, written or found there, and streamed.
+// --out-of-core: where a rank's block is kept, and what is known of it there; `cg2d tune --out-of-core`.
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/panels/panel_file.hpp"
 #include "cg/panels/streamed_kernel.hpp"
-#include "cg/run/streaming/out_of_core_options.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
+
+/// --out-of-core
+struct OutOfCoreOptions {
+  std::vector<std::string> folders{};  ///< by rank, see folder_of_rank(); empty: the matrix is in memory
+  bool chooses_kernel = false;  ///< none was asked for: the configuration names the one with the fewest bytes
+
+  [[nodiscard]] bool is_used() const { return !folders.empty(); }
+  [[nodiscard]] const std::string& folder_of(int rank) const { return folder_of_rank(folders, rank); }
+};
+
+/// The names of the kernels that have a form for so many vectors at once (KernelOptions::vector_count), in memory or streamed.
+std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streamed);
+/// The one with the fewest bytes of those that can be streamed: reading takes longer than multiplying.
+const kernels::KernelRow& shortest_streamed_kernel(int vector_count);
 
 /// How panels are cut, and read.
 struct StreamTuning {
@@ -32,13 +43,6 @@ struct StreamTuning {
 /// Bytes that a rank may use for buffers of panels: with more, the rest of its memory has to keep less of the matrix.
 constexpr std::int64_t most_buffer_bytes(std::int64_t memory_bytes) { return memory_bytes * 3 / 16; }
 
-/// How a rank shares the memory of its node.
-struct NodeShare {
-  /// Memory of this rank beside its panels: vectors, and the process as it was before.
-  std::int64_t beside_bytes = 0;
-  int node_rank_count = 1;
-};
-
 /// One rank's part. Trivially copyable: ranks send it as it is.
 struct RankStream {
   std::int64_t file_bytes = 0;  ///< bytes of all panels
@@ -49,11 +53,10 @@ struct RankStream {
   bool was_there = false;  ///< from an earlier run
   bool is_direct = false;
   double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
-  NodeShare share;
+  std::int64_t beside_bytes =
+      0;  ///< memory of this rank beside its panels: vectors, and the process as it was before
+  int node_rank_count = 1;  ///< ranks that share the memory of its node
   StreamTuning tuning;
-
-  /// Seconds of a product without waiting for the storage; 0 before the first one.
-  [[nodiscard]] double multiply_s() const;
 };
 
 /// For the report; on rank 0.
@@ -75,29 +78,6 @@ struct StreamedMatrix {
   std::uint64_t hash = 0;         ///< of all that its values depend on
   std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
   bool sums_values = false;       ///< PanelFileFigures::value_sum
-};
-
-/// All that the block depends on, and where it may go.
-struct StreamedBlockParts {
-  const StreamedMatrix& matrix;
-  const comm::BlockLayout& layout;
-  const ChosenKernel& kernel;
-  const OutOfCoreOptions& options;
-  /// For this rank's matrix data, of what `room` is for all ranks of the node.
-  std::int64_t memory_bytes = 0;
-  NodeShare share{};
-  MemoryRoom room{};
-  const std::vector<StorageCase>& storages;  ///< storage cases of the tuning profile
-};
-
-/// The streamed block, ready for its first product, and what is known of it.
-struct StreamedBlock {
-  std::unique_ptr<PanelFolder> folder;  ///< locked as long as this lives
-  std::unique_ptr<StreamedKernel> kernel;
-  PanelFileFigures figures;
-  double generation_s = 0.0;    ///< with writing; the slowest rank's
-  double device_write_s = 0.0;  ///< OutOfCoreFacts::device_write_s
-  RankStream stream;            ///< without the figures of products
 };
 
 /// Values of --memory-limit, rounded up.
@@ -122,16 +102,6 @@ struct StreamPlan {
   /// 0 where it is not known.
   [[nodiscard]] double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
 };
-
-/// Measures the storage with unlinked temporary files. multiply_s: of a product in memory, 0 if it is not known. Collective. Throws RunError as
-/// make_streamed_block(). Cost: about a second.
-StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group);
-
-/// Takes the files of all ranks, where all are there and fit, and have no short panels where all will stay in memory; else writes all.
-/// Collective. Throws RunError: memory where not even two panels fit, cannot_create, cannot_write, folder_in_use (PanelFolder), MpiError,
-/// std::bad_alloc.
-StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
-                                  const Progress& progress);
 
 /// `cg2d tune --out-of-core`: from a measurement of storage to a table and a profile.
 struct StorageTuneOptions {

@@ -1,4 +1,4 @@
-#include "cg/run/streaming/streaming_feature.hpp"
+// The options, the section of a result and the lines of --out-of-core.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,21 +6,22 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
-#include "cg/panels/panel_io.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr std::string_view out_of_core_option = "--out-of-core";
-
-void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
-  if (const auto* const text = text_of(texts, out_of_core_option))
-    settings.set(OutOfCoreOptions{.folders = folders_from(out_of_core_option, *text)});
+void read_folders(const std::string& text, FeatureSettings& settings) {
+  settings.own<OutOfCoreOptions>().folders = folders_from("--out-of-core", text);
 }
 
 /// Choices that need the matrix in memory are not left open.
@@ -29,79 +30,79 @@ void resolve_streaming(const AskedWork& asked) {
     if (!feature.against_streaming.empty() && feature.is_used(asked.options))
       throw InputError(std::string(feature.against_streaming));
   }
-  const auto refuse_if = [](bool is_given, const std::string& reason) {
+  const auto refuse_streamed_if = [](bool is_given, const std::string& reason) {
     if (is_given) throw InputError(reason + ", not with --out-of-core");
   };
   const std::string in_memory = ": goes with a matrix in memory only";
-  refuse_if(!asked.against_streaming.empty(), std::string(asked.against_streaming));
+  refuse_streamed_if(!asked.against_streaming.empty(), std::string(asked.against_streaming));
   auto& configuration = asked.options.configuration;
-  refuse_if(configuration.thread_count > 1, "--threads" + in_memory + "; start more ranks instead");
-  refuse_if(configuration.cut == speed_cut, "--cut speed" + in_memory);
-  refuse_if(configuration.overlaps, "--overlap" + in_memory);
-  refuse_if(configuration.is_reproducible, "--reproducible" + in_memory);
-  refuse_if(!configuration.has_transport(), "--transport auto: measures with a matrix in memory; name one");
-  refuse_if(!asked.has_matrix, "--operator: has no matrix without --assembled");
-  refuse_if(find_preconditioner(asked.preconditioner)->needs_diagonal_block,
-            fmt::format("--preconditioner {}{}", asked.preconditioner, in_memory));
+  refuse_streamed_if(configuration.thread_count > 1, "--threads" + in_memory + "; start more ranks instead");
+  refuse_streamed_if(configuration.cut == speed_cut, "--cut speed" + in_memory);
+  refuse_streamed_if(configuration.overlaps, "--overlap" + in_memory);
+  refuse_streamed_if(configuration.is_reproducible, "--reproducible" + in_memory);
+  refuse_streamed_if(!configuration.has_transport(),
+                     "--transport auto: measures with a matrix in memory; name one");
+  refuse_streamed_if(asked.system != nullptr && asked.system->is_matrix_free(),
+                     "--operator: has no matrix without --assembled");
+  if (asked.system != nullptr)
+    refuse_streamed_if(find_preconditioner(asked.system->preconditioner)->needs_diagonal_block,
+                       fmt::format("--preconditioner {}{}", asked.system->preconditioner, in_memory));
   auto options = asked.options.features.of<OutOfCoreOptions>();
   options.chooses_kernel = !configuration.has_kernel();
   const auto valid = kernel_names_for(1, true);
   if (!options.chooses_kernel && std::ranges::count(valid, configuration.kernel) == 0)
-    throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
-                                 configuration.kernel, fmt::join(valid, ", ")));
+    throw InputError("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
+                     configuration.kernel, fmt::join(valid, ", "));
   // That of a solve follows from its right-hand sides.
-  if (options.chooses_kernel && asked.kind == WorkKind::outer_iterations)
+  if (options.chooses_kernel && asked.system == nullptr)
     configuration.kernel = shortest_streamed_kernel(1).name;
   asked.options.features.set(std::move(options));
   asked.options.open_grid.tries_grids = false;
 }
 
-void describe_stream(Members& m, RankStream& rank) {
-  m("file_bytes", rank.file_bytes, at_least(0, "All panels."));
-  m("panels", rank.panel_count, at_least(1));
-  m("most_panel_bytes", rank.most_panel_bytes, at_least(0));
-  m("resident_panels", rank.memory.resident_count, at_least(0, "These stay in memory."));
-  m("buffers", rank.memory.buffer_count, at_least(0, "Of one panel each."));
-  m("reused", rank.was_there, meaning("The files of an earlier run were taken."));
-  m("direct", rank.is_direct, meaning("Read past the cache of the system (O_DIRECT)."));
-  m("products", rank.figures.product_count, at_least(0, "Those outside of the timed region included."));
-  m("read_bytes", rank.figures.byte_count, at_least(0, "By all of these products."));
-  m("wait_s", rank.figures.wait_s, at_least(0, "Products waited for the storage."));
-  m("check_s", rank.figures.check_s, at_least(0, "Checksums of what was read."));
-  m("product_s", rank.figures.product_s,
-    at_least(0, "All of these products, waiting and checking included."));
-  m("storage_bytes_per_s", rank.storage_bytes_per_s,
-    at_least(0, "Reading alone, while all ranks did so; 0 where nothing was streamed."));
-}
-
-void describe_facts(Members& m, OutOfCoreFacts& facts) {
-  m("folders", facts.folders, {.fewest = 1});
-  m("reader", facts.reader, not_empty());
-  m.if_given("memory_limit_bytes", facts.memory_limit_bytes, facts.memory_limit_bytes > 0,
-             or_null(at_least(1, "--memory-limit, of a node; null: none was given.")));
-  m("write_s", facts.write_s,
-    at_least(0, "The matrix was generated and written in that time; 0: the files were there."));
-  m("device_write_s", facts.device_write_s,
-    at_least(0, "Of that, writing and waiting for the device, of the slowest rank."));
-  m.derived("unbound_memory_limit_bytes",
+void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
+  describe_section<OutOfCoreFacts>(
+      m, "out_of_core", results, "Only with --out-of-core, of work that came to its end.",
+      [&](OutOfCoreFacts& facts) {
+        m("folders", facts.folders, {.fewest = 1});
+        m("reader", facts.reader, not_empty());
+        m.if_given("memory_limit_bytes", facts.memory_limit_bytes, facts.memory_limit_bytes > 0,
+                   or_null(at_least(1, "--memory-limit, of a node; null: none was given.")));
+        m("write_s", facts.write_s,
+          at_least(0, "The matrix was generated and written in that time; 0: the files were there."));
+        m("device_write_s", facts.device_write_s,
+          at_least(0, "Of that, writing and waiting for the device, of the slowest rank."));
+        m.derived(
+            "unbound_memory_limit_bytes",
             at_least(0,
                      "By the rates of the run: with --memory-limit from here on reading takes no longer "
                      "than multiplying. 0 where nothing was streamed."),
             [&] { return limits_of(facts).unbound_bytes; });
-  m.derived(
-      "in_core_memory_limit_bytes",
-      at_least(0, "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
-      [&] { return limits_of(facts).in_core_bytes; });
-  m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
-    m.derived("rank", rank, at_least(0));
-    describe_stream(m, stream);
-  });
-}
-
-void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
-  describe_section<OutOfCoreFacts>(m, "out_of_core", results,
-                                   "Only with --out-of-core, of work that came to its end.",
-                                   [&](OutOfCoreFacts& facts) { describe_facts(m, facts); });
+        m.derived(
+            "in_core_memory_limit_bytes",
+            at_least(0,
+                     "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
+            [&] { return limits_of(facts).in_core_bytes; });
+        m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
+          m.derived("rank", rank, at_least(0));
+          m("file_bytes", stream.file_bytes, at_least(0, "All panels."));
+          m("panels", stream.panel_count, at_least(1));
+          m("most_panel_bytes", stream.most_panel_bytes, at_least(0));
+          m("resident_panels", stream.memory.resident_count, at_least(0, "These stay in memory."));
+          m("buffers", stream.memory.buffer_count, at_least(0, "Of one panel each."));
+          m("reused", stream.was_there, meaning("The files of an earlier run were taken."));
+          m("direct", stream.is_direct, meaning("Read past the cache of the system (O_DIRECT)."));
+          m("products", stream.figures.product_count,
+            at_least(0, "Those outside of the timed region included."));
+          m("read_bytes", stream.figures.byte_count, at_least(0, "By all of these products."));
+          m("wait_s", stream.figures.wait_s, at_least(0, "Products waited for the storage."));
+          m("check_s", stream.figures.check_s, at_least(0, "Checksums of what was read."));
+          m("product_s", stream.figures.product_s,
+            at_least(0, "All of these products, waiting and checking included."));
+          m("storage_bytes_per_s", stream.storage_bytes_per_s,
+            at_least(0, "Reading alone, while all ranks did so; 0 where nothing was streamed."));
+        });
+      });
 }
 
 std::string stream_text(const OutOfCoreFacts& facts) {
@@ -160,75 +161,36 @@ std::string stream_text(const OutOfCoreFacts& facts) {
 
 }  // namespace
 
-StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
-                                              const comm::BlockLayout& layout) const {
-  const auto& report = context_.report;
-  const auto rank = context_.group.rank();
-  const auto& environment = *report.environment;
-  const auto& node = environment.node_of(rank);
-  return {.matrix = matrix,
-          .layout = layout,
-          .kernel = report.kernel_choice,
-          .options = context_.options.features.of<OutOfCoreOptions>(),
-          .memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes,
-          .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
-                    .node_rank_count = node.rank_count},
-          .room = node.memory,
-          .storages = report.profile.processor.storages};
+std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streamed) {
+  std::vector<std::string_view> names;
+  for (const auto& row : kernels::kernel_table()) {
+    const bool has_form = is_streamed ? row.external_maker_for(vector_count) != nullptr
+                                      : row.maker_for({.vector_count = vector_count}) != nullptr;
+    if (has_form) names.push_back(row.name);
+  }
+  return names;
 }
 
-std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatrix& matrix,
-                                                             const comm::BlockLayout& layout) {
-  block_ = make_streamed_block(parts_of(matrix, layout), context_.group, context_.progress);
-  kernel_ = block_.kernel.get();
-  auto& mine = context_.mine;
-  mine.nonzero_count = block_.figures.nonzero_count;
-  mine.row_lengths = block_.figures.row_lengths;
-  mine.block_bytes = kernel_->matrix_byte_count();
-  mine.streamed_bytes_per_product = static_cast<double>(kernel_->streamed_byte_count());
-  const auto& choice = context_.report.kernel_choice;
-  return std::make_unique<BlockProduct>(*choice.kernel, std::move(block_.kernel),
-                                        layout.columns_of(context_.group.rank()).size(), choice.vector_count);
-}
-
-void StreamingFeature::check_region() {
-  agree_on(context_.group, [&] {
-    if (kernel_ != nullptr && kernel_->failure()) throw RunError(*kernel_->failure());
-  });
-}
-
-void StreamingFeature::finish() {
-  if (kernel_ == nullptr) return;
-  context_.report.is_streamed = true;
-  const bool is_refused = context_.group.maximum(std::int64_t{kernel_->reader_refusal()}) != 0;
-  auto mine = block_.stream;
-  mine.figures = kernel_->figures();
-  context_.report.features.set(
-      OutOfCoreFacts{.folders = context_.options.features.of<OutOfCoreOptions>().folders,
-                     .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
-                     .memory_limit_bytes = context_.options.memory_limit_bytes,
-                     .write_s = mine.was_there ? 0.0 : block_.generation_s,
-                     .device_write_s = block_.device_write_s,
-                     .ranks = context_.group.gather_one(mine)});
-}
-
-std::int64_t StreamingFeature::panel_bytes() const {
-  const bool is_read = kernel_ != nullptr && kernel_->streamed_byte_count() > 0;
-  return is_read ? kernel_->file().most_panel_bytes() : 0;
+const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
+  const kernels::KernelRow* shortest = nullptr;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.external_maker_for(vector_count) == nullptr) continue;
+    if (shortest == nullptr || row.bytes_per_nonzero < shortest->bytes_per_nonzero) shortest = &row;
+  }
+  return *shortest;
 }
 
 FeatureRow streaming_feature() {
   static constexpr std::array own_options{FeatureOption{
-      .name = out_of_core_option,
+      .name = "--out-of-core",
       .value = "DIR,...",
       .default_text = "in memory",
       .group = "Memory",
       .help = "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
               "stream it through the memory of --memory-limit",
-      .file = FileUse::folder}};
-  return {.name = "streaming",
-          .options = own_options,
-          .read = read_streaming,
+      .file = FileUse::folder,
+      .read = read_folders}};
+  return {.options = own_options,
           .is_used = has_settings<OutOfCoreOptions>,
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,

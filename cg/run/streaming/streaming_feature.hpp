@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cg/panels/panel_file.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/block_product.hpp"
@@ -12,15 +13,17 @@
 
 namespace cg2d {
 
-/// Makes the product in place of one of a block in memory. Collective in everything but the accessors.
+/// Makes the product of a rank's block on local storage in place of one of a block in memory. Collective in everything but the accessors;
+/// throws RunError: memory where not even two panels fit, cannot_create, cannot_write, folder_in_use (PanelFolder), MpiError, std::bad_alloc.
 class StreamingFeature {
  public:
   explicit StreamingFeature(const FeatureContext& context) : context_(context) {}
 
-  /// They refer to both.
-  [[nodiscard]] StreamedBlockParts parts_of(const StreamedMatrix& matrix,
-                                            const comm::BlockLayout& layout) const;
-  /// As make_streamed_block(); once.
+  /// Measures the storage with unlinked temporary files. multiply_s: of a product in memory, 0 if it is not known. Cost: about a second.
+  [[nodiscard]] StreamPlan plan(const StreamedMatrix& matrix, const comm::BlockLayout& layout,
+                                double multiply_s) const;
+  /// Takes the files of all ranks, where all are there and fit, and have no short panels where all will stay in memory; else writes all.
+  /// Once.
   [[nodiscard]] std::unique_ptr<BlockProduct> make_product(const StreamedMatrix& matrix,
                                                            const comm::BlockLayout& layout);
   /// Throws what reading has failed with: numbers are NaN for that reason.
@@ -28,13 +31,20 @@ class StreamingFeature {
   /// What is known of it goes to the report.
   void finish();
 
-  [[nodiscard]] const StreamedBlock& block() const { return block_; }
+  [[nodiscard]] const PanelFileFigures& figures() const { return figures_; }
+  /// With writing; the slowest rank's. 0 where the files were there.
+  [[nodiscard]] double generation_s() const { return generation_s_; }
+  [[nodiscard]] double storage_bytes_per_s() const { return stream_.storage_bytes_per_s; }
   /// Bytes of a panel, from a few of which products multiply; 0: nothing is read.
   [[nodiscard]] std::int64_t panel_bytes() const;
 
  private:
   FeatureContext context_;
-  StreamedBlock block_;  // its kernel is in the product
+  std::unique_ptr<PanelFolder> folder_;  // locked as long as this lives
+  PanelFileFigures figures_;
+  double generation_s_ = 0.0;
+  double device_write_s_ = 0.0;  // OutOfCoreFacts::device_write_s
+  RankStream stream_;            // without the figures of products
   const StreamedKernel* kernel_ = nullptr;
 };
 

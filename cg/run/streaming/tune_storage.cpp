@@ -30,36 +30,18 @@ constexpr std::array<std::int64_t, 6> tried_mebibytes{1, 2, 4, 8, 16, 32};
 constexpr std::array tried_depths{2, 4, 6, 8, 12, 16};
 constexpr std::int64_t file_bytes_of_node = std::int64_t{256} << 20;
 
-/// One way to read, and what all ranks of a node got by it together.
-struct TriedReading {
-  PanelReading reading;
-  double bytes_per_s = 0.0;
-};
-
 struct StorageTrial {
-  std::vector<TriedReading> tried;  ///< by the size of panels, then by their number
-  TriedReading best;  ///< the one with the least memory of those that are about as fast as the fastest
-  /// Without a spread: storage varies by itself, and its rates tell nothing of other load.
-  MeasurementRecord measured{};
+  std::vector<StorageCase> tried;  ///< by the size of panels, then by their number
+  /// The one with the least memory of those that are about as fast as the fastest. Without a spread: storage varies by itself, and its rates
+  /// tell nothing of other load.
+  StorageCase best;
 };
 
 struct StorageTrialConfig {
   const std::string& folder;  ///< this rank's folder
-  /// Memory of this rank, as StreamedBlockParts; its buffers get a part of it.
-  std::int64_t memory_bytes = 0;
   int node_rank_count = 1;
+  std::int64_t most_bytes = 0;  ///< for buffers, of the rank that has the least memory
 };
-
-/// The sizes of panels that are tried. The same on all ranks: those for which the rank with the least memory has room. Collective.
-std::vector<std::int64_t> tried_panel_bytes(const StorageTrialConfig& config, comm::RankGroup& group) {
-  const auto most = group.minimum(most_buffer_bytes(config.memory_bytes));
-  std::vector<std::int64_t> sizes;
-  for (const auto size : tried_mebibytes) {
-    // The smallest one always: a run takes it, too, however little memory there is.
-    if (sizes.empty() || tried_depths.front() * (size << 20) <= most) sizes.push_back(size << 20);
-  }
-  return sizes;
-}
 
 /// Reads unlinked temporary files, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
 /// gets each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
@@ -68,7 +50,6 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
                          comm::RankGroup& group, const std::function<void(std::int64_t)>& say) {
   constexpr double reading_s = 0.05;
   constexpr int round_count = 3;
-  const auto most = group.minimum(most_buffer_bytes(config.memory_bytes));
   const auto largest = sizes.back();
   const auto file_bytes =
       std::max(file_bytes_of_node / config.node_rank_count / largest, std::int64_t{2}) * largest;
@@ -88,18 +69,21 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
   for (const auto size : sizes) {
     say(size);
     for (const int depth : tried_depths) {
-      const PanelReading reading{.panel_bytes = size, .depth = depth, .checks = true};
-      if (depth > tried_depths.front() && depth * size > most) break;
-      trial.tried.push_back({.reading = reading, .bytes_per_s = measured(reading)});
+      if (depth > tried_depths.front() && depth * size > config.most_bytes) break;
+      trial.tried.push_back({.folder = {},
+                             .rank_count = config.node_rank_count,
+                             .panel_bytes = size,
+                             .depth = depth,
+                             .bytes_per_s = measured({.panel_bytes = size, .depth = depth, .checks = true})});
     }
   }
   // Storage varies by about a tenth, and memory for buffers is missing elsewhere.
   constexpr double about_as_fast = 0.9;
-  const double fastest = std::ranges::max_element(trial.tried, {}, &TriedReading::bytes_per_s)->bytes_per_s;
-  const auto buffers_of = [](const TriedReading& one) { return one.reading.panel_bytes * one.reading.depth; };
+  const double fastest = std::ranges::max_element(trial.tried, {}, &StorageCase::bytes_per_s)->bytes_per_s;
   auto fast = trial.tried;
   std::erase_if(fast, [&](const auto& one) { return one.bytes_per_s < about_as_fast * fastest; });
-  trial.best = *std::ranges::min_element(fast, {}, buffers_of);
+  trial.best =
+      *std::ranges::min_element(fast, {}, [](const StorageCase& one) { return one.panel_bytes * one.depth; });
   return trial;
 }
 
@@ -107,27 +91,23 @@ std::string stage_of(std::int64_t panel_bytes) {
   return fmt::format("panels of {:g} MiB", static_cast<double>(panel_bytes) / mebibyte);
 }
 
-/// A row for each size of panels, a column for each number of them under way.
-std::string table_text(const StorageTrial& trial) {
-  Table table;
+std::string trial_text(const std::string& folders, const StorageTrial& trial) {
+  const auto& best = trial.best;
+  Table table;  // a row for each size of panels, a column for each number of them under way
   std::int64_t panel_bytes = 0;
-  for (const auto& [reading, bytes_per_s] : trial.tried) {
-    if (std::exchange(panel_bytes, reading.panel_bytes) != reading.panel_bytes)
+  for (const auto& one : trial.tried) {
+    if (std::exchange(panel_bytes, one.panel_bytes) != one.panel_bytes)
       table.line().number("MiB", "{:g}", static_cast<double>(panel_bytes) / mebibyte);
     constexpr double gigabyte = 1e9;
-    table.number(std::to_string(reading.depth), "{:.2f}", bytes_per_s / gigabyte);
+    table.number(std::to_string(one.depth), "{:.2f}", one.bytes_per_s / gigabyte);
   }
-  return table.text();
-}
-
-std::string trial_text(const std::string& folders, const StorageCase& found, const StorageTrial& trial) {
   return fmt::format(
       "\n Storage of {}: GB/s of {}, by the size of panels and the number of them under way\n{}"
       " Chosen: panels of {:g} MiB, {} under way: the least memory of those within a tenth of the "
       "fastest\n{}",
-      folders, format_count(found.rank_count, "rank"), table_text(trial),
-      static_cast<double>(found.panel_bytes) / mebibyte, found.depth,
-      found.measured.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", found.measured.disturbance));
+      folders, format_count(best.rank_count, "rank"), table.text(),
+      static_cast<double>(best.panel_bytes) / mebibyte, best.depth,
+      best.measured.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", best.measured.disturbance));
 }
 
 }  // namespace
@@ -147,13 +127,17 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   };
   print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
   const auto& folders = options.out_of_core.folders;
-  const auto rank_count = environment.node_of(group.rank()).rank_count;
+  const auto memory_bytes = environment.memory_of_rank(group.rank());
   const StorageTrialConfig config{.folder = options.out_of_core.folder_of(group.rank()),
-                                  .memory_bytes = environment.memory_of_rank(group.rank()),
-                                  .node_rank_count = rank_count};
-  const auto sizes = tried_panel_bytes(config, group);
+                                  .node_rank_count = environment.node_of(group.rank()).rank_count,
+                                  .most_bytes = group.minimum(most_buffer_bytes(memory_bytes))};
+  std::vector<std::int64_t> sizes;
+  for (const auto size : tried_mebibytes) {
+    // The smallest one always: a run takes it, too, however little memory there is.
+    if (sizes.empty() || tried_depths.front() * (size << 20) <= config.most_bytes)
+      sizes.push_back(size << 20);
+  }
   std::vector<Work> works;
-  works.reserve(sizes.size());
   for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
@@ -162,29 +146,20 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                           .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
   StorageTrial trial;
-  const auto found_case = [&] {
-    return StorageCase{.folder = {},
-                       .rank_count = rank_count,
-                       .panel_bytes = trial.best.reading.panel_bytes,
-                       .depth = trial.best.reading.depth,
-                       .bytes_per_s = trial.best.bytes_per_s,
-                       .measured = trial.measured};
-  };
-  const auto say_size = [&](std::int64_t size) { say(stage_of(size)); };
-  measure_or_refuse(group, retry,
-                    {.name = fmt::format("storage of {}", names),
-                     .record = trial.measured,
-                     .measure = [&] { trial = try_storage(config, sizes, group, say_size); },
-                     .why_unphysical = [] { return std::string(); }},
-                    [&] { print(trial_text(names, found_case(), trial)); });
-  auto found = found_case();
+  measure_or_refuse(
+      group, retry,
+      {.name = fmt::format("storage of {}", names),
+       .record = trial.best.measured,
+       .measure = [&] { trial = try_storage(config, sizes, group, [&](auto size) { say(stage_of(size)); }); },
+       .why_unphysical = [] { return std::string(); }},
+      [&] { print(trial_text(names, trial)); });
   agree_on(group, [&] {
     for (const auto& folder : folders) {
-      found.folder = storage_folder(folder);
-      if (file) file->add(processor, {.storages = {found}});
+      trial.best.folder = storage_folder(folder);
+      if (file) file->add(processor, {.storages = {trial.best}});
     }
   });
-  print(trial_text(names, found, trial));
+  print(trial_text(names, trial));
   print(file ? fmt::format("\n Profile written to {}; --out-of-core of cg2d run and solve uses it\n",
                            file->path())
              : std::string("\n No profile written (--no-profile)\n"));

@@ -24,13 +24,6 @@ extern "C" void hold(int /*signal*/) {
   for (;;) pause();
 }
 
-/// Stops a thread for good, wherever it is.
-void hold_thread(pthread_t thread) {
-  struct sigaction action {};
-  action.sa_handler = &hold;
-  if (sigaction(holding_signal(), &action, nullptr) == 0) pthread_kill(thread, holding_signal());
-}
-
 }  // namespace
 
 void remove_names_of_shared_memory() {
@@ -61,8 +54,10 @@ ExitWatch::ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string
 void ExitWatch::leave() const {
   if (!last_words_.empty()) say_on_stderr(last_words_);
   remove_names_of_shared_memory();
-  // Last of all, since the thread may hold a lock of the allocator.
-  hold_thread(watched_);
+  // The thread stops for good, wherever it is: last of all, since it may hold a lock of the allocator.
+  struct sigaction action {};
+  action.sa_handler = &hold;
+  if (sigaction(holding_signal(), &action, nullptr) == 0) pthread_kill(watched_, holding_signal());
   std::this_thread::sleep_for(holding_time);
   std::_Exit(static_cast<int>(code_));
 }
@@ -107,7 +102,13 @@ void LifeWatch::watch() {
   constexpr std::chrono::seconds interval{1};
   while (!is_over_) {
     if (wait_for_end_request(interval)) return end_by_request();
-    if (has_others_ && getppid() != parent_) leave_as_orphan();
+    if (!has_others_ || getppid() == parent_) continue;
+    // An orphan: nobody takes the exit code, and perhaps nobody the line.
+    wait_for_end_pauses();
+    remove_names_of_shared_memory();
+    std::signal(SIGPIPE, SIG_IGN);
+    say_on_stderr("rank " + std::to_string(rank_) + ": the process that started it is gone, so it ends");
+    std::_Exit(static_cast<int>(ExitCode::interrupted));
   }
 }
 
@@ -126,15 +127,6 @@ void LifeWatch::end_by_request() const {
   MPI_Finalized(&has_ended);
   if (has_others_ && has_ended == 0) end_all_ranks(ExitCode::interrupted);
   wait_for_readers_of_stderr();
-  std::_Exit(static_cast<int>(ExitCode::interrupted));
-}
-
-/// Nobody takes the exit code, and perhaps nobody the line.
-void LifeWatch::leave_as_orphan() const {
-  wait_for_end_pauses();
-  remove_names_of_shared_memory();
-  std::signal(SIGPIPE, SIG_IGN);
-  say_on_stderr("rank " + std::to_string(rank_) + ": the process that started it is gone, so it ends");
   std::_Exit(static_cast<int>(ExitCode::interrupted));
 }
 

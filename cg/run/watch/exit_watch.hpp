@@ -77,7 +77,6 @@ class LifeWatch {
  private:
   void watch();
   void end_by_request() const;
-  [[noreturn]] void leave_as_orphan() const;
 
   pid_t parent_;
   std::atomic<bool> has_others_;

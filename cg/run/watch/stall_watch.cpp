@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
-#include <utility>
 
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
@@ -14,21 +13,6 @@
 
 namespace cg2d {
 namespace {
-
-/// Between two looks.
-double interval_s(double limit_s) {
-  constexpr double shortest_s = 0.01;
-  constexpr double longest_s = 0.25;
-  constexpr double looks_per_limit = 20.0;
-  return std::clamp(limit_s / looks_per_limit, shortest_s, longest_s);
-}
-
-/// Between two ranks that speak.
-double turn_s(int rank_count) {
-  constexpr double longest_s = 0.02;
-  constexpr double all_turns_s = 2.0;
-  return std::min(longest_s, all_turns_s / rank_count);
-}
 
 std::string waiting_text(int awaited_rank) {
   if (awaited_rank == comm::Waiter::no_rank) return "waits for no rank";
@@ -67,13 +51,17 @@ std::string StallWatch::describe() const {
 }
 
 StallWatch::Reached StallWatch::reached() const {
-  return {.phase_changes = timer_.activity().change_count,
-          .steps = step_.load(std::memory_order_relaxed) + ended_step_count_.load(std::memory_order_relaxed)};
+  return {timer_.activity().change_count,
+          step_.load(std::memory_order_relaxed) + ended_step_count_.load(std::memory_order_relaxed)};
 }
 
 /// The thread's work.
 void StallWatch::watch(const std::stop_token& stop) {
-  const std::chrono::duration<double> interval(interval_s(options_.limit_s));
+  constexpr double shortest_s = 0.01;
+  constexpr double longest_s = 0.25;
+  constexpr double looks_per_limit = 20.0;
+  const std::chrono::duration<double> interval(
+      std::clamp(options_.limit_s / looks_per_limit, shortest_s, longest_s));
   auto seen = reached();
   double idle_s = 0.0;
   Stopwatch stopwatch;
@@ -101,7 +89,9 @@ void StallWatch::watch(const std::stop_token& stop) {
 bool StallWatch::end_all(const Reached& seen, const std::stop_token& stop) {
   using Seconds = std::chrono::duration<double>;
   constexpr double slack_s = 1.0;
-  const double turn = turn_s(group_.size());
+  constexpr double longest_turn_s = 0.02;
+  constexpr double all_turns_s = 2.0;
+  const double turn = std::min(longest_turn_s, all_turns_s / group_.size());
   if (!has_waited(stop, Seconds(turn * group_.rank()))) return false;
   if (reached() != seen) return true;
   say_on_stderr(

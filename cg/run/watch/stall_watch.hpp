@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -60,12 +61,8 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   [[nodiscard]] std::string describe() const;
 
  private:
-  /// Changes with every progress.
-  struct Reached {
-    std::uint64_t phase_changes = 0;
-    std::int64_t steps = 0;
-    friend bool operator==(const Reached&, const Reached&) = default;
-  };
+  /// Changes with every progress: changes of the phase, and steps.
+  using Reached = std::pair<std::uint64_t, std::int64_t>;
   [[nodiscard]] Reached reached() const;
   void watch(const std::stop_token& stop);
   [[nodiscard]] bool end_all(const Reached& seen, const std::stop_token& stop);

@@ -1,14 +1,9 @@
-#include "cg/run/solve/solve_checkpoints.hpp"
-
-#include <fmt/format.h>
+#include "cg/run/solve/solve_observers.hpp"
 
 #include <array>
-#include <cmath>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 
 namespace cg2d {
 
@@ -59,8 +54,8 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem&
       std::ssize(restart->steps) != header.step)
     throw FileError(folder, "found an impossible state, expected one of cg2d solve");
   if (header.matrix_hash != system.hash || header.order != system.order)
-    throw FileError(folder, fmt::format("found a checkpoint of another system (of {} rows), expected {}",
-                                        header.order, system.text));
+    throw FileError(folder, "found a checkpoint of another system (of {} rows), expected {}", header.order,
+                    system.text);
   restart->checkpoint = std::move(checkpoint);
   return *std::move(restart);
 }
@@ -105,13 +100,13 @@ bool SolveCheckpoints::after_step(const CgState& state) {
                           .beta = state.beta,
                           .residual_square = state.residual_square,
                           .replacement_count = state.replacement_count});
-  const bool stops = work_.interrupts.after_step(state);
+  const bool stops = work_.watch.after_step(state);
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
   const bool is_last = state.number == work_.most_iterations;
-  if (is_finite && (stops || is_last || work_.interrupts.common_s() >= next_s_)) {
+  if (is_finite && (stops || is_last || work_.watch.common_s() >= next_s_)) {
     work_.outside([&] { work_.checkpoints.save(this->state(work_.solver.snapshot(state))); });
-    next_s_ = work_.interrupts.common_s() + work_.checkpoints.interval_s();
+    next_s_ = work_.watch.common_s() + work_.checkpoints.interval_s();
   }
   return stops;
 }
