@@ -45,6 +45,7 @@ struct NodeInfo {
   MemoryRoom free{};                      ///< the same by what the system says is free
   std::optional<std::string> governor{};  ///< governor of the frequency; empty: not known
   std::optional<int> numa_nodes{};
+  bool has_like_processors = true;  ///< see Topology
   /// Means of 1, 5 and 15 minutes, when it was inspected.
   std::optional<std::array<double, 3>> load_average{};
 
@@ -74,8 +75,8 @@ struct Environment {
   bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
   std::string memory_warning{};  ///< the user's limit is more than the system says is free; empty: it is not
-  bool beside_other_tasks =
-      false;  ///< the job does other tasks on some node at the same time, which slow this one down
+  /// The job does other tasks on some node at the same time, which slow this one down.
+  bool beside_other_tasks = false;
   BuildProperties build{};
 
   [[nodiscard]] comm::WaitMode wait_mode() const {

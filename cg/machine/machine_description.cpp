@@ -16,6 +16,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,11 +30,11 @@ struct Costs {
 
   /// A time under one of two names, in seconds or in clocks.
   void seconds(std::string_view in_seconds, std::string_view in_clocks, double& value) const {
-    if (one_of(in_seconds, in_clocks, value, cost())) convert(in_clocks, value, value / clock_hz);
+    one_of(in_seconds, in_clocks, value, false);
   }
   /// A rate under one of two names, per second or per clock.
   void per_second(std::string_view by_second, std::string_view by_clock, double& value) const {
-    if (one_of(by_second, by_clock, value, positive_cost())) convert(by_clock, value, value * clock_hz);
+    one_of(by_second, by_clock, value, true);
   }
   /// Whether there is a number under one of two names: it is written, or in the file.
   [[nodiscard]] bool has(bool is_written, std::string_view first, std::string_view second) const {
@@ -41,36 +42,26 @@ struct Costs {
   }
 
  private:
-  /// The number under one of two names, of which the first is written. Whether it was under the second.
-  bool one_of(std::string_view first, std::string_view second, double& value, const Note& note) const {
-    bool is_first = m.has(first);
-    bool is_second = m.has(second);
-    if (m.reads() && is_first == is_second) {
-      m.complain(fmt::format("{} or {} is needed, one of the two", m.where(first), m.where(second)));
-      return false;
-    }
-    double number = std::numeric_limits<double>::quiet_NaN();
-    if (m.writes()) number = value;
-    if (is_first) m.if_given(first, number, true, note);
-    if (!m.writes()) m.if_given(second, number, false, note);
-    if (m.reads() && !std::isnan(number)) value = number;
-    return m.reads() && is_second && !std::isnan(number);
-  }
-  void convert(std::string_view name, double& value, double converted) const {
-    if (clock_hz <= 0.0) return m.complain(R"("clock_hz" is needed for keys in clocks)");
-    if (!is_computable(converted) || (value > 0.0 && converted <= 0.0))
+  /// The number under one of two names, of which the first is written, and the second is in clocks.
+  void one_of(std::string_view first, std::string_view in_clocks, double& value, bool is_rate) const {
+    const auto note = is_rate ? positive_cost() : cost();
+    const bool is_first = m.has(first);
+    const bool is_in_clocks = m.has(in_clocks);
+    if (m.reads() && is_first == is_in_clocks)
       return m.complain(
-          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", m.where(name), clock_hz));
+          fmt::format("{} or {} is needed, one of the two", m.where(first), m.where(in_clocks)));
+    if (is_first) m.if_given(first, value, true, note);
+    if (m.writes() || !is_in_clocks) return;
+    m.if_given(in_clocks, value, false, note);
+    if (!m.reads()) return;
+    if (clock_hz <= 0.0) return m.complain(R"("clock_hz" is needed for keys in clocks)");
+    const double converted = is_rate ? value * clock_hz : value / clock_hz;
+    if (!is_computable(converted) || (value > 0.0 && converted <= 0.0))
+      return m.complain(fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})",
+                                    m.where(in_clocks), clock_hz));
     value = converted;
   }
 };
-
-void describe_software(const Costs& costs, StepSoftwareCost& software) {
-  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
-    costs.seconds("step_s", "step_clocks", software.step_s);
-    costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
-  });
-}
 
 /// A transport that copies nothing may lack a rate: then its bytes take no time.
 void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_rate = false) {
@@ -81,14 +72,11 @@ void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_ra
     network.bytes_per_s = std::numeric_limits<double>::infinity();
   }
   costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
-  describe_software(costs, network.software);
-}
-
-void describe_vectors(const Costs& costs, VectorCost& vectors) {
-  costs.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
-  costs.m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
-  costs.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
-  costs.m.if_given("update_call_s", vectors.update_call_s, true, cost());
+  auto& software = network.software;
+  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
+    costs.seconds("step_s", "step_clocks", software.step_s);
+    costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
+  });
 }
 
 void describe_loop(const Costs& costs, RowLoopCost& loop) {
@@ -99,19 +87,16 @@ void describe_loop(const Costs& costs, RowLoopCost& loop) {
                 loop.short_row_seconds_per_nonzero);
 }
 
-void describe_shape(Members& m, BlockShapeCost& shape) {
-  m("rows", shape.rows, positive_cost());
-  m("columns", shape.columns, positive_cost());
-  m("nonzeros", shape.nonzeros, positive_cost());
-  m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
-  m("dot_seconds_per_element", shape.dot_s_per_element, cost());
-  m("update_seconds_per_element", shape.update_s_per_element, cost());
-  m.if_given("waiting_share", shape.waiting_share, true, cost());
-}
-
 void describe_shapes(Members& m, KernelCost& kernel) {
-  m.list("shapes", kernel.shapes, {.fewest = 1},
-         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); });
+  m.list("shapes", kernel.shapes, {.fewest = 1}, [&](BlockShapeCost& shape, std::size_t /*index*/) {
+    m("rows", shape.rows, positive_cost());
+    m("columns", shape.columns, positive_cost());
+    m("nonzeros", shape.nonzeros, positive_cost());
+    m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
+    m("dot_seconds_per_element", shape.dot_s_per_element, cost());
+    m("update_seconds_per_element", shape.update_s_per_element, cost());
+    m.if_given("waiting_share", shape.waiting_share, true, cost());
+  });
   double length_before = 0.0;
   m.list_if_any(
       "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
@@ -162,13 +147,6 @@ void describe_form(Members& m) {
   m.if_given("$schema", schema, false);  // by which editors know the members
 }
 
-void describe_node(const Costs& costs, NodeSharing& node) {
-  auto& m = costs.m;
-  m("ranks", node.ranks, at_least(1));
-  costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
-  m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
-}
-
 }  // namespace
 
 void describe(Members& m, MachineDescription& machine) {
@@ -195,8 +173,17 @@ void describe(Members& m, MachineDescription& machine) {
         if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
           m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
       });
-  m.object("vectors", [&] { describe_vectors(costs, machine.vectors); });
-  m.object_if(machine.node.ranks > 0, "node", {}, [&] { describe_node(costs, machine.node); });
+  m.object("vectors", [&, &vectors = machine.vectors] {
+    costs.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
+    m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
+    costs.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
+    m.if_given("update_call_s", vectors.update_call_s, true, cost());
+  });
+  m.object_if(machine.node.ranks > 0, "node", {}, [&, &node = machine.node] {
+    m("ranks", node.ranks, at_least(1));
+    costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
+    m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
+  });
   m.object_if(machine.interconnect, "interconnect", {},
               [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
   m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {}, [&] {
@@ -251,13 +238,6 @@ const MachineDescription& Machine::for_ranks(int rank_count) const {
   return *std::ranges::min_element(conditions, {}, distance);
 }
 
-const MachineDescription* Machine::find(int rank_count, int thread_count) const {
-  const auto found = std::ranges::find_if(conditions, [&](const auto& condition) {
-    return condition.calibrated_ranks == rank_count && condition.calibrated_threads == thread_count;
-  });
-  return found == conditions.end() ? nullptr : &*found;
-}
-
 void Machine::put(MachineDescription condition) {
   std::erase_if(conditions, [&](const auto& known) {
     return known.name == condition.name && known.calibrated_ranks == condition.calibrated_ranks &&
@@ -307,6 +287,47 @@ Machine find_machine(const std::string& name_or_file) {
   } catch (const InputError& error) {
     throw InputError(fmt::format("--machine {}: {}", name_or_file, error.what()), error.code());
   }
+}
+
+std::string why_unphysical(const MachineDescription& machine, bool ranks_share_cores) {
+  using Bounds = PhysicalBounds;
+  std::string fault;  // the first value beyond its bounds
+  const auto within = [&](std::string_view what, double value, double least, double most) {
+    if (fault.empty() && !(value >= least && value <= most))
+      fault = fmt::format("{} is {:.4g}, beyond what a machine can do ({:.4g} ... {:.4g})", what, value,
+                          least, most);
+  };
+  auto networks = machine.transports;
+  networks.insert(networks.begin(),
+                  {.name = std::string(comm::default_transport().name), .network = machine.network});
+  for (const auto& [name, network] : networks) {
+    const auto* const transport = comm::find_transport(name);
+    const bool copies = transport == nullptr || !transport->reads_in_place;
+    within(name + ": the start-up of a message (s)", network.start_up_s, Bounds::least_start_up_s,
+           Bounds::most_start_up_s);
+    within(name + ": the rate of a message (bytes/s)", network.bytes_per_s, Bounds::least_bytes_per_s,
+           copies ? Bounds::most_bytes_per_s : std::numeric_limits<double>::infinity());
+    within(name + ": the time of an addition (s)", network.add_s_per_element, Bounds::least_element_s,
+           Bounds::most_element_s);
+  }
+  const auto element = [&](std::string_view what, double value) {
+    within(what, value, Bounds::least_element_s / std::max(machine.calibrated_threads, 1),
+           Bounds::most_element_s);
+  };
+  element("the time of a dot product per element (s)", machine.vectors.dot_s_per_element);
+  element("the time of a vector update per element (s)", machine.vectors.update_s_per_element);
+  for (const auto& kernel : machine.kernels) {
+    for (const auto& shape : kernel.shapes) {
+      element(fmt::format("{}: the time per nonzero (s)", kernel.name), shape.seconds_per_nonzero);
+      if (!ranks_share_cores)
+        within(fmt::format("{}: waiting for other ranks by the time of the product", kernel.name),
+               shape.waiting_share, 0.0, Bounds::most_waiting_share);
+    }
+    for (const auto& point : kernel.row_lengths)
+      element(fmt::format("{}: the time per nonzero (s) on rows of {:g}", kernel.name, point.row_length),
+              point.seconds_per_nonzero);
+  }
+  return fault;
 }
 
 std::optional<std::string> default_machine_path() {

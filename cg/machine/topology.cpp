@@ -100,7 +100,9 @@ Topology machine_topology() {
   if (!topology) return {};
   return {.processor = processor_model(topology.get()),
           .cores = list_cores(topology.get()),
-          .caches = list_caches(topology.get())};
+          .caches = list_caches(topology.get()),
+          .numa_nodes = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE),
+          .has_like_processors = hwloc_cpukinds_get_nr(topology.get(), 0) <= 1};
 }
 
 }  // namespace cg2d

@@ -91,7 +91,7 @@ ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group) {
   write_output("", group, [&] {
     const auto path = place_of(source);
     std::string text;
-    for (const auto& [name, processor] : read_profile(path))
+    for (const auto& [name, processor] : profile_file.read(path))
       text += fmt::format(" {}\n{}", name, processor_text(processor));
     return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
   });
@@ -102,14 +102,16 @@ ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group) {
 /// that name on all processors, and prints the number of measurements removed. Collective.
 ExitCode remove_from_profile(const ProfileSource& source, const std::string& name, comm::RankGroup& group) {
   write_output("", group, [&] {
-    const ProfileSource there{.path = place_of(source)};
-    const auto count = ProfileFile(there).remove(name);
+    const auto path = place_of(source);
+    auto profile = profile_file.read(path);
+    auto count = remove_measurements(profile, name);
     if (count == 0) {
       throw InputError(fmt::format(
           "--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
-          there.path, names_text(read_profile(there.path))));
+          path, names_text(profile)));
     }
-    return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);
+    profile_file.change(path, [&](TuningProfile& known) { count = remove_measurements(known, name); });
+    return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
   });
   return ExitCode::success;
 }
@@ -191,9 +193,9 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     });
   });
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
-  std::optional<ProfileFile> file;
+  std::optional<std::string> file;
   agree_on(group, [&] {
-    if (group.rank() == 0 && options.profile.is_used) file.emplace(options.profile);
+    if (group.rank() == 0 && options.profile.is_used) file = writable_profile(options.profile);
   });
   const auto output = open_output("", group);
   const auto print = [&](const std::string& text) {
@@ -230,18 +232,20 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();
     const auto print_case = [&] { print(case_text(tuned)); };
-    measure_or_refuse(group, retry,
-                      {.name = one.name(),
-                       .record = tuned.measured,
-                       .measure = [&] { tuned = measure_case(group, one, say); },
-                       .why_unphysical = [&] { return why_unphysical(tuned); }},
-                      print_case);
+    measure_or_refuse(
+        group, retry,
+        {.name = one.name(),
+         .record = tuned.measured,
+         .measure = [&] { tuned = measure_case(group, one, say); },
+         .why_unphysical =
+             [&] { return why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank / thread_count); }},
+        print_case);
     print_case();
   }
   agree_on(group, [&] {
-    if (file) file->add(processor, found);
+    if (file) add_to_profile(*file, processor, found);
   });
-  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", file->path())
+  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", *file)
              : std::string("\n No profile written (--no-profile)\n"));
   return ExitCode::success;
 }

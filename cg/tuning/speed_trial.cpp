@@ -14,7 +14,7 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/physical_bounds.hpp"
+#include "cg/machine/machine_description.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 
@@ -89,23 +89,9 @@ std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& produc
   return speeds;
 }
 
-/// Those of this rank with a block of that shape.
-std::vector<double> speeds_with(const SampleShape& shape, comm::RankGroup& group,
-                                const SpeedTrialConfig& config) {
-  const bool stores_half = config.chosen.kernel->stores_half();
-  auto block = constant_rows_block(std::llround(shape.row_length), std::llround(shape.row_count),
-                                   std::llround(shape.columns));
-  const double nonzeros = (stores_half ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
-  LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
-                       config.chosen.tuning);
-  return measured_speeds(group, product, nonzeros, config.slowness);
-}
-
 /// Their sum is 1.
 std::vector<double> even_shares(const comm::ProcessGrid& grid) {
-  const int count = grid.rank_count();
-  std::vector<double> shares(static_cast<std::size_t>(count), 1.0 / count);
-  return shares;
+  return std::vector<double>(static_cast<std::size_t>(grid.rank_count()), 1.0 / grid.rank_count());
 }
 
 /// The three speeds of all ranks together, from those of each, their places and the shares.
@@ -177,7 +163,14 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
   auto shapes = sample_shapes(config, trial.shares, trial.grid);
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    const auto mine = speeds_with(shapes[static_cast<std::size_t>(group.rank())], group, config);
+    const auto& shape = shapes[static_cast<std::size_t>(group.rank())];
+    auto block = constant_rows_block(std::llround(shape.row_length), std::llround(shape.row_count),
+                                     std::llround(shape.columns));
+    const double nonzeros =
+        (config.chosen.kernel->stores_half() ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
+    LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
+                         config.chosen.tuning);
+    const auto mine = measured_speeds(group, product, nonzeros, config.slowness);
     auto& spread = trial.measured.quality.spread;
     spread = std::max(spread, spread_of_repeats(mine));
     trial.speeds = group.gather_one(middle_of(mine));
@@ -295,7 +288,7 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
 }
 
 void describe(Members& m, SpeedTrial& trial) {
-  describe_origin(m, trial);
+  describe_kept(m, trial);
   m("ideal_nonzeros_per_s", trial.ideal, positive("Sum of the ranks' own speeds."));
   m("reachable_nonzeros_per_s", trial.reachable, positive("With these shares on this grid."));
   m("even_nonzeros_per_s", trial.even, positive("With even pieces on it."));
@@ -312,7 +305,6 @@ void describe(Members& m, SpeedTrial& trial) {
     }
   }
   m("rounds", trial.round_count, at_least(0, "Of measuring and cutting; 0 where nothing was measured."));
-  describe_place(m, trial);
 }
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -19,18 +20,6 @@ namespace {
 void refuse(bool is_given, std::string_view option, const std::string& reason) {
   if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
 }
-
-/// CG steps of an operator without a matrix.
-class MatrixFreeCandidate final : public TrialCandidate {
- public:
-  MatrixFreeCandidate(std::unique_ptr<MatrixFreeSystem> system, int thread_count)
-      : system_(std::move(system)), iteration_(system_->matrix(), system_->timer(), thread_count) {}
-  void iterate() override { iteration_.steps(TrialSolver::few_steps); }
-
- private:
-  std::unique_ptr<MatrixFreeSystem> system_;
-  NpbIteration iteration_;
-};
 
 }  // namespace
 
@@ -124,14 +113,18 @@ HugePageVector SolveRun::matrix_free_diagonal() const {
 /// By a trial with an operator for each transport. Profiles know matrices only.
 void SolveRun::try_matrix_free_transports() {
   progress_.say("choosing the transport");
-  const auto make = [&](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
+  const auto make = [&](const comm::TransportRow& transport) -> TrialWork {
     auto with_it = configuration();
     with_it.transport = transport.name;
-    return std::make_unique<MatrixFreeCandidate>(
-        matrix_free_row().make(
-            options_.operator_text,
-            {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid}),
-        configuration().thread_count);
+    const std::shared_ptr system = matrix_free_row().make(
+        options_.operator_text,
+        {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid});
+    const auto iteration =
+        std::make_shared<NpbIteration>(system->matrix(), system->timer(), configuration().thread_count);
+    return [system, iteration] {
+      iteration->steps(TrialSolver::few_steps);
+      return std::nan("");
+    };
   };
   auto trial = try_transports(group_, {.configuration = configuration(),
                                        .make = make,
