@@ -28,29 +28,17 @@ struct Costs {
   Members& m;
   double clock_hz;
 
-  /// A time under one of two names, in seconds or in clocks.
-  void seconds(std::string_view in_seconds, std::string_view in_clocks, double& value) const {
-    one_of(in_seconds, in_clocks, value, false);
-  }
-  /// A rate under one of two names, per second or per clock.
-  void per_second(std::string_view by_second, std::string_view by_clock, double& value) const {
-    one_of(by_second, by_clock, value, true);
-  }
-  /// Whether there is a number under one of two names: it is written, or in the file.
-  [[nodiscard]] bool has(bool is_written, std::string_view first, std::string_view second) const {
-    return m.writes() ? is_written : m.has(first) || m.has(second);
-  }
-
- private:
-  /// The number under one of two names, of which the first is written, and the second is in clocks.
-  void one_of(std::string_view first, std::string_view in_clocks, double& value, bool is_rate) const {
+  /// A time or a rate under one of two names, in seconds or in clocks: "start_up_s" or "start_up_clocks", "bytes_per_s" or
+  /// "bytes_per_clock". The first is written.
+  void operator()(std::string_view name, double& value) const {
+    const bool is_rate = name.ends_with("per_s");
     const auto note = is_rate ? positive_cost() : cost();
-    const bool is_first = m.has(first);
+    const auto in_clocks = name_in_clocks(name);
+    const bool is_in_seconds = m.has(name);
     const bool is_in_clocks = m.has(in_clocks);
-    if (m.reads() && is_first == is_in_clocks)
-      return m.complain(
-          fmt::format("{} or {} is needed, one of the two", m.where(first), m.where(in_clocks)));
-    if (is_first) m.if_given(first, value, true, note);
+    if (m.reads() && is_in_seconds == is_in_clocks)
+      return m.complain(fmt::format("{} or {} is needed, one of the two", m.where(name), m.where(in_clocks)));
+    if (is_in_seconds) m.if_given(name, value, true, note);
     if (m.writes() || !is_in_clocks) return;
     m.if_given(in_clocks, value, false, note);
     if (!m.reads()) return;
@@ -61,30 +49,44 @@ struct Costs {
                                     m.where(in_clocks), clock_hz));
     value = converted;
   }
+  /// One that may be missing. Whether it is there: written, or in the file.
+  bool if_given(std::string_view name, double& value, bool is_written) const {
+    const bool is_there = m.writes() ? is_written : m.has(name) || m.has(name_in_clocks(name));
+    if (is_there) (*this)(name, value);
+    return is_there;
+  }
+
+ private:
+  static std::string name_in_clocks(std::string_view name) {
+    std::string text(name);
+    constexpr std::string_view seconds = "seconds";
+    if (const auto place = text.find(seconds); place != std::string::npos)
+      return text.replace(place, seconds.size(), "clocks");
+    text.pop_back();  // the unit, s
+    return text + (name.ends_with("per_s") ? "clock" : "clocks");
+  }
 };
 
 /// A transport that copies nothing may lack a rate: then its bytes take no time.
 void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_rate = false) {
-  costs.seconds("start_up_s", "start_up_clocks", network.start_up_s);
-  if (!may_lack_rate || costs.has(std::isfinite(network.bytes_per_s), "bytes_per_s", "bytes_per_clock")) {
-    costs.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
-  } else {
+  costs("start_up_s", network.start_up_s);
+  if (!may_lack_rate)
+    costs("bytes_per_s", network.bytes_per_s);
+  else if (!costs.if_given("bytes_per_s", network.bytes_per_s, std::isfinite(network.bytes_per_s)))
     network.bytes_per_s = std::numeric_limits<double>::infinity();
-  }
-  costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+  costs("add_seconds_per_element", network.add_s_per_element);
   auto& software = network.software;
   costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
-    costs.seconds("step_s", "step_clocks", software.step_s);
-    costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
+    costs("step_s", software.step_s);
+    costs("seconds_per_byte", software.seconds_per_byte);
   });
 }
 
 void describe_loop(const Costs& costs, RowLoopCost& loop) {
   costs.m("critical_vector_length", loop.critical_vector_length, at_least(0));
-  costs.seconds("row_start_up_s", "row_start_up_clocks", loop.row_start_up_s);
-  costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", loop.seconds_per_nonzero);
-  costs.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero",
-                loop.short_row_seconds_per_nonzero);
+  costs("row_start_up_s", loop.row_start_up_s);
+  costs("seconds_per_nonzero", loop.seconds_per_nonzero);
+  costs("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero);
 }
 
 void describe_shapes(Members& m, KernelCost& kernel) {
@@ -131,10 +133,8 @@ void describe_interconnect(const Costs& costs, InterconnectCost& interconnect) {
     if (const auto fault = why_no_interconnect(shape); !fault.empty())
       m.complain(fmt::format("{}: {}", m.where("topology"), fault));
   }
-  if (costs.has(interconnect.link_bytes_per_s > 0.0, "link_bytes_per_s", "link_bytes_per_clock"))
-    costs.per_second("link_bytes_per_s", "link_bytes_per_clock", interconnect.link_bytes_per_s);
-  if (costs.has(interconnect.hop_s > 0.0, "hop_s", "hop_clocks"))
-    costs.seconds("hop_s", "hop_clocks", interconnect.hop_s);
+  costs.if_given("link_bytes_per_s", interconnect.link_bytes_per_s, interconnect.link_bytes_per_s > 0.0);
+  costs.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0);
 }
 
 /// Members that are needed once in a file, and may be in each description of several: so that whole files can be put together.
@@ -174,21 +174,20 @@ void describe(Members& m, MachineDescription& machine) {
           m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
       });
   m.object("vectors", [&, &vectors = machine.vectors] {
-    costs.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
+    costs("dot_seconds_per_element", vectors.dot_s_per_element);
     m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
-    costs.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
+    costs("update_seconds_per_element", vectors.update_s_per_element);
     m.if_given("update_call_s", vectors.update_call_s, true, cost());
   });
   m.object_if(machine.node.ranks > 0, "node", {}, [&, &node = machine.node] {
     m("ranks", node.ranks, at_least(1));
-    costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
+    costs("link_bytes_per_s", node.link_bytes_per_s);
     m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
   });
   m.object_if(machine.interconnect, "interconnect", {},
               [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
-  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {}, [&] {
-    costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", machine.outside_s_per_nonzero);
-  });
+  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {},
+              [&] { costs("seconds_per_nonzero", machine.outside_s_per_nonzero); });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
   m.list("kernels", machine.kernels, {.fewest = 1},
          [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); });

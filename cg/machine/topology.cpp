@@ -63,7 +63,7 @@ std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
 std::string processor_model(hwloc_topology_t topology) {
   auto* const package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
   const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
-  return model == nullptr ? "unknown" : model;
+  return model == nullptr || *model == '\0' ? "unknown" : model;
 }
 
 }  // namespace

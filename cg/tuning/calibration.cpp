@@ -35,9 +35,6 @@ double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
 comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {
   return equal_pieces(piece_size * ranks, {.columns = 1, .rows = ranks});
 }
-comm::BlockLayout one_row(std::int64_t piece_size, int ranks) {
-  return equal_pieces(piece_size * ranks, {.columns = ranks, .rows = 1});
-}
 
 /// One message of a collection, whose messages go one after the other: its bytes and its share of the
 /// seconds.
@@ -94,10 +91,12 @@ std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& grou
 std::vector<double> measure_additions(comm::RankGroup& group, Transports transports) {
   std::vector<std::vector<double>> seconds(transports.size());
   for (const std::int64_t piece_size : {4096, 16384, 65536}) {
-    const auto times = medians_of(group, transports,
-                                  {{comm::Operation::collect, one_column(piece_size, group.size())},
-                                   {comm::Operation::sum, one_row(piece_size, group.size())}},
-                                  0.1);
+    const auto times =
+        medians_of(group, transports,
+                   {{comm::Operation::collect, one_column(piece_size, group.size())},
+                    {comm::Operation::sum,
+                     equal_pieces(piece_size * group.size(), {.columns = group.size(), .rows = 1})}},
+                   0.1);
     for (std::size_t k = 0; k < transports.size(); ++k) {
       seconds[k].push_back(std::max(times[k][1] - times[k][0], 0.0) /
                            static_cast<double>(piece_size * (group.size() - 1)));
@@ -169,17 +168,6 @@ struct MeasuredCase {
   [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
 };
 
-/// One outer step, timed by phase. Before a short one, another one gets the caches back from the other grids.
-void take_turn(comm::RankGroup& group, MeasuredCase& measured) {
-  constexpr double long_s = 0.03;
-  if (measured.step_s < long_s) static_cast<void>(measured.solver->outer_step());
-  measured.solver->timer().reset();
-  const Stopwatch watch;
-  static_cast<void>(measured.solver->outer_step());
-  measured.step_s = group.maximum(watch.seconds());
-  measured.steps.push_back(measured.solver->timer().records());
-}
-
 constexpr int fewest_turns = 20;
 constexpr double shortest_turns_s = 1.0;  // all turns of a grid
 
@@ -236,7 +224,16 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
   const Stopwatch watch;
   double spent_s = 0.0;
   for (int round = 0; round < fewest_turns || spent_s < long_enough_s; ++round) {
-    for (auto& one : cases) take_turn(group, one);
+    for (auto& one : cases) {
+      // One outer step, timed by phase. Before a short one, another one gets the caches back from the other grids.
+      constexpr double long_s = 0.03;
+      if (one.step_s < long_s) static_cast<void>(one.solver->outer_step());
+      one.solver->timer().reset();
+      const Stopwatch of_step;
+      static_cast<void>(one.solver->outer_step());
+      one.step_s = group.maximum(of_step.seconds());
+      one.steps.push_back(one.solver->timer().records());
+    }
     spent_s = group.maximum(watch.seconds());
   }
   for (auto& one : cases) {

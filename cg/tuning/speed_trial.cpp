@@ -44,24 +44,20 @@ struct SampleShape {
   }
 };
 
-/// The shape and the mean length of rows that each rank's block has with these shares: [rank].
-std::vector<SampleShape> sample_shapes(const SpeedTrialConfig& config, std::span<const double> shares,
-                                       const comm::ProcessGrid& grid) {
+/// The shape and the mean length of rows that a rank's block has with these shares.
+SampleShape sample_shape(const SpeedTrialConfig& config, std::span<const double> shares,
+                         const comm::ProcessGrid& grid, int rank) {
   const auto order = static_cast<double>(config.matrix.key.order);
   const auto layout = comm::BlockLayout(grid, comm::piece_starts_of_shares(config.matrix.key.order, shares));
-  std::vector<SampleShape> shapes;
-  for (int rank = 0; rank < grid.rank_count(); ++rank) {
-    const auto rows = static_cast<double>(layout.rows_of(rank).size());
-    const auto columns = static_cast<double>(layout.columns_of(rank).size());
-    double row_length = config.matrix.nonzero_count / order * columns / order;
-    if (config.chosen.kernel->stores_half()) row_length *= 0.5;
-    const double length = std::max(std::round(row_length), 1.0);
-    // As many nonzeros as the block has, also where its rows have less than one.
-    const double row_count =
-        std::clamp(rows * row_length / length, 1.0, std::max(most_sample_nonzeros / length, 1.0));
-    shapes.push_back({.row_length = length, .row_count = row_count, .columns = std::max(columns, 1.0)});
-  }
-  return shapes;
+  const auto rows = static_cast<double>(layout.rows_of(rank).size());
+  const auto columns = static_cast<double>(layout.columns_of(rank).size());
+  double row_length = config.matrix.nonzero_count / order * columns / order;
+  if (config.chosen.kernel->stores_half()) row_length *= 0.5;
+  const double length = std::max(std::round(row_length), 1.0);
+  // As many nonzeros as the block has, also where its rows have less than one.
+  const double row_count =
+      std::clamp(rows * row_length / length, 1.0, std::max(most_sample_nonzeros / length, 1.0));
+  return {.row_length = length, .row_count = row_count, .columns = std::max(columns, 1.0)};
 }
 
 /// Nonzeros per second of this rank's products, while all ranks compute, in a few windows.
@@ -100,14 +96,6 @@ void complete(SpeedTrial& trial) {
   trial.ideal = std::accumulate(trial.speeds.begin(), trial.speeds.end(), 0.0);
   trial.reachable = comm::speed_of_shares(trial.shares, trial.speeds, grid);
   trial.even = comm::speed_of_shares(even_shares(grid), trial.speeds, grid);
-}
-
-/// The case of the profile that has, or would have, these speeds.
-SpeedCase case_of(const SpeedChoiceConfig& config) {
-  SpeedCase wanted{.matrix = config.trial.matrix.key, .configuration = config.trial.configuration};
-  for (auto& place : places_of(config.environment, config.binding))
-    wanted.ranks.push_back({.place = std::move(place)});
-  return wanted;
 }
 
 std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const SpeedCase& wanted) {
@@ -160,10 +148,9 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
   const auto speed_of = [&](std::span<const double> shares, const comm::ProcessGrid& grid) {
     return comm::speed_of_shares(shares, trial.speeds, grid);
   };
-  auto shapes = sample_shapes(config, trial.shares, trial.grid);
+  auto shape = sample_shape(config, trial.shares, trial.grid, group.rank());
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    const auto& shape = shapes[static_cast<std::size_t>(group.rank())];
     auto block = constant_rows_block(std::llround(shape.row_length), std::llround(shape.row_count),
                                      std::llround(shape.columns));
     const double nonzeros =
@@ -178,8 +165,8 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
     if (found.reachable < speed_of(trial.shares, trial.grid) * least_gain) break;
     trial.shares = found.pieces;
     trial.grid = found.grid;
-    const auto before = std::exchange(shapes, sample_shapes(config, trial.shares, trial.grid));
-    if (std::ranges::equal(shapes, before, &SampleShape::is_near)) break;
+    const auto before = std::exchange(shape, sample_shape(config, trial.shares, trial.grid, group.rank()));
+    if (group.minimum(std::int64_t{shape.is_near(before)}) != 0) break;
   }
   // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
   if (speed_of(trial.shares, trial.grid) < speed_of(even, own_grid)) {
@@ -217,7 +204,9 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
     slowed.not_kept_because = "ranks are slowed on purpose";
     return slowed;
   }
-  auto mine = case_of(config);
+  SpeedCase mine{.matrix = config.trial.matrix.key, .configuration = config.trial.configuration};
+  for (auto& place : places_of(config.environment, config.binding))
+    mine.ranks.push_back({.place = std::move(place)});
   if (auto known = known_speeds(config.profile, mine)) return *std::move(known);
   const Stopwatch watch;
   const std::function<void(const std::string&)> silent;
