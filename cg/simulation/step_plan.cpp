@@ -109,24 +109,23 @@ class UsedLinks {
   const std::vector<std::size_t>& route(int from, int to) {
     auto& numbers = routes_[{from, to}];
     if (numbers.empty()) {
-      for (const auto link : links_.route(from, to)) {
-        const auto [place, is_new] = numbers_.try_emplace(link, ids_.size());
-        if (is_new) ids_.push_back(link);
+      for (const auto& link : links_.route(from, to)) {
+        const auto [place, is_new] = numbers_.try_emplace(link, names_.size());
+        if (is_new) names_.push_back(link);
         numbers.push_back(place->second);
       }
     }
     return numbers;
   }
-  [[nodiscard]] std::size_t count() const { return ids_.size(); }
-  [[nodiscard]] std::int64_t id(std::size_t number) const { return ids_[number]; }
-  [[nodiscard]] std::string name(std::size_t number) const { return links_.link_name(id(number)); }
+  /// [number]
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const auto& routes() const { return routes_; }
 
  private:
   const Interconnect& links_;
   std::map<std::pair<int, int>, std::vector<std::size_t>> routes_;
-  std::unordered_map<std::int64_t, std::size_t> numbers_;
-  std::vector<std::int64_t> ids_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::string> names_;
 };
 
 /// Loads of the links in one phase.
@@ -147,8 +146,7 @@ class PhaseLoads {
     if (loads_.empty()) return found;
     const auto busiest =
         std::ranges::max_element(loads_, {}, [](const auto& entry) { return entry.second.byte_count; });
-    found.busiest = {
-        .link = links.id(busiest->first), .name = links.name(busiest->first), .traffic = busiest->second};
+    found.busiest = {.name = links.names()[busiest->first], .traffic = busiest->second};
     double sum = 0.0;
     for (const auto& [link, load] : loads_) sum += static_cast<double>(load.byte_count);
     found.mean_link_bytes = sum / static_cast<double>(loads_.size());
@@ -284,8 +282,8 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
         load.add(operation, links.route(node, other));
     }
   }
-  for (std::size_t link = 0; link < links.count(); ++link) {
-    const double share = links.id(link) == run.slow_link ? PlacedRun::slow_link_share : 1.0;
+  for (const auto& link : links.names()) {
+    const double share = link == run.slow_link ? PlacedRun::slow_link_share : 1.0;
     replay.links.push_back({share * run.link_bytes_per_s(), run.interconnect.hop_s});
   }
   for (const auto& [nodes, route] : links.routes())
