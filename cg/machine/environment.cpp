@@ -49,20 +49,15 @@ void inspect_node(Environment& environment, int number, int thread_count) {
   node.free = free_room();
   node.governor = frequency_governor();
   node.load_average = load_average();
-  const auto topology = machine_topology();
-  node.processor = topology.processor;
-  node.caches = topology.caches;
-  node.numa_nodes = topology.numa_nodes;
-  node.has_like_processors = topology.has_like_processors;
+  static_cast<Topology&>(node) = machine_topology();
+  const bool knows_cores = !node.cores.empty();
   ProcessorSet allowed;
   for (const auto& rank : environment.ranks) {
     if (rank.node == number) allowed = all_processors(allowed, processors_from(rank.processors));
   }
-  for (const auto& core : topology.cores) {
-    if (const auto mine = common_processors(core, allowed); !mine.empty())
-      node.cores.push_back(list_of(mine));
-  }
-  const auto core_count = topology.cores.empty() ? sysconf(_SC_NPROCESSORS_ONLN) : std::ssize(node.cores);
+  for (auto& core : node.cores) core = common_processors(core, allowed);
+  std::erase(node.cores, ProcessorSet());
+  const auto core_count = knows_cores ? std::ssize(node.cores) : sysconf(_SC_NPROCESSORS_ONLN);
   node.core_count = std::max(1, static_cast<int>(core_count));
   // A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
   if (const auto quota = control_group_limits().processors; quota && *quota < node.core_count) {

@@ -40,8 +40,7 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    HostCores host;
-    for (const auto& core : environment.nodes[node].cores) host.cores.push_back(processors_from(core));
+    HostCores host{.cores = environment.nodes[node].cores, .masks = {}};
     std::vector<std::size_t> ranks;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       const auto& place = environment.ranks[rank];

@@ -140,15 +140,15 @@ std::string disturbance_text(const MeasurementRecord& record) {
   return record.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", record.disturbance);
 }
 
-std::string curve_text(const RowLengthCurve& curve) {
-  const int critical_vector_length = critical_vector_length_of(curve.points);
+std::string curve_text(const ProcessorProfile& found) {
+  const int critical_vector_length = *found.critical_vector_length;
   Table table;
-  for (const auto& point : curve.points) {
+  for (const auto& point : found.curve) {
     table.line().number("row length", "{}", point.row_length).number("scalar", "{:.3f}", point.scalar_ns);
     table.number("vectors", "{:.3f}", point.vector_ns);
   }
   auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text();
-  text += disturbance_text(curve.measured);
+  text += disturbance_text(found.measured);
   if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
   return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
@@ -216,18 +216,15 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
                           .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                           .say = say};
   say(curve_stage);
-  RowLengthCurve curve;
-  const auto print_curve = [&] { print(curve_text(curve)); };
+  ProcessorProfile found;
+  const auto print_curve = [&] { print(curve_text(found)); };
   measure_or_refuse(group, retry,
                     {.name = curve_stage,
-                     .record = curve.measured,
-                     .measure = [&] { curve = measure_row_lengths(group, thread_count); },
-                     .why_unphysical = [&] { return why_unphysical(curve.points, thread_count); }},
+                     .record = found.measured,
+                     .measure = [&] { found = measure_row_lengths(group, thread_count); },
+                     .why_unphysical = [&] { return why_unphysical(found.curve, thread_count); }},
                     print_curve);
   print_curve();
-  ProcessorProfile found{.critical_vector_length = critical_vector_length_of(curve.points),
-                         .curve = curve.points,
-                         .measured = curve.measured};
   for (auto& one : cases) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();

@@ -172,10 +172,10 @@ std::int64_t row_length_bytes() {
   return saturated(per_nonzero * static_cast<double>(curve_nonzero_count));
 }
 
-RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
+ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count) {
   const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
   const auto& vectors = kernels::critical_length_kernel();
-  RowLengthCurve curve;
+  ProcessorProfile found;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
     const kernels::Tuning tuning{.critical_vector_length = 0};
@@ -183,12 +183,12 @@ RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
                                       {.budget_s = 0.1, .hopeless_factor = 10.0});
     const auto seconds = result.medians();
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
-    curve.points.push_back(
-        {.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
-    auto& spread = curve.measured.quality.spread;
+    found.curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+    auto& spread = found.measured.quality.spread;
     spread = std::max(spread, result.spread());
   }
-  return curve;
+  found.critical_vector_length = critical_vector_length_of(found.curve);
+  return found;
 }
 
 std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
