@@ -149,7 +149,8 @@ struct MeasuredCase {
   Configuration configuration{};
   ChosenKernel chosen{};
   comm::BlockLayout layout;
-  std::shared_ptr<TrialSolver> solver{};  // while it is measured
+  TriedBlock block{};  // while it is measured, and its iteration
+  std::unique_ptr<NpbIteration> iteration{};
   std::vector<PhaseRecords> steps{};
   double step_s = 0.0;  // seconds of the last step
   StepTimes times{};
@@ -217,7 +218,8 @@ std::vector<MatrixCases> matrix_cases(const CalibrationConfig& config, Transport
 void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::function<void()>& say_next) {
   for (auto& one : cases) {
     say_next();
-    one.solver = TrialSolver::make(group, *one.source, one.configuration, one.chosen, 0.0, true);
+    one.block = make_tried_block(group, *one.source, one.configuration, one.chosen, true);
+    one.iteration = std::make_unique<NpbIteration>(*one.block.assembled, 0.0);
   }
   say_next();
   const double long_enough_s = shortest_turns_s * static_cast<double>(cases.size());
@@ -227,19 +229,21 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
     for (auto& one : cases) {
       // One outer step, timed by phase. Before a short one, another one gets the caches back from the other grids.
       constexpr double long_s = 0.03;
-      if (one.step_s < long_s) static_cast<void>(one.solver->outer_step());
-      one.solver->timer().reset();
+      auto& timer = one.block.assembled->timer();
+      if (one.step_s < long_s) static_cast<void>(one.iteration->outer_step());
+      timer.reset();
       const Stopwatch of_step;
-      static_cast<void>(one.solver->outer_step());
+      static_cast<void>(one.iteration->outer_step());
       one.step_s = group.maximum(of_step.seconds());
-      one.steps.push_back(one.solver->timer().records());
+      one.steps.push_back(timer.records());
     }
     spent_s = group.maximum(watch.seconds());
   }
   for (auto& one : cases) {
     one.times = typical_times(group, one.steps);
-    one.nonzeros = static_cast<double>(group.sum(one.solver->nonzero_count())) / group.size();
-    one.solver.reset();
+    one.nonzeros = static_cast<double>(group.sum(one.block.nonzero_count)) / group.size();
+    one.iteration.reset();
+    one.block = {};
   }
 }
 

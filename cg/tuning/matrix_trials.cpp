@@ -16,6 +16,7 @@
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/speed_shares.hpp"
 
@@ -173,15 +174,15 @@ double expected_conversion_s(comm::RankGroup& group, const comm::BlockLayout& la
 }
 
 /// Leaves out those that the pattern is nothing for, and those that would take too long to convert. Collective.
-void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, TrialSolver& usual,
+void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, const TrialWork& usual,
                      std::vector<TriedConfiguration>& candidates, KernelTrial& trial) {
   const auto layout = make_layout(config.source.facts(), config.configuration);
   const auto block = config.source.build(layout, group, config.configuration.thread_count).block;
-  usual.iterate();
+  usual();
   group.barrier();
   const Stopwatch watch;
-  usual.iterate();
-  const double step_s = group.maximum(watch.seconds()) / TrialSolver::few_steps;
+  usual();
+  const double step_s = group.maximum(watch.seconds()) / few_trial_steps;
   const double most_s = std::max(config.limit.seconds, config.limit.steps * step_s);
   std::erase_if(candidates, [&](const TriedConfiguration& candidate) {
     if (candidate.configuration.kernel == trial.best) return false;
@@ -261,14 +262,15 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
       configuration.grid = cut.grid;
       config.source.set_piece_starts(std::move(cut.piece_starts));
     }
-    const auto solver = TrialSolver::make(group, config.source, configuration, kernel, 0.0);
-    if (config.slowness > 1.0) solver->slow_down(config.slowness);
+    const auto assembled = make_tried_block(group, config.source, configuration, kernel).assembled;
+    const auto slowdown = std::make_shared<Slowdown>(std::vector{SlowRank{.factor = config.slowness}});
+    if (config.slowness > 1.0) assembled->matrix().set_slowdown(slowdown.get());
     // No zeta: before the end of an outer iteration a system may be solved to rounding, and zeta be anything.
-    const auto iterate = [solver] {
-      solver->iterate();
+    const auto work = [slowdown, step = trial_work(assembled, 0.0)] {
+      step();
       return std::nan("");
     };
-    candidates.push_back({.name = configuration.grid.name(), .work = iterate});
+    candidates.push_back({.name = configuration.grid.name(), .work = work});
   }
   config.source.set_piece_starts(own_cut);
   race_candidates(group, candidates,
@@ -318,21 +320,20 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
-  const auto make_solver = [&](const TriedConfiguration& one) {
-    return TrialSolver::make(group, config.source, one.configuration, one.kernel, std::nullopt);
+  const auto make_work = [&](const TriedConfiguration& one) {
+    return trial_work(make_tried_block(group, config.source, one.configuration, one.kernel).assembled, {});
   };
-  const auto usual = make_solver(*std::ranges::find(
+  const auto usual = make_work(*std::ranges::find(
       candidates, trial.best, [](const TriedConfiguration& one) { return one.configuration.kernel; }));
-  skip_unsuitable(group, config, *usual, candidates, trial);
-  std::vector<TrialCandidate> solvers;
+  skip_unsuitable(group, config, usual, candidates, trial);
+  std::vector<TrialCandidate> works;
   for (const auto& one : candidates) {
     const auto& name = one.configuration.kernel;
-    const auto solver = name == trial.best ? usual : make_solver(one);
-    solvers.push_back({.name = name, .work = [solver] { return solver->iterate(); }});
+    works.push_back({.name = name, .work = name == trial.best ? usual : make_work(one)});
   }
-  race_candidates(group, solvers,
+  race_candidates(group, works,
                   {.thing = "kernel",
-                   .step_count = TrialSolver::few_steps,
+                   .step_count = few_trial_steps,
                    .limits = {.fewest_rounds = 2,
                               .most_rounds = 9,
                               .budget_s = 0.3,

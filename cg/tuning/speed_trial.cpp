@@ -15,6 +15,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/machine_description.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 

@@ -224,18 +224,28 @@ void rank_by_time(Trial& trial) {
   });
 }
 
-std::shared_ptr<TrialSolver> TrialSolver::make(comm::RankGroup& group, const MatrixSource& source,
-                                               const Configuration& configuration, const ChosenKernel& chosen,
-                                               std::optional<double> shift, bool times_phases) {
+TrialWork trial_work(std::shared_ptr<AssembledOperator> assembled, std::optional<double> shift) {
+  const auto iteration = std::make_shared<NpbIteration>(*assembled, shift.value_or(0.0));
+  return [assembled = std::move(assembled), iteration, is_whole = shift.has_value()] {
+    if (!is_whole) {
+      iteration->steps(few_trial_steps);
+      return std::nan("");
+    }
+    iteration->reset();
+    return iteration->outer_step().zeta;
+  };
+}
+
+TriedBlock make_tried_block(comm::RankGroup& group, const MatrixSource& source,
+                            const Configuration& configuration, const ChosenKernel& chosen,
+                            bool times_phases) {
   const auto layout = make_layout(source.facts(), configuration);
   auto block = source.build(layout, group, configuration.thread_count).block;
   const auto nonzero_count = block.nonzero_count();
   auto plan = assembly_plan(group, layout, configuration, chosen);
   plan.sums_reproducibly = false;  // trials time the usual sums
-  auto solver = std::make_shared<TrialSolver>(
-      assemble(std::move(block), *comm::find_transport(configuration.transport), plan, times_phases), shift);
-  solver->nonzero_count_ = nonzero_count;
-  return solver;
+  return {assemble(std::move(block), *comm::find_transport(configuration.transport), plan, times_phases),
+          nonzero_count};
 }
 
 void describe_race(Members& m, std::string_view thing, Trial& trial) {
@@ -265,17 +275,15 @@ TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig&
   const auto make = [&group, config](const comm::TransportRow& transport) -> TrialWork {
     const auto options =
         with_page_memory(communicator_options(config.configuration, config.product->is_symmetric()));
-    const auto solver = std::make_shared<TrialSolver>(
-        std::make_unique<AssembledOperator>(
-            config.product,
-            transport.make(group, config.layout.with_elements_times(config.product->vector_count()), options),
-            group, config.configuration.thread_count),
+    const auto layout = config.layout.with_elements_times(config.product->vector_count());
+    return trial_work(
+        std::make_shared<AssembledOperator>(config.product, transport.make(group, layout, options), group,
+                                            config.configuration.thread_count),
         config.shift);
-    return [solver] { return solver->iterate(); };
   };
   return {.configuration = config.configuration,
           .make = make,
-          .step_count = config.shift ? cg_steps_per_solve : TrialSolver::few_steps};
+          .step_count = config.shift ? cg_steps_per_solve : few_trial_steps};
 }
 
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {

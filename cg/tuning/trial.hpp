@@ -5,7 +5,6 @@
 // the benchmark's matrix a rule knows enough, built_in_kernel()) or its transport (by the tuning profile where it knows, else kept there).
 // `cg2d tune` and `cg2d model --calibrate` end at a refusal; a run goes on without keeping the result.
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,7 +25,6 @@
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -153,52 +151,24 @@ void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& 
 /// The verdict's candidate first, the others by time.
 void rank_by_time(Trial& trial);
 
-/// The benchmark's iteration on an assembled operator: for callers that time steps of it. Collective in everything but
-/// the accessors.
-class TrialSolver {
- public:
-  static constexpr int few_steps = 3;
+/// CG steps of a trial_work() without a shift.
+inline constexpr int few_trial_steps = 3;
 
-  /// shift: of the outer iterations from x = (1, ..., 1) that iterate() does, whose zeta is compared. Without one it does few_steps:
-  /// after 25 steps a system may be solved to rounding, and its zeta be anything.
-  TrialSolver(std::unique_ptr<AssembledOperator> assembled, std::optional<double> shift)
-      : assembled_(std::move(assembled)), iteration_(*assembled_, shift.value_or(0.0)), is_whole_(shift) {}
+/// The benchmark's iteration on an assembled operator. shift: of the outer iterations from x = (1, ..., 1) whose zeta is compared. Without one
+/// it does few_trial_steps: after 25 steps a system may be solved to rounding, and its zeta be anything. Collective.
+TrialWork trial_work(std::shared_ptr<AssembledOperator> assembled, std::optional<double> shift);
 
-  /// Makes and converts this rank's block, on the grid and with the transport of the configuration, with the chosen kernel. A product with
-  /// several vectors is for the steps that of one vector with all their elements. Holds a reference to the group. Throws RunError (on
-  /// every rank alike), MpiError.
-  static std::shared_ptr<TrialSolver> make(comm::RankGroup& group, const MatrixSource& source,
-                                           const Configuration& configuration, const ChosenKernel& chosen,
-                                           std::optional<double> shift, bool times_phases = false);
-
-  /// Products of this rank take so many times as long from now on.
-  void slow_down(double factor) {
-    slowdown_.emplace(std::vector{SlowRank{.factor = factor}});
-    assembled_->matrix().set_slowdown(&*slowdown_);
-  }
-
-  /// As TrialWork.
-  double iterate() {
-    if (!is_whole_) {
-      iteration_.steps(few_steps);
-      return std::nan("");
-    }
-    iteration_.reset();
-    return iteration_.outer_step().zeta;
-  }
-  OuterStep outer_step() { return iteration_.outer_step(); }
-
-  [[nodiscard]] PhaseTimer& timer() { return assembled_->timer(); }
-  /// Nonzeros of this rank's whole block, also where half of it is stored; of a solver of make().
-  [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
-
- private:
-  std::unique_ptr<AssembledOperator> assembled_;
-  std::optional<Slowdown> slowdown_;
-  NpbIteration iteration_;
-  bool is_whole_;
-  std::int64_t nonzero_count_ = 0;
+/// This rank's block over its transport.
+struct TriedBlock {
+  std::shared_ptr<AssembledOperator> assembled;
+  std::int64_t nonzero_count = 0;  ///< of the whole block, also where half of it is stored
 };
+/// Makes and converts this rank's block, on the grid and with the transport of the configuration, with the chosen kernel. A product with
+/// several vectors is for the steps that of one vector with all their elements. Holds a reference to the group. Collective. Throws RunError (on
+/// every rank alike), MpiError.
+TriedBlock make_tried_block(comm::RankGroup& group, const MatrixSource& source,
+                            const Configuration& configuration, const ChosenKernel& chosen,
+                            bool times_phases = false);
 
 /// Members of trials, whatever they try: those that were timed, with the verdict, and those that were not. thing: "kernel", "grid".
 void describe_race(Members& m, std::string_view thing, Trial& trial);
@@ -348,7 +318,7 @@ struct BlockTrialConfig {
   const Configuration& configuration;
   std::shared_ptr<BlockProduct> product;  ///< the same for all transports
   /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, see
-  /// TrialSolver.
+  /// trial_work().
   std::optional<double> shift{};
 };
 TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config);

@@ -273,12 +273,11 @@ TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
                                                    .tuning = tuning})
                        .product;
     agree_on(group, [&] {
-      const auto solver = std::make_shared<TrialSolver>(
-          std::make_unique<AssembledOperator>(std::move(product), communicator, group,
-                                              configuration.thread_count),
-          config.shift);
       candidates.push_back(
-          {.name = std::string(kernel->name), .work = [solver] { return solver->iterate(); }});
+          {.name = std::string(kernel->name),
+           .work = trial_work(std::make_shared<AssembledOperator>(std::move(product), communicator, group,
+                                                                  configuration.thread_count),
+                              config.shift)});
     });
   }
   say_next();

@@ -122,13 +122,13 @@ void SolveRun::try_matrix_free_transports() {
     const auto iteration =
         std::make_shared<NpbIteration>(system->matrix(), system->timer(), configuration().thread_count);
     return [system, iteration] {
-      iteration->steps(TrialSolver::few_steps);
+      iteration->steps(few_trial_steps);
       return std::nan("");
     };
   };
   auto trial = try_transports(group_, {.configuration = configuration(),
                                        .make = make,
-                                       .step_count = TrialSolver::few_steps,
+                                       .step_count = few_trial_steps,
                                        .has_room_for_all = has_room_for_all_transports()});
   trial.not_kept_because = "profiles have no operators without a matrix";
   set_transport(std::move(trial));
