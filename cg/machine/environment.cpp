@@ -103,21 +103,16 @@ std::string huge_page_setting() {
   return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
-/// "32 KiB", "1 MiB": caches have powers of two, or small multiples of them.
-std::string format_cache_size(std::int64_t byte_count) {
-  constexpr std::int64_t kibi = 1024;
-  constexpr std::int64_t mebi = kibi * kibi;
-  if (byte_count < mebi) return fmt::format("{:.4g} KiB", static_cast<double>(byte_count) / kibi);
-  return fmt::format("{:.4g} MiB", static_cast<double>(byte_count) / mebi);
-}
-
 }  // namespace
 
 std::string NodeInfo::processor_with_caches() const {
   std::string text = processor;
-  for (const auto& cache : caches)
-    text += fmt::format(", L{}{} {}", cache.level, cache.level == 1 ? "d" : "",
-                        format_cache_size(cache.byte_count));
+  for (const auto& cache : caches) {
+    constexpr double kibi = 1024.0;  // caches have powers of two, or small multiples of them
+    const double size = static_cast<double>(cache.byte_count) / kibi;
+    text += fmt::format(", L{}{} {:.4g} {}", cache.level, cache.level == 1 ? "d" : "",
+                        size < kibi ? size : size / kibi, size < kibi ? "KiB" : "MiB");
+  }
   return text;
 }
 

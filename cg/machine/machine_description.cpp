@@ -342,12 +342,11 @@ std::optional<MachineDescription> calibrated_condition(std::string_view processo
   try {
     const auto text = text_of_file(*path);
     if (!text) return std::nullopt;
-    auto machine = machine_named(parse_machine(*text), processor);
-    if (!machine) return std::nullopt;
-    std::erase_if(machine->conditions,
-                  [&](const auto& condition) { return condition.calibrated_threads != thread_count; });
-    if (machine->conditions.empty()) return std::nullopt;
-    return machine->for_ranks(rank_count);
+    auto machine = parse_machine(*text);
+    std::erase_if(machine.conditions, [&](const auto& condition) {
+      return condition.name != processor || condition.calibrated_threads != thread_count;
+    });
+    return machine.conditions.empty() ? std::nullopt : std::optional(machine.for_ranks(rank_count));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", *path, error.what()), error.code());
   }

@@ -32,6 +32,15 @@ bool may_run_on(const ProcessorSet& processors) {
   return sched_setaffinity(0, sizeof(mask), &mask) == 0;
 }
 
+/// Lets each thread run on its processors. Whether the system does it for all.
+bool run_threads_on(const std::vector<ProcessorSet>& processors) {
+  const auto thread_count = static_cast<int>(processors.size());
+  int refused_count = 0;
+#pragma omp parallel num_threads(thread_count) reduction(+ : refused_count)
+  refused_count += may_run_on(processors[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
+  return refused_count == 0;
+}
+
 /// Assigns cores to all ranks, or to none.
 CoreAssignment assign_all(const Environment& environment, int thread_count) {
   // Each of them would begin with the same core.
@@ -155,7 +164,7 @@ std::string describe_binding(const BindingResult& result) {
 
 ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode,
                              int thread_count)
-    : thread_count_(thread_count), earlier_(allowed_processors()) {
+    : earlier_(static_cast<std::size_t>(thread_count), processors_from(allowed_processors())) {
   require_threads(group, thread_count);
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
@@ -163,36 +172,24 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
   } else if (openmp_binds) {
     result_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
   } else {
-    const auto assignment = assign_all(environment, thread_count);
+    const auto assignment = assign_all(environment, thread_count);  // the same on every rank
     result_.why_not = assignment.why_not;
-    if (result_.why_not.empty()) bind(assignment.ranks[static_cast<std::size_t>(group.rank())]);
-    if (group.maximum(std::int64_t{result_.why_not.empty() ? 0 : 1}) != 0 && result_.why_not.empty())
-      result_.why_not = "the system refused it to another rank";
-    result_.why_not = group.broadcast(result_.why_not);
-    result_.is_bound = result_.why_not.empty();
-    result_.shares_cores = result_.is_bound && thread_count == 1;
-    if (!result_.is_bound) release();
+    if (result_.why_not.empty()) {
+      const bool is_mine_bound = run_threads_on(assignment.ranks[static_cast<std::size_t>(group.rank())]);
+      result_.is_bound = group.minimum(std::int64_t{is_mine_bound}) != 0;
+      result_.shares_cores = result_.is_bound && thread_count == 1;
+      if (!result_.is_bound) {
+        result_.why_not = "the system refused it";
+        run_threads_on(earlier_);
+      }
+    }
   }
   for (const auto& text : group.gather_all(lines_of_threads(thread_count)))
     result_.ranks.push_back(split_at(text, '\n'));
 }
 
-ThreadBinding::~ThreadBinding() { release(); }
-
-void ThreadBinding::bind(const std::vector<ProcessorSet>& threads) {
-  must_release_ = true;
-  int refused_count = 0;
-#pragma omp parallel num_threads(thread_count_) reduction(+ : refused_count)
-  refused_count += may_run_on(threads[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
-  if (refused_count > 0) result_.why_not = "the system refused it";
-}
-
-void ThreadBinding::release() {
-  if (!must_release_) return;
-  must_release_ = false;
-  const auto processors = processors_from(earlier_);
-#pragma omp parallel num_threads(thread_count_)
-  may_run_on(processors);
+ThreadBinding::~ThreadBinding() {
+  if (result_.is_bound) run_threads_on(earlier_);
 }
 
 }  // namespace cg2d

@@ -71,12 +71,7 @@ class ThreadBinding {
   [[nodiscard]] const BindingResult& result() const { return result_; }
 
  private:
-  void bind(const std::vector<ProcessorSet>& threads);
-  void release();
-
-  int thread_count_;
-  bool must_release_ = false;
-  std::string earlier_;  ///< this rank's processors before the binding
+  std::vector<ProcessorSet> earlier_;  ///< [thread], before the binding
   BindingResult result_;
 };
 
