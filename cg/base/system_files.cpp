@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <locale>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -155,17 +154,6 @@ void visit_numbered(const std::string& folder, std::string_view prefix,
   }
 }
 
-/// The first lines of one file of every processor, each text once.
-std::set<std::string> texts_of_processors(const SystemFolders& folders, const std::string& file) {
-  std::set<std::string> texts;
-  visit_numbered(folders.sys + "/devices/system/cpu", "cpu", [&](int, const fs::path& processor) {
-    std::string text;
-    if (std::ifstream stream(processor / file); std::getline(stream, text) && !text.empty())
-      texts.insert(text);
-  });
-  return texts;
-}
-
 /// A line "cpu0 user nice system idle iowait irq softirq steal ..." of /proc/stat, in ticks. Interrupts are no
 /// other process's work: messages of the run itself cause them.
 void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
@@ -206,28 +194,14 @@ std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders) {
 }
 
 std::optional<std::string> frequency_governor(const SystemFolders& folders) {
-  const auto governors = texts_of_processors(folders, "cpufreq/scaling_governor");
+  std::set<std::string> governors;
+  visit_numbered(folders.sys + "/devices/system/cpu", "cpu", [&](int, const fs::path& processor) {
+    std::string text;
+    if (std::ifstream file(processor / "cpufreq/scaling_governor"); std::getline(file, text) && !text.empty())
+      governors.insert(text);
+  });
   if (governors.empty()) return std::nullopt;
   return fmt::format("{}", fmt::join(governors, ", "));
-}
-
-bool has_like_processors(const SystemFolders& folders) {
-  return texts_of_processors(folders, "cpufreq/cpuinfo_max_freq").size() < 2;
-}
-
-std::optional<int> numa_node_count(const SystemFolders& folders) {
-  int count = 0;
-  visit_numbered(folders.sys + "/devices/system/node", "node", [&](int, const fs::path&) { ++count; });
-  return count > 0 ? std::optional(count) : std::nullopt;
-}
-
-std::optional<std::array<double, 3>> load_average(const SystemFolders& folders) {
-  // "0.20 0.18 0.12 1/80 11206": three means, runnable and existing tasks, the newest process.
-  std::ifstream file(folders.proc + "/loadavg");
-  file.imbue(std::locale::classic());
-  std::array<double, 3> means{};
-  for (auto& mean : means) file >> mean;
-  return file ? std::optional(means) : std::nullopt;
 }
 
 }  // namespace cg2d

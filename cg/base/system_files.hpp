@@ -3,7 +3,6 @@
 // The system's own figures about this process and its node: processor time, load, settings, limits; from system calls and the files of
 // Linux below /proc and /sys. Local, without MPI. A file that is missing leaves its figure empty.
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -70,10 +69,5 @@ std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders = {})
 /// The governors of all processors' frequencies, such as "performance", each once; empty where there are none,
 /// as in most virtual machines.
 std::optional<std::string> frequency_governor(const SystemFolders& folders = {});
-/// False where the processors' highest frequencies differ: then a loop takes longer on some of them.
-bool has_like_processors(const SystemFolders& folders = {});
-std::optional<int> numa_node_count(const SystemFolders& folders = {});
-/// Runnable tasks, means of the last 1, 5 and 15 minutes.
-std::optional<std::array<double, 3>> load_average(const SystemFolders& folders = {});
 
 }  // namespace cg2d

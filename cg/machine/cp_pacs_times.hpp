@@ -5,7 +5,6 @@
 
 #include <array>
 #include <limits>
-#include <stdexcept>
 #include <string_view>
 
 namespace cg2d::cp_pacs {
@@ -48,14 +47,6 @@ inline constexpr std::array table_4{ClockRow{.name = "collection", .clocks = {44
                                     ClockRow{.name = "shuffle", .clocks = {9757, 6914, 6874, 6749}}};
 /// Critical vector length 20.
 inline constexpr std::array table_5{ClockRow{.name = "multiply", .clocks = {357818, 419084, 531332, 769355}}};
-/// Throws std::out_of_range.
-constexpr const ByColumns& clocks_of(const auto& table, std::string_view name) {
-  for (const auto& row : table) {
-    if (row.name == name) return row.clocks;
-  }
-  throw std::out_of_range("no such row");
-}
-
 /// Seconds on each machine's best grid; NaN: the paper has none.
 struct MachineRow {
   std::string_view name;

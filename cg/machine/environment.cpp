@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <utility>
 
@@ -27,70 +28,46 @@ int job_ranks_on_node = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 int job_cores_on_node = 0;
 
+/// Runnable tasks, means of the last 1, 5 and 15 minutes.
+std::optional<std::array<double, 3>> load_average() {
+  std::array<double, 3> means{};
+  return getloadavg(means.data(), 3) == 3 ? std::optional(means) : std::nullopt;
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return name.data();
 }
 
-/// Cores with at least one processor in the union of the masks: what they have of it.
-std::vector<std::string> allowed_cores(const Topology& topology, const std::vector<std::string>& masks) {
-  ProcessorSet allowed;
-  for (const auto& mask : masks) allowed = all_processors(allowed, processors_from(mask));
-  std::vector<std::string> cores;
-  for (const auto& core : topology.cores) {
-    if (const auto mine = common_processors(core, allowed); !mine.empty()) cores.push_back(list_of(mine));
-  }
-  return cores;
-}
-
-/// A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
-void apply_quota(NodeInfo& node) {
-  const auto quota = control_group_limits().processors;
-  if (!quota || *quota >= node.core_count) return;
-  node.processor_quota = *quota;
-  node.core_count = std::max(1, static_cast<int>(*quota));
-}
-
-NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& masks, int thread_count) {
-  NodeInfo node;
-  node.host = host;
-  node.rank_count = static_cast<int>(masks.size());
+/// Completes the node of that number, whose names and ranks are known.
+void inspect_node(Environment& environment, int number, int thread_count) {
+  auto& node = environment.nodes[static_cast<std::size_t>(number)];
   node.job_rank_count = job_ranks_on_node;
   node.job_core_count = job_cores_on_node;
   node.memory = enforced_room(node.rank_count, thread_count);
   node.free = free_room();
   node.governor = frequency_governor();
-  node.numa_nodes = numa_node_count();
   node.load_average = load_average();
-  const auto topology = machine_topology();
-  node.processor = topology.processor;
-  node.cores = allowed_cores(topology, masks);
-  node.caches = topology.caches;
-  const auto core_count = topology.cores.empty() ? sysconf(_SC_NPROCESSORS_ONLN) : std::ssize(node.cores);
+  static_cast<Topology&>(node) = machine_topology();
+  const bool knows_cores = !node.cores.empty();
+  ProcessorSet allowed;
+  for (const auto& rank : environment.ranks) {
+    if (rank.node == number) allowed = all_processors(allowed, processors_from(rank.processors));
+  }
+  for (auto& core : node.cores) core = common_processors(core, allowed);
+  std::erase(node.cores, ProcessorSet());
+  const auto core_count = knows_cores ? std::ssize(node.cores) : sysconf(_SC_NPROCESSORS_ONLN);
   node.core_count = std::max(1, static_cast<int>(core_count));
-  apply_quota(node);
+  // A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
+  if (const auto quota = control_group_limits().processors; quota && *quota < node.core_count) {
+    node.processor_quota = *quota;
+    node.core_count = std::max(1, static_cast<int>(*quota));
+  }
   if (node.job_rank_count > node.rank_count) {
     for (auto* const room : {&node.memory, &node.free})
       room->available_bytes = room->available_bytes / node.job_rank_count * node.rank_count;
   }
-  return node;
-}
-
-void describe_system(Members& m, NodeInfo& node) {
-  m("governor", node.governor,
-    or_null({.meaning =
-                 "Of the processors' frequency; several where they differ; null: not known, as in most "
-                 "virtual machines.",
-             .label = "Governor"}));
-  m("numa_nodes", node.numa_nodes, or_null({.label = "NUMA nodes", .least = 1.0}));
-  m("load_average", node.load_average,
-    or_null({.meaning = "Of 1, 5 and 15 minutes, before the run.", .label = "Load"}));
-  m.list("caches", node.caches, {}, [&](CacheInfo& cache, std::size_t /*index*/) {
-    m("level", cache.level, at_least(1));
-    m("bytes", cache.byte_count, at_least(0));
-    m("shared_by_cores", cache.shared_by_cores, at_least(1));
-  });
 }
 
 /// A node as its first rank tells the others.
@@ -99,8 +76,7 @@ struct InspectedNode {
 };
 void describe(Members& m, InspectedNode& inspected) {
   auto& node = inspected.node;
-  m("processor", node.processor);
-  m("core_count", node.core_count);
+  describe(m, node);
   m("job_ranks", node.job_rank_count);
   m("job_cores", node.job_core_count);
   m("quota", node.processor_quota);
@@ -114,16 +90,7 @@ void describe(Members& m, InspectedNode& inspected) {
     room->bound = static_cast<MemoryRoom::Bound>(bound);
   }
   m("core_list", node.cores);
-  describe_system(m, node);
-}
-
-BuildProperties build_properties() {
-  constexpr auto papi = build_info::papi_version;
-  return {.papi = papi.empty() ? std::nullopt : std::optional<std::string>(papi),
-          .hwloc = std::string(build_info::hwloc_version),
-          .compiler = std::string(build_info::compiler),
-          .flags = std::string(build_info::flags),
-          .build_type = std::string(build_info::build_type)};
+  m("like_processors", node.has_like_processors);
 }
 
 /// The setting in brackets of "always [madvise] never"; empty where there is none.
@@ -132,26 +99,20 @@ std::string huge_page_setting() {
   std::string line;
   std::getline(file, line);
   const auto open = line.find('[');
-  const auto close = line.find(']');
-  if (open == std::string::npos || close == std::string::npos || close < open) return {};
-  return line.substr(open + 1, close - open - 1);
-}
-
-/// "32 KiB", "1 MiB": caches have powers of two, or small multiples of them.
-std::string format_cache_size(std::int64_t byte_count) {
-  constexpr std::int64_t kibi = 1024;
-  constexpr std::int64_t mebi = kibi * kibi;
-  if (byte_count < mebi) return fmt::format("{:.4g} KiB", static_cast<double>(byte_count) / kibi);
-  return fmt::format("{:.4g} MiB", static_cast<double>(byte_count) / mebi);
+  const auto close = line.find(']', std::min(open, line.size()));
+  return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
 }  // namespace
 
 std::string NodeInfo::processor_with_caches() const {
   std::string text = processor;
-  for (const auto& cache : caches)
-    text += fmt::format(", L{}{} {}", cache.level, cache.level == 1 ? "d" : "",
-                        format_cache_size(cache.byte_count));
+  for (const auto& cache : caches) {
+    constexpr double kibi = 1024.0;  // caches have powers of two, or small multiples of them
+    const double size = static_cast<double>(cache.byte_count) / kibi;
+    text += fmt::format(", L{}{} {:.4g} {}", cache.level, cache.level == 1 ? "d" : "",
+                        size < kibi ? size : size / kibi, size < kibi ? "KiB" : "MiB");
+  }
   return text;
 }
 
@@ -214,37 +175,33 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   Environment environment;
   const auto hosts = group.gather_all(host_name());
   const auto masks = group.gather_all(allowed_processors());
-  std::vector<std::vector<std::string>> node_masks;
-  std::vector<int> first_ranks;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const auto known = std::find_if(environment.nodes.begin(), environment.nodes.end(),
-                                    [&](const auto& node) { return node.host == hosts[rank]; });
-    const auto node = static_cast<std::size_t>(known - environment.nodes.begin());
-    if (node == environment.nodes.size()) {
+    const auto known = std::ranges::find(environment.nodes, hosts[rank], &NodeInfo::host);
+    const auto node = known - environment.nodes.begin();
+    if (known == environment.nodes.end()) {
       auto& added = environment.nodes.emplace_back();
       added.host = hosts[rank];
       added.name = fmt::format("node {}", node);
-      node_masks.emplace_back();
-      first_ranks.push_back(static_cast<int>(rank));
     }
-    node_masks[node].push_back(masks[rank]);
+    ++environment.nodes[static_cast<std::size_t>(node)].rank_count;
     environment.ranks.push_back({.processors = masks[rank], .node = static_cast<int>(node)});
   }
 
-  const auto my_node =
-      static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(group.rank())].node);
+  const auto first_rank_on = [&](int node) {
+    return std::ranges::find(environment.ranks, node, &RankAffinity::node) - environment.ranks.begin();
+  };
+  const int my_node = environment.ranks[static_cast<std::size_t>(group.rank())].node;
   std::string answer;
-  if (first_ranks[my_node] == group.rank()) {
-    auto node = inspect_node(environment.nodes[my_node].host, node_masks[my_node], thread_count);
-    answer = json_line(InspectedNode{node});
+  if (first_rank_on(my_node) == group.rank()) {
+    inspect_node(environment, my_node, thread_count);
+    answer = json_line(InspectedNode{environment.nodes[static_cast<std::size_t>(my_node)]});
   }
   const auto answers = group.gather_all(answer);
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     auto& info = environment.nodes[node];
     InspectedNode inspected{info};
     read_into([&](Members& m) { m.visit(inspected); },
-              json_from(answers[static_cast<std::size_t>(first_ranks[node])]));
-    info.rank_count = static_cast<int>(node_masks[node].size());
+              json_from(answers[static_cast<std::size_t>(first_rank_on(static_cast<int>(node)))]));
     environment.ranks_oversubscribed |= info.is_oversubscribed(1);
     environment.oversubscribed |= info.is_oversubscribed(thread_count);
     environment.beside_other_tasks |= info.job_rank_count > 0;
@@ -254,7 +211,12 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   for (auto& node : environment.nodes) set_memory(node, growth, memory_limit_bytes, environment);
   environment.mpi_version = mpi_library_version();
   environment.blas = blas_version();
-  environment.build = build_properties();
+  constexpr auto papi = build_info::papi_version;
+  environment.build = {.papi = papi.empty() ? std::nullopt : std::optional<std::string>(papi),
+                       .hwloc = std::string(build_info::hwloc_version),
+                       .compiler = std::string(build_info::compiler),
+                       .flags = std::string(build_info::flags),
+                       .build_type = std::string(build_info::build_type)};
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
     environment.transparent_huge_pages = std::move(setting);
   return environment;
@@ -290,7 +252,19 @@ void describe(Members& m, NodeInfo& node) {
   m("ranks", node.rank_count, at_least(1));
   m("available_bytes", available_bytes, at_least(0));
   if (m.reads()) node.memory.available_bytes = available_bytes;
-  describe_system(m, node);
+  m("governor", node.governor,
+    or_null({.meaning =
+                 "Of the processors' frequency; several where they differ; null: not known, as in most "
+                 "virtual machines.",
+             .label = "Governor"}));
+  m("numa_nodes", node.numa_nodes, or_null({.label = "NUMA nodes", .least = 1.0}));
+  m("load_average", node.load_average,
+    or_null({.meaning = "Of 1, 5 and 15 minutes, before the run.", .label = "Load"}));
+  m.list("caches", node.caches, {}, [&](CacheInfo& cache, std::size_t /*index*/) {
+    m("level", cache.level, at_least(1));
+    m("bytes", cache.byte_count, at_least(0));
+    m("shared_by_cores", cache.shared_by_cores, at_least(1));
+  });
 }
 
 void describe_binding(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {

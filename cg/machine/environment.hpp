@@ -23,11 +23,10 @@ struct RankAffinity {
   int node = 0;            ///< number of its host, in the order of the ranks
 };
 
-/// One node, as the first rank on it sees it.
-struct NodeInfo {
-  std::string host;       ///< tells nodes apart; results show the name
-  std::string name;       ///< "node 0", or that of the host where the user asks for it
-  std::string processor;  ///< model name
+/// One node, as the first rank on it sees it. Its cores are those that its ranks may run on, with what these have of each.
+struct NodeInfo : Topology {
+  std::string host;  ///< tells nodes apart; results show the name
+  std::string name;  ///< "node 0", or that of the host where the user asks for it
   /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
   int core_count = 0;
   int rank_count = 0;
@@ -35,16 +34,12 @@ struct NodeInfo {
   /// BesideOtherTasks.
   int job_rank_count = 0;
   int job_core_count = 0;
-  /// The logical processors of each of these cores, as lists; neighbours in the topology are neighbours here.
-  std::vector<std::string> cores{};
   /// A control group's quota of processor time, in processors, where it is less than the cores; otherwise 0.
   double processor_quota = 0.0;
-  std::vector<CacheInfo> caches;  ///< data and unified caches
   /// For what the ranks make, without what each of the processes takes for itself. Less than zero bytes where not even the processes fit.
   MemoryRoom memory{.available_bytes = 0};
   MemoryRoom free{};                      ///< the same by what the system says is free
   std::optional<std::string> governor{};  ///< governor of the frequency; empty: not known
-  std::optional<int> numa_nodes{};
   /// Means of 1, 5 and 15 minutes, when it was inspected.
   std::optional<std::array<double, 3>> load_average{};
 
@@ -74,8 +69,8 @@ struct Environment {
   bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
   std::string memory_warning{};  ///< the user's limit is more than the system says is free; empty: it is not
-  bool beside_other_tasks =
-      false;  ///< the job does other tasks on some node at the same time, which slow this one down
+  /// The job does other tasks on some node at the same time, which slow this one down.
+  bool beside_other_tasks = false;
   BuildProperties build{};
 
   [[nodiscard]] comm::WaitMode wait_mode() const {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <string_view>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -16,118 +16,84 @@
 namespace cg2d {
 namespace {
 
-std::int64_t product_of(const std::vector<int>& extents) {
+using Extents = std::vector<int>;
+using Links = std::vector<std::string>;
+
+std::int64_t product_of(const Extents& extents) {
   std::int64_t product = 1;
   for (const int extent : extents) product = std::min(product * extent, std::int64_t{most_nodes} + 1);
   return product;
 }
 
-using Extents = std::vector<int>;
-using Links = std::vector<std::int64_t>;
-
 /// One switch that carries everything.
 Interconnect crossbar(const Extents& dimensions) {
-  return {.node_count = dimensions.front(),
-          .link_count = 0,
-          .link_name = [](std::int64_t) { return std::string(); },
-          .route = [](int, int) { return Links(); }};
+  return {dimensions.front(), [](int, int) { return Links(); }};
 }
 
-/// Nodes in a box, the first coordinate fastest, each with two links for each dimension.
-class Box {
- public:
-  explicit Box(Extents extents) : extents_(std::move(extents)) {}
-  [[nodiscard]] int dimension_count() const { return static_cast<int>(extents_.size()); }
-  [[nodiscard]] int extent(int dimension) const { return extents_[static_cast<std::size_t>(dimension)]; }
-  [[nodiscard]] int coordinate(int node, int dimension) const {
-    return node / stride(dimension) % extent(dimension);
+/// Nodes in a box, the first coordinate fastest.
+struct Box {
+  Extents extents;
+
+  [[nodiscard]] int stride(std::size_t dimension) const {
+    return std::accumulate(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(dimension), 1,
+                           std::multiplies());
   }
-  [[nodiscard]] int moved(int node, int dimension, int coordinate_there) const {
+  [[nodiscard]] int coordinate(int node, std::size_t dimension) const {
+    return node / stride(dimension) % extents[dimension];
+  }
+  [[nodiscard]] int moved(int node, std::size_t dimension, int coordinate_there) const {
     return node + (coordinate_there - coordinate(node, dimension)) * stride(dimension);
   }
-  [[nodiscard]] int node_count() const { return static_cast<int>(product_of(extents_)); }
-  [[nodiscard]] std::int64_t link_count() const { return std::int64_t{2} * node_count() * dimension_count(); }
-  /// second: which of the two.
-  [[nodiscard]] std::int64_t link_of(int node, int dimension, bool second) const {
-    return 2 * (std::int64_t{node} * dimension_count() + dimension) + (second ? 1 : 0);
-  }
-
- private:
-  [[nodiscard]] int stride(int dimension) const {
-    return std::accumulate(extents_.begin(), extents_.begin() + dimension, 1, std::multiplies());
-  }
-
-  Extents extents_;
 };
 
 /// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
 /// coordinate only. A message changes one coordinate after the other.
 Interconnect hyper_crossbar(const Extents& extents) {
-  const Box box(extents);
-  const auto link_name = [box](std::int64_t link) {
-    const auto node = link / 2 / box.dimension_count();
-    const auto dimension = link / 2 % box.dimension_count();
-    return link % 2 == 1 ? fmt::format("crossbar {} to exchanger {}", dimension, node)
-                         : fmt::format("exchanger {} to its crossbar {}", node, dimension);
-  };
-  const auto route = [box](int from, int to) {
-    Links links;
-    for (int node = from, dimension = 0; dimension < box.dimension_count(); ++dimension) {
-      const int there = box.moved(node, dimension, box.coordinate(to, dimension));
-      if (there == node) continue;
-      links.push_back(box.link_of(node, dimension, false));
-      links.push_back(box.link_of(there, dimension, true));
-      node = there;
-    }
-    return links;
-  };
-  return {box.node_count(), box.link_count(), link_name, route};
+  return {static_cast<int>(product_of(extents)), [box = Box{extents}](int node, int to) {
+            Links links;
+            for (std::size_t dimension = 0; dimension < box.extents.size(); ++dimension) {
+              const int there = box.moved(node, dimension, box.coordinate(to, dimension));
+              if (there == node) continue;
+              links.push_back(fmt::format("exchanger {} to its crossbar {}", node, dimension));
+              links.push_back(fmt::format("crossbar {} to exchanger {}", dimension, there));
+              node = there;
+            }
+            return links;
+          }};
 }
 
 /// A router at each node, with links to the neighbours in each dimension, around the ends. A message changes one coordinate after the other, each
 /// the shorter way.
 Interconnect torus(const Extents& extents) {
-  const Box box(extents);
-  const auto link_name = [box](std::int64_t link) {
-    return fmt::format("router {}, {}{}", link / 2 / box.dimension_count(), link % 2 == 1 ? '-' : '+',
-                       link / 2 % box.dimension_count());
-  };
-  const auto route = [box](int from, int to) {
-    Links links;
-    for (int node = from, dimension = 0; dimension < box.dimension_count(); ++dimension) {
-      const int extent = box.extent(dimension);
-      const int upwards = (box.coordinate(to, dimension) - box.coordinate(from, dimension) + extent) % extent;
-      const bool is_upwards = 2 * upwards <= extent;
-      for (int hops = is_upwards ? upwards : extent - upwards; hops > 0; --hops) {
-        links.push_back(box.link_of(node, dimension, !is_upwards));
-        const int next = (box.coordinate(node, dimension) + (is_upwards ? 1 : extent - 1)) % extent;
-        node = box.moved(node, dimension, next);
-      }
-    }
-    return links;
-  };
-  return {box.node_count(), box.link_count(), link_name, route};
+  return {static_cast<int>(product_of(extents)), [box = Box{extents}](int node, int to) {
+            Links links;
+            for (std::size_t dimension = 0; dimension < box.extents.size(); ++dimension) {
+              const int extent = box.extents[dimension];
+              const int upwards =
+                  (box.coordinate(to, dimension) - box.coordinate(node, dimension) + extent) % extent;
+              const bool is_upwards = 2 * upwards <= extent;
+              for (int hops = is_upwards ? upwards : extent - upwards; hops > 0; --hops) {
+                links.push_back(fmt::format("router {}, {}{}", node, is_upwards ? '+' : '-', dimension));
+                const int next = (box.coordinate(node, dimension) + (is_upwards ? 1 : extent - 1)) % extent;
+                node = box.moved(node, dimension, next);
+              }
+            }
+            return links;
+          }};
 }
 
 /// Two levels: each leaf switch has a link to each spine switch. The spine of a message follows from its destination.
 Interconnect fat_tree(const Extents& dimensions) {
   const int nodes_per_leaf = dimensions[0];
-  const int leaves = dimensions[1];
   const int spines = dimensions[2];
-  const auto link_name = [=](std::int64_t link) {
-    const auto spine = link / 2 % spines;
-    const auto leaf = link / 2 / spines;
-    return link % 2 == 0 ? fmt::format("leaf {} to spine {}", leaf, spine)
-                         : fmt::format("spine {} to leaf {}", spine, leaf);
-  };
-  const auto route = [=](int from, int to) -> Links {
-    const int leaf = from / nodes_per_leaf;
-    const int other = to / nodes_per_leaf;
-    if (leaf == other) return {};
-    const int spine = to % spines;
-    return {2 * (std::int64_t{leaf} * spines + spine), 2 * (std::int64_t{other} * spines + spine) + 1};
-  };
-  return {nodes_per_leaf * leaves, std::int64_t{2} * leaves * spines, link_name, route};
+  return {nodes_per_leaf * dimensions[1], [=](int from, int to) -> Links {
+            const int leaf = from / nodes_per_leaf;
+            const int other = to / nodes_per_leaf;
+            if (leaf == other) return {};
+            const int spine = to % spines;
+            return {fmt::format("leaf {} to spine {}", leaf, spine),
+                    fmt::format("spine {} to leaf {}", spine, other)};
+          }};
 }
 
 /// Routers of a group are all linked to each other, and so are groups, by one link of each pair: router (other group modulo routers) has it. A message
@@ -135,19 +101,10 @@ Interconnect fat_tree(const Extents& dimensions) {
 Interconnect dragonfly(const Extents& dimensions) {
   const int nodes_per_router = dimensions[0];
   const int routers = dimensions[1];
-  const int groups = dimensions[2];
-  const auto local_count = std::int64_t{groups} * routers * routers;
-  const auto link_name = [=](std::int64_t link) {
-    if (link >= local_count)
-      return fmt::format("group {} to group {}", (link - local_count) / groups,
-                         (link - local_count) % groups);
-    return fmt::format("group {}, router {} to {}", link / routers / routers, link / routers % routers,
-                       link % routers);
-  };
   const auto route = [=](int from, int to) {
     Links links;
     const auto add_local = [&](int group, int router, int other) {
-      if (router != other) links.push_back((std::int64_t{group} * routers + router) * routers + other);
+      if (router != other) links.push_back(fmt::format("group {}, router {} to {}", group, router, other));
     };
     const int router = from / nodes_per_router % routers;
     const int group = from / nodes_per_router / routers;
@@ -155,12 +112,11 @@ Interconnect dragonfly(const Extents& dimensions) {
     const int last_group = to / nodes_per_router / routers;
     add_local(group, router, group == last_group ? last_router : last_group % routers);
     if (group == last_group) return links;
-    links.push_back(local_count + std::int64_t{group} * groups + last_group);
+    links.push_back(fmt::format("group {} to group {}", group, last_group));
     add_local(last_group, group % routers, last_router);
     return links;
   };
-  return {static_cast<int>(product_of(dimensions)), local_count + std::int64_t{groups} * groups, link_name,
-          route};
+  return {static_cast<int>(product_of(dimensions)), route};
 }
 
 struct InterconnectRow {
@@ -228,20 +184,12 @@ std::string text_of(const InterconnectShape& shape) {
 Interconnect make_interconnect(const InterconnectShape& shape, int nodes) {
   const auto inner =
       row_named(shape.topology)->make(shape.dimensions.empty() ? Extents{nodes} : shape.dimensions);
-  const auto node_count = inner.node_count;
-  const auto first_inner = std::int64_t{2} * node_count;  // the links between nodes and network come first
-  const auto link_name = [=](std::int64_t link) {
-    if (link < node_count) return fmt::format("node {} to the network", link);
-    if (link < first_inner) return fmt::format("the network to node {}", link - node_count);
-    return inner.link_name(link - first_inner);
-  };
-  const auto route = [=](int from, int to) {
-    Links links{from};
-    for (const auto link : inner.route(from, to)) links.push_back(first_inner + link);
-    links.push_back(std::int64_t{node_count} + to);
-    return links;
-  };
-  return {node_count, first_inner + inner.link_count, link_name, route};
+  return {inner.node_count, [inner](int from, int to) {
+            auto links = inner.route(from, to);
+            links.insert(links.begin(), fmt::format("node {} to the network", from));
+            links.push_back(fmt::format("the network to node {}", to));
+            return links;
+          }};
 }
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 
 // Topologies of networks: which links a message takes from one node to another.
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,14 +18,12 @@ struct InterconnectShape {
 /// The largest number of nodes.
 inline constexpr int most_nodes = 1 << 20;
 
-/// The nodes of a network and its links, each of one direction, numbered from 0 on.
+/// The nodes of a network, and the ways between them.
 struct Interconnect {
   int node_count = 0;
-  std::int64_t link_count = 0;
+  /// The names of the links of a message between two different nodes, each of one direction, in their order: the shortest way, always the same.
   /// "node 3 to the network", "leaf 0 to spine 1".
-  std::function<std::string(std::int64_t link)> link_name{};
-  /// The links of a message between two different nodes, in their order: the shortest way, always the same.
-  std::function<std::vector<std::int64_t>(int from, int to)> route{};
+  std::function<std::vector<std::string>(int from, int to)> route{};
 };
 
 /// shape: with nothing wrong. nodes: of a crossbar without dimensions. Each node has a link into the network and one out of it.

@@ -16,6 +16,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
@@ -27,91 +28,77 @@ struct Costs {
   Members& m;
   double clock_hz;
 
-  /// A time under one of two names, in seconds or in clocks.
-  void seconds(std::string_view in_seconds, std::string_view in_clocks, double& value) const {
-    if (one_of(in_seconds, in_clocks, value, cost())) convert(in_clocks, value, value / clock_hz);
+  /// A time or a rate under one of two names, in seconds or in clocks: "start_up_s" or "start_up_clocks", "bytes_per_s" or
+  /// "bytes_per_clock". The first is written.
+  void operator()(std::string_view name, double& value) const {
+    const bool is_rate = name.ends_with("per_s");
+    const auto note = is_rate ? positive_cost() : cost();
+    const auto in_clocks = name_in_clocks(name);
+    const bool is_in_seconds = m.has(name);
+    const bool is_in_clocks = m.has(in_clocks);
+    if (m.reads() && is_in_seconds == is_in_clocks)
+      return m.complain(fmt::format("{} or {} is needed, one of the two", m.where(name), m.where(in_clocks)));
+    if (is_in_seconds) m.if_given(name, value, true, note);
+    if (m.writes() || !is_in_clocks) return;
+    m.if_given(in_clocks, value, false, note);
+    if (!m.reads()) return;
+    if (clock_hz <= 0.0) return m.complain(R"("clock_hz" is needed for keys in clocks)");
+    const double converted = is_rate ? value * clock_hz : value / clock_hz;
+    if (!is_computable(converted) || (value > 0.0 && converted <= 0.0))
+      return m.complain(fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})",
+                                    m.where(in_clocks), clock_hz));
+    value = converted;
   }
-  /// A rate under one of two names, per second or per clock.
-  void per_second(std::string_view by_second, std::string_view by_clock, double& value) const {
-    if (one_of(by_second, by_clock, value, positive_cost())) convert(by_clock, value, value * clock_hz);
-  }
-  /// Whether there is a number under one of two names: it is written, or in the file.
-  [[nodiscard]] bool has(bool is_written, std::string_view first, std::string_view second) const {
-    return m.writes() ? is_written : m.has(first) || m.has(second);
+  /// One that may be missing. Whether it is there: written, or in the file.
+  bool if_given(std::string_view name, double& value, bool is_written) const {
+    const bool is_there = m.writes() ? is_written : m.has(name) || m.has(name_in_clocks(name));
+    if (is_there) (*this)(name, value);
+    return is_there;
   }
 
  private:
-  /// The number under one of two names, of which the first is written. Whether it was under the second.
-  bool one_of(std::string_view first, std::string_view second, double& value, const Note& note) const {
-    bool is_first = m.has(first);
-    bool is_second = m.has(second);
-    if (m.reads() && is_first == is_second) {
-      m.complain(fmt::format("{} or {} is needed, one of the two", m.where(first), m.where(second)));
-      return false;
-    }
-    double number = std::numeric_limits<double>::quiet_NaN();
-    if (m.writes()) number = value;
-    if (is_first) m.if_given(first, number, true, note);
-    if (!m.writes()) m.if_given(second, number, false, note);
-    if (m.reads() && !std::isnan(number)) value = number;
-    return m.reads() && is_second && !std::isnan(number);
-  }
-  void convert(std::string_view name, double& value, double converted) const {
-    if (clock_hz <= 0.0) return m.complain(R"("clock_hz" is needed for keys in clocks)");
-    if (!is_computable(converted) || (value > 0.0 && converted <= 0.0))
-      return m.complain(
-          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", m.where(name), clock_hz));
-    value = converted;
+  static std::string name_in_clocks(std::string_view name) {
+    std::string text(name);
+    constexpr std::string_view seconds = "seconds";
+    if (const auto place = text.find(seconds); place != std::string::npos)
+      return text.replace(place, seconds.size(), "clocks");
+    text.pop_back();  // the unit, s
+    return text + (name.ends_with("per_s") ? "clock" : "clocks");
   }
 };
 
-void describe_software(const Costs& costs, StepSoftwareCost& software) {
-  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
-    costs.seconds("step_s", "step_clocks", software.step_s);
-    costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
-  });
-}
-
 /// A transport that copies nothing may lack a rate: then its bytes take no time.
 void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_rate = false) {
-  costs.seconds("start_up_s", "start_up_clocks", network.start_up_s);
-  if (!may_lack_rate || costs.has(std::isfinite(network.bytes_per_s), "bytes_per_s", "bytes_per_clock")) {
-    costs.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
-  } else {
+  costs("start_up_s", network.start_up_s);
+  if (!may_lack_rate)
+    costs("bytes_per_s", network.bytes_per_s);
+  else if (!costs.if_given("bytes_per_s", network.bytes_per_s, std::isfinite(network.bytes_per_s)))
     network.bytes_per_s = std::numeric_limits<double>::infinity();
-  }
-  costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
-  describe_software(costs, network.software);
-}
-
-void describe_vectors(const Costs& costs, VectorCost& vectors) {
-  costs.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
-  costs.m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
-  costs.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
-  costs.m.if_given("update_call_s", vectors.update_call_s, true, cost());
+  costs("add_seconds_per_element", network.add_s_per_element);
+  auto& software = network.software;
+  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
+    costs("step_s", software.step_s);
+    costs("seconds_per_byte", software.seconds_per_byte);
+  });
 }
 
 void describe_loop(const Costs& costs, RowLoopCost& loop) {
   costs.m("critical_vector_length", loop.critical_vector_length, at_least(0));
-  costs.seconds("row_start_up_s", "row_start_up_clocks", loop.row_start_up_s);
-  costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", loop.seconds_per_nonzero);
-  costs.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero",
-                loop.short_row_seconds_per_nonzero);
-}
-
-void describe_shape(Members& m, BlockShapeCost& shape) {
-  m("rows", shape.rows, positive_cost());
-  m("columns", shape.columns, positive_cost());
-  m("nonzeros", shape.nonzeros, positive_cost());
-  m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
-  m("dot_seconds_per_element", shape.dot_s_per_element, cost());
-  m("update_seconds_per_element", shape.update_s_per_element, cost());
-  m.if_given("waiting_share", shape.waiting_share, true, cost());
+  costs("row_start_up_s", loop.row_start_up_s);
+  costs("seconds_per_nonzero", loop.seconds_per_nonzero);
+  costs("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero);
 }
 
 void describe_shapes(Members& m, KernelCost& kernel) {
-  m.list("shapes", kernel.shapes, {.fewest = 1},
-         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); });
+  m.list("shapes", kernel.shapes, {.fewest = 1}, [&](BlockShapeCost& shape, std::size_t /*index*/) {
+    m("rows", shape.rows, positive_cost());
+    m("columns", shape.columns, positive_cost());
+    m("nonzeros", shape.nonzeros, positive_cost());
+    m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
+    m("dot_seconds_per_element", shape.dot_s_per_element, cost());
+    m("update_seconds_per_element", shape.update_s_per_element, cost());
+    m.if_given("waiting_share", shape.waiting_share, true, cost());
+  });
   double length_before = 0.0;
   m.list_if_any(
       "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
@@ -146,10 +133,8 @@ void describe_interconnect(const Costs& costs, InterconnectCost& interconnect) {
     if (const auto fault = why_no_interconnect(shape); !fault.empty())
       m.complain(fmt::format("{}: {}", m.where("topology"), fault));
   }
-  if (costs.has(interconnect.link_bytes_per_s > 0.0, "link_bytes_per_s", "link_bytes_per_clock"))
-    costs.per_second("link_bytes_per_s", "link_bytes_per_clock", interconnect.link_bytes_per_s);
-  if (costs.has(interconnect.hop_s > 0.0, "hop_s", "hop_clocks"))
-    costs.seconds("hop_s", "hop_clocks", interconnect.hop_s);
+  costs.if_given("link_bytes_per_s", interconnect.link_bytes_per_s, interconnect.link_bytes_per_s > 0.0);
+  costs.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0);
 }
 
 /// Members that are needed once in a file, and may be in each description of several: so that whole files can be put together.
@@ -160,13 +145,6 @@ void describe_form(Members& m) {
   if (version != machine_version)
     m.complain(fmt::format("{} must be {}", m.where("schema_version"), machine_version));
   m.if_given("$schema", schema, false);  // by which editors know the members
-}
-
-void describe_node(const Costs& costs, NodeSharing& node) {
-  auto& m = costs.m;
-  m("ranks", node.ranks, at_least(1));
-  costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
-  m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
 }
 
 }  // namespace
@@ -195,13 +173,21 @@ void describe(Members& m, MachineDescription& machine) {
         if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
           m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
       });
-  m.object("vectors", [&] { describe_vectors(costs, machine.vectors); });
-  m.object_if(machine.node.ranks > 0, "node", {}, [&] { describe_node(costs, machine.node); });
+  m.object("vectors", [&, &vectors = machine.vectors] {
+    costs("dot_seconds_per_element", vectors.dot_s_per_element);
+    m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
+    costs("update_seconds_per_element", vectors.update_s_per_element);
+    m.if_given("update_call_s", vectors.update_call_s, true, cost());
+  });
+  m.object_if(machine.node.ranks > 0, "node", {}, [&, &node = machine.node] {
+    m("ranks", node.ranks, at_least(1));
+    costs("link_bytes_per_s", node.link_bytes_per_s);
+    m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
+  });
   m.object_if(machine.interconnect, "interconnect", {},
               [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
-  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {}, [&] {
-    costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", machine.outside_s_per_nonzero);
-  });
+  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {},
+              [&] { costs("seconds_per_nonzero", machine.outside_s_per_nonzero); });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
   m.list("kernels", machine.kernels, {.fewest = 1},
          [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); });
@@ -249,13 +235,6 @@ const MachineDescription& Machine::for_ranks(int rank_count) const {
     return std::abs(std::log(static_cast<double>(condition.calibrated_ranks) / rank_count));
   };
   return *std::ranges::min_element(conditions, {}, distance);
-}
-
-const MachineDescription* Machine::find(int rank_count, int thread_count) const {
-  const auto found = std::ranges::find_if(conditions, [&](const auto& condition) {
-    return condition.calibrated_ranks == rank_count && condition.calibrated_threads == thread_count;
-  });
-  return found == conditions.end() ? nullptr : &*found;
 }
 
 void Machine::put(MachineDescription condition) {
@@ -309,6 +288,47 @@ Machine find_machine(const std::string& name_or_file) {
   }
 }
 
+std::string why_unphysical(const MachineDescription& machine, bool ranks_share_cores) {
+  using Bounds = PhysicalBounds;
+  std::string fault;  // the first value beyond its bounds
+  const auto within = [&](std::string_view what, double value, double least, double most) {
+    if (fault.empty() && !(value >= least && value <= most))
+      fault = fmt::format("{} is {:.4g}, beyond what a machine can do ({:.4g} ... {:.4g})", what, value,
+                          least, most);
+  };
+  auto networks = machine.transports;
+  networks.insert(networks.begin(),
+                  {.name = std::string(comm::default_transport().name), .network = machine.network});
+  for (const auto& [name, network] : networks) {
+    const auto* const transport = comm::find_transport(name);
+    const bool copies = transport == nullptr || !transport->reads_in_place;
+    within(name + ": the start-up of a message (s)", network.start_up_s, Bounds::least_start_up_s,
+           Bounds::most_start_up_s);
+    within(name + ": the rate of a message (bytes/s)", network.bytes_per_s, Bounds::least_bytes_per_s,
+           copies ? Bounds::most_bytes_per_s : std::numeric_limits<double>::infinity());
+    within(name + ": the time of an addition (s)", network.add_s_per_element, Bounds::least_element_s,
+           Bounds::most_element_s);
+  }
+  const auto element = [&](std::string_view what, double value) {
+    within(what, value, Bounds::least_element_s / std::max(machine.calibrated_threads, 1),
+           Bounds::most_element_s);
+  };
+  element("the time of a dot product per element (s)", machine.vectors.dot_s_per_element);
+  element("the time of a vector update per element (s)", machine.vectors.update_s_per_element);
+  for (const auto& kernel : machine.kernels) {
+    for (const auto& shape : kernel.shapes) {
+      element(fmt::format("{}: the time per nonzero (s)", kernel.name), shape.seconds_per_nonzero);
+      if (!ranks_share_cores)
+        within(fmt::format("{}: waiting for other ranks by the time of the product", kernel.name),
+               shape.waiting_share, 0.0, Bounds::most_waiting_share);
+    }
+    for (const auto& point : kernel.row_lengths)
+      element(fmt::format("{}: the time per nonzero (s) on rows of {:g}", kernel.name, point.row_length),
+              point.seconds_per_nonzero);
+  }
+  return fault;
+}
+
 std::optional<std::string> default_machine_path() {
   const auto profile = default_profile_path();
   if (!profile) return std::nullopt;
@@ -322,12 +342,11 @@ std::optional<MachineDescription> calibrated_condition(std::string_view processo
   try {
     const auto text = text_of_file(*path);
     if (!text) return std::nullopt;
-    auto machine = machine_named(parse_machine(*text), processor);
-    if (!machine) return std::nullopt;
-    std::erase_if(machine->conditions,
-                  [&](const auto& condition) { return condition.calibrated_threads != thread_count; });
-    if (machine->conditions.empty()) return std::nullopt;
-    return machine->for_ranks(rank_count);
+    auto machine = parse_machine(*text);
+    std::erase_if(machine.conditions, [&](const auto& condition) {
+      return condition.name != processor || condition.calibrated_threads != thread_count;
+    });
+    return machine.conditions.empty() ? std::nullopt : std::optional(machine.for_ranks(rank_count));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", *path, error.what()), error.code());
   }

@@ -99,8 +99,8 @@ struct NodeSharing {
 /// The network between nodes, for `cg2d simulate`.
 struct InterconnectCost {
   InterconnectShape shape{};
-  double link_bytes_per_s =
-      0.0;             ///< of each link and direction; 0: as one rank's messages, or as a node's link
+  /// Of each link and direction; 0: as one rank's messages, or as a node's link.
+  double link_bytes_per_s = 0.0;
   double hop_s = 0.0;  ///< more for each link of a message
 };
 
@@ -139,8 +139,6 @@ struct Machine {
 
   /// The condition whose number of ranks is nearest, in ratio.
   [[nodiscard]] const MachineDescription& for_ranks(int rank_count) const;
-  /// The condition of exactly these numbers, or nullptr.
-  [[nodiscard]] const MachineDescription* find(int rank_count, int thread_count) const;
   /// Replaces the condition of the same ranks and threads, or adds one.
   void put(MachineDescription condition);
 };
@@ -155,6 +153,9 @@ std::optional<Machine> machine_named(const Machine& machine, std::string_view na
 /// holds one description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);
 std::string format_machine(const Machine& machine);
+/// The files of calibrations.
+inline constexpr MeasurementFile<Machine> machine_file{
+    .option = "--machine", .noun = "machine description", .parse = &parse_machine, .format = &format_machine};
 
 /// The machines that come with the program: one for each cg/machine/descriptions/NAME.json.
 struct ShippedMachine {
@@ -167,6 +168,33 @@ std::string shipped_machine_names();
 
 /// A value of --machine: a shipped machine's name, or a file. Local: reads the file. Throws InputError that names the option.
 Machine find_machine(const std::string& name_or_file);
+
+// ---------------------------------------------------------------- bounds that no machine passes
+// A fit beyond them was disturbed, or has hit the end of its range.
+
+/// The bounds of measured times.
+struct PhysicalBounds {
+  /// Two 512-bit units at 5 GHz do 80 additions or multiplications a ns: no operation on an element of a
+  /// vector or a nonzero takes less on one thread.
+  static constexpr double least_element_s = 1e-9 / 80.0;
+  /// A load from memory takes 0.1 us, so ten loads for one element: beyond any kernel.
+  static constexpr double most_element_s = 1e-6;
+  /// A cache line takes 20 ns and more from one core to another, so half of that. A fit through the origin has
+  /// 0: its bound.
+  static constexpr double least_start_up_s = 1e-8;
+  /// Ten times a slice of the scheduler: ranks that share a core wait that long for a message.
+  static constexpr double most_start_up_s = 0.1;
+  /// A core writes 64 bytes a clock into its first-level cache at best, 320 GB/s at 5 GHz, and a copy reads
+  /// them, too. A level fit has infinity.
+  static constexpr double most_bytes_per_s = 320e9;
+  static constexpr double least_bytes_per_s = 1e5;
+  static constexpr double most_waiting_share = 1.0;
+};
+
+/// One phrase that names the first value beyond the bounds, empty if there is none. Transports that read in
+/// place copy nothing, so their rate has no upper bound. Ranks that have cores of their own do not wait for others longer
+/// than they multiply, unless something else took the cores.
+std::string why_unphysical(const MachineDescription& machine, bool ranks_share_cores = false);
 
 /// cg2d/machine.json beside the default tuning profile; empty where there is no such place.
 std::optional<std::string> default_machine_path();

@@ -47,8 +47,7 @@ double most_growth_s(const std::map<int, ThreadDelay>& before, const std::map<in
   if (after.empty()) return -1.0;
   double most_s = 0.0;
   for (const auto& [thread, now] : after) {
-    const auto known = before.find(thread);
-    const auto then = known == before.end() ? ThreadDelay{} : known->second;
+    const auto then = before.contains(thread) ? before.at(thread) : ThreadDelay{};
     const auto slice_count = static_cast<double>(now.slice_count - then.slice_count);
     most_s = std::max(most_s, now.delay_s - then.delay_s - wake_up_s * slice_count);
   }
@@ -60,41 +59,27 @@ void keep_larger(std::optional<double>& figure, double value) {
   figure = std::max(figure.value_or(value), value);
 }
 
-/// The ranks of one node.
-struct LoadedNode {
-  std::vector<const RankQuiet*> ranks;
-  const RankQuiet* reader = nullptr;  ///< its first rank, which has read its load
-};
-
-std::vector<LoadedNode> by_node(std::span<const RankQuiet> ranks, const Environment& environment) {
-  std::vector<LoadedNode> nodes(environment.nodes.size());
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    auto& node = nodes.at(static_cast<std::size_t>(environment.ranks.at(rank).node));
-    node.ranks.push_back(&ranks[rank]);
-    if (ranks[rank].node.is_read && node.reader == nullptr) node.reader = &ranks[rank];
-  }
-  return nodes;
-}
-
 double tick_s() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
 /// Seconds by which busy and own time may differ without any other process: the system counts in ticks, and
 /// ranks read their own time a moment before or after the node's.
-double uncertainty_s(const LoadedNode& node) {
+double uncertainty_s(std::size_t rank_count) {
   constexpr double ticks_of_reading = 5.0;
-  return tick_s() * (ticks_of_reading + static_cast<double>(node.ranks.size()));
+  return tick_s() * (ticks_of_reading + static_cast<double>(rank_count));
 }
 
-/// Takes a node's load into the figures.
-void add_load(const LoadedNode& node, QuietResult& quiet) {
-  const auto& load = node.reader->node;
-  const double region_s = node.reader->region_s;
-  if (load.processor_count == 0) return;
+/// Takes the load of one node, as one of its ranks has read it, into the figures.
+void add_load(std::span<const RankQuiet> ranks, QuietResult& quiet) {
+  const auto reader = std::ranges::find_if(ranks, [](const auto& rank) { return rank.node.is_read; });
+  if (reader == ranks.end() || reader->node.processor_count == 0) return;
+  const auto& load = reader->node;
+  const double region_s = reader->region_s;
   double own_s = 0.0;
-  for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
-  const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
+  for (const auto& rank : ranks) own_s += rank.cpu_s;
+  const double unsure_s = uncertainty_s(ranks.size());
+  const double other_s = std::max(0.0, load.busy_s - own_s - unsure_s);
   const auto processor_count = static_cast<double>(load.processor_count);
-  if (region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, region_s);
+  if (region_s * processor_count <= unsure_s) keep_larger(quiet.too_short_s, region_s);
   const double other_load = std::min(other_s / region_s, processor_count);
   keep_larger(quiet.other_load, other_load);
   keep_larger(quiet.other_share, other_load / processor_count);
@@ -103,21 +88,17 @@ void add_load(const LoadedNode& node, QuietResult& quiet) {
   keep_larger(quiet.steal_share, steal_s / region_s);
 }
 
-/// Takes the loops of one node's ranks into the figures.
-void add_loops(const LoadedNode& node, QuietResult& quiet) {
-  const bool are_comparable = node.reader == nullptr || node.reader->node.has_like_processors;
+RankRange range_of(std::span<const RankQuiet> ranks, double RankQuiet::*loop) {
+  const auto [least, most] =
+      std::ranges::minmax(ranks, {}, [=](const RankQuiet& rank) { return rank.*loop; });
+  return {.minimum = least.*loop, .maximum = most.*loop};
+}
+
+/// Takes the loops of one node's ranks into the figures; its processors are alike.
+void compare_loops(std::span<const RankQuiet> ranks, QuietResult& quiet) {
   for (const auto loop : {&RankQuiet::loop_before_s, &RankQuiet::loop_after_s}) {
-    double least_s = node.ranks.front()->*loop;
-    double most_s = least_s;
-    for (const auto* const rank : node.ranks) {
-      least_s = std::min(least_s, rank->*loop);
-      most_s = std::max(most_s, rank->*loop);
-    }
-    if (are_comparable) quiet.loop_spread = std::max(quiet.loop_spread, most_s / least_s - 1.0);
-  }
-  for (const auto* const rank : node.ranks) {
-    const double change = rank->loop_after_s / rank->loop_before_s - 1.0;
-    if (std::abs(change) > std::abs(quiet.loop_change)) quiet.loop_change = change;
+    const auto [least_s, most_s] = range_of(ranks, loop);
+    quiet.loop_spread = std::max(quiet.loop_spread, most_s / least_s - 1.0);
   }
 }
 
@@ -128,12 +109,8 @@ void add_rank(const RankQuiet& rank, QuietResult& quiet) {
   quiet.involuntary_switches += rank.involuntary_switches;
   quiet.most_involuntary_switches = std::max(quiet.most_involuntary_switches, rank.involuntary_switches);
   if (rank.most_delay_s >= 0.0) keep_larger(quiet.delay_share, rank.most_delay_s / rank.region_s);
-}
-
-RankRange range_of(std::span<const RankQuiet> ranks, double RankQuiet::*loop) {
-  const auto [least, most] =
-      std::ranges::minmax(ranks, {}, [=](const RankQuiet& rank) { return rank.*loop; });
-  return {.minimum = least.*loop, .maximum = most.*loop};
+  const double change = rank.loop_after_s / rank.loop_before_s - 1.0;
+  if (std::abs(change) > std::abs(quiet.loop_change)) quiet.loop_change = change;
 }
 
 /// Time that one thread lost to involuntary switches, at 1 ms each; for kernels that count no waiting.
@@ -181,9 +158,13 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
   quiet.loop_before_s = range_of(ranks, &RankQuiet::loop_before_s);
   quiet.loop_after_s = range_of(ranks, &RankQuiet::loop_after_s);
   for (const auto& rank : ranks) add_rank(rank, quiet);
-  for (const auto& node : by_node(ranks, environment)) {
-    if (node.reader != nullptr) add_load(node, quiet);
-    if (!node.ranks.empty()) add_loops(node, quiet);
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+    std::vector<RankQuiet> on_node;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      if (environment.ranks.at(rank).node == static_cast<int>(node)) on_node.push_back(ranks[rank]);
+    }
+    add_load(on_node, quiet);
+    if (!on_node.empty() && environment.nodes[node].has_like_processors) compare_loops(on_node, quiet);
   }
   if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
   if (quiet.steal_share.value_or(0.0) > most_lost_share)
@@ -200,14 +181,12 @@ NoiseMonitor::NoiseMonitor(comm::RankGroup& group, const Environment& environmen
     : group_(group), environment_(environment), thread_count_(thread_count), folders_(std::move(folders)) {
   const int my_node = environment.ranks.at(static_cast<std::size_t>(group.rank())).node;
   const auto first = std::ranges::find(environment.ranks, my_node, &RankAffinity::node);
-  reads_node_ = first - environment.ranks.begin() == group.rank();
-  mine_.node.is_read = reads_node_;
-  if (reads_node_) mine_.node.has_like_processors = has_like_processors(folders_);
+  mine_.node.is_read = first - environment.ranks.begin() == group.rank();
 }
 
 void NoiseMonitor::begin() {
   mine_.loop_before_s = fixed_loop_s();
-  if (reads_node_) node_before_ = read_node_times(folders_);
+  if (mine_.node.is_read) node_before_ = read_node_times(folders_);
   delays_before_ = read_thread_delays(folders_);
   usage_before_ = system_usage(UsageScope::process);
   region_ = Stopwatch();
@@ -219,7 +198,7 @@ void NoiseMonitor::end() {
   mine_.involuntary_switches = usage.involuntary_switches;
   mine_.cpu_s = usage.processor_s();
   mine_.most_delay_s = most_growth_s(delays_before_, read_thread_delays(folders_));
-  if (reads_node_) record_node();
+  if (mine_.node.is_read) record_node();
   mine_.loop_after_s = fixed_loop_s();
 }
 
@@ -229,10 +208,9 @@ void NoiseMonitor::record_node() {
   node.busy_s = after.busy_s - node_before_.busy_s;
   node.processor_count = static_cast<int>(after.steal_s.size());
   node.most_steal_s = 0.0;
-  for (const auto& [processor, steal_s] : after.steal_s) {
-    const auto known = node_before_.steal_s.find(processor);
-    if (known != node_before_.steal_s.end())
-      node.most_steal_s = std::max(node.most_steal_s, steal_s - known->second);
+  for (const auto& [processor, before_s] : node_before_.steal_s) {
+    if (after.steal_s.contains(processor))
+      node.most_steal_s = std::max(node.most_steal_s, after.steal_s.at(processor) - before_s);
   }
 }
 

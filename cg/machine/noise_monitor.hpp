@@ -48,7 +48,6 @@ struct NodeLoad {
   double busy_s = 0.0;   ///< all processors together
   int processor_count = 0;
   double most_steal_s = 0.0;  ///< steal time of the processor with most of it
-  bool has_like_processors = true;
 };
 
 /// One rank over the region. Trivially copyable: ranks send it as it is.
@@ -125,7 +124,6 @@ class NoiseMonitor {
   const Environment& environment_;
   int thread_count_;
   SystemFolders folders_;
-  bool reads_node_;
   RankQuiet mine_;
   // At the beginning of the region.
   SystemUsage usage_before_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -35,37 +36,27 @@ void call(comm::Communicator& communicator, comm::Operation operation) {
 /// Does the communication of one product with data that tell their index. Collective; true on this rank if
 /// all that arrived is right.
 bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank) {
-  const auto grid = layout.grid();
+  const auto write = [](std::span<double> values, const comm::IndexRange& range) {
+    std::iota(values.begin(), values.end(), static_cast<double>(range.begin + 1));
+  };
+  const auto holds = [](std::span<const double> values, const comm::IndexRange& range, int times) {
+    auto index = static_cast<double>(range.begin);
+    return std::ranges::all_of(values, [&](double value) { return value == times * ++index; });
+  };
   const auto mine = layout.own_piece(rank);
-  const auto value_at = [](std::int64_t index) { return static_cast<double>(index + 1); };
-  const auto piece = communicator.piece();
-  for (std::size_t k = 0; k < piece.size(); ++k)
-    piece[k] = value_at(mine.begin + static_cast<std::int64_t>(k));
+  write(communicator.piece(), mine);
   communicator.collect();
-  bool is_right = true;
-  const auto block = layout.columns_of(rank);
-  const auto collected = communicator.column_block();
-  for (std::size_t k = 0; k < collected.size(); ++k)
-    is_right = is_right && collected[k] == value_at(block.begin + static_cast<std::int64_t>(k));
-
-  const auto rows = layout.rows_of(rank);
-  const auto partial = communicator.partial();
-  for (std::size_t k = 0; k < partial.size(); ++k)
-    partial[k] = value_at(rows.begin + static_cast<std::int64_t>(k));
+  const bool is_collected = holds(communicator.column_block(), layout.columns_of(rank), 1);
+  write(communicator.partial(), layout.rows_of(rank));
   communicator.sum();
   communicator.shuffle();
-  const auto result = communicator.result();
-  for (std::size_t k = 0; k < result.size(); ++k)
-    is_right = is_right && result[k] == grid.columns * value_at(mine.begin + static_cast<std::int64_t>(k));
-
+  const bool is_summed = holds(communicator.result(), mine, layout.grid().columns);
   double sum = rank + 1.0;
   communicator.sum_scalars({&sum, 1});
-  const double ranks = grid.rank_count();
-  is_right = is_right && sum == ranks * (ranks + 1.0) / 2.0;
+  const double ranks = layout.grid().rank_count();
   // From here on the timed calls add up nothing but zeros: no overflow, no denormals.
-  const auto zeros = communicator.partial();
-  std::fill(zeros.begin(), zeros.end(), 0.0);
-  return is_right;
+  std::ranges::fill(communicator.partial(), 0.0);
+  return is_collected && is_summed && sum == ranks * (ranks + 1.0) / 2.0;
 }
 
 /// A sum over all ranks whose result is known, and different in every call.

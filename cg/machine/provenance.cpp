@@ -51,23 +51,12 @@ std::string local_time() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}{}:{}", parts, offset.substr(0, 3), offset.substr(3));
 }
 
-std::string kernel_version() {
-  utsname names{};
-  return uname(&names) == 0 ? fmt::format("{} {}", names.sysname, names.release) : "unknown";
-}
-
 std::string libc_version() {
 #if defined(__GLIBC__)
   return fmt::format("glibc {}", gnu_get_libc_version());
 #else
   return "unknown";
 #endif
-}
-
-std::vector<std::string> process_environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) all.emplace_back(*entry);
-  return all;
 }
 
 /// A process does one command at a time.
@@ -115,12 +104,16 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
 void record_command_line(std::vector<std::string> arguments) { noted_command_line() = std::move(arguments); }
 
 Provenance inspect_provenance(const Environment& environment, bool names_hosts) {
+  utsname system{};
+  const bool is_known = uname(&system) == 0;
+  std::vector<std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
   return {.time = local_time(),
           .command = noted_command_line(),
           .commit = build_commit(),
-          .kernel = kernel_version(),
+          .kernel = is_known ? fmt::format("{} {}", system.sysname, system.release) : "unknown",
           .libc = libc_version(),
-          .variables = relevant_variables(process_environment(), environment, names_hosts)};
+          .variables = relevant_variables(variables, environment, names_hosts)};
 }
 
 void describe(Members& m, Provenance& provenance) {

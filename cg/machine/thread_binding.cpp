@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <iterator>
 #include <latch>
-#include <map>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -23,9 +22,6 @@
 namespace cg2d {
 namespace {
 
-constexpr const char* overlapping_masks =
-    "the launcher lets ranks run on overlapping, but different processors";
-
 /// Binds the calling thread, by the system's own call: hwloc's would need the topology on every rank.
 bool may_run_on(const ProcessorSet& processors) {
   cpu_set_t mask;
@@ -36,48 +32,13 @@ bool may_run_on(const ProcessorSet& processors) {
   return sched_setaffinity(0, sizeof(mask), &mask) == 0;
 }
 
-/// Ranks with the same mask, in their order, and the cores that they share.
-struct MaskGroup {
-  std::vector<std::size_t> ranks;
-  std::vector<ProcessorSet> cores;
-};
-
-std::map<ProcessorSet, MaskGroup> groups_of(const HostCores& host) {
-  std::map<ProcessorSet, MaskGroup> groups;
-  for (std::size_t rank = 0; rank < host.masks.size(); ++rank) {
-    auto& group = groups[host.masks[rank]];
-    group.ranks.push_back(rank);
-    if (group.ranks.size() > 1) continue;
-    for (const auto& core : host.cores) {
-      if (auto mine = common_processors(core, host.masks[rank]); !mine.empty())
-        group.cores.push_back(std::move(mine));
-    }
-  }
-  return groups;
-}
-
-bool masks_overlap(const std::map<ProcessorSet, MaskGroup>& groups) {
-  ProcessorSet all;
-  std::size_t size_sum = 0;
-  for (const auto& [mask, group] : groups) {
-    all = all_processors(all, mask);
-    size_sum += mask.size();
-  }
-  return all.size() < size_sum;
-}
-
-/// assign: gives the cores of a group to its ranks, or returns why not.
-template <typename Assign>
-CoreAssignment assign_by_group(const HostCores& host, const Assign& assign) {
-  const auto groups = groups_of(host);
-  if (masks_overlap(groups)) return {.ranks = {}, .why_not = overlapping_masks};
-  CoreAssignment assignment;
-  assignment.ranks.resize(host.masks.size());
-  for (const auto& [mask, group] : groups) {
-    if (auto why_not = assign(group, assignment); !why_not.empty())
-      return {.ranks = {}, .why_not = std::move(why_not)};
-  }
-  return assignment;
+/// Lets each thread run on its processors. Whether the system does it for all.
+bool run_threads_on(const std::vector<ProcessorSet>& processors) {
+  const auto thread_count = static_cast<int>(processors.size());
+  int refused_count = 0;
+#pragma omp parallel num_threads(thread_count) reduction(+ : refused_count)
+  refused_count += may_run_on(processors[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
+  return refused_count == 0;
 }
 
 /// Assigns cores to all ranks, or to none.
@@ -88,8 +49,7 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    HostCores host;
-    for (const auto& core : environment.nodes[node].cores) host.cores.push_back(processors_from(core));
+    HostCores host{.cores = environment.nodes[node].cores, .masks = {}};
     std::vector<std::size_t> ranks;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       const auto& place = environment.ranks[rank];
@@ -97,7 +57,7 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
       ranks.push_back(rank);
       host.masks.push_back(processors_from(place.processors));
     }
-    auto assignment = thread_count == 1 ? share_cores(host) : assign_cores(host, thread_count);
+    auto assignment = assign_cores(host, thread_count);
     if (!assignment.why_not.empty()) return assignment;
     for (std::size_t k = 0; k < ranks.size(); ++k) all.ranks[ranks[k]] = std::move(assignment.ranks[k]);
   }
@@ -110,63 +70,6 @@ std::string lines_of_threads(int thread_count) {
 #pragma omp parallel num_threads(thread_count) if (thread_count > 1)
   lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
   return fmt::format("{}", fmt::join(lists, "\n"));
-}
-
-}  // namespace
-
-BindMode bind_mode_from(const std::string& name) {
-  require_known("--bind", name, {"auto", "none"});
-  return name == "none" ? BindMode::none : BindMode::automatic;
-}
-
-CoreAssignment assign_cores(const HostCores& host, int thread_count) {
-  const auto threads = static_cast<std::size_t>(thread_count);
-  return assign_by_group(host, [&](const MaskGroup& group, CoreAssignment& assignment) {
-    const auto rank_count = group.ranks.size();
-    if (rank_count * threads > group.cores.size())
-      return fmt::format("{} x {} outnumber the {} that they may run on",
-                         format_count(std::ssize(group.ranks), "rank"), format_count(thread_count, "thread"),
-                         format_count(std::ssize(group.cores), "core"));
-    for (std::size_t k = 0; k < rank_count; ++k) {
-      const auto first =
-          group.cores.begin() + static_cast<std::ptrdiff_t>(group.cores.size() * k / rank_count);
-      assignment.ranks[group.ranks[k]].assign(first, first + thread_count);
-    }
-    return std::string();
-  });
-}
-
-CoreAssignment share_cores(const HostCores& host) {
-  return assign_by_group(host, [&](const MaskGroup& group, CoreAssignment& assignment) {
-    const auto rank_count = group.ranks.size();
-    if (group.cores.size() < 2 || rank_count < 2 * group.cores.size())
-      return std::string("one thread per rank");
-    for (std::size_t k = 0; k < rank_count; ++k)
-      assignment.ranks[group.ranks[k]] = {group.cores[group.cores.size() * k / rank_count]};
-    return std::string();
-  });
-}
-
-std::string describe_binding(const BindingResult& result) {
-  if (!result.is_bound) return "none: " + result.why_not;
-  constexpr std::size_t most_ranks = 4;
-  std::string text = result.shares_cores ? "each rank to a core that it shares with others: "
-                                         : "each thread to a core of its own: ";
-  for (std::size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
-    text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
-  if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
-  return text;
-}
-
-namespace {
-
-/// The threads that OpenMP starts when it is asked for that many.
-int started_threads(int thread_count) {
-  int count = 1;
-#pragma omp parallel num_threads(thread_count)
-#pragma omp single
-  count = omp_get_num_threads();
-  return count;
 }
 
 /// Starts as many threads as OpenMP will beside this one, and holds them until all are there. Collective: ranks share the limits of a
@@ -204,16 +107,64 @@ void require_threads(comm::RankGroup& group, int thread_count) {
   // All ranks at once, as OpenMP will start them; its own message would be that of its library, and the code 1.
   agree_on(group, [&] { try_threads(group, thread_count); });
   agree_on(group, [&] {
-    if (const int count = started_threads(thread_count); count < thread_count)
-      refuse(fmt::format("OpenMP starts {}", count));
+    int count = 1;
+#pragma omp parallel num_threads(thread_count)
+#pragma omp single
+    count = omp_get_num_threads();
+    if (count < thread_count) refuse(fmt::format("OpenMP starts {}", count));
   });
 }
 
 }  // namespace
 
+BindMode bind_mode_from(const std::string& name) {
+  require_known("--bind", name, {"auto", "none"});
+  return name == "none" ? BindMode::none : BindMode::automatic;
+}
+
+CoreAssignment assign_cores(const HostCores& host, int thread_count) {
+  const auto threads = static_cast<std::size_t>(thread_count);
+  CoreAssignment assignment;
+  for (auto mask = host.masks.begin(); mask != host.masks.end(); ++mask) {
+    const auto overlaps = [&](const ProcessorSet& other) {
+      return other != *mask && !common_processors(other, *mask).empty();
+    };
+    if (std::ranges::any_of(host.masks, overlaps))
+      return {.ranks = {}, .why_not = "the launcher lets ranks run on overlapping, but different processors"};
+    std::vector<ProcessorSet> cores;
+    for (const auto& core : host.cores) {
+      if (auto mine = common_processors(core, *mask); !mine.empty()) cores.push_back(std::move(mine));
+    }
+    const auto rank_count = static_cast<std::size_t>(std::ranges::count(host.masks, *mask));
+    if (threads == 1 && (cores.size() < 2 || rank_count < 2 * cores.size()))
+      return {.ranks = {}, .why_not = "one thread per rank"};
+    if (threads > 1 && rank_count * threads > cores.size())
+      return {.ranks = {},
+              .why_not =
+                  fmt::format("{} x {} outnumber the {} that they may run on",
+                              format_count(static_cast<std::int64_t>(rank_count), "rank"),
+                              format_count(thread_count, "thread"), format_count(std::ssize(cores), "core"))};
+    const auto place = static_cast<std::size_t>(std::count(host.masks.begin(), mask, *mask));
+    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * place / rank_count);
+    assignment.ranks.emplace_back(first, first + thread_count);
+  }
+  return assignment;
+}
+
+std::string describe_binding(const BindingResult& result) {
+  if (!result.is_bound) return "none: " + result.why_not;
+  constexpr std::size_t most_ranks = 4;
+  std::string text = result.shares_cores ? "each rank to a core that it shares with others: "
+                                         : "each thread to a core of its own: ";
+  for (std::size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
+    text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
+  if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
+  return text;
+}
+
 ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode,
                              int thread_count)
-    : thread_count_(thread_count), earlier_(allowed_processors()) {
+    : earlier_(static_cast<std::size_t>(thread_count), processors_from(allowed_processors())) {
   require_threads(group, thread_count);
   const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
@@ -221,36 +172,24 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
   } else if (openmp_binds) {
     result_.why_not = "OpenMP binds the threads itself (OMP_PROC_BIND)";
   } else {
-    const auto assignment = assign_all(environment, thread_count);
+    const auto assignment = assign_all(environment, thread_count);  // the same on every rank
     result_.why_not = assignment.why_not;
-    if (result_.why_not.empty()) bind(assignment.ranks[static_cast<std::size_t>(group.rank())]);
-    if (group.maximum(std::int64_t{result_.why_not.empty() ? 0 : 1}) != 0 && result_.why_not.empty())
-      result_.why_not = "the system refused it to another rank";
-    result_.why_not = group.broadcast(result_.why_not);
-    result_.is_bound = result_.why_not.empty();
-    result_.shares_cores = result_.is_bound && thread_count == 1;
-    if (!result_.is_bound) release();
+    if (result_.why_not.empty()) {
+      const bool is_mine_bound = run_threads_on(assignment.ranks[static_cast<std::size_t>(group.rank())]);
+      result_.is_bound = group.minimum(std::int64_t{is_mine_bound}) != 0;
+      result_.shares_cores = result_.is_bound && thread_count == 1;
+      if (!result_.is_bound) {
+        result_.why_not = "the system refused it";
+        run_threads_on(earlier_);
+      }
+    }
   }
   for (const auto& text : group.gather_all(lines_of_threads(thread_count)))
     result_.ranks.push_back(split_at(text, '\n'));
 }
 
-ThreadBinding::~ThreadBinding() { release(); }
-
-void ThreadBinding::bind(const std::vector<ProcessorSet>& threads) {
-  must_release_ = true;
-  int refused_count = 0;
-#pragma omp parallel num_threads(thread_count_) reduction(+ : refused_count)
-  refused_count += may_run_on(threads[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
-  if (refused_count > 0) result_.why_not = "the system refused it";
-}
-
-void ThreadBinding::release() {
-  if (!must_release_) return;
-  must_release_ = false;
-  const auto processors = processors_from(earlier_);
-#pragma omp parallel num_threads(thread_count_)
-  may_run_on(processors);
+ThreadBinding::~ThreadBinding() {
+  if (result_.is_bound) run_threads_on(earlier_);
 }
 
 }  // namespace cg2d

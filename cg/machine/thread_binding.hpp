@@ -40,15 +40,11 @@ struct CoreAssignment {
   std::string why_not;
 };
 
-/// Gives each thread a core of its own, as far as its rank's mask has that core's processors. Ranks with the
-/// same mask share its cores evenly in their order, and the threads of a rank are neighbours. Nothing is
-/// bound where cores do not suffice, or where masks overlap without being the same.
+/// Gives each thread of ranks with several a core of its own, as far as its rank's mask has that core's processors. Ranks with the
+/// same mask share its cores evenly in their order, and the threads of a rank are neighbours. Gives each rank of one thread a core that it
+/// shares with others, where ranks outnumber cores at least two to one; neighbours in rank order share a core. Nothing is bound where cores do not
+/// suffice, where ranks of one thread are fewer or their mask has one core only, or where masks overlap without being the same.
 CoreAssignment assign_cores(const HostCores& host, int thread_count);
-
-/// Gives each rank of one thread a core that it shares with others, where ranks outnumber cores at least two to
-/// one: ranks with the same mask share its cores evenly, and neighbours in rank order share a core. Nothing is
-/// bound where they are fewer, where a mask has one core only, or where masks overlap without being the same.
-CoreAssignment share_cores(const HostCores& host);
 
 /// The result of binding, the same on every rank.
 struct BindingResult {
@@ -75,12 +71,7 @@ class ThreadBinding {
   [[nodiscard]] const BindingResult& result() const { return result_; }
 
  private:
-  void bind(const std::vector<ProcessorSet>& threads);
-  void release();
-
-  int thread_count_;
-  bool must_release_ = false;
-  std::string earlier_;  ///< this rank's processors before the binding
+  std::vector<ProcessorSet> earlier_;  ///< [thread], before the binding
   BindingResult result_;
 };
 

@@ -63,7 +63,7 @@ std::vector<CacheInfo> list_caches(hwloc_topology_t topology) {
 std::string processor_model(hwloc_topology_t topology) {
   auto* const package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
   const char* model = package == nullptr ? nullptr : hwloc_obj_get_info_by_name(package, "CPUModel");
-  return model == nullptr ? "unknown" : model;
+  return model == nullptr || *model == '\0' ? "unknown" : model;
 }
 
 }  // namespace
@@ -100,7 +100,9 @@ Topology machine_topology() {
   if (!topology) return {};
   return {.processor = processor_model(topology.get()),
           .cores = list_cores(topology.get()),
-          .caches = list_caches(topology.get())};
+          .caches = list_caches(topology.get()),
+          .numa_nodes = hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_NUMANODE),
+          .has_like_processors = hwloc_cpukinds_get_nr(topology.get(), 0) <= 1};
 }
 
 }  // namespace cg2d

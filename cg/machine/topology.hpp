@@ -3,6 +3,7 @@
 // Cores and caches of this node by hwloc, and sets of its processors.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Topology {
   /// The logical processors of each core that is online, neighbours in the topology beside each other.
   std::vector<ProcessorSet> cores;
   std::vector<CacheInfo> caches;  ///< data and unified caches, one of each level
+  std::optional<int> numa_nodes;
+  /// False where kinds of them differ: then a loop takes longer on some of them.
+  bool has_like_processors = true;
 };
 
 /// Topology of the calling rank's node; no cores where nothing is known. Local. Cost: some milliseconds.

@@ -106,12 +106,11 @@ void Session::begin_work() {
 ChosenKernel Session::chosen_kernel(const MatrixFacts& matrix, Configuration asked, int vector_count) const {
   const bool takes_shortest = asked_.features.of<OutOfCoreOptions>().chooses_kernel;
   if (takes_shortest) asked.kernel = shortest_streamed_kernel(vector_count).name;
-  auto choice = vector_count > 1
-                    ? choose_kernel_for_several(asked, asked_.tuning, vector_count)
-                    : choose_kernel(matrix, asked,
-                                    {.asked = asked_.tuning,
-                                     .ranks_oversubscribed = found_.environment->ranks_oversubscribed,
-                                     .profile = found_.profile});
+  auto choice = choose_kernel(matrix, asked,
+                              {.asked = asked_.tuning,
+                               .vector_count = vector_count,
+                               .ranks_oversubscribed = found_.environment->ranks_oversubscribed,
+                               .profile = found_.profile});
   if (takes_shortest) choice.kernel_origin = ChoiceOrigin::built_in_rule;
   return choice;
 }

@@ -86,7 +86,7 @@ void halve_latency(PlacedRun& run, const GridSimulation& /*described*/) {
 /// The link with most bytes of any phase.
 void slow_link_down(PlacedRun& run, const GridSimulation& described) {
   const auto bytes = [](const SimulatedPhase& phase) { return phase.traffic.busiest.traffic.byte_count; };
-  run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest.link;
+  run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest.name;
 }
 
 /// Its ranks' products take twice as long.

@@ -99,9 +99,8 @@ struct PhaseLoads {
   std::map<std::pair<std::size_t, int>, int> at_once{};  // by link and round
 };
 
-/// links: of the interconnect, by number.
-PhaseTraffic traffic_of(const PhaseLoads& loads, const std::vector<std::int64_t>& links,
-                        const Interconnect& interconnect) {
+/// links: names by number.
+PhaseTraffic traffic_of(const PhaseLoads& loads, const std::vector<std::string>& links) {
   PhaseTraffic traffic{.all_ranks = loads.all_ranks, .used_link_count = std::ssize(loads.links)};
   if (loads.links.empty()) return traffic;
   double sum = 0.0;
@@ -109,7 +108,7 @@ PhaseTraffic traffic_of(const PhaseLoads& loads, const std::vector<std::int64_t>
   traffic.mean_link_bytes = sum / static_cast<double>(loads.links.size());
   const auto& [number, load] =
       *std::ranges::max_element(loads.links, {}, [](const auto& entry) { return entry.second.byte_count; });
-  traffic.busiest = {.link = links[number], .name = interconnect.link_name(links[number]), .traffic = load};
+  traffic.busiest = {.name = links[number], .traffic = load};
   for (const auto& [place, count] : loads.at_once)
     traffic.busiest.most_at_once = std::max(traffic.busiest.most_at_once, count);
   return traffic;
@@ -219,13 +218,13 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
 
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
   std::vector<PhaseLoads> loads(benchmark_phase_count);
-  std::vector<std::int64_t> links;  // by number
-  std::unordered_map<std::int64_t, std::size_t> numbers;
+  std::vector<std::string> links;  // by number
+  std::unordered_map<std::string, std::size_t> numbers;
   std::map<std::pair<int, int>, std::vector<std::size_t>> routes;  // between nodes
   const auto route_between = [&](int from, int to) -> const std::vector<std::size_t>& {
     auto& route = routes[{from, to}];
     if (!route.empty()) return route;
-    for (const auto link : run.links.route(from, to)) {
+    for (const auto& link : run.links.route(from, to)) {
       const auto [place, is_new] = numbers.try_emplace(link, links.size());
       if (is_new) links.push_back(link);
       route.push_back(place->second);
@@ -253,14 +252,14 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
       }
     }
   }
-  for (const auto link : links) {
+  for (const auto& link : links) {
     const double share = link == run.slow_link ? PlacedRun::slow_link_share : 1.0;
     replay.links.push_back({share * run.link_bytes_per_s(), run.interconnect.hop_s});
   }
   for (const auto& [nodes, route] : routes)
     replay.routes.push_back(
         {static_cast<std::size_t>(nodes.first), static_cast<std::size_t>(nodes.second), route});
-  for (const auto& load : loads) plan.phases.push_back(traffic_of(load, links, run.links));
+  for (const auto& load : loads) plan.phases.push_back(traffic_of(load, links));
   return plan;
 }
 

@@ -40,7 +40,7 @@ struct PlacedRun {
   std::vector<int> places;       ///< [rank]
   std::vector<double> slowness;  ///< [rank]: products take so many times as long
   double work_factor = 1.0;      ///< all work of ranks takes so many times as long
-  std::int64_t slow_link = -1;   ///< a link that has only slow_link_share of its rate; -1: none
+  std::string slow_link{};       ///< a link that has only slow_link_share of its rate; empty: none
   static constexpr double slow_link_share = 0.25;
 
   [[nodiscard]] int node_of(int rank) const;
@@ -75,8 +75,7 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank);
 
 /// Messages and bytes of one CG step on one link.
 struct LinkLoad {
-  std::int64_t link = -1;  ///< of the interconnect; -1: no link is used
-  std::string name;
+  std::string name;  ///< empty: no link is used
   comm::Traffic traffic;
   int most_at_once = 0;  ///< messages of one round; more than one share the link
 };

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -24,7 +22,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "cg/machine/physical_bounds.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -441,28 +438,10 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-/// The descriptions in the file of a calibration; none where it is missing. Throws InputError for any other file.
-Machine machine_in(const std::string& path) {
-  try {
-    const auto text = text_of_file(path);
-    return text && !text->empty() ? parse_machine(*text) : Machine{};
-  } catch (const InputError& error) {
-    throw InputError(
-        fmt::format("--machine {}: is there, and no machine description: {}; name another file or "
-                    "remove it",
-                    path, error.what()),
-        error.code());
-  }
-}
-
 /// The file of a calibration, checked before anything is measured: it can be written, and holds nothing but descriptions.
 std::string writable_place(const ModelOptions& options) {
   auto path = options.machine.empty() ? default_place() : options.machine;
-  std::error_code ignored;
-  if (options.machine.empty())
-    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  static_cast<void>(machine_in(path));
-  const OutputFile writable(path);
+  machine_file.require_writable(path, options.machine.empty());
   return path;
 }
 
@@ -535,12 +514,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const auto keep = [&] {
     agree_on(group, [&] {
       if (group.rank() != 0) return;
-      // Other descriptions stay, those that other processes add at the same time among them.
-      update_file(place, [&] {
-        auto known = machine_in(place);
-        known.put(machine);
-        return format_machine(known);
-      });
+      machine_file.change(place, [&](Machine& known) { known.put(machine); });
     });
     kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", place);
   };

@@ -84,7 +84,7 @@ std::string place_of(const ProfileSource& source) {
 /// The processors with their measurements: what is known, its date, and the disturbance if there was one.
 std::string list_profile(const std::string& path) {
   std::string text;
-  for (const auto& [name, processor] : read_profile(path))
+  for (const auto& [name, processor] : profile_file.read(path))
     text += fmt::format(" {}\n{}", name, processor_text(processor));
   return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
 }
@@ -92,10 +92,12 @@ std::string list_profile(const std::string& path) {
 /// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
 /// that name on all processors, and says the number of measurements removed.
 std::string remove_from_profile(const std::string& path, const std::string& name) {
-  const auto count = ProfileFile({.path = path}).remove(name);
+  auto profile = profile_file.read(path);
+  auto count = remove_measurements(profile, name);
   if (count == 0)
     throw InputError("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}",
-                     name, path, names_text(read_profile(path)));
+                     name, path, names_text(profile));
+  profile_file.change(path, [&](TuningProfile& known) { count = remove_measurements(known, name); });
   return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
 }
 
@@ -123,15 +125,15 @@ std::string disturbance_text(const MeasurementRecord& record) {
   return record.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", record.disturbance);
 }
 
-std::string curve_text(const RowLengthCurve& curve) {
-  const int critical_vector_length = critical_vector_length_of(curve.points);
+std::string curve_text(const ProcessorProfile& found) {
+  const int critical_vector_length = *found.critical_vector_length;
   Table table;
-  for (const auto& point : curve.points) {
+  for (const auto& point : found.curve) {
     table.line().number("row length", "{}", point.row_length).number("scalar", "{:.3f}", point.scalar_ns);
     table.number("vectors", "{:.3f}", point.vector_ns);
   }
   auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text();
-  text += disturbance_text(curve.measured);
+  text += disturbance_text(found.measured);
   if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
   return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
@@ -176,9 +178,9 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     });
   });
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
-  std::optional<ProfileFile> file;
+  std::optional<std::string> file;
   agree_on(group, [&] {
-    if (group.rank() == 0 && options.profile.is_used) file.emplace(options.profile);
+    if (group.rank() == 0 && options.profile.is_used) file = writable_profile(options.profile);
   });
   const auto output = open_output("", group);
   const auto print = [&](const std::string& text) {
@@ -199,34 +201,33 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
                           .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                           .say = say};
   say(curve_stage);
-  RowLengthCurve curve;
-  const auto print_curve = [&] { print(curve_text(curve)); };
+  ProcessorProfile found;
+  const auto print_curve = [&] { print(curve_text(found)); };
   measure_or_refuse(group, retry,
                     {.name = curve_stage,
-                     .record = curve.measured,
-                     .measure = [&] { curve = measure_row_lengths(group, thread_count); },
-                     .why_unphysical = [&] { return why_unphysical(curve.points, thread_count); }},
+                     .record = found.measured,
+                     .measure = [&] { found = measure_row_lengths(group, thread_count); },
+                     .why_unphysical = [&] { return why_unphysical(found.curve, thread_count); }},
                     print_curve);
   print_curve();
-  ProcessorProfile found{.critical_vector_length = critical_vector_length_of(curve.points),
-                         .curve = curve.points,
-                         .measured = curve.measured};
   for (auto& one : cases) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();
     const auto print_case = [&] { print(case_text(tuned)); };
-    measure_or_refuse(group, retry,
-                      {.name = one.name(),
-                       .record = tuned.measured,
-                       .measure = [&] { tuned = measure_case(group, one, say); },
-                       .why_unphysical = [&] { return why_unphysical(tuned); }},
-                      print_case);
+    measure_or_refuse(
+        group, retry,
+        {.name = one.name(),
+         .record = tuned.measured,
+         .measure = [&] { tuned = measure_case(group, one, say); },
+         .why_unphysical =
+             [&] { return why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank / thread_count); }},
+        print_case);
     print_case();
   }
   agree_on(group, [&] {
-    if (file) file->add(processor, found);
+    if (file) add_to_profile(*file, processor, found);
   });
-  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", file->path())
+  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", *file)
              : std::string("\n No profile written (--no-profile)\n"));
   return ExitCode::success;
 }

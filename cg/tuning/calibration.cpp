@@ -15,9 +15,9 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/machine_description.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "cg/machine/physical_bounds.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -34,9 +34,6 @@ double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
 
 comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {
   return equal_pieces(piece_size * ranks, {.columns = 1, .rows = ranks});
-}
-comm::BlockLayout one_row(std::int64_t piece_size, int ranks) {
-  return equal_pieces(piece_size * ranks, {.columns = ranks, .rows = 1});
 }
 
 /// One message of a collection, whose messages go one after the other: its bytes and its share of the
@@ -55,31 +52,35 @@ LinePoint message_point(const comm::BlockLayout& layout, const comm::Communicato
 
 using Transports = std::span<const comm::TransportRow* const>;
 
-/// Median seconds of one call per operation, in the order of the operations.
-std::vector<double> medians_of(comm::RankGroup& group, std::span<const TimedOperation> operations,
-                               double budget_s) {
-  std::vector<double> medians;
+using TimedLayout = std::pair<comm::Operation, comm::BlockLayout>;
+
+/// Median seconds of one call of each operation by each transport: [transport][operation].
+std::vector<std::vector<double>> medians_of(comm::RankGroup& group, Transports transports,
+                                            const std::vector<TimedLayout>& timed, double budget_s) {
+  std::vector<TimedOperation> operations;
+  for (const auto* transport : transports) {
+    for (const auto& [operation, layout] : timed)
+      operations.push_back({.transport = *transport, .operation = operation, .layout = layout});
+  }
   const RaceLimits limits{.fewest_rounds = 7,
                           .most_rounds = 99,
                           .budget_s = budget_s * static_cast<double>(operations.size()),
                           .hopeless_factor = std::numeric_limits<double>::infinity()};
-  for (const auto& seconds : time_operations(group, operations, limits)) medians.push_back(seconds.median);
+  std::vector<std::vector<double>> medians(transports.size());
+  std::size_t k = 0;
+  for (const auto& seconds : time_operations(group, operations, limits))
+    medians[k++ / timed.size()].push_back(seconds.median);
   return medians;
 }
 
 /// Messages of collections of some bytes to some kilobytes, for each transport.
 std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& group, Transports transports) {
-  constexpr std::array<std::int64_t, 4> piece_sizes{1, 16, 128, 1024};
   std::vector<std::vector<LinePoint>> points(transports.size());
-  for (const auto piece_size : piece_sizes) {
+  for (const std::int64_t piece_size : {1, 16, 128, 1024}) {
     const auto layout = one_column(piece_size, group.size());
-    std::vector<TimedOperation> gatherings;
-    for (const auto* transport : transports)
-      gatherings.push_back(
-          {.transport = *transport, .operation = comm::Operation::collect, .layout = layout});
-    const auto seconds = medians_of(group, gatherings, 0.05);
+    const auto seconds = medians_of(group, transports, {{comm::Operation::collect, layout}}, 0.05);
     for (std::size_t k = 0; k < seconds.size(); ++k)
-      points[k].push_back(message_point(layout, {}, seconds[k]));
+      points[k].push_back(message_point(layout, {}, seconds[k].front()));
   }
   return points;
 }
@@ -88,25 +89,20 @@ std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& grou
 /// median over blocks of several sizes, since small ones differ by the noise of their messages and large ones
 /// by that of the memory.
 std::vector<double> measure_additions(comm::RankGroup& group, Transports transports) {
-  constexpr std::array<std::int64_t, 3> piece_sizes{4096, 16384, 65536};
   std::vector<std::vector<double>> seconds(transports.size());
-  for (const auto piece_size : piece_sizes) {
-    const auto column = one_column(piece_size, group.size());
-    const auto row = one_row(piece_size, group.size());
-    std::vector<TimedOperation> operations;
-    for (const auto* transport : transports) {
-      operations.push_back(
-          {.transport = *transport, .operation = comm::Operation::collect, .layout = column});
-      operations.push_back({.transport = *transport, .operation = comm::Operation::sum, .layout = row});
-    }
-    const auto times = medians_of(group, operations, 0.1);
+  for (const std::int64_t piece_size : {4096, 16384, 65536}) {
+    const auto times =
+        medians_of(group, transports,
+                   {{comm::Operation::collect, one_column(piece_size, group.size())},
+                    {comm::Operation::sum,
+                     equal_pieces(piece_size * group.size(), {.columns = group.size(), .rows = 1})}},
+                   0.1);
     for (std::size_t k = 0; k < transports.size(); ++k) {
-      seconds[k].push_back(std::max(times[2 * k + 1] - times[2 * k], 0.0) /
+      seconds[k].push_back(std::max(times[k][1] - times[k][0], 0.0) /
                            static_cast<double>(piece_size * (group.size() - 1)));
     }
   }
   std::vector<double> additions;
-  additions.reserve(seconds.size());
   for (const auto& one : seconds) additions.push_back(sample_of(one).median);
   return additions;
 }
@@ -114,42 +110,35 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
 /// Seconds of one outer step, mean over the ranks.
 struct StepTimes {
   PhaseSeconds phases{};
-  PhaseSeconds waiting{};
-  double spread = 0.0;  // spread of the totals, by typical_times()
+  double dot_waiting_s = 0.0;  // part of the phase dot
+  double spread = 0.0;         // spread of the totals, by typical_times()
 
   [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 };
 
-std::vector<StepTimes> times_of_steps(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
-  const double divisor = CycleCalibration().ticks_per_second() * group.size();
-  std::vector<StepTimes> times(my_steps.size());
-  for (const auto& steps : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
-    for (std::size_t k = 0; k < times.size(); ++k) {
-      for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
-        times[k].phases[phase] += static_cast<double>(steps[k][phase].clocks) / divisor;
-        times[k].waiting[phase] += static_cast<double>(steps[k][phase].waited_clocks) / divisor;
-      }
-    }
-  }
-  return times;
-}
-
 /// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
 /// happen on a machine once in a while are no part of it.
 StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
-  auto steps = times_of_steps(group, my_steps);
+  const double divisor = CycleCalibration().ticks_per_second() * group.size();
+  std::vector<StepTimes> steps(my_steps.size());
+  for (const auto& records : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+        steps[k].phases[phase] += static_cast<double>(records[k][phase].clocks) / divisor;
+      steps[k].dot_waiting_s += static_cast<double>(records[k][index_of(Phase::dot)].waited_clocks) / divisor;
+    }
+  }
   std::vector<double> totals;
-  totals.reserve(steps.size());
   for (const auto& step : steps) totals.push_back(step.total_s());
   std::ranges::sort(steps, {}, &StepTimes::total_s);
   constexpr std::size_t slow_part = 10;
   steps.resize(steps.size() - steps.size() / slow_part);
   StepTimes times{.spread = spread_of_repeats(std::move(totals))};
+  const auto count = static_cast<double>(steps.size());
   for (const auto& step : steps) {
-    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
-      times.phases[phase] += step.phases[phase] / static_cast<double>(steps.size());
-      times.waiting[phase] += step.waiting[phase] / static_cast<double>(steps.size());
-    }
+    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+      times.phases[phase] += step.phases[phase] / count;
+    times.dot_waiting_s += step.dot_waiting_s / count;
   }
   return times;
 }
@@ -160,7 +149,8 @@ struct MeasuredCase {
   Configuration configuration{};
   ChosenKernel chosen{};
   comm::BlockLayout layout;
-  std::unique_ptr<TrialSolver> solver{};  // while it is measured
+  TriedBlock block{};  // while it is measured, and its iteration
+  std::unique_ptr<NpbIteration> iteration{};
   std::vector<PhaseRecords> steps{};
   double step_s = 0.0;  // seconds of the last step
   StepTimes times{};
@@ -174,45 +164,16 @@ struct MeasuredCase {
   [[nodiscard]] comm::CommunicatorOptions options() const {
     return communicator_options(configuration, is_symmetric());
   }
-  [[nodiscard]] double phase_s(Phase phase) const { return times.phases[static_cast<std::size_t>(phase)]; }
-  [[nodiscard]] double waiting_s(Phase phase) const { return times.waiting[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] double phase_s(Phase phase) const { return times.phases[index_of(phase)]; }
   [[nodiscard]] double order() const { return static_cast<double>(source->facts().key.order); }
   [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
-  /// For progress and its plan.
-  [[nodiscard]] std::string stage() const {
-    return fmt::format("class {}, grid {}, transport {}: generating the matrix", source->facts().key.name,
-                       grid().name(), configuration.transport);
-  }
 };
-
-/// One outer step, timed by phase. Before a short one, another one gets the caches back from the other grids.
-void take_turn(comm::RankGroup& group, MeasuredCase& measured) {
-  constexpr double long_s = 0.03;
-  if (measured.step_s < long_s) static_cast<void>(measured.solver->outer_step());
-  measured.solver->timer().reset();
-  const Stopwatch watch;
-  static_cast<void>(measured.solver->outer_step());
-  measured.step_s = group.maximum(watch.seconds());
-  measured.steps.push_back(measured.solver->timer().records());
-}
 
 constexpr int fewest_turns = 20;
 constexpr double shortest_turns_s = 1.0;  // all turns of a grid
 
 /// One matrix in several configurations, whose CG steps are timed in turns: a drift of the machine hits all alike.
 using MatrixCases = std::vector<MeasuredCase>;
-
-using Say = std::function<void(const std::string&)>;
-
-/// The stages of a calibration, for progress and its plan.
-constexpr const char* message_stage = "messages";
-constexpr const char* curve_stage_of_kernels = "row lengths";
-/// One transport on all grids, or all other transports on one.
-std::string turns_stage(const MatrixCases& cases) {
-  const bool is_one_transport = cases.front().transport() == &comm::default_transport();
-  return fmt::format("class {}: CG steps of {}", cases.front().source->facts().key.name,
-                     format_count(std::ssize(cases), is_one_transport ? "grid" : "transport"));
-}
 
 /// All matrices by the default transport on all grids, then by the others on the grid that collects most: these are several, so only
 /// matrices that do not take long, those of class A's order and smaller, or the smallest.
@@ -253,51 +214,59 @@ std::vector<MatrixCases> matrix_cases(const CalibrationConfig& config, Transport
   return all;
 }
 
-void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const Say& say) {
+/// say_next: begins a work of the plan.
+void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::function<void()>& say_next) {
   for (auto& one : cases) {
-    say(one.stage());
-    one.solver = TrialSolver::make(group, *one.source, one.configuration, one.chosen, 0.0, true);
+    say_next();
+    one.block = make_tried_block(group, *one.source, one.configuration, one.chosen, true);
+    one.iteration = std::make_unique<NpbIteration>(*one.block.assembled, 0.0);
   }
-  say(turns_stage(cases));
+  say_next();
   const double long_enough_s = shortest_turns_s * static_cast<double>(cases.size());
   const Stopwatch watch;
   double spent_s = 0.0;
   for (int round = 0; round < fewest_turns || spent_s < long_enough_s; ++round) {
-    for (auto& one : cases) take_turn(group, one);
+    for (auto& one : cases) {
+      // One outer step, timed by phase. Before a short one, another one gets the caches back from the other grids.
+      constexpr double long_s = 0.03;
+      auto& timer = one.block.assembled->timer();
+      if (one.step_s < long_s) static_cast<void>(one.iteration->outer_step());
+      timer.reset();
+      const Stopwatch of_step;
+      static_cast<void>(one.iteration->outer_step());
+      one.step_s = group.maximum(of_step.seconds());
+      one.steps.push_back(timer.records());
+    }
     spent_s = group.maximum(watch.seconds());
   }
   for (auto& one : cases) {
     one.times = typical_times(group, one.steps);
-    one.nonzeros = static_cast<double>(group.sum(one.solver->nonzero_count())) / group.size();
-    one.solver.reset();
+    one.nonzeros = static_cast<double>(group.sum(one.block.nonzero_count)) / group.size();
+    one.iteration.reset();
+    one.block = {};
   }
 }
 
-/// A transport's network from short messages, measured by themselves, and longer ones of the benchmark's
-/// collections, which find the data where a CG step leaves it: hardly in a cache of the receiver.
-NetworkCost network_of(const comm::TransportRow& transport, std::vector<LinePoint> messages,
-                       double addition_s, const std::vector<MeasuredCase>& cases) {
-  for (const auto& measured : cases) {
-    if (measured.grid().rows == 1 || measured.transport() != &transport) continue;
-    messages.push_back(message_point(measured.layout, measured.options(),
-                                     measured.phase_s(Phase::collection) / OuterStepCalls::products));
-  }
-  const auto line = fit_line(messages);
-  // The slope of a transport that copies nothing may be lost in the start-up; of others that is refused.
-  const bool is_level = line.slope <= 1.0 / PhysicalBounds::most_bytes_per_s;
-  return {.start_up_s = line.intercept,
-          .bytes_per_s = is_level ? std::numeric_limits<double>::infinity() : 1.0 / line.slope,
-          .add_s_per_element = addition_s};
-}
-
-/// Puts the default transport's network into the machine, and those of the others that can serve here.
-/// Collective.
+/// Puts the default transport's network into the machine, and those of the others that can serve here: from short messages, measured by
+/// themselves, and longer ones of the benchmark's collections, which find the data where a CG step leaves it: hardly in a cache of the
+/// receiver. Collective.
 void measure_networks(comm::RankGroup& group, Transports transports, const std::vector<MeasuredCase>& cases,
                       MachineDescription& machine) {
   const auto additions = measure_additions(group, transports);
-  const auto messages = measure_short_messages(group, transports);
+  auto messages = measure_short_messages(group, transports);
   for (std::size_t k = 0; k < transports.size(); ++k) {
-    const auto network = network_of(*transports[k], messages[k], additions[k], cases);
+    for (const auto& measured : cases) {
+      if (measured.grid().rows == 1 || measured.transport() != transports[k]) continue;
+      messages[k].push_back(message_point(measured.layout, measured.options(),
+                                          measured.phase_s(Phase::collection) / OuterStepCalls::products));
+    }
+    const auto line = fit_line(messages[k]);
+    // The slope of a transport that copies nothing may be lost in the start-up; of others that is refused.
+    const bool is_level = line.slope <= 1.0 / PhysicalBounds::most_bytes_per_s;
+    const NetworkCost network{
+        .start_up_s = line.intercept,
+        .bytes_per_s = is_level ? std::numeric_limits<double>::infinity() : 1.0 / line.slope,
+        .add_s_per_element = additions[k]};
     if (transports[k] == &comm::default_transport())
       machine.network = network;
     else
@@ -308,7 +277,7 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
 /// The shape of a case. Network and calls of the machine are known: the rest of dot products and updates is
 /// the time of their elements, the rest of the messages is waiting.
 BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
-  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.waiting_s(Phase::dot), 0.0);
+  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.times.dot_waiting_s, 0.0);
   const double one_dot_s = dot_s / OuterStepCalls::local_dots;
   const double one_update_s =
       measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(measured.is_symmetric());
@@ -327,30 +296,6 @@ BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& 
       .dot_s_per_element = std::max(one_dot_s - machine.vectors.dot_call_s, 0.0) / measured.piece(),
       .update_s_per_element = std::max(one_update_s - machine.vectors.update_call_s, 0.0) / measured.piece(),
       .waiting_share = std::max(measured_s - messages_s, 0.0) / multiply_s};
-}
-
-/// The time of a vector operation's call, measured on a single element, and, for products that have no
-/// measured shapes, the time per element over all cases.
-VectorCost vectors_from(comm::RankGroup& group, int thread_count, const std::vector<MeasuredCase>& cases,
-                        const NetworkCost& network) {
-  VectorOps vectors(thread_count);
-  const std::vector<double> x(1, 1.0);
-  std::vector<double> y(1, 1.0);
-  MachineDescription calls;
-  calls.network = network;
-  calls.vectors.dot_call_s = seconds_of(group, [&] { y.front() = vectors.dot(x, x); });
-  calls.vectors.update_call_s = seconds_of(group, [&] { vectors.add_scaled(0.5, x, y); });
-  std::vector<LinePoint> dots;
-  std::vector<LinePoint> updates;
-  for (const auto& measured : cases) {
-    const auto shape = shape_of(measured, calls);
-    dots.push_back({.x = measured.piece(), .y = shape.dot_s_per_element * measured.piece()});
-    updates.push_back({.x = measured.piece(), .y = shape.update_s_per_element * measured.piece()});
-  }
-  return {.dot_s_per_element = fit_line(dots).slope,
-          .dot_call_s = calls.vectors.dot_call_s,
-          .update_s_per_element = fit_line(updates).slope,
-          .update_call_s = calls.vectors.update_call_s};
 }
 
 /// Every kernel that was measured, with its shapes and its curve over the row length. Collective.
@@ -385,35 +330,43 @@ std::int64_t matrix_bytes(const MatrixCases& cases, int rank) {
   return most;
 }
 
-/// The stages of measure_matrix(). Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B,
-/// 2026-11-24.
-void plan_matrix(const MatrixCases& cases, std::vector<Work>& works) {
+/// The works of a calibration, in their order.
+std::vector<Work> works_of(const std::vector<MatrixCases>& matrices, std::size_t transport_count) {
+  // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B, 2026-11-24.
   constexpr double product_s = 0.35e-9;
   constexpr double generation_s = 80e-9;  // generation and conversion
-  const auto& first = cases.front();
-  const double nonzeros = first.source->facts().nonzero_count / first.grid().rank_count();
-  for (const auto& one : cases) works.push_back({one.stage(), "generation", generation_s * nonzeros});
-  const double turn_s = OuterStepCalls::products * product_s * nonzeros;
-  works.push_back(
-      {turns_stage(cases), "CG steps",
-       static_cast<double>(std::ssize(cases)) * std::max(shortest_turns_s, fewest_turns * turn_s)});
+  constexpr double messages_s = 0.8;      // the budgets of the races of one transport
+  constexpr double curve_s = 1.4;         // budgets of the races of one kernel
+  std::vector<Work> works;
+  std::set<std::string_view> kernels;
+  for (const auto& cases : matrices) {
+    const auto& first = cases.front();
+    const auto& matrix = first.source->facts();
+    const double nonzeros = matrix.nonzero_count / first.grid().rank_count();
+    for (const auto& one : cases) {
+      works.push_back({fmt::format("class {}, grid {}, transport {}: generating the matrix", matrix.key.name,
+                                   one.grid().name(), one.configuration.transport),
+                       "generation", generation_s * nonzeros});
+      kernels.insert(one.chosen.kernel->name);
+    }
+    const bool is_one_transport = first.transport() == &comm::default_transport();
+    const double turn_s = OuterStepCalls::products * product_s * nonzeros;
+    works.push_back(
+        {fmt::format("class {}: CG steps of {}", matrix.key.name,
+                     format_count(std::ssize(cases), is_one_transport ? "grid" : "transport")),
+         "CG steps",
+         static_cast<double>(std::ssize(cases)) * std::max(shortest_turns_s, fewest_turns * turn_s)});
+  }
+  works.push_back({"messages", "messages", messages_s * static_cast<double>(transport_count)});
+  works.push_back({"row lengths", "curves", curve_s * static_cast<double>(kernels.size())});
+  return works;
 }
 
 }  // namespace
 
 std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config) {
-  std::vector<Work> works;
-  std::set<std::string_view> kernels;
   const auto transports = transports_for(group).available;
-  for (const auto& cases : matrix_cases(config, transports, group.size())) {
-    plan_matrix(cases, works);
-    for (const auto& one : cases) kernels.insert(one.chosen.kernel->name);
-  }
-  constexpr double messages_s = 0.8;  // the budgets of the races of one transport
-  constexpr double curve_s = 1.4;     // budgets of the races of one kernel
-  works.push_back({message_stage, "messages", messages_s * static_cast<double>(transports.size())});
-  works.push_back({curve_stage_of_kernels, "curves", curve_s * static_cast<double>(kernels.size())});
-  return works;
+  return works_of(matrix_cases(config, transports, group.size()), transports.size());
 }
 
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
@@ -429,6 +382,8 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
       return most;
     });
   });
+  std::size_t next = 0;
+  const auto say_next = [&, works = works_of(matrices, transports.size())] { say(works[next++].key); };
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),
@@ -438,15 +393,24 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
                              .calibrated_threads = thread_count};
   std::vector<MeasuredCase> cases;
   for (auto& matrix : matrices) {
-    measure_matrix(group, matrix, say);
+    measure_matrix(group, matrix, say_next);
     std::ranges::move(matrix, std::back_inserter(cases));
   }
-  say(message_stage);
+  say_next();
   measure_networks(group, transports, cases, machine);
   std::erase_if(cases, [](const auto& one) { return one.transport() != &comm::default_transport(); });
-  machine.vectors = vectors_from(group, thread_count, cases, machine.network);
-  say(curve_stage_of_kernels);
+  VectorOps vectors(thread_count);
+  const std::vector<double> x(1, 1.0);
+  std::vector<double> y(1, 1.0);
+  machine.vectors.dot_call_s = seconds_of(group, [&] { y.front() = vectors.dot(x, x); });
+  machine.vectors.update_call_s = seconds_of(group, [&] { vectors.add_scaled(0.5, x, y); });
+  say_next();
   machine.kernels = kernels_from(group, thread_count, cases, machine);
+  // For products that have no measured shapes: that of the largest vectors.
+  const auto& largest = *std::ranges::max_element(cases, {}, &MeasuredCase::piece);
+  const auto shape = shape_of(largest, machine);
+  machine.vectors.dot_s_per_element = shape.dot_s_per_element;
+  machine.vectors.update_s_per_element = shape.update_s_per_element;
   for (const auto& measured : cases) {
     auto& spread = machine.measured.quality.spread;
     spread = std::max(spread, measured.times.spread);

@@ -1,7 +1,6 @@
 #include "cg/tuning/kernel_choice.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
@@ -24,9 +23,8 @@ void refuse_useless(const ProfileSource& source, const std::string& reason) {
 std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::string_view kernel,
                                          const MatrixFacts& matrix, const Configuration& configuration) {
   if (const auto* tuned = profile.find_case(matrix.key, configuration)) {
-    for (const auto& candidate : tuned->kernels) {
-      if (candidate.name == kernel) return candidate.tuning;
-    }
+    const auto found = std::ranges::find(tuned->kernels, kernel, &TimedCandidate::name);
+    if (found != tuned->kernels.end()) return found->tuning;
   }
   return profile.nearest_tuning(kernel, nonzeros_per_rank(matrix, configuration.grid));
 }
@@ -108,13 +106,12 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   }
   const auto known = profile.find(*processor);
   if (known == profile.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, processor_profile] : profile) names.push_back(name);
-    if (names.empty()) names.emplace_back("none");
+    std::string names;
+    for (const auto& [name, processor_profile] : profile) names += (names.empty() ? "" : " and ") + name;
     refuse_useless(source,
                    fmt::format("knows nothing of this processor ({}), but of {}; leave it out, or add it by "
                                "cg2d tune --profile {}",
-                               *processor, fmt::join(names, " and "), source.path));
+                               *processor, names.empty() ? "none" : names, source.path));
   } else {
     loaded.processor = known->second;
   }
@@ -143,25 +140,16 @@ AssemblyPlan assembly_plan(comm::RankGroup& group, const comm::BlockLayout& layo
           .sums_reproducibly = configuration.is_reproducible};
 }
 
-ChosenKernel choose_kernel_for_several(const Configuration& configuration, const kernels::Tuning& asked,
-                                       int vector_count) {
-  ChosenKernel choice{.tuning = asked, .vector_count = vector_count};
-  const bool is_asked_for = configuration.has_kernel();
-  choice.kernel =
-      is_asked_for ? &kernels::kernel_named(configuration.kernel) : &kernels::default_kernel_for_several();
-  if (is_asked_for) choice.kernel_origin = ChoiceOrigin::asked_for;
-  choice.critical_vector_length = asked.critical_vector_length.value_or(
-      *kernels::critical_length_kernel().defaults.critical_vector_length);
-  return choice;
-}
-
 ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
                            const KernelChoiceConfig& config) {
-  ChosenKernel choice;
+  ChosenKernel choice{.vector_count = config.vector_count};
+  const bool is_for_several = config.vector_count > 1;
   const auto& known = config.profile.processor;
   if (configuration.has_kernel()) {
     choice.kernel = &kernels::kernel_named(configuration.kernel);
     choice.kernel_origin = ChoiceOrigin::asked_for;
+  } else if (is_for_several) {
+    choice.kernel = &kernels::default_kernel_for_several();
   } else if (configuration.is_reproducible) {
     choice.kernel = &kernels::default_reproducible_kernel();
   } else if (const auto* first = first_in(known, matrix.key, configuration)) {
@@ -170,13 +158,17 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
   } else {
     choice.kernel = &built_in_kernel(matrix, configuration.grid, config.ranks_oversubscribed);
   }
-  const auto tuned = tuning_in(known, choice.kernel->name, matrix, configuration);
-  if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
-  choice.tuning = resolved(choice.kernel->defaults, config.asked, tuned.value_or(kernels::Tuning{}));
-  const auto usual_length = known.critical_vector_length.value_or(
-      *kernels::critical_length_kernel().defaults.critical_vector_length);
+  auto usual_length = kernels::critical_length_kernel().defaults.critical_vector_length;
+  if (is_for_several) {
+    choice.tuning = config.asked;
+  } else {
+    const auto tuned = tuning_in(known, choice.kernel->name, matrix, configuration);
+    if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
+    choice.tuning = resolved(choice.kernel->defaults, config.asked, tuned.value_or(kernels::Tuning{}));
+    if (known.critical_vector_length) usual_length = known.critical_vector_length;
+  }
   choice.critical_vector_length = choice.tuning.critical_vector_length.value_or(
-      config.asked.critical_vector_length.value_or(usual_length));
+      config.asked.critical_vector_length.value_or(*usual_length));
   return choice;
 }
 

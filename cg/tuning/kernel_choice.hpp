@@ -18,8 +18,8 @@ namespace cg2d {
 
 /// The profile of the machine's processor, or why it knows no kernels.
 struct LoadedProfile {
-  ProcessorProfile
-      processor{};      ///< its speeds are of the processor of the first node, whatever the others have
+  /// Its speeds are of the processor of the first node, whatever the others have.
+  ProcessorProfile processor{};
   std::string path;     ///< path of the file that was read; empty if none was
   std::string absence;  ///< one phrase; empty where the kernels are known
 };
@@ -54,18 +54,15 @@ AssemblyPlan assembly_plan(comm::RankGroup& group, const comm::BlockLayout& layo
 /// The grounds of a choice, beside matrix and configuration.
 struct KernelChoiceConfig {
   kernels::Tuning asked{};            ///< settings from the command line; empty ones were not asked for
+  int vector_count = 1;               ///< vectors of one product; profiles know products of one alone
   bool ranks_oversubscribed = false;  ///< more ranks than cores
   const LoadedProfile& profile;
 };
 
-/// The kernel for products with so many vectors, 2 or more: the one that is asked for, which must take several, or
-/// kernels::default_kernel_for_several(). Tuning profiles know single ones alone. Local.
-ChosenKernel choose_kernel_for_several(const Configuration& configuration, const kernels::Tuning& asked,
-                                       int vector_count);
-
 /// The kernel for the configuration, whose grid must be known: the one that it names, or, where that is open,
 /// the fastest in the profile's case of this matrix, grid and number of threads, or that of
-/// built_in_kernel(). Local.
+/// built_in_kernel(). For products with several vectors the one that it names must take several; else it is
+/// kernels::default_kernel_for_several(). Local.
 ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& configuration,
                            const KernelChoiceConfig& config);
 

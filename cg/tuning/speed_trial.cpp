@@ -14,7 +14,8 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/physical_bounds.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 
@@ -44,24 +45,20 @@ struct SampleShape {
   }
 };
 
-/// The shape and the mean length of rows that each rank's block has with these shares: [rank].
-std::vector<SampleShape> sample_shapes(const SpeedTrialConfig& config, std::span<const double> shares,
-                                       const comm::ProcessGrid& grid) {
+/// The shape and the mean length of rows that a rank's block has with these shares.
+SampleShape sample_shape(const SpeedTrialConfig& config, std::span<const double> shares,
+                         const comm::ProcessGrid& grid, int rank) {
   const auto order = static_cast<double>(config.matrix.key.order);
   const auto layout = comm::BlockLayout(grid, comm::piece_starts_of_shares(config.matrix.key.order, shares));
-  std::vector<SampleShape> shapes;
-  for (int rank = 0; rank < grid.rank_count(); ++rank) {
-    const auto rows = static_cast<double>(layout.rows_of(rank).size());
-    const auto columns = static_cast<double>(layout.columns_of(rank).size());
-    double row_length = config.matrix.nonzero_count / order * columns / order;
-    if (config.chosen.kernel->stores_half()) row_length *= 0.5;
-    const double length = std::max(std::round(row_length), 1.0);
-    // As many nonzeros as the block has, also where its rows have less than one.
-    const double row_count =
-        std::clamp(rows * row_length / length, 1.0, std::max(most_sample_nonzeros / length, 1.0));
-    shapes.push_back({.row_length = length, .row_count = row_count, .columns = std::max(columns, 1.0)});
-  }
-  return shapes;
+  const auto rows = static_cast<double>(layout.rows_of(rank).size());
+  const auto columns = static_cast<double>(layout.columns_of(rank).size());
+  double row_length = config.matrix.nonzero_count / order * columns / order;
+  if (config.chosen.kernel->stores_half()) row_length *= 0.5;
+  const double length = std::max(std::round(row_length), 1.0);
+  // As many nonzeros as the block has, also where its rows have less than one.
+  const double row_count =
+      std::clamp(rows * row_length / length, 1.0, std::max(most_sample_nonzeros / length, 1.0));
+  return {.row_length = length, .row_count = row_count, .columns = std::max(columns, 1.0)};
 }
 
 /// Nonzeros per second of this rank's products, while all ranks compute, in a few windows.
@@ -89,23 +86,9 @@ std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& produc
   return speeds;
 }
 
-/// Those of this rank with a block of that shape.
-std::vector<double> speeds_with(const SampleShape& shape, comm::RankGroup& group,
-                                const SpeedTrialConfig& config) {
-  const bool stores_half = config.chosen.kernel->stores_half();
-  auto block = constant_rows_block(std::llround(shape.row_length), std::llround(shape.row_count),
-                                   std::llround(shape.columns));
-  const double nonzeros = (stores_half ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
-  LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
-                       config.chosen.tuning);
-  return measured_speeds(group, product, nonzeros, config.slowness);
-}
-
 /// Their sum is 1.
 std::vector<double> even_shares(const comm::ProcessGrid& grid) {
-  const int count = grid.rank_count();
-  std::vector<double> shares(static_cast<std::size_t>(count), 1.0 / count);
-  return shares;
+  return std::vector<double>(static_cast<std::size_t>(grid.rank_count()), 1.0 / grid.rank_count());
 }
 
 /// The three speeds of all ranks together, from those of each, their places and the shares.
@@ -114,14 +97,6 @@ void complete(SpeedTrial& trial) {
   trial.ideal = std::accumulate(trial.speeds.begin(), trial.speeds.end(), 0.0);
   trial.reachable = comm::speed_of_shares(trial.shares, trial.speeds, grid);
   trial.even = comm::speed_of_shares(even_shares(grid), trial.speeds, grid);
-}
-
-/// The case of the profile that has, or would have, these speeds.
-SpeedCase case_of(const SpeedChoiceConfig& config) {
-  SpeedCase wanted{.matrix = config.trial.matrix.key, .configuration = config.trial.configuration};
-  for (auto& place : places_of(config.environment, config.binding))
-    wanted.ranks.push_back({.place = std::move(place)});
-  return wanted;
 }
 
 std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const SpeedCase& wanted) {
@@ -174,10 +149,16 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
   const auto speed_of = [&](std::span<const double> shares, const comm::ProcessGrid& grid) {
     return comm::speed_of_shares(shares, trial.speeds, grid);
   };
-  auto shapes = sample_shapes(config, trial.shares, trial.grid);
+  auto shape = sample_shape(config, trial.shares, trial.grid, group.rank());
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    const auto mine = speeds_with(shapes[static_cast<std::size_t>(group.rank())], group, config);
+    auto block = constant_rows_block(std::llround(shape.row_length), std::llround(shape.row_count),
+                                     std::llround(shape.columns));
+    const double nonzeros =
+        (config.chosen.kernel->stores_half() ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
+    LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
+                         config.chosen.tuning);
+    const auto mine = measured_speeds(group, product, nonzeros, config.slowness);
     auto& spread = trial.measured.quality.spread;
     spread = std::max(spread, spread_of_repeats(mine));
     trial.speeds = group.gather_one(middle_of(mine));
@@ -185,8 +166,8 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
     if (found.reachable < speed_of(trial.shares, trial.grid) * least_gain) break;
     trial.shares = found.pieces;
     trial.grid = found.grid;
-    const auto before = std::exchange(shapes, sample_shapes(config, trial.shares, trial.grid));
-    if (std::ranges::equal(shapes, before, &SampleShape::is_near)) break;
+    const auto before = std::exchange(shape, sample_shape(config, trial.shares, trial.grid, group.rank()));
+    if (group.minimum(std::int64_t{shape.is_near(before)}) != 0) break;
   }
   // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
   if (speed_of(trial.shares, trial.grid) < speed_of(even, own_grid)) {
@@ -224,7 +205,9 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
     slowed.not_kept_because = "ranks are slowed on purpose";
     return slowed;
   }
-  auto mine = case_of(config);
+  SpeedCase mine{.matrix = config.trial.matrix.key, .configuration = config.trial.configuration};
+  for (auto& place : places_of(config.environment, config.binding))
+    mine.ranks.push_back({.place = std::move(place)});
   if (auto known = known_speeds(config.profile, mine)) return *std::move(known);
   const Stopwatch watch;
   const std::function<void(const std::string&)> silent;
@@ -295,7 +278,7 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
 }
 
 void describe(Members& m, SpeedTrial& trial) {
-  describe_origin(m, trial);
+  describe_kept(m, trial);
   m("ideal_nonzeros_per_s", trial.ideal, positive("Sum of the ranks' own speeds."));
   m("reachable_nonzeros_per_s", trial.reachable, positive("With these shares on this grid."));
   m("even_nonzeros_per_s", trial.even, positive("With even pieces on it."));
@@ -312,7 +295,6 @@ void describe(Members& m, SpeedTrial& trial) {
     }
   }
   m("rounds", trial.round_count, at_least(0, "Of measuring and cutting; 0 where nothing was measured."));
-  describe_place(m, trial);
 }
 
 }  // namespace cg2d

@@ -55,22 +55,6 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
 constexpr RaceLimits transport_race{
     .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
 
-/// The candidates that can be made: where the ranks cannot share as much memory as a transport needs, the others may serve.
-std::vector<NamedCandidate> make_candidates(const TransportTrialConfig& config,
-                                            std::span<const comm::TransportRow* const> transports,
-                                            TransportTrial& trial) {
-  std::vector<NamedCandidate> candidates;
-  for (const auto* transport : transports) {
-    const std::string name(transport->name);
-    try {
-      candidates.push_back({.name = name, .candidate = config.make(*transport)});
-    } catch (const comm::SharedMemoryError& error) {
-      trial.skipped.push_back({.name = name, .reason = error.what()});
-    }
-  }
-  return candidates;
-}
-
 /// Why a trial would only cost time; empty where it is worth it. Class S by put on 4 hosts with 2 cores for all took 7.5 s, by two-sided
 /// 0.4 s (2026-11). Collective.
 std::string why_hopeless(const comm::TransportRow& transport, const Configuration& configuration,
@@ -107,17 +91,6 @@ TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceC
                                  .wait_mode = group.waiter().mode()};
   conditions.configuration.transport = automatic_choice;
   return conditions;
-}
-
-std::string why_unphysical(const TransportTrial& trial, const TransportChoiceConfig& config) {
-  const auto& configuration = config.trial.configuration;
-  const double nonzeros_per_thread =
-      config.source.facts().nonzero_count / configuration.grid.rank_count() / configuration.thread_count;
-  for (const auto& one : trial.tried) {
-    if (auto fault = cg2d::why_unphysical(one.name, one.step_s, nonzeros_per_thread); !fault.empty())
-      return fault;
-  }
-  return {};
 }
 
 /// Beside the block, and twice: the estimate is of one transport's vectors.
@@ -188,9 +161,9 @@ void keep_result(comm::RankGroup& group, const ProfileSource& source,
   }
   if (group.rank() == 0) {
     try {
-      const ProfileFile file(source);
-      file.add(*processor, found);
-      kept.kept_in = file.path();
+      const auto path = writable_profile(source);
+      add_to_profile(path, *processor, found);
+      kept.kept_in = path;
     } catch (const RunError& error) {
       kept.not_kept_because = error.what();
     }
@@ -199,22 +172,16 @@ void keep_result(comm::RankGroup& group, const ProfileSource& source,
   kept.not_kept_because = group.broadcast(kept.not_kept_because);
 }
 
-void describe_origin(Members& m, KeptResult& kept) {
+void describe_kept(Members& m, KeptResult& kept) {
   std::string from = kept.from_profile ? "profile" : "measurement";
-  m("from", from, meaning("Whether it was measured now, or is known from an earlier run."));
-  if (m.reads()) kept.from_profile = from == "profile";
-}
-
-void describe_place(Members& m, KeptResult& kept) {
-  m("duration_s", kept.duration_s, at_least(0, "0 where nothing was measured."));
   auto kept_in = kept.kept_in.empty() ? std::nullopt : std::optional(kept.kept_in);
+  m("from", from, meaning("Whether it was measured now, or is known from an earlier run."));
+  m("duration_s", kept.duration_s, at_least(0, "0 where nothing was measured."));
   m("kept_in", kept_in, or_null("The tuning profile; null: none."));
   m("not_kept_because", kept.not_kept_because, meaning("Empty where kept."));
-  if (m.reads()) kept.kept_in = kept_in.value_or("");
-}
-
-const TimedCandidate& Trial::tried_one(std::string_view name) const {
-  return *std::ranges::find(tried, name, &TimedCandidate::name);
+  if (!m.reads()) return;
+  kept.from_profile = from == "profile";
+  kept.kept_in = kept_in.value_or("");
 }
 
 std::string Trial::text() const {
@@ -224,15 +191,16 @@ std::string Trial::text() const {
   return fmt::format("{} per CG step{}{}", text, verdict.reason.empty() ? "" : "; ", verdict.text());
 }
 
-void race_candidates(comm::RankGroup& group, const std::vector<NamedCandidate>& candidates,
+void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& candidates,
                      const TrialRace& race, Trial& trial) {
+  std::vector<double> zetas(candidates.size());
   std::vector<std::function<void()>> works;
-  works.reserve(candidates.size());
-  for (const auto& [name, candidate] : candidates) works.emplace_back([&one = *candidate] { one.iterate(); });
+  for (std::size_t k = 0; k < candidates.size(); ++k)
+    works.emplace_back([&zeta = zetas[k], &work = candidates[k].work] { zeta = work(); });
   const auto result = cg2d::race(group, works, race.limits);
   const auto seconds = result.medians();
   for (std::size_t k = 0; k < candidates.size(); ++k) {
-    const double zeta = race.compares_zeta ? candidates[k].candidate->zeta() : std::nan("");
+    const double zeta = zetas[k];
     if (!trial.zeta) trial.zeta = zeta;
     const double expected = *trial.zeta;
     // Where all have NaN they compare none, or computed it alike, and the run itself reports it.
@@ -250,25 +218,45 @@ void race_candidates(comm::RankGroup& group, const std::vector<NamedCandidate>& 
   if (!candidates.empty()) trial.verdict = race_verdict(result.turns, names_of(candidates));
 }
 
-std::unique_ptr<TrialSolver> TrialSolver::make(comm::RankGroup& group, const MatrixSource& source,
-                                               const Configuration& configuration, const ChosenKernel& chosen,
-                                               std::optional<double> shift, bool times_phases) {
+void rank_by_time(Trial& trial) {
+  std::ranges::stable_sort(trial.tried, {}, [&](const TimedCandidate& one) {
+    return one.name == trial.verdict.candidate ? 0.0 : one.step_s;
+  });
+}
+
+TrialWork trial_work(std::shared_ptr<AssembledOperator> assembled, std::optional<double> shift) {
+  const auto iteration = std::make_shared<NpbIteration>(*assembled, shift.value_or(0.0));
+  return [assembled = std::move(assembled), iteration, is_whole = shift.has_value()] {
+    if (!is_whole) {
+      iteration->steps(few_trial_steps);
+      return std::nan("");
+    }
+    iteration->reset();
+    return iteration->outer_step().zeta;
+  };
+}
+
+TriedBlock make_tried_block(comm::RankGroup& group, const MatrixSource& source,
+                            const Configuration& configuration, const ChosenKernel& chosen,
+                            bool times_phases) {
   const auto layout = make_layout(source.facts(), configuration);
   auto block = source.build(layout, group, configuration.thread_count).block;
   const auto nonzero_count = block.nonzero_count();
   auto plan = assembly_plan(group, layout, configuration, chosen);
   plan.sums_reproducibly = false;  // trials time the usual sums
-  auto solver = std::make_unique<TrialSolver>(
-      assemble(std::move(block), *comm::find_transport(configuration.transport), plan, times_phases), shift);
-  solver->nonzero_count_ = nonzero_count;
-  return solver;
+  return {assemble(std::move(block), *comm::find_transport(configuration.transport), plan, times_phases),
+          nonzero_count};
 }
 
-void describe_tried(Members& m, std::string_view thing, Trial& trial) {
+void describe_race(Members& m, std::string_view thing, Trial& trial) {
   m.list("tried", trial.tried, {}, [&](TimedCandidate& one, std::size_t /*index*/) {
     m(thing, one.name, not_empty());
     m("step_s", one.step_s, positive("Time of a CG step."));
   });
+  auto verdict = trial.verdict.candidate.empty() ? std::nullopt : std::optional(trial.verdict);
+  m("verdict", verdict,
+    or_null("How sure the choice of a trial is; null where nothing was measured in turns."));
+  if (m.reads()) trial.verdict = verdict.value_or(RaceVerdict{});
 }
 
 void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
@@ -279,31 +267,23 @@ void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
          });
 }
 
-void describe_verdict(Members& m, Trial& trial) {
-  auto verdict = trial.verdict.candidate.empty() ? std::nullopt : std::optional(trial.verdict);
-  m("verdict", verdict,
-    or_null("How sure the choice of a trial is; null where nothing was measured in turns."));
-  if (m.reads()) trial.verdict = verdict.value_or(RaceVerdict{});
-}
-
 std::string describe_transport_trial(const TransportTrial& trial) {
   return fmt::format("{}; {}", trial.text(), describe_origin(trial));
 }
 
 TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config) {
-  const auto make = [&group, config](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
+  const auto make = [&group, config](const comm::TransportRow& transport) -> TrialWork {
     const auto options =
         with_page_memory(communicator_options(config.configuration, config.product->is_symmetric()));
-    return std::make_unique<TrialSolver>(
-        std::make_unique<AssembledOperator>(
-            config.product,
-            transport.make(group, config.layout.with_elements_times(config.product->vector_count()), options),
-            group, config.configuration.thread_count),
+    const auto layout = config.layout.with_elements_times(config.product->vector_count());
+    return trial_work(
+        std::make_shared<AssembledOperator>(config.product, transport.make(group, layout, options), group,
+                                            config.configuration.thread_count),
         config.shift);
   };
   return {.configuration = config.configuration,
           .make = make,
-          .step_count = config.shift ? cg_steps_per_solve : TrialSolver::few_steps};
+          .step_count = config.shift ? cg_steps_per_solve : few_trial_steps};
 }
 
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {
@@ -311,18 +291,25 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
   TransportTrial trial;
   const auto available = available_transports(group, config.configuration, trial.skipped);
   const TrialRace race{.thing = "transport", .step_count = config.step_count, .limits = transport_race};
-  if (config.has_room_for_all) {
-    race_candidates(group, make_candidates(config, available, trial), race, trial);
-  } else {
-    for (const auto* transport : available)
-      race_candidates(group, make_candidates(config, {&transport, 1}, trial), race, trial);
-    trial.verdict = {};  // none was measured in turns
+  const auto at_once = config.has_room_for_all ? available.size() : 1;
+  for (std::size_t first = 0; first < available.size(); first += at_once) {
+    std::vector<TrialCandidate> candidates;
+    for (const auto* transport : std::span(available).subspan(first, at_once)) {
+      const std::string name(transport->name);
+      try {
+        candidates.push_back({.name = name, .work = config.make(*transport)});
+      } catch (const comm::SharedMemoryError& error) {  // the others may serve
+        trial.skipped.push_back({.name = name, .reason = error.what()});
+      }
+    }
+    race_candidates(group, candidates, race, trial);
   }
+  if (!config.has_room_for_all) trial.verdict = {};  // none was measured in turns
   if (trial.tried.empty()) {
     throw RunError(ExitCode::unavailable,
                    "--transport auto: no transport can serve here; name one to see why");
   }
-  rank_by_time(trial.tried, trial.verdict);
+  rank_by_time(trial);
   trial.best = trial.tried.front().name;
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
@@ -347,44 +334,40 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
   return trial;
 }
 
-void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
-                     const TransportConditions& conditions, TransportTrial& trial) {
-  keep_result(
-      group, source, common_processor(environment),
-      {.transports = {{.conditions = conditions, .transports = trial.tried, .measured = trial.measured}}},
-      trial);
-}
-
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto conditions = conditions_of(group, config);
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
   auto trial_config = block_trial(group, config.trial);
   trial_config.has_room_for_all = has_room_for_all(group, config);
+  const auto& configuration = config.trial.configuration;
+  const double nonzeros_per_thread =
+      config.source.facts().nonzero_count / configuration.grid.rank_count() / configuration.thread_count;
   const Stopwatch watch;
   const auto& source = config.profile_source;
   TransportTrial trial;
-  const auto rejected =
-      measure_with_retries(group,
-                           {.environment = config.environment,
-                            .thread_count = config.trial.configuration.thread_count,
-                            .keeps_disturbed = source.keeps_disturbed || !source.is_used,
-                            .say = config.say},
-                           {.name = "the trial of transports",
-                            .record = trial.measured,
-                            .measure = [&] { trial = try_transports(group, trial_config); },
-                            .why_unphysical = [&] { return why_unphysical(trial, config); }});
+  const auto rejected = measure_with_retries(
+      group,
+      {.environment = config.environment,
+       .thread_count = configuration.thread_count,
+       .keeps_disturbed = source.keeps_disturbed || !source.is_used,
+       .say = config.say},
+      {.name = "the trial of transports",
+       .record = trial.measured,
+       .measure = [&] { trial = try_transports(group, trial_config); },
+       .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
   if (!rejected.reason.empty()) trial.not_kept_because = rejected.text();
   trial.duration_s = group.maximum(watch.seconds());
-  keep_transports(group, source, config.environment, conditions, trial);
+  keep_result(
+      group, source, common_processor(config.environment),
+      {.transports = {{.conditions = conditions, .transports = trial.tried, .measured = trial.measured}}},
+      trial);
   return trial;
 }
 
 void describe(Members& m, TransportTrial& trial) {
-  describe_origin(m, trial);
-  describe_tried(m, "transport", trial);
+  describe_kept(m, trial);
+  describe_race(m, "transport", trial);
   describe_skipped(m, "transport", trial);
-  describe_verdict(m, trial);
-  describe_place(m, trial);
 }
 
 }  // namespace cg2d

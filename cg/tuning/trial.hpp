@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/interface.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/measurement_record.hpp"
@@ -27,7 +25,6 @@
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -106,9 +103,7 @@ void keep_result(comm::RankGroup& group, const ProfileSource& source,
                  const std::optional<std::string>& processor, const ProcessorProfile& found,
                  KeptResult& kept);
 
-/// "from"; and the duration with the other two members.
-void describe_origin(Members& m, KeptResult& kept);
-void describe_place(Members& m, KeptResult& kept);
+void describe_kept(Members& m, KeptResult& kept);
 
 // ---------------------------------------------------------------- trials
 
@@ -127,100 +122,57 @@ struct Trial : KeptResult {
   RaceVerdict verdict{};  ///< how sure the choice is; no candidate where nothing was measured in turns now
   std::optional<double> zeta{};  ///< of the first that was raced
 
-  [[nodiscard]] const TimedCandidate& tried_one(std::string_view name) const;
   /// "sell 12.3 us, scalar 14 us per CG step; sell is better than ..."
   [[nodiscard]] std::string text() const;
 };
 
-/// Work that a trial times.
-class TrialCandidate : public Interface {
- public:
-  /// Collective.
-  virtual void iterate() = 0;
-  /// The result of the last iterate(), which is the same with every candidate; NaN where none is compared.
-  [[nodiscard]] virtual double zeta() const { return std::numeric_limits<double>::quiet_NaN(); }
-};
+/// Work that a trial times; what it needs lives as long. Collective. Returns zeta, which is the same with every candidate; NaN where none is
+/// compared.
+using TrialWork = std::function<double()>;
 
 /// A candidate in a trial.
-struct NamedCandidate {
+struct TrialCandidate {
   std::string name;
-  std::unique_ptr<TrialCandidate> candidate;
+  TrialWork work;
 };
 
 /// The setting of a race of candidates.
 struct TrialRace {
   std::string_view thing;  ///< for messages: "transport"
-  int step_count = 1;      ///< CG steps of an iterate()
+  int step_count = 1;      ///< CG steps of a candidate's work
   RaceLimits limits;
-  /// Not that of grids: before the end of an outer iteration a system may be solved to rounding, and its zeta be anything.
-  bool compares_zeta = true;
 };
 
 /// Times all of these in turns, and adds their times, in their order, and the verdict to the trial. Collective. Throws RunError (on every
 /// rank alike) for a zeta that differs from that of the trial's first candidate: a candidate may be fast because it is wrong.
-void race_candidates(comm::RankGroup& group, const std::vector<NamedCandidate>& candidates,
+void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& candidates,
                      const TrialRace& race, Trial& trial);
 
 /// The verdict's candidate first, the others by time.
-template <typename Timed>
-void rank_by_time(std::vector<Timed>& tried, const RaceVerdict& verdict) {
-  std::ranges::stable_sort(
-      tried, {}, [&](const Timed& one) { return one.name == verdict.candidate ? 0.0 : one.step_s; });
-}
+void rank_by_time(Trial& trial);
 
-/// The benchmark's iteration on an assembled operator: for callers that time steps of it. Collective in everything but
-/// the accessors.
-class TrialSolver final : public TrialCandidate {
- public:
-  static constexpr int few_steps = 3;
+/// CG steps of a trial_work() without a shift.
+inline constexpr int few_trial_steps = 3;
 
-  /// shift: of the outer iterations from x = (1, ..., 1) that iterate() does, whose zeta is compared. Without one it does few_steps:
-  /// after 25 steps a system may be solved to rounding, and its zeta be anything.
-  TrialSolver(std::unique_ptr<AssembledOperator> assembled, std::optional<double> shift)
-      : assembled_(std::move(assembled)), iteration_(*assembled_, shift.value_or(0.0)), is_whole_(shift) {}
+/// The benchmark's iteration on an assembled operator. shift: of the outer iterations from x = (1, ..., 1) whose zeta is compared. Without one
+/// it does few_trial_steps: after 25 steps a system may be solved to rounding, and its zeta be anything. Collective.
+TrialWork trial_work(std::shared_ptr<AssembledOperator> assembled, std::optional<double> shift);
 
-  /// Makes and converts this rank's block, on the grid and with the transport of the configuration, with the chosen kernel. A product with
-  /// several vectors is for the steps that of one vector with all their elements. Holds a reference to the group. Throws RunError (on
-  /// every rank alike), MpiError.
-  static std::unique_ptr<TrialSolver> make(comm::RankGroup& group, const MatrixSource& source,
-                                           const Configuration& configuration, const ChosenKernel& chosen,
-                                           std::optional<double> shift, bool times_phases = false);
-
-  /// Products of this rank take so many times as long from now on.
-  void slow_down(double factor) {
-    slowdown_.emplace(std::vector{SlowRank{.factor = factor}});
-    assembled_->matrix().set_slowdown(&*slowdown_);
-  }
-
-  void iterate() override {
-    if (is_whole_) {
-      iteration_.reset();
-      zeta_ = iteration_.outer_step().zeta;
-    } else {
-      iteration_.steps(few_steps);
-    }
-  }
-  [[nodiscard]] double zeta() const override { return is_whole_ ? zeta_ : TrialCandidate::zeta(); }
-  OuterStep outer_step() { return iteration_.outer_step(); }
-
-  [[nodiscard]] PhaseTimer& timer() { return assembled_->timer(); }
-  /// Nonzeros of this rank's whole block, also where half of it is stored; of a solver of make().
-  [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
-
- private:
-  std::unique_ptr<AssembledOperator> assembled_;
-  std::optional<Slowdown> slowdown_;
-  NpbIteration iteration_;
-  bool is_whole_;
-  double zeta_ = 0.0;  // of the last iterate()
-  std::int64_t nonzero_count_ = 0;
+/// This rank's block over its transport.
+struct TriedBlock {
+  std::shared_ptr<AssembledOperator> assembled;
+  std::int64_t nonzero_count = 0;  ///< of the whole block, also where half of it is stored
 };
+/// Makes and converts this rank's block, on the grid and with the transport of the configuration, with the chosen kernel. A product with
+/// several vectors is for the steps that of one vector with all their elements. Holds a reference to the group. Collective. Throws RunError (on
+/// every rank alike), MpiError.
+TriedBlock make_tried_block(comm::RankGroup& group, const MatrixSource& source,
+                            const Configuration& configuration, const ChosenKernel& chosen,
+                            bool times_phases = false);
 
-/// Members of trials, whatever they try. thing: "kernel", "grid".
-void describe_tried(Members& m, std::string_view thing, Trial& trial);
+/// Members of trials, whatever they try: those that were timed, with the verdict, and those that were not. thing: "kernel", "grid".
+void describe_race(Members& m, std::string_view thing, Trial& trial);
 void describe_skipped(Members& m, std::string_view thing, Trial& trial);
-/// null where nothing was measured in turns.
-void describe_verdict(Members& m, Trial& trial);
 
 // ---------------------------------------------------------------- --grid auto
 
@@ -256,8 +208,8 @@ struct ShortlistConfig {
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
   std::function<const kernels::KernelRow&(const comm::ProcessGrid&)> kernel_for;
-  std::vector<double>
-      speeds{};         ///< [rank], nonzeros per second; pieces are to follow them. Empty: they do not
+  /// [rank], nonzeros per second; pieces are to follow them. Empty: they do not
+  std::vector<double> speeds{};
   UnevenRanks ranks{};  ///< for the model
 };
 
@@ -353,8 +305,8 @@ struct TransportTrialConfig {
   const Configuration& configuration;  ///< its transport is that of each candidate
   /// The solver with that transport. Collective. Throws SharedMemoryError, on all ranks alike, where the ranks cannot share
   /// as much memory as the transport needs: the others may serve.
-  std::function<std::unique_ptr<TrialCandidate>(const comm::TransportRow& transport)> make;
-  int step_count = cg_steps_per_solve;  ///< CG steps of a candidate's iterate()
+  std::function<TrialWork(const comm::TransportRow& transport)> make;
+  int step_count = cg_steps_per_solve;  ///< CG steps of a candidate's work
   /// Whether the vectors of all transports may be in memory at once. If not, the transports are measured one
   /// after the other, not in turns.
   bool has_room_for_all = true;
@@ -366,7 +318,7 @@ struct BlockTrialConfig {
   const Configuration& configuration;
   std::shared_ptr<BlockProduct> product;  ///< the same for all transports
   /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, see
-  /// TrialSolver.
+  /// trial_work().
   std::optional<double> shift{};
 };
 TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config);
@@ -380,10 +332,6 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
 /// available now; else empty. Collective.
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
                                                const TransportConditions& conditions);
-
-/// Puts the trial's times into the profile's file, as keep_result().
-void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
-                     const TransportConditions& conditions, TransportTrial& trial);
 
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {

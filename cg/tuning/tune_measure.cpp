@@ -22,14 +22,6 @@
 namespace cg2d {
 namespace {
 
-/// The first rows of a block, up to that many nonzeros.
-kernels::CsrBlock first_rows_of(const kernels::CsrBlock& block, std::int64_t most_nonzeros) {
-  const auto starts = block.row_starts.span();
-  const auto row_count =
-      std::upper_bound(starts.begin() + 1, starts.end(), most_nonzeros) - starts.begin() - 1;
-  return block.first_rows(row_count);
-}
-
 /// A kernel with its settings.
 struct TriedProduct {
   const kernels::KernelRow* kernel;
@@ -112,15 +104,6 @@ kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow
   return tuning;
 }
 
-// The stages of a case, for progress and its plan.
-std::string generation_of(const CaseConfig& config) { return config.name() + ": generating the matrix"; }
-std::string settings_of(const CaseConfig& config, const kernels::KernelRow& kernel) {
-  return fmt::format("{}: settings of {}", config.name(), kernel.name);
-}
-std::string race_of(const CaseConfig& config, std::size_t kernel_count) {
-  return fmt::format("{}: CG steps of {} kernels", config.name(), kernel_count);
-}
-
 constexpr double race_budget_s = 12.0;
 // Larger than the caches, and small enough for a search of a minute.
 constexpr std::int64_t sample_nonzeros = 4'000'000;
@@ -143,20 +126,21 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
   const double sample = std::min(nonzeros, static_cast<double>(sample_nonzeros));
   // The times of one class say little of another, whose block fits another cache.
   const auto kind = [&](const char* name) { return fmt::format("{} {}", matrix.key.name, name); };
-  std::vector<Work> works{{generation_of(config), kind("generation"), generation_s * nonzeros}};
+  std::vector<Work> works{
+      {config.name() + ": generating the matrix", kind("generation"), generation_s * nonzeros}};
   // Six values, each in 25 turns, with a call before each turn and a few to find out how many.
   const double search_s = 6.0 * sample * (53.0 * sample_product_s + conversion_s);
   for (const auto* kernel : kernels) {
     const auto searches = static_cast<double>(
         std::ranges::count_if(tried_settings, [&](const auto& setting) { return setting.is_of(*kernel); }));
     const double share = kernel->stores_half() ? 0.65 : 1.0;  // half of the matrix, with more work per entry
-    works.push_back({settings_of(config, *kernel), kind("settings"),
+    works.push_back({fmt::format("{}: settings of {}", config.name(), kernel->name), kind("settings"),
                      share * (searches * search_s + conversion_s * nonzeros)});
   }
   // Each three times; about half of them are not hopeless, and go on within the budget.
   const double round_s =
       OuterStepCalls::products * product_s * nonzeros * static_cast<double>(kernels.size());
-  works.push_back({race_of(config, kernels.size()), kind("race"),
+  works.push_back({fmt::format("{}: CG steps of {} kernels", config.name(), kernels.size()), kind("race"),
                    3.0 * round_s + std::min(race_budget_s, 24.0 * round_s / 2.0)});
   return works;
 }
@@ -189,10 +173,10 @@ std::int64_t row_length_bytes() {
   return saturated(per_nonzero * static_cast<double>(curve_nonzero_count));
 }
 
-RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
+ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count) {
   const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
   const auto& vectors = kernels::critical_length_kernel();
-  RowLengthCurve curve;
+  ProcessorProfile found;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
     const kernels::Tuning tuning{.critical_vector_length = 0};
@@ -200,12 +184,12 @@ RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
                                       {.budget_s = 0.1, .hopeless_factor = 10.0});
     const auto seconds = result.medians();
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
-    curve.points.push_back(
-        {.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
-    auto& spread = curve.measured.quality.spread;
+    found.curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
+    auto& spread = found.measured.quality.spread;
     spread = std::max(spread, result.spread());
   }
-  return curve;
+  found.critical_vector_length = critical_vector_length_of(found.curve);
+  return found;
 }
 
 std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
@@ -258,24 +242,29 @@ TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
   const auto& configuration = config.configuration;
   const auto layout = make_layout(source.facts(), configuration);
   const auto kernels = available_kernels();
-  say(generation_of(config));
+  std::size_t next = 0;
+  const auto say_next = [&, works = works_of_case(config)] { say(works[next++].key); };
+  say_next();
   const auto block = source.build(layout, group, configuration.thread_count).block;
   TunedCase tuned{.matrix = source.facts().key,
                   .configuration = configuration,
                   .nonzeros_per_rank = static_cast<double>(group.sum(block.nonzero_count())) / group.size()};
 
-  const auto sample = first_rows_of(block, sample_nonzeros);
+  const auto starts = block.row_starts.span();
+  const auto sample = block.first_rows(std::upper_bound(starts.begin() + 1, starts.end(), sample_nonzeros) -
+                                       starts.begin() - 1);
   auto half_sample = sample.copy();
   keep_stored(half_sample, kernels::Storage::half, layout, group.rank());
 
   const std::shared_ptr<comm::Communicator> communicator =
       make_communicator(*comm::find_transport(configuration.transport), group, layout,
                         communicator_options(configuration, true));
-  std::vector<NamedCandidate> candidates;
+  std::vector<kernels::Tuning> tunings;
+  std::vector<TrialCandidate> candidates;
   for (const auto* kernel : kernels) {
-    say(settings_of(config, *kernel));
+    say_next();
     const auto tuning = search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, config);
-    tuned.kernels.push_back({.name = std::string(kernel->name), .tuning = tuning, .step_s = 0.0});
+    tunings.push_back(tuning);
     kernels::CsrBlock copy;
     agree_on(group, [&] { copy = block.copy(); });
     auto product = convert_block(std::move(copy), {.group = group,
@@ -285,22 +274,24 @@ TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
                                                    .tuning = tuning})
                        .product;
     agree_on(group, [&] {
-      auto assembled = std::make_unique<AssembledOperator>(std::move(product), communicator, group,
-                                                           configuration.thread_count);
-      candidates.push_back({.name = std::string(kernel->name),
-                            .candidate = std::make_unique<TrialSolver>(std::move(assembled), config.shift)});
+      candidates.push_back(
+          {.name = std::string(kernel->name),
+           .work = trial_work(std::make_shared<AssembledOperator>(std::move(product), communicator, group,
+                                                                  configuration.thread_count),
+                              config.shift)});
     });
   }
-  say(race_of(config, kernels.size()));
+  say_next();
   Trial trial;
   race_candidates(group, candidates,
                   {.thing = "kernel",
                    .step_count = cg_steps_per_solve,
                    .limits = {.fewest_rounds = 3, .budget_s = race_budget_s}},
                   trial);
-  for (auto& kernel : tuned.kernels) kernel.step_s = trial.tried_one(kernel.name).step_s;
+  for (std::size_t k = 0; k < kernels.size(); ++k) trial.tried[k].tuning = tunings[k];
+  rank_by_time(trial);
+  tuned.kernels = trial.tried;
   tuned.verdict = trial.verdict.text();
-  rank_by_time(tuned.kernels, trial.verdict);
   tuned.measured = trial.measured;
   return tuned;
 }

@@ -64,12 +64,8 @@ class LocalProduct {
 kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
                                       std::int64_t column_count);
 
-/// The curve of ns per nonzero over row length. Collective.
-struct RowLengthCurve {
-  std::vector<RowLengthPoint> points;
-  MeasurementRecord measured{};  ///< only the spread
-};
-RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count);
+/// A profile that has the curve of ns per nonzero over row length, and the critical vector length by it; of the record only the spread. Collective.
+ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count);
 
 /// The curve of one kernel, by the length of the whole rows, even where half of them is stored. Collective.
 /// Throws RunError, std::bad_alloc.

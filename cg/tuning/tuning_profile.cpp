@@ -16,7 +16,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/physical_bounds.hpp"
+#include "cg/machine/machine_description.hpp"
 
 namespace cg2d {
 namespace {
@@ -39,7 +39,7 @@ void describe_case(Members& m, MatrixKey& matrix, Configuration& configuration) 
 
 }  // namespace
 
-void describe(Members& m, TunedKernel& kernel) {
+void describe(Members& m, TimedCandidate& kernel) {
   auto& tuning = kernel.tuning;
   m("name", kernel.name, not_empty());
   m("critical_vector_length", tuning.critical_vector_length, or_null(at_least(0)));
@@ -132,8 +132,7 @@ int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
 
 std::string why_unphysical(const std::vector<RowLengthPoint>& curve, int thread_count) {
   constexpr double clearly_faster = 0.9;
-  constexpr int much_longer =
-      4;  // nearby lengths may differ: 11 fills two vectors of 8 worse than 8 fills one
+  constexpr int much_longer = 4;  // nearby ones differ: 11 fills two vectors of 8 worse than 8 fills one
   int first_win = 0;
   for (const auto& [length, scalar_ns, vector_ns] : curve) {
     for (const double ns : {scalar_ns, vector_ns}) {
@@ -151,18 +150,12 @@ std::string why_unphysical(const std::vector<RowLengthPoint>& curve, int thread_
   return {};
 }
 
-std::string why_unphysical(std::string_view name, double step_s, double nonzeros_per_thread) {
-  if (step_s >= PhysicalBounds::least_element_s * nonzeros_per_thread) return {};
-  return fmt::format("{}: {:.4g} s for a CG step are beyond what a machine can do", name, step_s);
-}
-
-std::string why_unphysical(const TunedCase& tuned) {
-  const double nonzeros_per_thread = tuned.nonzeros_per_rank / tuned.configuration.thread_count;
-  for (const auto& kernel : tuned.kernels) {
-    if (auto fault = why_unphysical(kernel.name, kernel.step_s, nonzeros_per_thread); !fault.empty())
-      return fault;
-  }
-  return {};
+std::string why_unphysical_steps(const std::vector<TimedCandidate>& timed, double nonzeros_per_thread) {
+  const double least_s = PhysicalBounds::least_element_s * nonzeros_per_thread;
+  const auto fault = std::ranges::find_if(timed, [&](const auto& one) { return !(one.step_s >= least_s); });
+  if (fault == timed.end()) return {};
+  return fmt::format("{}: {:.4g} s for a CG step are beyond what a machine can do", fault->name,
+                     fault->step_s);
 }
 
 std::span<const NamedValue<comm::WaitMode>> wait_mode_table() {
@@ -225,8 +218,7 @@ std::optional<kernels::Tuning> ProcessorProfile::nearest_tuning(std::string_view
   double least_distance = std::numeric_limits<double>::infinity();
   for (const auto& tuned : cases) {
     const double distance = std::abs(std::log(tuned.nonzeros_per_rank / nonzeros_per_rank));
-    const auto found =
-        std::ranges::find_if(tuned.kernels, [&](const auto& candidate) { return candidate.name == kernel; });
+    const auto found = std::ranges::find(tuned.kernels, kernel, &TimedCandidate::name);
     if (found == tuned.kernels.end() || distance >= least_distance) continue;
     least_distance = distance;
     nearest = found->tuning;
@@ -294,46 +286,14 @@ std::string ProfileSource::place() const {
   throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
 }
 
-ProfileFile::ProfileFile(const ProfileSource& source) : path_(source.place()) {
-  std::error_code error;
-  if (source.path.empty())
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
-  static_cast<void>(read_profile(path_));
-  const OutputFile writable(path_);
+std::string writable_profile(const ProfileSource& source) {
+  auto path = source.place();
+  profile_file.require_writable(path, source.path.empty());
+  return path;
 }
 
-void ProfileFile::add(const std::string& processor, const ProcessorProfile& found) const {
-  update([&](TuningProfile& known) { known[processor].add(found); });
-}
-
-int ProfileFile::remove(const std::string& name) const {
-  auto seen = read_profile(path_);
-  if (remove_measurements(seen, name) == 0) return 0;
-  int count = 0;
-  update([&](TuningProfile& known) { count = remove_measurements(known, name); });
-  return count;
-}
-
-TuningProfile read_profile(const std::string& path) {
-  try {
-    const auto text = text_of_file(path);
-    if (!text || text->empty()) return {};
-    return parse_profile(*text);
-  } catch (const InputError& error) {
-    throw InputError(
-        fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it", path,
-                    error.what()),
-        error.code());
-  }
-}
-
-/// Another process may have added to the file meanwhile.
-void ProfileFile::update(const std::function<void(TuningProfile&)>& change) const {
-  update_file(path_, [&] {
-    auto known = read_profile(path_);
-    change(known);
-    return format_profile(known);
-  });
+void add_to_profile(const std::string& path, const std::string& processor, const ProcessorProfile& found) {
+  profile_file.change(path, [&](TuningProfile& known) { known[processor].add(found); });
 }
 
 }  // namespace cg2d

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -44,20 +43,23 @@ int critical_vector_length_of(const std::vector<RowLengthPoint>& curve);
 /// that of a disturbed point. thread_count: of each rank. Vectors that never pay are no fault.
 std::string why_unphysical(const std::vector<RowLengthPoint>& curve, int thread_count);
 
-/// One kernel with its best settings, and the time of a CG step with them, messages included.
-struct TunedKernel {
+/// The time of a CG step with one candidate of a trial, messages included: the median, the slowest rank's.
+struct TimedCandidate {
   std::string name;
-  kernels::Tuning tuning;
+  kernels::Tuning tuning{};  ///< the best settings, where cg2d tune looked for them
   double step_s = 0.0;
 };
+
+/// One phrase for the first time of a CG step that is less than the arithmetic of its product takes, empty for good ones.
+std::string why_unphysical_steps(const std::vector<TimedCandidate>& timed, double nonzeros_per_thread);
 
 /// All kernels on one matrix, grid and number of threads.
 struct TunedCase {
   MatrixKey matrix{};
   Configuration configuration{};  ///< the file keeps its grid and threads only
   double nonzeros_per_rank = 0.0;
-  std::vector<TunedKernel> kernels{};  ///< the verdict's candidate first, then by time; at least one
-  std::string verdict{};               ///< how sure that is: RaceVerdict::text(); not in the file
+  std::vector<TimedCandidate> kernels{};  ///< the verdict's candidate first, then by time; at least one
+  std::string verdict{};                  ///< how sure that is: RaceVerdict::text(); not in the file
   MeasurementRecord measured{};
 
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
@@ -67,12 +69,6 @@ struct TunedCase {
   }
   [[nodiscard]] const std::string& subject() const { return matrix.name; }
 };
-
-/// One phrase for the time of a CG step that is less than the arithmetic of its product takes, empty for a good
-/// one. name: of its kernel or transport.
-std::string why_unphysical(std::string_view name, double step_s, double nonzeros_per_thread);
-/// One phrase for the first unphysical time of a case's kernels, empty for good ones.
-std::string why_unphysical(const TunedCase& tuned);
 
 /// The conditions under which transports are compared: all that changes what a CG step sends, or where it
 /// goes. Two are equal when their transports are comparable.
@@ -84,12 +80,6 @@ struct TransportConditions {
   comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< tells whether ranks outnumber the cores
 
   friend bool operator==(const TransportConditions&, const TransportConditions&) = default;
-};
-
-/// The time of a CG step with one candidate of a trial: the median, the slowest rank's.
-struct TimedCandidate {
-  std::string name;
-  double step_s = 0.0;
 };
 
 /// The transports under the same conditions.
@@ -205,30 +195,13 @@ struct ProfileSource {
   [[nodiscard]] std::string place() const;
 };
 
-/// The profile in a file, an empty one where there is none. Throws InputError for a file that is no profile.
-TuningProfile read_profile(const std::string& path);
-
-/// The file, for one process: the constructor finds out whether it can be written, before anything is
-/// measured.
-class ProfileFile {
- public:
-  /// Reads the file, if it is there. Throws InputError when there is no place for it, or when the file is no
-  /// profile (it is not overwritten), RunError when it cannot be created.
-  explicit ProfileFile(const ProfileSource& source);
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-
-  /// Adds to the file: other processors stay, and so do other cases of this one, those that other processes add at
-  /// the same time among them. Throws RunError.
-  void add(const std::string& processor, const ProcessorProfile& found) const;
-
-  /// Removes measurements as remove_measurements(). 0: the file stays as it is. Throws RunError.
-  int remove(const std::string& name) const;
-
- private:
-  void update(const std::function<void(TuningProfile&)>& change) const;
-
-  std::string path_;
-};
+/// The files of profiles.
+inline constexpr MeasurementFile<TuningProfile> profile_file{
+    .option = "--profile", .noun = "tuning profile", .parse = &parse_profile, .format = &format_profile};
+/// The path of the profile, which can be written: known before anything is measured. Throws InputError when there is no place for it, or
+/// when the file is no profile, RunError when it cannot be created.
+std::string writable_profile(const ProfileSource& source);
+/// Adds to the file: other processors stay, and so do other cases of this one. Throws RunError.
+void add_to_profile(const std::string& path, const std::string& processor, const ProcessorProfile& found);
 
 }  // namespace cg2d

@@ -122,7 +122,6 @@ set(text_parsers
     cg/machine/measurement_record.cpp
     cg/machine/noise_monitor.cpp
     cg/machine/performance_model.cpp
-    cg/machine/physical_bounds.cpp
     cg/matrix/matrix_facts.cpp
     cg/matrix/problem.cpp
     cg/solver/preconditioners/block_jacobi_preconditioner.cpp

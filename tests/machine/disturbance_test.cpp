@@ -113,7 +113,7 @@ TEST(DisturbanceTest, LoopsOfRanksOnOneNodeAreCompared) {
   region.expect_quiet();
   region.ranks[1].loop_before_s = region.ranks[1].loop_after_s = 1.2e-4;
   region.expect_only("CPU speed differs by 20.0 % between ranks of a node");
-  region.ranks[0].node.has_like_processors = false;  // large and small cores
+  region.environment.nodes[0].has_like_processors = false;  // large and small cores
   region.expect_quiet();
 }
 

@@ -140,11 +140,10 @@ TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
   const auto read = parse_machine(text);
   EXPECT_EQ(format_machine(read), text);
   ASSERT_EQ(read.conditions.size(), 2U);
-  EXPECT_DOUBLE_EQ(read.find(2, 1)->network.start_up_s, 3e-6);
-  EXPECT_EQ(read.find(2, 2), nullptr);
+  EXPECT_DOUBLE_EQ(read.for_ranks(2).network.start_up_s, 3e-6);
   EXPECT_EQ(read.for_ranks(1).calibrated_ranks, 2);
   EXPECT_EQ(read.for_ranks(64).calibrated_ranks, 4);
-  const auto& kernel = read.find(4, 1)->kernel("sell");
+  const auto& kernel = read.for_ranks(4).kernel("sell");
   EXPECT_TRUE(kernel.is_symmetric);
   EXPECT_DOUBLE_EQ(kernel.shapes.front().nonzeros, 50.0);
   EXPECT_DOUBLE_EQ(kernel.shapes.front().dot_s_per_element, 2e-10);
@@ -187,8 +186,8 @@ TEST(MachineDescriptionTest, ATransportWithoutARateHasNone) {
   EXPECT_EQ(text.find("null"), std::string::npos) << text;
   const auto read = parse_machine(text);
   EXPECT_EQ(format_machine(read), text);
-  EXPECT_EQ(read.find(2, 1)->transports.front().network.bytes_per_s, none);
-  EXPECT_EQ(read.find(2, 1)->transports.front().network.start_up_s, 5e-7);
+  EXPECT_EQ(read.for_ranks(2).transports.front().network.bytes_per_s, none);
+  EXPECT_EQ(read.for_ranks(2).transports.front().network.start_up_s, 5e-7);
 }
 
 TEST(MachineDescriptionTest, RowLengthsAreInterpolatedInTheLogarithm) {

@@ -1,6 +1,6 @@
 // Descriptions that a calibration beside other load once saved, and one of a quiet machine.
 
-#include "cg/machine/physical_bounds.hpp"
+#include "cg/machine/machine_description.hpp"
 
 #include <gtest/gtest.h>
 

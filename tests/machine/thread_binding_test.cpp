@@ -66,7 +66,7 @@ TEST(AssignCoresTest, TheOrderIsThatOfTheTopology) {
 TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
   for (int core_count = 1; core_count <= 12; ++core_count) {
     for (int rank_count = 1; rank_count <= core_count; ++rank_count) {
-      for (int thread_count = 1; rank_count * thread_count <= core_count; ++thread_count) {
+      for (int thread_count = 2; rank_count * thread_count <= core_count; ++thread_count) {
         const std::vector<ProcessorSet> masks(static_cast<std::size_t>(rank_count),
                                               first_processors(2 * core_count));
         const auto assignment =
@@ -111,14 +111,14 @@ TEST(AssignCoresTest, NothingWhereCoresDoNotSuffice) {
 }
 
 TEST(AssignCoresTest, NothingWhereMasksOverlap) {
-  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {{0, 1, 2}, {2, 3}}}, 1);
+  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {{0, 1, 2}, {2, 3}}}, 2);
   EXPECT_TRUE(assignment.ranks.empty());
   EXPECT_EQ(assignment.why_not, "the launcher lets ranks run on overlapping, but different processors");
 }
 
 TEST(ShareCoresTest, EachCoreGetsAsManyRanksAndNeighboursShareOne) {
   const std::vector<ProcessorSet> masks(5, first_processors(4));
-  const auto assignment = share_cores({.cores = cores_of(2, 2), .masks = masks});
+  const auto assignment = assign_cores({.cores = cores_of(2, 2), .masks = masks}, 1);
   EXPECT_EQ(assignment.why_not, "");
   ASSERT_EQ(assignment.ranks.size(), 5U);
   // A rank has both processors of its core.
@@ -130,7 +130,7 @@ TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {
   const ProcessorSet low{0, 1};
   const ProcessorSet high{2, 3};
   const auto assignment =
-      share_cores({.cores = cores_of(4, 1), .masks = {high, low, high, low, high, low, high, low}});
+      assign_cores({.cores = cores_of(4, 1), .masks = {high, low, high, low, high, low, high, low}}, 1);
   ASSERT_EQ(assignment.ranks.size(), 8U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{2}}));
   EXPECT_EQ(assignment.ranks[1], (Threads{{0}}));
@@ -140,7 +140,7 @@ TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {
 
 TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {
   const auto why_not = [](int core_count, const std::vector<ProcessorSet>& masks) {
-    return share_cores({.cores = cores_of(core_count, 1), .masks = masks}).why_not;
+    return assign_cores({.cores = cores_of(core_count, 1), .masks = masks}, 1).why_not;
   };
   const auto two = first_processors(2);
   // Three on two cores: the system can let each of them have a core for a while.

@@ -92,7 +92,7 @@ TEST(TryTransportsTest, ASystemIsTriedWithoutAComparisonOfZeta) {
   const auto config =
       block_trial(group(), {.layout = layout, .configuration = configuration, .product = product});
   EXPECT_LT(config.step_count, cg_steps_per_solve);
-  EXPECT_TRUE(std::isnan(config.make(comm::default_transport())->zeta()));
+  EXPECT_TRUE(std::isnan(config.make(comm::default_transport())()));
   auto names = names_of(try_transports(group(), config).tried);
   std::ranges::sort(names);
   EXPECT_EQ(names, available_names());
@@ -175,7 +175,7 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
   EXPECT_FALSE(known_transports(group(), profile, conditions_of()).has_value());
 }
 
-TEST(KeepTransportsTest, TheNextRunFindsThem) {
+TEST(KeepResultTest, TheNextRunFindsThem) {
   // Rank 0 writes and reads.
   const auto folder = std::filesystem::temp_directory_path() /
                       ("cg2d-transport-choice-" + group().broadcast(std::to_string(getpid())));
@@ -187,7 +187,14 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   trial.tried = case_of(conditions_of()).transports;
   trial.measured = {
       .date = "2026-11-22T12:30:00Z", .attempts = 2, .quality = {.spread = 0.2}, .disturbance = "a busy day"};
-  keep_transports(group(), source, environment, conditions_of(), trial);
+  const auto keep = [&](const ProfileSource& place, TransportTrial& kept) {
+    keep_result(group(), place, common_processor(environment),
+                {.transports = {{.conditions = conditions_of(),
+                                 .transports = kept.tried,
+                                 .measured = kept.measured}}},
+                kept);
+  };
+  keep(source, trial);
   EXPECT_EQ(trial.kept_in, source.path);
   EXPECT_EQ(trial.not_kept_because, "");
   const auto profile = load_profile(source, environment, group());
@@ -206,13 +213,13 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   if (group().rank() == 0) std::ofstream(broken.path) << "{";
   TransportTrial other = trial;
   other.kept_in.clear();
-  keep_transports(group(), broken, environment, conditions_of(), other);
+  keep(broken, other);
   EXPECT_EQ(other.kept_in, "");
   EXPECT_NE(other.not_kept_because.find("no tuning profile"), std::string::npos) << other.not_kept_because;
   expect_same_on_all_ranks(other.not_kept_because);
 
   other.not_kept_because.clear();
-  keep_transports(group(), {.is_used = false, .path = {}}, environment, conditions_of(), other);
+  keep({.is_used = false, .path = {}}, other);
   EXPECT_EQ(other.not_kept_because, "--no-profile");
   group().barrier();
   if (group().rank() == 0) std::filesystem::remove_all(folder);

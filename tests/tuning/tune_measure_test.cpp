@@ -54,7 +54,7 @@ TEST(RaceTest, EveryRankCallsEveryWorkEquallyOften) {
 }
 
 TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
-  const auto curve = measure_row_lengths(group(), 1).points;
+  const auto curve = measure_row_lengths(group(), 1).curve;
   ASSERT_GT(curve.size(), 10U);
   for (std::size_t k = 0; k < curve.size(); ++k) {
     EXPECT_TRUE(curve[k].scalar_ns > 0.0 && curve[k].vector_ns > 0.0);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -14,21 +15,6 @@
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d {
-namespace {
-
-/// CG steps of an operator without a matrix.
-class MatrixFreeCandidate final : public TrialCandidate {
- public:
-  MatrixFreeCandidate(std::unique_ptr<MatrixFreeSystem> system, int thread_count)
-      : system_(std::move(system)), iteration_(system_->matrix(), system_->timer(), thread_count) {}
-  void iterate() override { iteration_.steps(TrialSolver::few_steps); }
-
- private:
-  std::unique_ptr<MatrixFreeSystem> system_;
-  NpbIteration iteration_;
-};
-
-}  // namespace
 
 void SolveRun::check_matrix_free() const {
   const auto& row = matrix_free_row();
@@ -111,14 +97,18 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
 /// By a trial with an operator for each transport. Profiles know matrices only.
 void SolveRun::try_matrix_free_transports() {
   progress_.say("choosing the transport");
-  const auto make = [&](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
+  const auto make = [&](const comm::TransportRow& transport) -> TrialWork {
     auto with_it = configuration();
     with_it.transport = transport.name;
-    return std::make_unique<MatrixFreeCandidate>(
-        matrix_free_row().make(
-            options_.operator_text,
-            {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid}),
-        configuration().thread_count);
+    const std::shared_ptr system = matrix_free_row().make(
+        options_.operator_text,
+        {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid});
+    const auto iteration =
+        std::make_shared<NpbIteration>(system->matrix(), system->timer(), configuration().thread_count);
+    return [system, iteration] {
+      iteration->steps(few_trial_steps);
+      return std::nan("");
+    };
   };
   constexpr std::int64_t vectors_of_iteration = 5 * sizeof(double);
   const auto bytes = rows_of_rank() *
@@ -130,7 +120,7 @@ void SolveRun::try_matrix_free_transports() {
       });
   auto trial = try_transports(group_, {.configuration = configuration(),
                                        .make = make,
-                                       .step_count = TrialSolver::few_steps,
+                                       .step_count = few_trial_steps,
                                        .has_room_for_all = has_room_for_all});
   trial.not_kept_because = "profiles have no operators without a matrix";
   set_transport(std::move(trial));

@@ -116,9 +116,9 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   const Progress progress(options.progress, group.rank());
   const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
-  std::optional<ProfileFile> file;
+  std::optional<std::string> file;
   agree_on(group, [&] {
-    if (group.rank() == 0 && options.profile.is_used) file.emplace(options.profile);
+    if (group.rank() == 0 && options.profile.is_used) file = writable_profile(options.profile);
   });
   const auto output = open_output("", group);
   const auto processor = environment.nodes.front().processor_with_caches();
@@ -156,12 +156,11 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       trial.best.folder = storage_folder(folder);
-      if (file) file->add(processor, {.storages = {trial.best}});
+      if (file) add_to_profile(*file, processor, {.storages = {trial.best}});
     }
   });
   print(trial_text(names, trial));
-  print(file ? fmt::format("\n Profile written to {}; --out-of-core of cg2d run and solve uses it\n",
-                           file->path())
+  print(file ? fmt::format("\n Profile written to {}; --out-of-core of cg2d run and solve uses it\n", *file)
              : std::string("\n No profile written (--no-profile)\n"));
   return ExitCode::success;
 }

@@ -43,7 +43,7 @@ class Cg2d(CMakePackage):
     depends_on("liburing")
     depends_on("highway", type="build")  # headers only
     depends_on("papi", when="+papi")
-    depends_on("hwloc@2:")
+    depends_on("hwloc@2.4:")
 
     generator("ninja")
 
