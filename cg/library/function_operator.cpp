@@ -26,8 +26,7 @@ FunctionOperator::FunctionOperator(std::size_t local_size, Product product, comm
 void FunctionOperator::apply() {
   const auto fail = [&](ExitCode code, const char* reason) {
     if (!failure_)
-      failure_ =
-          RunError(code, fmt::format("the user's product failed on rank {}: {}", group_.rank(), reason));
+      failure_ = RunError(code, "the user's product failed on rank {}: {}", group_.rank(), reason);
     std::ranges::fill(q_, std::numeric_limits<double>::quiet_NaN());
   };
   try {

@@ -196,7 +196,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
       if (source == LinesOf::a_sweep && !run.contains("sweep"))
         throw InputError(std::string(single_run_complaint));
     } catch (const nlohmann::json::exception& error) {
-      throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
+      throw InputError("line {} is no result of cg2d ({})", number, plain_text(error));
     } catch (const InputError& error) {
       throw InputError(fmt::format("line {}: {}", number, error.what()), error.code());
     }
@@ -294,8 +294,8 @@ namespace {
 void require_version(const Json& run) {
   const auto& version = run.at("schema_version");
   if (version != result_schema_version)
-    throw InputError(fmt::format("its schema_version is {}, not {}: another program wrote it, make it anew",
-                                 json_text(version), result_schema_version));
+    throw InputError("its schema_version is {}, not {}: another program wrote it, make it anew",
+                     json_text(version), result_schema_version);
 }
 
 /// The part of a run alone.
@@ -383,12 +383,11 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   const auto json = single_run_in(text);
   if (!json) return records_of_lines(text, LinesOf::any_runs);
-  if (const auto* const other = other_document(*json))
-    throw InputError(fmt::format("it holds {}", other->text));
+  if (const auto* const other = other_document(*json)) throw InputError("it holds {}", other->text);
   try {
     return {record_from(*json)};
   } catch (const nlohmann::json::exception& error) {
-    throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
+    throw InputError("no result of cg2d ({})", plain_text(error));
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 /// For a profile that knows nothing of the processors here: throws InputError where it was named and is not to be added to.
 void refuse_useless(const ProfileSource& source, const std::string& reason) {
   if (source.path.empty() || source.may_be_new) return;
-  throw InputError(fmt::format("--profile {}: {}", source.path, reason));
+  throw InputError("--profile {}: {}", source.path, reason);
 }
 
 /// The profile's settings of a kernel: those of this very case, else those of the nearest one.

@@ -124,7 +124,7 @@ void measure_or_refuse(comm::RankGroup& group, const RetryConfig& config,
   const auto rejected = measure_with_retries(group, config, measurement);
   if (rejected.reason.empty()) return;
   show();
-  throw RunError(ExitCode::try_again, fmt::format("{}: {}", measurement.name, rejected.text()));
+  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, rejected.text());
 }
 
 std::string describe_origin(const KeptResult& kept) {
@@ -208,8 +208,8 @@ void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& 
                         (std::isnan(zeta) && std::isnan(expected));
     if (!agrees) {
       throw RunError(ExitCode::verification_failed,
-                     fmt::format("{} {}: zeta {:.13f} differs from {:.13f} of the first {}", race.thing,
-                                 candidates[k].name, zeta, expected, race.thing));
+                     "{} {}: zeta {:.13f} differs from {:.13f} of the first {}", race.thing,
+                     candidates[k].name, zeta, expected, race.thing);
     }
     trial.tried.push_back({.name = candidates[k].name, .step_s = seconds[k] / race.step_count});
   }
