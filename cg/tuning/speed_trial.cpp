@@ -225,7 +225,7 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
                             .record = trial.measured,
                             .measure = [&] { trial = measure_speeds(group, config.trial); },
                             .why_unphysical = [&] { return why_unphysical(trial, thread_count); }});
-  if (!rejected.reason.empty()) trial.not_kept_because = rejected.text();
+  trial.not_kept_because = rejected.text;
   for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
     mine.ranks[rank].share = trial.shares[rank];

@@ -23,12 +23,6 @@
 
 namespace cg2d {
 
-std::string RejectReason::text() const {
-  return fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
-                     format_count(attempts, "time"), reason,
-                     makes_no_sense ? "" : ", or keep it by --keep-disturbed");
-}
-
 namespace {
 
 /// Completes the record of an attempt and judges it. unphysical: as RetriedMeasurement has it. Collective.
@@ -46,10 +40,13 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
                                              percent * record.quality.spread, percent * most_spread));
   record.disturbance = quiet.reason();
   record.date = group.broadcast(date_now());
-  if (auto fault = group.broadcast(unphysical); !fault.empty())
-    return {.reason = std::move(fault), .makes_no_sense = true};
-  if (config.keeps_disturbed) return {};
-  return {.reason = record.disturbance};
+  const auto fault = group.broadcast(unphysical);
+  const auto reason = !fault.empty() || config.keeps_disturbed ? fault : record.disturbance;
+  if (reason.empty()) return {};
+  return {reason,
+          fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
+                      format_count(record.attempts, "time"), reason,
+                      fault.empty() ? ", or keep it by --keep-disturbed" : "")};
 }
 
 constexpr RaceLimits transport_race{
@@ -113,7 +110,6 @@ RejectReason measure_with_retries(comm::RankGroup& group, const RetryConfig& con
     monitor.end();
     measurement.record.attempts = attempt;
     auto rejected = judge(group, config, monitor.result(), measurement.why_unphysical(), measurement.record);
-    rejected.attempts = attempt;
     if (rejected.reason.empty() || attempt >= config.most_attempts) return rejected;
     config.say(fmt::format("{}: once more, since {}", measurement.name, rejected.reason));
   }
@@ -124,7 +120,7 @@ void measure_or_refuse(comm::RankGroup& group, const RetryConfig& config,
   const auto rejected = measure_with_retries(group, config, measurement);
   if (rejected.reason.empty()) return;
   show();
-  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, rejected.text());
+  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, rejected.text);
 }
 
 std::string describe_origin(const KeptResult& kept) {
@@ -355,7 +351,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
        .record = trial.measured,
        .measure = [&] { trial = try_transports(group, trial_config); },
        .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
-  if (!rejected.reason.empty()) trial.not_kept_because = rejected.text();
+  trial.not_kept_because = rejected.text;
   trial.duration_s = group.maximum(watch.seconds());
   keep_result(
       group, source, common_processor(config.environment),

@@ -49,14 +49,10 @@ struct RetryConfig {
   int most_attempts = 3;
 };
 
-/// Why a measurement is not to be kept.
+/// Why a measurement is not to be kept; both are empty for one that is good, or kept as asked.
 struct RejectReason {
-  std::string reason{};         ///< one phrase; empty for a measurement that is good, or kept as asked
-  bool makes_no_sense = false;  ///< not even --keep-disturbed keeps it
-  int attempts = 1;             ///< that were made
-
-  /// "measured 3 times, and refused: ...", with what to do.
-  [[nodiscard]] std::string text() const;
+  std::string reason{};  ///< one phrase
+  std::string text{};    ///< "measured 3 times, and refused: ...", with what to do
 };
 
 /// A measurement. Collective.
