@@ -295,7 +295,8 @@ std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
   std::vector<CounterFigure> made;
   for (const auto& row : figure_rows) {
     const auto numerator = find_role(row.numerator, counted.names);
-    const auto denominator = row.denominator ? find_role(*row.denominator, counted.names) : std::nullopt;
+    std::optional<std::size_t> denominator;
+    if (row.denominator) denominator = find_role(*row.denominator, counted.names);
     if (!numerator || (row.denominator && !denominator)) continue;
     auto& figure = made.emplace_back();
     figure.row = &row;

@@ -38,8 +38,8 @@ std::span<const NamedValue<ChoiceOrigin>> words_of(ChoiceOrigin origin);
 
 struct ChosenKernel {
   const kernels::KernelRow* kernel = &kernels::default_kernel();
-  kernels::Tuning tuning;  ///< the settings in force; empty where the kernel has no such setting
-  int vector_count = 1;    ///< vectors of one product; with 2 or more, empty settings are the kernel's own
+  kernels::Tuning tuning{};  ///< the settings in force; empty where the kernel has no such setting
+  int vector_count = 1;      ///< vectors of one product; with 2 or more, empty settings are the kernel's own
   /// In force for the kernels that have one; for the others the value that it would have.
   int critical_vector_length = 0;
   ChoiceOrigin kernel_origin = ChoiceOrigin::built_in_rule;
