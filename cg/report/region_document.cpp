@@ -88,6 +88,7 @@ void describe_times(Members& m, DescribedRegion& region) {
     m("region_clocks", times.region_clocks, at_least(1));
     m("region_s", times.region_s, positive());
     m("clocks_per_second", clocks_per_second, positive());
+    m("clocks_per_scope", report.ranks[rank].clocks_per_scope, at_least(0, "Cost of timing a phase once."));
     m.object("phases", [&] {
       by_phase(m, region, [&](Phase phase) { describe_phase(m, report, times, clocks_per_second, phase); });
     });
@@ -177,7 +178,7 @@ void describe_counters(Members& m, DescribedRegion& region) {
   bool counts_all = report.configuration.thread_count == 1 || counters.counts_all_threads;
   m("all_threads", counts_all, meaning("false: the master thread of a rank only."));
   if (m.reads()) counters.counts_all_threads = counts_all;
-  m("clocks_per_reading", report.ranks.front().clocks_per_reading, at_least(0));
+  m.derived("clocks_per_reading", at_least(0), [&] { return report.ranks.front().clocks_per_reading; });
   m.derived("reading_share", at_least(0, "Share of the timed region that reading took, mean over ranks."),
             [&] { return reading_share(region.figures); });
   m.derived("instructions_per_cycle",
@@ -194,6 +195,8 @@ void describe_counters(Members& m, DescribedRegion& region) {
   m.list("ranks", repeat.counts, {}, [&](RankCounts& counts, std::size_t rank) {
     m.derived("rank", rank, at_least(0));
     m("readings", counts.reading_count, at_least(0));
+    report.ranks.resize(std::max(report.ranks.size(), rank + 1));
+    m("clocks_per_reading", report.ranks[rank].clocks_per_reading, at_least(0));
     describe_counts(m, "region", true, counters.counted, counts.region);
     m.object("phases", [&] {
       for (const auto& row : phase_table())
