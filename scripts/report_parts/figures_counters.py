@@ -61,18 +61,6 @@ def refused_events(material):
     return found
 
 
-def why_no_counters(material):
-    found = counted_cases(material)
-    if found and nonzero_events(found[2]):
-        return ""
-    if found:
-        return "every event was counted 0 times"
-    refused = refused_events(material)
-    if refused:
-        return "nothing could be counted: " + "; ".join(f"{name}: {reason}" for name, reason in refused.items())
-    return "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
-
-
 def all_events(cases):
     """{event: kind}"""
     return {name: event["kind"] for case in cases for name, event in events_of(case).items()}
@@ -90,22 +78,17 @@ def nonzero_events(cases):
 
 
 def event_panel(name, kind, study, cases):
-    phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
-    for index, (case, case_name) in enumerate(zip(cases, names_of(cases))):
+    for case, case_name in zip(cases, names_of(cases)):
         event = events_of(case).get(name)
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
             values.append(counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
-        bars.append(Bars(case_name, values, style.series_style(index)[0], tips))
-    return BarPanel(
-        title=name,
-        x=Axis("Phase", "category", names=phase_names),
-        y=Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True),
-        bars=bars,
-    )
+        bars.append(Bars(case_name, values, tips))
+    up = Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True)
+    return BarPanel(name, Axis("Phase", "category", list(map(style.phase_name, PHASES))), up, bars)
 
 
 def event_tip(study, case, name, kind, phase, counted):
@@ -162,13 +145,20 @@ def counts_row(case, event):
 
 
 def counters(material):
-    study, rank_count, cases = counted_cases(material)
+    found = counted_cases(material)
+    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
+    if found and not nonzero_events(found[2]):
+        return "every event was counted 0 times"
+    if not found and refused:
+        return "nothing could be counted: " + "; ".join(refused)
+    if not found:
+        return "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
+    study, rank_count, cases = found
     cases = cases[:MOST_GRIDS]
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
     note = f"The panels show {study.name} on {ranks_text(rank_count)}, with a colour for each grid and kernel."
-    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
     left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Events took turns (--papi-multiplex): values are estimates."

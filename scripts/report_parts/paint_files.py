@@ -18,7 +18,7 @@ SMALL_WIDTH, SMALL_DPI = 700, 100
 SMALL_PANELS, SMALL_COLOURS = 2, 256
 
 
-def load_matplotlib():
+def load_matplotlib(advice=", or name another Python by CG2D_PYTHON: --figures and --small need it"):
     try:
         import matplotlib
 
@@ -26,10 +26,7 @@ def load_matplotlib():
         import matplotlib.pyplot
         import matplotlib.ticker
     except ImportError:
-        raise ReportError(
-            UNAVAILABLE, f"{sys.executable} has no matplotlib, which --figures and --small need: install Debian's python3-matplotlib, "
-            "or name another Python by CG2D_PYTHON"
-        ) from None
+        raise ReportError(UNAVAILABLE, f"{sys.executable} has no matplotlib: install Debian's python3-matplotlib{advice}") from None
     matplotlib.rcParams.update(
         {
             "font.size": 9,
