@@ -11,11 +11,12 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 
-from report_parts.errors import INTERRUPTED, UNAVAILABLE, USAGE, ReportError
+import command_line
+from command_line import first_program
+from report_parts.errors import UNAVAILABLE, ReportError
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 PASSED = "passed"
@@ -58,11 +59,8 @@ def problem_options(niter):
     return ["--class", "S", "--niter", str(niter), "--no-profile"]
 
 
-class OneLineParser(argparse.ArgumentParser):
-    """Options of the script, and after "--" those of cg2d run, as the attribute more. A usage error is one line."""
-
-    def error(self, message):
-        self.exit(USAGE, f"{self.prog}: {message} (scripts/{self.prog} --help)\n")
+class OneLineParser(command_line.OneLineParser):
+    """Options of the script, and after "--" those of cg2d run, as the attribute more."""
 
     def parse(self, words):
         end = words.index("--") if "--" in words else len(words)
@@ -88,27 +86,6 @@ def transport_options(transport):
     """NAME or NAME:N as options of cg2d run."""
     name, _, ranks_per_node = transport.partition(":")
     return ["--transport", name, *(["--ranks-per-node", ranks_per_node] if ranks_per_node else [])]
-
-
-def end_script(main, name):
-    """Runs a script's main; every ending with its exit code, and errors as one line."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        sys.exit(main())
-    except ReportError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-
-
-def first_program(*names):
-    """The path of the first program that exists."""
-    for name in names:
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    return None
 
 
 def require(names, packages, extent="thorough"):

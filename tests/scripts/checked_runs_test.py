@@ -149,7 +149,7 @@ class Arguments(ScriptTest):
             return {line.split()[0] for line in run_program(0, "run", option).stdout.splitlines()}
 
         def known(script, option):
-            return set(re.search(r"none of (.*) \(", self.run_script(script, option, "?").stderr)[1].split(", "))
+            return set(re.search(r"none of (.*); see", self.run_script(script, option, "?").stderr)[1].split(", "))
 
         self.assertEqual(known(MEMCHECK, "--kernels"), names("--list-kernels") - {"kernel"})
         for script in (SIMULATE, MEMCHECK, EMULATE):
