@@ -49,18 +49,23 @@ class Verdict:
     reason: str = ""
 
 
-def add_niter(parser):
-    """The option --niter, whose value is a key of RIGHT_WORDS."""
-    parser.add_argument("--niter", type=int, choices=sorted(RIGHT_WORDS), default=2, metavar="N",
-                        help="outer iterations: 2, or all 15 of the class (default: 2)")  # fmt: skip
-
-
 def problem_options(niter):
     return ["--class", "S", "--niter", str(niter), "--no-profile"]
 
 
 class OneLineParser(command_line.OneLineParser):
-    """Options of the script, and after "--" those of cg2d run, as the attribute more."""
+    """Options of the script, among them those that all have, and after "--" those of cg2d run, as the attribute more."""
+
+    def __init__(self, name, transports=TRANSPORTS, *, seconds, late="", program, **texts):
+        usage = texts.pop("usage", f"scripts/{name} [options] [-- options of cg2d run]")
+        super().__init__(prog=name, usage=usage, allow_abbrev=False, **texts)
+        self.add_argument("--transports", type=some_of(TRANSPORTS), default=list(transports), metavar="LIST",
+                          help=f"default: {','.join(transports)}; with :2 on pretended nodes of 2 ranks; empty for none")  # fmt: skip
+        self.add_argument("--niter", type=int, choices=sorted(RIGHT_WORDS), default=2, metavar="N",
+                          help="outer iterations: 2, or all 15 of the class (default: 2)")  # fmt: skip
+        self.add_argument("--seconds", type=int, choices=range(1, 3601), default=seconds, metavar="S",
+                          help=f"a run that takes longer does not end{late} (default: {seconds})")  # fmt: skip
+        self.add_argument("--program", type=pathlib.Path, metavar="FILE", help=f"this program{program}")
 
     def parse(self, words):
         end = words.index("--") if "--" in words else len(words)
