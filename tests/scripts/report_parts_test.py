@@ -2,50 +2,21 @@
 
 import copy
 import json
-import pathlib
 import re
 import sys
-import tempfile
 import types
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
+from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program, temporary_folder
 from schemas import validator_of
 from report_facts import (
-    BENCH,
-    PROFILE,
-    as_class_b,
-    as_cut_anew,
-    as_disturbed,
-    as_in_memory,
-    as_streamed,
-    as_uneven,
-    real_sweep,
-    simulated_sweep,
-    with_counters,
-    with_figures,
-    with_kernel,
-    with_predictions,
-    with_rooflines,
-    with_second_kernel,
-    write_lines,
+    BENCH, PROFILE, as_class_b, as_cut_anew, as_disturbed, as_in_memory, as_streamed, as_uneven, real_sweep, simulated_sweep,
+    with_counters, with_figures, with_kernel, with_predictions, with_rooflines, with_second_kernel, write_lines,
 )
 
 from report_parts import (
-    figures_commands,
-    figures_counters,
-    figures_grid,
-    figures_machine,
-    figures_phases,
-    figures_prediction,
-    figures_roofline,
-    figures_streaming,
-    inputs,
-    page_verdict,
-    panels,
-    results,
-    style,
-    svg_paint,
+    figures_commands, figures_counters, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline,
+    figures_streaming, inputs, page_verdict, panels, results, style, svg_paint,
 )
 from report_parts import verdict as verdicts
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
@@ -61,9 +32,7 @@ class ReportParts(unittest.TestCase):
         cls.sweep = real_sweep()
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
 
     def file(self, text, name="results.json"):
         path = self.folder / name
