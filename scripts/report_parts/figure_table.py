@@ -35,7 +35,7 @@ class Material:
 
     @property
     def run_and_solve_documents(self):
-        return [*(run.document for run in self.runs), *(study.document for study in self.inputs.solves)]
+        return [*(run.document for run in self.runs), *self.inputs.solves]
 
     @property
     def notes(self):

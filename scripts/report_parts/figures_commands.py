@@ -130,33 +130,33 @@ def problem_of_scaling(document):
     return f"class {problem['class']}" if problem.get("class", "U") != "U" else f"n {problem['n']}"
 
 
-def measured(studies):
-    """[(study, ways)] of those with figures."""
-    found = [(study, [way for way in study.document["ways"] if way["figures"]]) for study in studies]
-    return [(study, ways) for study, ways in found if ways]
+def measured(documents):
+    """[(document, ways)] of those with figures."""
+    found = [(document, [way for way in document["ways"] if way["figures"]]) for document in documents]
+    return [(document, ways) for document, ways in found if ways]
 
 
-def kind_of(way, study):
+def kind_of(way, document):
     """Of a way: with its transport, and where several cuts are compared with its cut."""
     has_ranks = way["way"] not in ("one core", "threads only")
-    several_cuts = len({other["cut"] for other in study.document["ways"] if "cut" in other}) > 1
+    several_cuts = len({other["cut"] for other in document["ways"] if "cut" in other}) > 1
     cut = f", cut {way['cut']}" if several_cuts and "cut" in way else ""
     return way["way"] + (f", {way['transport']}" if has_ranks else "") + cut
 
 
-def way_name(way, study):
-    return f"{way['cores']} cores: {kind_of(way, study)}".replace("1 cores: one core", "1 core")
+def way_name(way, document):
+    return f"{way['cores']} cores: {kind_of(way, document)}".replace("1 cores: one core", "1 core")
 
 
-def way_tip(way, study):
+def way_tip(way, document):
     figures = way["figures"]
     return (
-        f"{way_name(way, study)}\n{way['ranks']} x {way['threads']} threads, grid {figures['grid']}, {figures['kernel']}\n"
+        f"{way_name(way, document)}\n{way['ranks']} x {way['threads']} threads, grid {figures['grid']}, {figures['kernel']}\n"
         f"median {seconds(figures['median_s'])}, {seconds(figures['minimum_s'])} to {seconds(figures['maximum_s'])}"
     )
 
 
-def ways_panel(study, ways):
+def ways_panel(document, ways):
     """Computing, communication and waiting of each configuration."""
     shares = [(way["figures"]["moving_share"], way["figures"]["waiting_share"]) for way in ways]
     bars = []
@@ -166,10 +166,10 @@ def ways_panel(study, ways):
         ("communication, waiting", "collection", True, lambda moving, waiting: waiting),
     ):
         values = [way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
-        tips = [f"{way_tip(way, study)}\n{name}: {seconds(value)}" for way, value in zip(ways, values)]
+        tips = [f"{way_tip(way, document)}\n{name}: {seconds(value)}" for way, value in zip(ways, values)]
         bars.append(Bars(name, values, tips, style.PHASE_COLOURS[phase], is_hatched))
-    title = f"{study.document['scaling'].capitalize()} scaling, {problem_of_scaling(study.document)}"
-    names = Axis("Way", "category", [way_name(way, study) for way in ways])
+    title = f"{document['scaling'].capitalize()} scaling, {problem_of_scaling(document)}"
+    names = Axis("Way", "category", [way_name(way, document) for way in ways])
     return BarPanel(title, names, Axis("Time (median)", from_zero=True, is_time=True), bars, is_stacked=True)
 
 
@@ -184,27 +184,27 @@ def lines_over_cores(ways, name_of, value_of, tip_of):
     return lines, sorted({way["cores"] for way in ways})
 
 
-def speed_ups_panel(study, ways):
+def speed_ups_panel(document, ways):
     """In a list; empty where no way has a speed-up."""
     ways = [way for way in ways if way["figures"]["speed_up"]]
     lines, cores = lines_over_cores(
-        ways, lambda way: kind_of(way, study), lambda way: way["figures"]["speed_up"], lambda way: way_tip(way, study)
+        ways, lambda way: kind_of(way, document), lambda way: way["figures"]["speed_up"], lambda way: way_tip(way, document)
     )
-    title = f"Speed-up, {problem_of_scaling(study.document)}"
+    title = f"Speed-up, {problem_of_scaling(document)}"
     lines.append(rule("ideal", cores, cores, "ideal"))
     return [LinePanel(title, Axis("Cores", "log", ticks=cores), Axis("Speed-up, times", from_zero=True), lines)] if cores else []
 
 
-def ways_table(studies):
+def ways_table(documents):
     rows = []
-    for study, ways in measured(studies):
+    for document, ways in measured(documents):
         for way in ways:
             figures = way["figures"]
             alone = sum(other["cores"] == way["cores"] for other in ways) == 1
             is_best = figures["is_best"] and figures["is_decided"]
             mark = "" if alone else "best" if is_best else "may be best" if figures["may_be_best"] else ""
             times = seconds(figures["median_s"]), f"{figures['ratio_to_best']:.2f}"
-            rows.append([problem_of_scaling(study.document), way_name(way, study), *times, mark, figures["grid"]])
+            rows.append([problem_of_scaling(document), way_name(way, document), *times, mark, figures["grid"]])
     return Table("Verdict on each way", ["problem", "way", "median", "relative to the first", "verdict", "grid"], rows, range(2, 4))
 
 
@@ -215,16 +215,16 @@ def ways(material):
     return Figure(panels[:MOST_PANELS], note, ways_table(material.inputs.scalings)) if found else "no result of cg2d scaling was given"
 
 
-def system_panel(study, ways):
+def system_panel(document, ways):
     def name_of(way):
-        return f"{way['form']}, {kind_of(way, study)}"
+        return f"{way['form']}, {kind_of(way, document)}"
 
     def tip_of(way):
         where = f"{way['ranks']} x {way['threads']} threads, {way['arrangement']}"
         return f"{name_of(way)}, {where}\n{seconds(way['figures']['iteration_s'])} per iteration"
 
     lines, cores = lines_over_cores(ways, name_of, lambda way: way["figures"]["iteration_s"], tip_of)
-    title = f"{study.document['scaling'].capitalize()} scaling, {study.document['options']['system']}"
+    title = f"{document['scaling'].capitalize()} scaling, {document['options']['system']}"
     return LinePanel(title, Axis("Cores", "log", ticks=cores), Axis("Time per iteration (median)", "log", is_time=True), lines)
 
 
@@ -240,22 +240,21 @@ MOST_HISTORY = 400  # points of a line: more are thinned out
 MOST_MARKED = 60  # with a marker each
 
 
-def history_of(study):
+def history_of(document):
     """Norms of the residual; none where several right-hand sides have one each."""
-    return study.document["result"].get("history") or []
+    return document["result"].get("history") or []
 
 
-def solve_line(study):
-    history = history_of(study)
+def solve_line(document):
+    history = history_of(document)
     every = max(1, -(-len(history) // MOST_HISTORY))
     steps = sorted({*range(0, len(history), every), len(history) - 1})
-    name = f"{file_name(study.document['system']['matrix'])}, {study.document['system']['preconditioner']}"
+    name = f"{file_name(document['system']['matrix'])}, {document['system']['preconditioner']}"
     tips = [f"{name}\niteration {step}: {history[step]:.3e}" for step in steps]
     return Line(name, steps, [history[step] or None for step in steps], tips, has_points=len(steps) <= MOST_MARKED)
 
 
-def solve_row(study):
-    document = study.document
+def solve_row(document):
     result, system = document["result"], document["system"]
     condition = (result.get("spectrum") or {}).get("condition_number")
     residual = result.get("residual_norm")
@@ -266,11 +265,11 @@ def solve_row(study):
 
 
 def solves(material):
-    studies = [study for study in material.inputs.solves if study.document["result"]]
-    if not studies:
+    documents = [document for document in material.inputs.solves if document["result"]]
+    if not documents:
         return "no result of cg2d solve was given"
-    lines = [solve_line(study) for study in studies if history_of(study)][: len(style.SERIES)]
+    lines = [solve_line(document) for document in documents if history_of(document)][: len(style.SERIES)]
     panel = LinePanel("Residual of each iteration", Axis("Iteration"), Axis("‖r‖ of the recurrence", "log"), lines)
     heads = ["system", "n", "ranks", "preconditioner", "form", "end", "iterations", "residual", "condition", "time"]
-    table = Table("Solved systems", heads, [solve_row(study) for study in studies], (1, 2, 6, 7, 8, 9))
+    table = Table("Solved systems", heads, [solve_row(document) for document in documents], (1, 2, 6, 7, 8, 9))
     return Figure([panel] if lines else [], "'converged' means that the recomputed residual is small enough.", table)

@@ -167,7 +167,7 @@ def calls_panel(document):
 
 
 def pingpong(material):
-    documents = [study.document for study in material.inputs.pingpongs]
+    documents = material.inputs.pingpongs
     panels = []
     for document in documents:
         panels += [transfer_panel(pair) for pair in document["pairs"] if pair["transfers"]][: MOST_PANELS - 2]

@@ -172,7 +172,7 @@ def times_panel(found):
 
 
 def models(material):
-    found = [(study.document["machine"], problem) for study in material.inputs.models for problem in study.document["problems"]]
+    found = [(document["machine"], problem) for document in material.inputs.models for problem in document["problems"]]
     if not material.inputs.models:
         return "no result of cg2d model --format json was given"
     rows = [
@@ -203,7 +203,7 @@ def error_text(cell):
 
 def paper_tables(material):
     """[(machine, table)]"""
-    return [(study.document["machine"], table) for study in material.inputs.papers for table in study.document["tables"]]
+    return [(document["machine"], table) for document in material.inputs.papers for table in document["tables"]]
 
 
 def errors_panel(machine, table):
@@ -327,9 +327,9 @@ def simulations(material):
     if not material.inputs.simulations:
         return "no result of cg2d simulate --format json was given"
     found = [
-        (f"{', '.join(study.document[key] for key in ('machine', 'interconnect', 'placement'))}, class {problem['class']}", problem)
-        for study in material.inputs.simulations
-        for problem in study.document["problems"]
+        (f"{', '.join(document[key] for key in ('machine', 'interconnect', 'placement'))}, class {problem['class']}", problem)
+        for document in material.inputs.simulations
+        for problem in document["problems"]
     ]
     panels = [make(*one) for one in found for make in (steps_panel, simulated_phases)]
     note = (

@@ -14,14 +14,6 @@ KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or com
 
 
 @dataclasses.dataclass(frozen=True)
-class Study:
-    """A document of one of cg2d's other commands, which its schema has checked."""
-
-    source: str
-    document: dict
-
-
-@dataclasses.dataclass(frozen=True)
 class Batch:
     """tasks: the part "task" of each line."""
 
@@ -30,18 +22,18 @@ class Batch:
 
 
 def checked(schema):
-    """A reader of documents that keep to this schema of cg2d."""
+    """A reader of documents that keep to this schema of cg2d, and stay as they are."""
 
     def read(place, document):
         if complaint := schema_of(schema).complaint(document):
             raise ReportError(BAD_DATA, f"{place}: not as cg2d schema {schema} has it: {complaint}")
-        return Study(str(place), document)
+        return document
 
     return read
 
 
 def batch_of(path, documents):
-    return Batch(pathlib.Path(path).name, [checked("batch")(place, document).document["task"] for place, document in documents])
+    return Batch(pathlib.Path(path).name, [checked("batch")(place, document)["task"] for place, document in documents])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Comparison:
 
 
 def comparison_of(path, document):
-    names = checked("compare")(path, document).document["labels"]
+    names = checked("compare")(path, document)["labels"]
     return Comparison(f"{names['before']} of {path.name}", f"{names['after']} of {path.name}", document)
 
 

@@ -107,6 +107,11 @@ class LinePanel(Panel):
     def series(self):
         return self.lines
 
+    @property
+    def named(self):
+        """The lines of the legend."""
+        return [line for line in self.lines if line.is_named]
+
 
 @dataclasses.dataclass
 class Bars:
@@ -137,6 +142,10 @@ class BarPanel(Panel):
     @property
     def series(self):
         return self.bars
+
+    @property
+    def named(self):
+        return [bars for bars in self.bars if not bars.is_hatched]
 
     def own_values(self, which):
         """Of stacked bars also the totals."""

@@ -62,7 +62,7 @@ def alt_text(panel):
         over = f"{panel.x_label} and {panel.y_label}"
         return f"{panel.title}. Map of {panel.scale_label} over {over}. Its numbers are in the table below."
     kind = "Bars" if isinstance(panel, panels.BarPanel) else "Lines and points"
-    series = [bars for bars in panel.bars if not bars.is_hatched] if kind == "Bars" else panel.lines
+    series = panel.named if kind == "Bars" else panel.lines
     names = ", ".join(one.name for one in series[:8])
     return f"{panel.title}. {kind}: {panel.y.label} over {panel.x.label}; {names}. Their numbers are in the table below."
 
@@ -333,11 +333,11 @@ def line_key(line):
 def keys_of(panel):
     """[(name, colour, mark)] of the series; none where the title names the only one."""
     if isinstance(panel, panels.BarPanel):
-        keys = [(bars.name, bars.colour, KEY_BAR) for bars in panel.bars if not bars.is_hatched]
+        keys = [(bars.name, bars.colour, KEY_BAR) for bars in panel.named]
         if any(bars.is_hatched for bars in panel.bars):
             keys.append(("waiting for others", style.GREY, KEY_BAR + KEY_BAR.replace("bar", "hatch")))
     else:
-        keys = [(line.name, line.colour, line_key(line)) for line in panel.lines if line.is_named]
+        keys = [(line.name, line.colour, line_key(line)) for line in panel.named]
     return keys if len(keys) > 1 else []
 
 

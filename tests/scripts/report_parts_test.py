@@ -4,7 +4,6 @@ import copy
 import json
 import re
 import sys
-import types
 import unittest
 
 from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program, temporary_folder
@@ -492,8 +491,7 @@ class Figures(ReportParts):
             return {"cores": cores, "way": kind, "transport": "shared", **members}
 
         def names(*ways):
-            study = types.SimpleNamespace(document={"ways": ways})
-            return [figures_commands.way_name(one, study) for one in ways]
+            return [figures_commands.way_name(one, {"ways": ways}) for one in ways]
 
         base = way(1, "one core")
         self.assertEqual(names(base, way(2, "shared-memory ranks", cut="even")), ["1 core", "2 cores: shared-memory ranks, shared"])
@@ -509,7 +507,7 @@ class Figures(ReportParts):
 
         ways = [way(1, is_decided=True), way(2, is_decided=False), way(2, is_decided=False), way(4, is_decided=True), way(4, is_decided=True, is_best=False, may_be_best=False)]
         document = {"options": {"problem": {"class": "S"}}, "ways": ways}
-        table = figures_commands.ways_table([types.SimpleNamespace(document=document)])
+        table = figures_commands.ways_table([document])
         self.assertEqual([row[4] for row in table.rows], ["", "may be best", "may be best", "best", ""])
 
     def test_kernels_are_beside_each_other(self):
