@@ -30,18 +30,21 @@ def names_of(cases):
     return [" ".join(part for part in (case.arrangement, name_of_settings(case)) if part) for case in cases]
 
 
+def every_case(material):
+    """(study, P, case)"""
+    return [(study, count, case) for study in material.studies for count in study.rank_counts for case in study.every_case(count)]
+
+
 def not_drawn(material):
     """Names of cases that have counted events and are in none of the panels: those of other problems and numbers of ranks,
     and those beyond the colours."""
     drawn_study, drawn_count, cases = counted_cases(material)
-    left = names_of(cases)[MOST_GRIDS:]
-    for study in material.studies:
-        for rank_count in study.rank_counts:
-            if study is drawn_study and rank_count == drawn_count:
-                continue
-            if any(events_of(case) for case in study.every_case(rank_count)):
-                left.append(f"{study.name} on {ranks_text(rank_count)}")
-    return left
+    others = dict.fromkeys(
+        f"{study.name} on {ranks_text(rank_count)}"
+        for study, rank_count, case in every_case(material)
+        if (study is not drawn_study or rank_count != drawn_count) and events_of(case)
+    )
+    return [*names_of(cases)[MOST_GRIDS:], *others]
 
 
 def events_of(case):
@@ -52,13 +55,8 @@ def events_of(case):
 
 def refused_events(material):
     """{event: PAPI's reason}"""
-    found = {}
-    for study in material.studies:
-        for case in (case for rank_count in study.rank_counts for case in study.every_case(rank_count)):
-            for run in (*case.runs, *case.others):
-                for event in (run.document.get("counters") or {}).get("refused", []):
-                    found[event["name"]] = event["reason"]
-    return found
+    runs = [run for _, _, case in every_case(material) for run in (*case.runs, *case.others)]
+    return {event["name"]: event["reason"] for run in runs for event in (run.document.get("counters") or {}).get("refused", [])}
 
 
 def all_events(cases):
@@ -127,12 +125,11 @@ def kernel_table(cases):
 
 def all_counts(material):
     """A row for each event of each grid and kernel that counted it: means over the ranks, per CG step."""
-    rows = []
-    for study in material.studies:
-        for rank_count in study.rank_counts:
-            for case in study.every_case(rank_count):
-                place = study.name, rank_count, case.arrangement
-                rows += [[*place, *counts_row(case, event)] for event in events_of(case).values()]
+    rows = [
+        [study.name, rank_count, case.arrangement, *counts_row(case, event)]
+        for study, rank_count, case in every_case(material)
+        for event in events_of(case).values()
+    ]
     heads = ["problem", "ranks", "grid", "kernel", "event", *(style.phase_name(phase) for phase in PHASES)]
     title = "Every event by grid and phase, per CG step (mean over the ranks)"
     return Table(title, heads, rows[:MOST_ROWS], range(5, 5 + len(PHASES)))
