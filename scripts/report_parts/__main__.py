@@ -29,10 +29,6 @@ def read_arguments():
     return parser.parse_args()
 
 
-def end_with_cleared_line(_signal, _frame):
-    raise KeyboardInterrupt
-
-
 def main():
     if sys.version_info < LEAST_PYTHON:
         say(f"report: {sys.executable} is older than Python 3.10; name a newer one by CG2D_PYTHON")
@@ -42,7 +38,7 @@ def main():
     from report_parts.make_report import make_report
     from report_parts.progress import Progress
 
-    signal.signal(signal.SIGTERM, end_with_cleared_line)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     arguments = read_arguments()
     os.environ["CG2D"] = arguments.cg2d
     progress = Progress(arguments.progress)

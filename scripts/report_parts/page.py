@@ -228,8 +228,8 @@ def make_page(material, figures, missing):
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
-        *((animation.name_of(number), animation.title_of(number), text) for number, text in enumerate(animations)),
-        *((animation.overlay_name(number), animation.overlay_title(number), text) for number, text in enumerate(overlays)),
+        *((*animation.numbered(animation.STEP, number), text) for number, text in enumerate(animations)),
+        *((*animation.numbered(animation.OVERLAY, number), text) for number, text in enumerate(overlays)),
         ("left-out", "Figures left out", missing_html(missing)),
         ("notes", "Not used, or not compared", notes_html(material.notes)),
     ]
