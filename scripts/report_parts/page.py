@@ -3,7 +3,7 @@
 import pathlib
 
 from . import animation, page_verdict, panels, style, svg_paint
-from .html_parts import bullets, definitions, details, escape, table
+from .html_parts import definitions, details, escape, table
 from .results import disturbed_count
 from .schema import schema_of, values_at
 
@@ -177,15 +177,9 @@ def figure_html(row, figure):
     )
 
 
-def missing_html(missing):
-    """missing: [(row, reason)]"""
-    items = [f'<li id="{row.name}"><b>{escape(row.title)}</b>: {escape(why)}.</li>' for row, why in missing]
-    return f'<section id="left-out"><h2>Figures left out</h2>{bullets(items)}</section>' if items else ""
-
-
-def notes_html(notes):
-    items = [f"<li>{escape(note)}</li>" for note in notes]
-    return f'<section id="notes"><h2>Not used, or not compared</h2>{bullets(items)}</section>' if items else ""
+def list_html(name, title, items):
+    """items: HTML."""
+    return f'<section id="{name}"><h2>{title}</h2><ul class="missing">{"".join(items)}</ul></section>' if items else ""
 
 
 def verdict_section(material):
@@ -224,14 +218,16 @@ def make_page(material, figures, missing):
     steps = material.inputs.traces
     animations = [animation.animation_html(step, table, number) for number, step in enumerate(steps)]
     overlays = [animation.overlay_html(same, table, number) for number, same in enumerate(animation.same_steps(steps))]
+    left_out = [f'<li id="{row.name}"><b>{escape(row.title)}</b>: {escape(why)}.</li>' for row, why in missing]
+    notes = [f"<li>{escape(note)}</li>" for note in material.notes]
+    lists = (("left-out", "Figures left out", left_out), ("notes", "Not used, or not compared", notes))
     sections = [
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
         *((*animation.numbered(animation.STEP, number), text) for number, text in enumerate(animations)),
         *((*animation.numbered(animation.OVERLAY, number), text) for number, text in enumerate(overlays)),
-        ("left-out", "Figures left out", missing_html(missing)),
-        ("notes", "Not used, or not compared", notes_html(material.notes)),
+        *((name, title, list_html(name, title, items)) for name, title, items in lists),
     ]
     sections = [section for section in sections if section[2]]
     scripts = ["page.js", *(["animation.js"] if animations else [])]
