@@ -11,11 +11,12 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 
-from report_parts.errors import INTERRUPTED, UNAVAILABLE, USAGE, ReportError
+import command_line
+from command_line import first_program
+from report_parts.errors import UNAVAILABLE, ReportError
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 PASSED = "passed"
@@ -48,21 +49,23 @@ class Verdict:
     reason: str = ""
 
 
-def add_niter(parser):
-    """The option --niter, whose value is a key of RIGHT_WORDS."""
-    parser.add_argument("--niter", type=int, choices=sorted(RIGHT_WORDS), default=2, metavar="N",
-                        help="outer iterations: 2, or all 15 of the class (default: 2)")  # fmt: skip
-
-
 def problem_options(niter):
     return ["--class", "S", "--niter", str(niter), "--no-profile"]
 
 
-class OneLineParser(argparse.ArgumentParser):
-    """Options of the script, and after "--" those of cg2d run, as the attribute more. A usage error is one line."""
+class OneLineParser(command_line.OneLineParser):
+    """Options of the script, among them those that all have, and after "--" those of cg2d run, as the attribute more."""
 
-    def error(self, message):
-        self.exit(USAGE, f"{self.prog}: {message} (scripts/{self.prog} --help)\n")
+    def __init__(self, name, transports=TRANSPORTS, *, seconds, late="", program, **texts):
+        usage = texts.pop("usage", f"scripts/{name} [options] [-- options of cg2d run]")
+        super().__init__(prog=name, usage=usage, allow_abbrev=False, **texts)
+        self.add_argument("--transports", type=some_of(TRANSPORTS), default=list(transports), metavar="LIST",
+                          help=f"default: {','.join(transports)}; with :2 on pretended nodes of 2 ranks; empty for none")  # fmt: skip
+        self.add_argument("--niter", type=int, choices=sorted(RIGHT_WORDS), default=2, metavar="N",
+                          help="outer iterations: 2, or all 15 of the class (default: 2)")  # fmt: skip
+        self.add_argument("--seconds", type=int, choices=range(1, 3601), default=seconds, metavar="S",
+                          help=f"a run that takes longer does not end{late} (default: {seconds})")  # fmt: skip
+        self.add_argument("--program", type=pathlib.Path, metavar="FILE", help=f"this program{program}")
 
     def parse(self, words):
         end = words.index("--") if "--" in words else len(words)
@@ -88,27 +91,6 @@ def transport_options(transport):
     """NAME or NAME:N as options of cg2d run."""
     name, _, ranks_per_node = transport.partition(":")
     return ["--transport", name, *(["--ranks-per-node", ranks_per_node] if ranks_per_node else [])]
-
-
-def end_script(main, name):
-    """Runs a script's main; every ending with its exit code, and errors as one line."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        sys.exit(main())
-    except ReportError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-
-
-def first_program(*names):
-    """The path of the first program that exists."""
-    for name in names:
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    return None
 
 
 def require(names, packages, extent="thorough"):

@@ -5,7 +5,6 @@ import os
 import pathlib
 import signal
 import sys
-import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 LEAST_PYTHON = (3, 10)
@@ -30,20 +29,16 @@ def read_arguments():
     return parser.parse_args()
 
 
-def end_with_cleared_line(_signal, _frame):
-    raise KeyboardInterrupt
-
-
 def main():
     if sys.version_info < LEAST_PYTHON:
         say(f"report: {sys.executable} is older than Python 3.10; name a newer one by CG2D_PYTHON")
         return 69  # unavailable, as in errors.py, which this Python may not read
     sys.path[0] = str(HERE.parent)
-    from report_parts.errors import DEFECT, INTERRUPTED, ReportError
+    from report_parts.errors import DEFECT, INTERRUPTED, ReportError, defect_text
     from report_parts.make_report import make_report
     from report_parts.progress import Progress
 
-    signal.signal(signal.SIGTERM, end_with_cleared_line)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     arguments = read_arguments()
     os.environ["CG2D"] = arguments.cg2d
     progress = Progress(arguments.progress)
@@ -63,9 +58,7 @@ def main():
         return INTERRUPTED
     except Exception as error:  # one line, as of every program here
         progress.clear()
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{pathlib.Path(place.filename).name}:{place.lineno}"
-        say(f"report: a defect of cg2d report: {type(error).__name__} at {where}: {str(error)[:200]!r}")
+        say(f"report: a defect of cg2d report: {defect_text(error)}")
         return DEFECT
 
 

@@ -13,13 +13,20 @@ LEAST_WIDTH = 0.15  # of a bar, percent
 NOW_LINE = '<line class="now" x1="0%" x2="0%" y1="0" y2="100%"/>'
 
 
-def name_of(number):
-    """Of the section of a trace."""
-    return f"cg-step-{number + 1}" if number else "cg-step"
+# Name and title of the section of a trace, and of one of several traces over each other.
+STEP = "cg-step", "One CG step"
+OVERLAY = "cg-steps", "CG steps of several traces"
 
 
-def title_of(number):
-    return f"One CG step ({number + 1})" if number else "One CG step"
+def numbered(section, number):
+    """Name and title, where there are several of the section."""
+    name, title = section
+    return (f"{name}-{number + 1}", f"{title} ({number + 1})") if number else section
+
+
+def section_html(section, number, kind, note, inner):
+    name, title = numbered(section, number)
+    return f'<section id="{name}"{kind}><h2>{title}</h2><p class="note">{escape(note)}</p>{inner}</section>'
 
 
 def class_of(phase):
@@ -114,16 +121,16 @@ def animation_html(step, table, number=0):
     heads, rows = figures_of(step)
     lanes = [(f"rank {lane.rank}", lane) for lane in step.lanes]
     label = f"Phases of {len(lanes)} ranks over {microseconds(step.length_us)}"
-    return (
-        f'<section id="{name_of(number)}" class="animation"><h2>{title_of(number)}</h2><p class="note">{escape(note_of(step))}</p>'
+    inner = (
         '<div class="controls" hidden><button type="button" class="play">Play</button>'
         '<button type="button" class="back">Previous change</button><button type="button" class="on">Next change</button>'
         '<input type="range" min="0" max="1000" value="0" aria-label="time within the CG step"><output>0 µs</output></div>'
         f"{plane_svg(step)}{legend(phases)}{over_time(lanes, step.length_us, label, NOW_LINE)}"
         "<details><summary>Times of this step as a table</summary>"
         f"{table(heads, rows, range(len(heads)), 'Times of this step')}</details>"
-        f'<script type="application/json">{text}</script></section>'
+        f'<script type="application/json">{text}</script>'
     )
+    return section_html(STEP, number, ' class="animation"', note_of(step), inner)
 
 
 # ---------------------------------------------------------------- steps over each other
@@ -140,14 +147,6 @@ def same_steps(steps):
 def source_of(step):
     place = f"{step.facts['simulated']}, simulated" if "simulated" in step.facts else step.facts.get("transport", "measured")
     return f"{place}, {step.facts['kernel']}" if "kernel" in step.facts else place
-
-
-def overlay_name(number):
-    return f"cg-steps-{number + 1}" if number else "cg-steps"
-
-
-def overlay_title(number):
-    return f"CG steps of several traces ({number + 1})" if number else "CG steps of several traces"
 
 
 def overlay_html(steps, table, number=0):
@@ -169,8 +168,5 @@ def overlay_html(steps, table, number=0):
         for index, step in enumerate(steps)
     ]
     label = f"Phases of the ranks of {len(steps)} traces over {microseconds(length_us)}"
-    return (
-        f'<section id="{overlay_name(number)}"><h2>{overlay_title(number)}</h2><p class="note">{escape(note)}</p>'
-        f"{legend(phases)}{over_time(rows, length_us, label)}"
-        f"{table(heads, cells, [0, *range(2, len(heads))], 'Mean of the ranks')}</section>"
-    )
+    inner = f"{legend(phases)}{over_time(rows, length_us, label)}{table(heads, cells, [0, *range(2, len(heads))], 'Mean of the ranks')}"
+    return section_html(OVERLAY, number, "", note, inner)

@@ -30,18 +30,21 @@ def names_of(cases):
     return [" ".join(part for part in (case.arrangement, name_of_settings(case)) if part) for case in cases]
 
 
+def every_case(material):
+    """(study, P, case)"""
+    return [(study, count, case) for study in material.studies for count in study.rank_counts for case in study.every_case(count)]
+
+
 def not_drawn(material):
     """Names of cases that have counted events and are in none of the panels: those of other problems and numbers of ranks,
     and those beyond the colours."""
     drawn_study, drawn_count, cases = counted_cases(material)
-    left = names_of(cases)[MOST_GRIDS:]
-    for study in material.studies:
-        for rank_count in study.rank_counts:
-            if study is drawn_study and rank_count == drawn_count:
-                continue
-            if any(events_of(case) for case in study.every_case(rank_count)):
-                left.append(f"{study.name} on {ranks_text(rank_count)}")
-    return left
+    others = dict.fromkeys(
+        f"{study.name} on {ranks_text(rank_count)}"
+        for study, rank_count, case in every_case(material)
+        if (study is not drawn_study or rank_count != drawn_count) and events_of(case)
+    )
+    return [*names_of(cases)[MOST_GRIDS:], *others]
 
 
 def events_of(case):
@@ -52,25 +55,8 @@ def events_of(case):
 
 def refused_events(material):
     """{event: PAPI's reason}"""
-    found = {}
-    for study in material.studies:
-        for case in (case for rank_count in study.rank_counts for case in study.every_case(rank_count)):
-            for run in (*case.runs, *case.others):
-                for event in (run.document.get("counters") or {}).get("refused", []):
-                    found[event["name"]] = event["reason"]
-    return found
-
-
-def why_no_counters(material):
-    found = counted_cases(material)
-    if found and nonzero_events(found[2]):
-        return ""
-    if found:
-        return "every event was counted 0 times"
-    refused = refused_events(material)
-    if refused:
-        return "nothing could be counted: " + "; ".join(f"{name}: {reason}" for name, reason in refused.items())
-    return "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
+    runs = [run for _, _, case in every_case(material) for run in (*case.runs, *case.others)]
+    return {event["name"]: event["reason"] for run in runs for event in (run.document.get("counters") or {}).get("refused", [])}
 
 
 def all_events(cases):
@@ -90,22 +76,17 @@ def nonzero_events(cases):
 
 
 def event_panel(name, kind, study, cases):
-    phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
-    for index, (case, case_name) in enumerate(zip(cases, names_of(cases))):
+    for case, case_name in zip(cases, names_of(cases)):
         event = events_of(case).get(name)
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
             values.append(counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
-        bars.append(Bars(case_name, values, style.series_style(index)[0], tips))
-    return BarPanel(
-        title=name,
-        x=Axis("Phase", "category", names=phase_names),
-        y=Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True),
-        bars=bars,
-    )
+        bars.append(Bars(case_name, values, tips))
+    up = Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True)
+    return BarPanel(name, Axis("Phase", "category", list(map(style.phase_name, PHASES))), up, bars)
 
 
 def event_tip(study, case, name, kind, phase, counted):
@@ -144,12 +125,11 @@ def kernel_table(cases):
 
 def all_counts(material):
     """A row for each event of each grid and kernel that counted it: means over the ranks, per CG step."""
-    rows = []
-    for study in material.studies:
-        for rank_count in study.rank_counts:
-            for case in study.every_case(rank_count):
-                place = study.name, rank_count, case.arrangement
-                rows += [[*place, *counts_row(case, event)] for event in events_of(case).values()]
+    rows = [
+        [study.name, rank_count, case.arrangement, *counts_row(case, event)]
+        for study, rank_count, case in every_case(material)
+        for event in events_of(case).values()
+    ]
     heads = ["problem", "ranks", "grid", "kernel", "event", *(style.phase_name(phase) for phase in PHASES)]
     title = "Every event by grid and phase, per CG step (mean over the ranks)"
     return Table(title, heads, rows[:MOST_ROWS], range(5, 5 + len(PHASES)))
@@ -162,13 +142,20 @@ def counts_row(case, event):
 
 
 def counters(material):
-    study, rank_count, cases = counted_cases(material)
+    found = counted_cases(material)
+    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
+    if found and not nonzero_events(found[2]):
+        return "every event was counted 0 times"
+    if not found and refused:
+        return "nothing could be counted: " + "; ".join(refused)
+    if not found:
+        return "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
+    study, rank_count, cases = found
     cases = cases[:MOST_GRIDS]
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
     note = f"The panels show {study.name} on {ranks_text(rank_count)}, with a colour for each grid and kernel."
-    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
     left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Events took turns (--papi-multiplex): values are estimates."

@@ -1,12 +1,14 @@
-"""Where the time goes: figures of phases and ranks."""
+"""Where the time goes: figures of phases, of ranks, and of ranks that differ in speed, with even pieces and with those of the run, or
+before and after the matrix was repartitioned."""
 
+import dataclasses
 import statistics
 
 from . import style
 from .figures_grid import MOST_PANELS, arrangement_text, ranks_text
-from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel
+from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Table, put_beside
 from .results import PHASES
-from .studies import by_place
+from .studies import by_place, file_name, problem_name
 from .times import seconds
 
 # ---------------------------------------------------------------- phases per Px
@@ -26,10 +28,6 @@ def timed_cases(material):
     return [*shown, *others][:MOST_PANELS]
 
 
-def why_no_phases(material):
-    return "" if timed_cases(material) else "no run timed its phases; --no-phases turns the timers off"
-
-
 def phases_panel(study, rank_count, cases):
     bars = []
     for phase in PHASES:
@@ -43,14 +41,10 @@ def phases_panel(study, rank_count, cases):
                 f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n{share_text(case, phase)}"
                 for case, value in zip(cases, values)
             ]
-            bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, style.PHASE_COLOURS[phase], tips, is_waiting))
-    return BarPanel(
-        title=f"{study.name}, {ranks_text(rank_count)}",
-        x=Axis("Grid, Px x Py", "category", names=[case.arrangement for case in cases]),
-        y=Axis("Time of a CG step (mean over ranks)", from_zero=True, is_time=True),
-        bars=bars,
-        is_stacked=True,
-    )
+            bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, tips, style.PHASE_COLOURS[phase], is_waiting))
+    across = Axis("Grid, Px x Py", "category", [case.arrangement for case in cases])
+    up = Axis("Time of a CG step (mean over ranks)", from_zero=True, is_time=True)
+    return BarPanel(f"{study.name}, {ranks_text(rank_count)}", across, up, bars, is_stacked=True)
 
 
 def part_of(case, phase, is_waiting):
@@ -69,13 +63,22 @@ def share_text(case, phase):
 
 
 def stacked_phases(material):
-    return Figure(
-        [phases_panel(*entry) for entry in timed_cases(material)],
-        "Bars show the mean over the ranks. In the hatched part of a phase, ranks wait for other ranks.",
-    )
+    panels = [phases_panel(*entry) for entry in timed_cases(material)]
+    note = "Bars show the mean over the ranks. In the hatched part of a phase, ranks wait for other ranks."
+    return Figure(panels, note) if panels else "no run timed its phases; --no-phases turns the timers off"
 
 
 # ---------------------------------------------------------------- the rank plane
+
+
+def plane(title, grid, entries, cells, scale_label, scale_format):
+    """A map of the process grid, (Px, Py): the cells [(value, text, lines of the tip)] of the ranks, in the order of the entries."""
+    placed = {}
+    for entry, (value, text, *tip) in zip(entries, cells):
+        place = f"rank {entry['rank']}: process column {entry['process_column']}, process row {entry['process_row']}"
+        cell = Cell(value, [f"rank {entry['rank']}", text], "\n".join([place, *tip]))
+        placed[entry["process_row"], entry["process_column"]] = cell
+    return HeatPanel(title, "Process column", "Process row", range(grid[0]), range(grid[1]), placed, scale_label, scale_format)
 
 
 def plane_cases(material):
@@ -89,40 +92,31 @@ def plane_cases(material):
     return []
 
 
-def why_no_plane(material):
-    return "" if plane_cases(material) else "no run on several ranks timed its phases"
-
-
-def plane_panel(case, title, clocks_of, unit):
+def clocks_panel(case, title, clocks_of, unit):
     """clocks_of(entry of a rank): clocks of all CG steps. unit: (factor, letter, word)."""
-    column_count, row_count = case.grid
     entries = case.run.rank_phases()
     mean = statistics.fmean(clocks_of(entry) for entry in entries)
     factor, letter, word = unit
-    cells = {}
+    cells = []
     for entry in entries:
         value = clocks_of(entry) / case.run.cg_steps
         against = f", {100 * (clocks_of(entry) / mean - 1):+.1f} % of the mean" if mean else ""
-        tip = (
-            f"rank {entry['rank']}: process column {entry['process_column']}, process row {entry['process_row']}\n"
-            f"{value:,.0f} clocks per CG step{against}"
-        )
-        lines = [f"rank {entry['rank']}", f"{factor * value:.4g} {letter}"]
-        cells[entry["process_row"], entry["process_column"]] = Cell(factor * value, lines, tip)
-    return HeatPanel(
-        title=title,
-        x_label="Process column",
-        y_label="Process row",
-        columns=[str(column) for column in range(column_count)],
-        rows=[str(row) for row in range(row_count)],
-        cells=cells,
-        scale_label=f"{word} clocks per CG step",
-        scale_format="{:.4g}",
-    )
+        cells.append((factor * value, f"{factor * value:.4g} {letter}", f"{value:,.0f} clocks per CG step{against}"))
+    return plane(title, case.grid, entries, cells, f"{word} clocks per CG step", "{:.4g}")
+
+
+def multiply_clocks(entry):
+    return entry["phases"]["multiply"]["clocks"]
+
+
+def waited_clocks(entry):
+    return sum(phase["waited_clocks"] for phase in entry["phases"].values())
 
 
 def rank_plane(material):
     cases = plane_cases(material)
+    if not cases:
+        return "no run on several ranks timed its phases"
     maps = [
         (case, f"{what}, {study.name}, {case.arrangement}", clocks_of)
         for study, case in cases
@@ -132,15 +126,161 @@ def rank_plane(material):
     unit = (1e-6, "M", "Million") if greatest >= 1e7 else (1e-3, "k", "Thousand")
     slow = [max(case.run.rank_phases(), key=multiply_clocks) for _, case in cases]
     words = " and ".join(f"rank {entry['rank']} on {case.arrangement}" for entry, (_, case) in zip(slow, cases))
-    return Figure(
-        [plane_panel(*one, unit) for one in maps],
-        f"Cells show the reference clocks of each rank. Longest in multiply: {words}. The others wait for a rank that waits little.",
+    note = f"Cells show the reference clocks of each rank. Longest in multiply: {words}. The others wait for a rank that waits little."
+    return Figure([clocks_panel(*one, unit) for one in maps], note)
+
+
+# ---------------------------------------------------------------- ranks of different speed
+
+MOST_RUNS = 3  # with six maps each, where all measured the speeds
+BILLION = 1e9
+
+
+def is_uneven(document):
+    configuration = document["configuration"] or {}
+    has_shares = configuration.get("cut", "").startswith(("speed", "file:"))
+    return bool(document["phases"]) and (has_shares or bool(document.get("slow_ranks")) or bool(moves_of(document)))
+
+
+def moves_of(document):
+    """Each repartitioning, with an outer iteration after them."""
+    return [move for move in (document.get("rebalance") or {"moves": []})["moves"] if move["after_s"]]
+
+
+def uneven_name(document):
+    """The work, its grid, its cut, and the ranks that were slowed."""
+    configuration = document["configuration"]
+    problem = document.get("problem")
+    slowed = [
+        f"rank {slow['rank']} by {slow['factor']:g}" + (f" from product {slow['first_product']} on" if slow["first_product"] else "")
+        for slow in (document.get("slow_ranks") or {"ranks": []})["ranks"]
+    ]
+    cut = configuration["cut"]
+    cut = f"file:{file_name(cut)}" if cut.startswith("file:") else cut
+    work = problem_name(problem) if problem else file_name(document["system"]["matrix"])
+    parts = [work, configuration["grid"]["name"], f"cut {cut}", *([f"slowed {', '.join(slowed)}"] if slowed else [])]
+    return ", ".join([*parts, *(["repartitioned"] if moves_of(document) else [])])
+
+
+def has_speeds(document):
+    return bool(document["configuration"].get("speed_trial"))
+
+
+def uneven_runs(material):
+    """[(name, document)], each configuration once; first those that measured the speeds, whose maps are pairs."""
+    found = {}
+    for document in filter(is_uneven, material.run_and_solve_documents):
+        found.setdefault(uneven_name(document), document)
+    return sorted(found.items(), key=lambda item: not (has_speeds(item[1]) or moves_of(item[1])))
+
+
+@dataclasses.dataclass(frozen=True)
+class RankState:
+    """speed: nonzeros per second; share: of all nonzeros; waiting: share of its time."""
+
+    speed: float
+    share: float
+    waiting: float
+
+
+def states_before(document):
+    """Even pieces at the speeds that the run measured: every rank waits for the slowest product."""
+    speeds = document["configuration"]["speed_trial"]["speeds"]
+    return [RankState(speed, 1 / len(speeds), 1 - min(speeds) / speed) for speed in speeds]
+
+
+def product_count(entry):
+    return entry["phases"]["summation"]["calls"]
+
+
+def states_after(document):
+    """As the run has measured them."""
+    nonzeros = [rank["nonzeros"] for rank in document["setup"]["ranks"]]
+    whole = sum(nonzeros) or 1
+    return [
+        RankState(
+            count * product_count(entry) / (entry["phases"]["multiply"]["seconds"] or float("inf")),
+            count / whole,
+            waited_clocks(entry) / entry["region_clocks"],
+        )
+        for entry, count in zip(document["phases"]["ranks"], nonzeros)
+    ]
+
+
+def states_around(document, move, when):
+    """Before or after the matrix was repartitioned. Waiting: in products, for the slowest one."""
+    products = product_count(document["phases"]["ranks"][0]) / document["problem"]["niter"]
+    counts = [rank[f"nonzeros_{when}"] for rank in move["ranks"]]
+    times_s = [rank[f"{when}_s"] for rank in move["ranks"]]
+    return [
+        RankState(count * products / (own_s or float("inf")), count / sum(counts), 1 - own_s / max(times_s))
+        for count, own_s in zip(counts, times_s)
+    ]
+
+
+def achieved_speed(document):
+    """Of all ranks together, by the slowest product."""
+    entries = document["phases"]["ranks"]
+    slowest_s = max(entry["phases"]["multiply"]["seconds"] for entry in entries)
+    nonzeros = sum(rank["nonzeros"] for rank in document["setup"]["ranks"])
+    return nonzeros * product_count(entries[0]) / slowest_s if slowest_s else 0.0
+
+
+# Name, unit of the scale, its format, and the value of a rank.
+MAPS = (
+    ("speed", "Billion nonzeros per s", "{:.3g}", lambda state: state.speed / BILLION),
+    ("share", "Share of the nonzeros, %", "{:.1f}", lambda state: 100 * state.share),
+    ("waiting", "Waiting, % of the time", "{:.1f}", lambda state: 100 * state.waiting),
+)
+
+
+def states_of(document):
+    """[(when, [state of each rank])]: before and after the last cut, or as it ran."""
+    if moves := moves_of(document):
+        when = f"outer iteration {moves[-1]['after_outer_iteration']}"
+        return [(f"up to {when}", states_around(document, moves[-1], "before")), (f"after {when}", states_around(document, moves[-1], "after"))]
+    before = [("with even pieces", states_before(document))] if has_speeds(document) else []
+    return [*before, ("as it ran", states_after(document))]
+
+
+def maps_of(number, document):
+    """Before and after beside each other, in the same colours."""
+    grid, entries = document["configuration"]["grid"], document["phases"]["ranks"]
+    maps = []
+    for what, unit, form, value_of in MAPS:
+        pair = []
+        for when, states in states_of(document):
+            cells = [(value, form.format(value), f"{unit}: {value:.4g}") for value in map(value_of, states)]
+            pair.append(plane(f"Run {number}: {what} {when}", (grid["columns"], grid["rows"]), entries, cells, unit, form))
+        put_beside(pair)
+        maps += pair
+    return maps
+
+
+def speeds_row(name, document):
+    trial = document["configuration"].get("speed_trial") or {}
+    keys = ("ideal_nonzeros_per_s", "reachable_nonzeros_per_s", "even_nonzeros_per_s")
+    # With more than one cut there is no one share of a rank.
+    achieved = "" if moves_of(document) else f"{achieved_speed(document) / BILLION:.3g}"
+    gained = "; ".join(
+        f"after {move['after_outer_iteration']}: {move['before_s']:.3g} -> {move['after_s']:.3g} s in {move['cost_s']:.3g} s, gained {move['gained_s']:.3g} s"
+        for move in moves_of(document)
     )
+    return [name, *(f"{trial[key] / BILLION:.3g}" if trial else "" for key in keys), achieved, gained]
 
 
-def multiply_clocks(entry):
-    return entry["phases"]["multiply"]["clocks"]
-
-
-def waited_clocks(entry):
-    return sum(phase["waited_clocks"] for phase in entry["phases"].values())
+def speeds(material):
+    runs = list(enumerate(uneven_runs(material), 1))
+    if not runs:
+        return "no run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance repartitioned, has timed its phases"
+    shown = runs[:MOST_RUNS]
+    heads = ["run", "", "sum of own speeds", "reachable", "even pieces", "achieved", "repartitioned (slowest products of an outer iteration)"]
+    rows = [[str(number), *speeds_row(name, document)] for number, (name, document) in runs]
+    names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
+    return Figure(
+        [panel for number, (_, document) in shown for panel in maps_of(number, document)],
+        f"{names} 'With even pieces' uses the speeds that the run measured before it cut the matrix: every rank waits for the slowest "
+        "product. 'As it ran' divides nonzeros by the time of the products, and has the waiting in all phases. Around a new cut, the maps "
+        "show the products of an outer iteration, and waiting for the slowest rank.",
+        Table("Speed of all ranks together, billion nonzeros per s", heads, rows, range(2, 6)),
+    )

@@ -1,11 +1,13 @@
-"""Figures of predicted against measured times."""
+"""Figures of predicted times: against the measured ones, of described machines (cg2d model), beside the paper's tables, and on a
+network that is shared (cg2d simulate)."""
 
 import math
 
 from . import style
-from .figures_grid import MOST_PANELS
-from .panels import Axis, Figure, Line, LinePanel
+from .figures_grid import MOST_PANELS, ranks_text
+from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel, Table, rule
 from .results import PHASES
+from .studies import official_grid
 from .times import seconds
 
 # Per cent of the time of a run: for shorter phases the deviation means little.
@@ -19,12 +21,6 @@ def predicted_runs(study):
     return [run for run in runs if run and run.rank_phases()]
 
 
-def why_no_prediction(material):
-    if not any(predicted_runs(study) for study in material.studies):
-        return "no run has a prediction; cg2d model --calibrate, then run or sweep again"
-    return ""
-
-
 def measured_and_predicted(run, phase):
     """Seconds per CG step, or None where there is nothing to compare. phase: one of PHASES, or TOTAL."""
     prediction = run.document["prediction"]
@@ -33,10 +29,6 @@ def measured_and_predicted(run, phase):
     else:
         pair = run.phase_seconds(phase), prediction["phases"][phase]
     return tuple(value / run.cg_steps for value in pair) if pair[0] else None
-
-
-def name_of(phase):
-    return TOTAL if phase == TOTAL else style.phase_name(phase)
 
 
 def share_of(run, phase):
@@ -53,7 +45,7 @@ def tip_of(study, run, phase, pair):
     machine = run.document["prediction"]["machine"]
     share = "" if phase == TOTAL else f"\n{share_of(run, phase):.2g} % of the time"
     return (
-        f"{study.name}, grid {run.arrangement}, {name_of(phase)}: {deviation_of(pair):+.1f} %\n"
+        f"{study.name}, grid {run.arrangement}, {style.phase_name(phase)}: {deviation_of(pair):+.1f} %\n"
         f"measured {seconds(pair[0])}, predicted {seconds(pair[1])} per CG step{share}\nmachine: {machine}"
     )
 
@@ -70,19 +62,19 @@ def phase_line(material, phase, index):
                 points.append((*pair, tip_of(study, run, phase, pair)))
     points.sort()
     x, y, tips = ([point[k] for point in points] for k in range(3))
-    return Line(name_of(phase), x, y, style.PHASE_COLOURS[phase], tips, style.series_style(index)[1], has_line=False)
+    return Line(style.phase_name(phase), x, y, tips, style.PHASE_COLOURS[phase], style.series_style(index)[1], has_line=False)
 
 
-def phases_panel(material):
-    """None where no phase can be compared."""
+def compared_phases(material):
+    """A panel; none where no phase can be compared."""
     lines = [phase_line(material, phase, index) for index, phase in enumerate(PHASES)]
     lines = [line for line in lines if line.x]
     if not lines:
-        return None
+        return []
     values = [value for line in lines for value in (*line.x, *line.y)]
     ends = [min(values), max(values)]
-    lines.append(Line("predicted = measured", ends, ends, style.GREY, ["", ""], is_dashed=True, has_points=False))
-    return LinePanel("Phases", Axis("Measured time of a CG step", "log", is_time=True), Axis("Predicted time of a CG step", "log", is_time=True), lines)
+    across, up = (Axis(f"{word} time of a CG step", "log", is_time=True) for word in ("Measured", "Predicted"))
+    return [LinePanel("Phases", across, up, [*lines, rule("predicted = measured", ends, ends, "")])]
 
 
 # ---------------------------------------------------------------- residuals by grid
@@ -92,10 +84,8 @@ def residual_points(study, runs, phase):
     """[(place, deviation, tip, whether it takes LEAST_SHARE of the time)]"""
     points = []
     for place, run in enumerate(runs):
-        pair = measured_and_predicted(run, phase)
-        if pair:
-            is_large = share_of(run, phase) >= LEAST_SHARE
-            points.append((place, deviation_of(pair), tip_of(study, run, phase, pair), is_large))
+        if pair := measured_and_predicted(run, phase):
+            points.append((place, deviation_of(pair), tip_of(study, run, phase, pair), share_of(run, phase) >= LEAST_SHARE))
     return points
 
 
@@ -107,7 +97,7 @@ def residual_lines(name, colour, marker, points, bound):
         if own:
             y = [max(-bound, min(bound, point[1])) for point in own]
             x, tips = ([point[k] for point in own] for k in (0, 2))
-            lines.append(Line(name, x, y, shade, tips, marker, has_line=False, is_named=not lines))
+            lines.append(Line(name, x, y, tips, shade, marker, has_line=False, is_named=not lines))
     return lines
 
 
@@ -122,27 +112,229 @@ def residual_panel(study):
     runs = predicted_runs(study)
     found = {phase: residual_points(study, runs, phase) for phase in (*PHASES, TOTAL)}
     bound = bound_of(found)
-    last = len(runs) - 1
-    zero = Line("", [-0.5, last + 0.5], [0, 0], style.GREY, ["", ""], is_dashed=True, has_points=False, is_named=False)
+    zero = rule("", [-0.5, len(runs) - 0.5], [0, 0], "", is_named=False)
     strong, pale = [], []
-    for index, phase in enumerate(PHASES):
-        marker = style.series_style(index)[1]
-        for line in residual_lines(name_of(phase), style.PHASE_COLOURS[phase], marker, found[phase], bound):
-            (strong if line.colour == style.PHASE_COLOURS[phase] else pale).append(line)
+    for index, (phase, colour) in enumerate(style.PHASE_COLOURS.items()):
+        for line in residual_lines(style.phase_name(phase), colour, style.series_style(index)[1], found[phase], bound):
+            (strong if line.colour == colour else pale).append(line)
     total = residual_lines(TOTAL, style.SERIES[6], "rectRot", found[TOTAL], bound)
-    return LinePanel(
-        title=f"Residuals, {study.name}",
-        x=Axis("Grid, Px x Py", "category", names=[run.arrangement for run in runs]),
-        y=Axis("(predicted - measured) / measured, %"),
-        lines=[*total, *strong, *pale, zero],  # the first on top
-    )
+    across = Axis("Grid, Px x Py", "category", [run.arrangement for run in runs])
+    lines = [*total, *strong, *pale, zero]  # the first on top
+    return LinePanel(f"Residuals, {study.name}", across, Axis("(predicted - measured) / measured, %"), lines)
 
 
 def prediction(material):
-    panels = [panel for panel in [phases_panel(material)] if panel]
-    panels += [residual_panel(study) for study in material.studies if predicted_runs(study)]
-    return Figure(
-        panels[:MOST_PANELS],
+    studies = [study for study in material.studies if predicted_runs(study)]
+    if not studies:
+        return "no run has a prediction; cg2d model --calibrate, then run or sweep again"
+    panels = [*compared_phases(material), *map(residual_panel, studies)]
+    note = (
         "Points are means over the ranks. Above the dashed line, the prediction is longer than the measured time. Phases below "
-        f"{LEAST_SHARE:g} % of the time are pale. Points at the upper or lower edge lie beyond it.",
+        f"{LEAST_SHARE:g} % of the time are pale. Points at the upper or lower edge lie beyond it."
     )
+    return Figure(panels[:MOST_PANELS], note)
+
+
+# ---------------------------------------------------------------- cg2d model
+
+
+def model_name(machine, problem):
+    return f"{machine}, class {problem['class']}"
+
+
+def grids_panel(machine, problem):
+    counts = problem["rank_counts"]
+    columns = sorted({grid["columns"] for count in counts for grid in count["grids"]})
+    cells = {}
+    for row, count in enumerate(counts):
+        for grid in count["grids"]:
+            is_best = grid["grid"] == count["best_grid"]
+            marks = ["best"] * is_best + ["official"] * ((grid["columns"], grid["rows"]) == official_grid(count["ranks"]))
+            phases = [f"{style.phase_name(phase)} {seconds(time_s)}" for phase, time_s in grid["phases"].items()]
+            tip = [f"{ranks_text(count['ranks'])}, grid {grid['grid']}, {grid['kernel']}", f"predicted {seconds(grid['total_s'])}", *phases, *marks]
+            lines = [seconds(grid["total_s"]), *marks]
+            cells[row, columns.index(grid["columns"])] = Cell(grid["total_s"], lines, "\n".join(tip), is_best)
+    title, rows = f"Predicted time, {model_name(machine, problem)}", [count["ranks"] for count in counts]
+    label = "Time, among grids of the same number of ranks"
+    return HeatPanel(title, "Px, process columns", "P, ranks", columns, rows, cells, label, by_row=True)
+
+
+def times_panel(found):
+    lines = []
+    for machine, problem in found:
+        counts = problem["rank_counts"]
+        tips = [f"{ranks_text(count['ranks'])}, grid {count['best_grid']}\n{seconds(count['total_s'])}" for count in counts]
+        x, y = ([count[key] for count in counts] for key in ("ranks", "total_s"))
+        lines.append(Line(model_name(machine, problem), x, y, tips))
+    most = max(rank_count for line in lines for rank_count in line.x)
+    ticks = [1 << k for k in range(most.bit_length())]
+    return LinePanel("Predicted time on the best grid", Axis("Ranks", "log", ticks=ticks), Axis("Time", "log", is_time=True), lines)
+
+
+def models(material):
+    found = [(document["machine"], problem) for document in material.inputs.models for problem in document["problems"]]
+    if not material.inputs.models:
+        return "no result of cg2d model --format json was given"
+    rows = [
+        [machine, problem["class"], str(count["ranks"]), count["best_grid"], seconds(count["total_s"]), f"{100 * count['efficiency']:.1f} %"]
+        for machine, problem in found
+        for count in problem["rank_counts"]
+    ]
+    heads = ["machine", "class", "ranks", "best grid", "predicted time", "efficiency"]
+    panels = [*(grids_panel(*one) for one in found[: MOST_PANELS - 1]), times_panel(found)]
+    note = "The model predicts these times from the machine's description; nothing was measured. A frame marks the best grid of a number of ranks."
+    return Figure(panels, note, Table("Best grids", heads, rows, range(2, 6)))
+
+
+# ---------------------------------------------------------------- the paper
+
+# Errors from here on have the strongest colour.
+GREATEST_ERROR = 10.0
+NO_PAPERS = "no result of cg2d model --paper --format json was given"
+
+
+def number_text(value, unit):
+    return f"{value:.0f}" if unit == "clocks" else f"{value:.2f}"
+
+
+def error_text(cell):
+    return f"{100 * cell['error']:+.1f} %" if "error" in cell else ""
+
+
+def paper_tables(material):
+    """[(machine, table)]"""
+    return [(document["machine"], table) for document in material.inputs.papers for table in document["tables"]]
+
+
+def errors_panel(machine, table):
+    columns = [cell["column"] for cell in table["rows"][0]["cells"]]
+    unit, row_title = table["unit"], table["row_title"]
+    cells = {}
+    for row, described in enumerate(table["rows"]):
+        for cell in described["cells"]:
+            paper = number_text(cell["paper"], unit)
+            model = [f"the model {number_text(cell['model'], unit)} {unit}, {error_text(cell)}"] if "model" in cell else []
+            tip = "\n".join([f"{row_title} {described['name']}, {cell['column']}", f"the paper {paper} {unit}", *model])
+            value = min(100 * abs(cell.get("error", 0.0)), GREATEST_ERROR)
+            cells[row, columns.index(cell["column"])] = Cell(value, [paper, error_text(cell)], tip)
+    rows, label = [described["name"] for described in table["rows"]], f"Error of the model, % ({GREATEST_ERROR:g} or more)"
+    title, ends = f"{table['name']}, {machine}", (0.0, GREATEST_ERROR)
+    return HeatPanel(title, unit, row_title, columns, rows, cells, label, "{:.0f}", ends=ends)
+
+
+def errors_table(tables):
+    rows = []
+    for machine, table in tables:
+        errors = table["errors"]
+        shares = [f"{100 * errors[key]:+.1f} %" for key in ("median", "worst")]
+        magnitude, place = f"{100 * errors['median_magnitude']:.1f} %", f"{errors['worst_row']}, {errors['worst_column']}"
+        rows.append([machine, table["name"], table["title"], shares[0], magnitude, shares[1], place])
+    heads = ["machine", "table", "subject", "median", "median magnitude", "worst", "where"]
+    return Table("Errors of the model", heads, rows, range(3, 6))
+
+
+def cells_table(tables):
+    rows = []
+    for machine, table in tables:
+        for described in table["rows"]:
+            for cell in described["cells"]:
+                numbers = [number_text(cell[key], table["unit"]) if key in cell else "" for key in ("paper", "model")]
+                rows.append([machine, table["name"], described["name"], cell["column"], *numbers, error_text(cell)])
+    return Table("All numbers", ["machine", "table", "row", "column", "the paper", "the model", "error"], rows, range(4, 7))
+
+
+def speed_up_panel(machine, table):
+    """As Figures 7 and 8 of the paper: a line for each Px."""
+    ticks = [int(row["name"]) for row in table["rows"]]
+    lines = []
+    for index, column in enumerate(cell["column"] for cell in table["rows"][0]["cells"]):
+        for source in ("paper", "model"):
+            values = [row["cells"][index].get(source) for row in table["rows"]]
+            tips = [f"{column}, {units} units\nthe {source}: {value:.2f}" for units, value in zip(ticks, values)]
+            lines.append(Line(f"{column}, the {source}", ticks, values, tips, *style.series_style(index), is_dashed=source == "model"))
+    across, up = Axis("Units", "log", ticks=ticks), Axis("Speed-up over 16 units, times", from_zero=True)
+    return LinePanel(f"{table['name']}, {machine}", across, up, lines)
+
+
+def papers(material):
+    """Tables over units and parts; the others are among all numbers."""
+    tables = paper_tables(material)
+    shown = ("Table 2", "Table 6", "Table 4", "Table 3")
+    panels = [errors_panel(machine, table) for name in shown for machine, table in tables if table["name"] == name]
+    note = "Cells show the paper's number, and by how much the model's is greater (+) or less (-) for the described machine."
+    return Figure(panels[:MOST_PANELS], note, errors_table(tables), cells_table(tables)) if material.inputs.papers else NO_PAPERS
+
+
+def paper_speed_ups(material):
+    panels = [speed_up_panel(machine, table) for machine, table in paper_tables(material) if table["name"].startswith("Speed-up")]
+    note = "Speed-ups are over 16 units with the same number of process columns, as in Figures 7 and 8 of the paper. Dashed lines are the model."
+    return Figure(panels[:MOST_PANELS], note) if material.inputs.papers else NO_PAPERS
+
+
+# ---------------------------------------------------------------- cg2d simulate
+
+
+def grid_axis(problem):
+    return Axis("Grid, Px x Py", "category", [grid["grid"] for grid in problem["grids"]])
+
+
+def steps_panel(title, problem):
+    """What the model has, and what is added where ranks wait and share links."""
+    bars = []
+    for name, key in (("simulated", "step_s"), ("model", "model_step_s")):
+        tips = [f"grid {grid['grid']}, {grid['kernel']}\n{name}: {seconds(grid[key])}" for grid in problem["grids"]]
+        bars.append(Bars(name, [grid[key] for grid in problem["grids"]], tips))
+    return BarPanel(f"Time of a CG step, {title}", grid_axis(problem), Axis("Time", from_zero=True, is_time=True), bars)
+
+
+def simulated_phases(title, problem):
+    bars = []
+    for index, phase in enumerate(phase["phase"] for phase in problem["grids"][0]["phases"]):
+        parts = [grid["phases"][index] for grid in problem["grids"]]
+        name = style.phase_name(phase)
+        tips = [
+            f"grid {grid['grid']}, {name}\nmean {seconds(part['mean_s'])}, slowest {seconds(part['slowest_s'])}, model {seconds(part['model_s'])}"
+            for grid, part in zip(problem["grids"], parts)
+        ]
+        bars.append(Bars(name, [part["mean_s"] for part in parts], tips, style.PHASE_COLOURS[phase]))
+    up = Axis("Time (mean over ranks)", from_zero=True, is_time=True)
+    return BarPanel(f"Phases of a CG step, {title}", grid_axis(problem), up, bars, is_stacked=True)
+
+
+def loads_table(found):
+    rows = []
+    for title, problem in found:
+        for grid in problem["grids"]:
+            for phase in filter(lambda phase: phase["used_links"], grid["phases"]):
+                link = phase["busiest_link"]
+                numbers = [str(link["bytes"]), f"{link['bytes'] / phase['mean_link_bytes']:.2f}", str(link["most_at_once"])]
+                rows.append([title, grid["grid"], style.phase_name(phase["phase"]), link["link"], *numbers])
+    heads = ["machine", "grid", "phase", "busiest link", "bytes of a CG step", "times the mean", "messages at once"]
+    return Table("Link loads", heads, rows, range(4, 7))
+
+
+def what_if_table(found):
+    rows = []
+    for title, problem in found:
+        described = min(grid["step_s"] for grid in problem["grids"])
+        for other in problem["what_if"]:
+            step_s = min(grid["step_s"] for grid in other["grids"])
+            rows.append([title, other["name"], other["best_grid"], seconds(step_s), f"{step_s / described:.3f}"])
+    return Table("Other machines", ["machine", "what if", "best grid", "a CG step", "relative to described"], rows, range(3, 5)) if rows else None
+
+
+def simulations(material):
+    if not material.inputs.simulations:
+        return "no result of cg2d simulate --format json was given"
+    found = [
+        (f"{', '.join(document[key] for key in ('machine', 'interconnect', 'placement'))}, class {problem['class']}", problem)
+        for document in material.inputs.simulations
+        for problem in document["problems"]
+    ]
+    panels = [make(*one) for one in found for make in (steps_panel, simulated_phases)]
+    note = (
+        "The simulation sends every message of a CG step over a network whose links are shared. In the model no message waits for "
+        "another one, so the difference is waiting, for ranks or for links."
+    )
+    loads, what_if = loads_table(found), what_if_table(found)
+    return Figure(panels[:MOST_PANELS], note, what_if or loads, loads if what_if else None)

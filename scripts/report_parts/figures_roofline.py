@@ -1,14 +1,18 @@
-"""Figures of how near each phase and each product comes to the limits of the machine."""
+"""Figures of how near each phase and each product comes to the limits of the machine, and of what the storage of a matrix is worth."""
+
+import dataclasses
 
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
-from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel
+from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, Table, rule
 from .results import PHASES
+from .studies import file_name
 
 GIGA = 1e9
 MEGA = 1e6
 # More grids beside each other are too small to read.
 MOST_GRIDS = 6
+BANDWIDTHS = ("matrix_bytes_per_s", "vector_bytes_per_s")
 
 
 def roofline_cases(study):
@@ -16,22 +20,12 @@ def roofline_cases(study):
     that has some. None without any. Each grid is shown with the settings of the other figures where these have them."""
     for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
         found = {}
-        every = sorted(study.every_case(rank_count), key=lambda case: case.settings_key != study.shown_key)
-        for case in every:
+        for case in sorted(study.every_case(rank_count), key=lambda case: case.settings_key != study.shown_key):
             if case.run_with("roofline"):
                 found.setdefault(case.grid, case)
         if found:
             return rank_count, list(found.values())
     return None
-
-
-def why_no_roofline(material):
-    if material.bench or any(roofline_cases(study) for study in material.studies):
-        return ""
-    return (
-        "no run with --roofline is among the results (where ranks share cores it measures no limits), and no result of "
-        "spmv_bench was given"
-    )
 
 
 def work_of(run, phase):
@@ -66,68 +60,44 @@ def roofs(limits, left, right):
     """Lines of the two bandwidths up to the ridge, and of the arithmetic."""
     flops_per_s = limits["flops_per_s"]
     lines = []
-    for word, key, footprint, phase, is_dashed in (
-        ("matrix", "matrix_bytes_per_s", "matrix_footprint_bytes", "multiply", False),
-        ("vectors", "vector_bytes_per_s", "vector_footprint_bytes", "vector_updates", True),
+    for key, word, footprint, phase in zip(
+        BANDWIDTHS, ("matrix", "vectors"), ("matrix_footprint_bytes", "vector_footprint_bytes"), ("multiply", "vector_updates")
     ):
-        bandwidth = limits[key]
-        ridge = min(flops_per_s / bandwidth, right)
-        text = f"{bandwidth / GIGA:.3g} GB/s over the {word}{footprint_text(limits, footprint)}"
-        ends = [left, ridge]
-        lines.append(
-            Line(
-                text, ends, [x * bandwidth / GIGA for x in ends], style.PHASE_COLOURS[phase], [text] * 2,
-                is_dashed=is_dashed, has_points=False,
-            )
-        )  # fmt: skip
-    first_ridge = min(flops_per_s / limits[key] for key in ("matrix_bytes_per_s", "vector_bytes_per_s"))
+        text = f"{limits[key] / GIGA:.3g} GB/s over the {word}{footprint_text(limits, footprint)}"
+        ends = [left, min(flops_per_s / limits[key], right)]
+        lines.append(rule(text, ends, [x * limits[key] / GIGA for x in ends], text, style.PHASE_COLOURS[phase], word == "vectors"))
+    first_ridge = min(flops_per_s / limits[key] for key in BANDWIDTHS)
     text = f"{flops_per_s / GIGA:.3g} Gflop/s of arithmetic"
-    flat = [flops_per_s / GIGA] * 2
-    return [*lines, Line(text, [first_ridge, right], flat, style.SERIES[6], [text] * 2, has_points=False)]
+    return [*lines, rule(text, [first_ridge, right], [flops_per_s / GIGA] * 2, text, style.SERIES[6], False)]
 
 
 def roofline_panel(study, rank_count, case):
     run = case.run_with("roofline")
     limits = run.document["roofline"]
     points = []
-    for index, phase in enumerate(PHASES):
+    for index, (phase, colour) in enumerate(style.PHASE_COLOURS.items()):
         work = work_of(run, phase)
         if work and work[1]:
-            _, marker = style.series_style(index)
-            points.append(
-                Line(
-                    style.phase_name(phase), [work[0]["flops"] / work[0]["bytes"]], [work[1] / GIGA],
-                    style.PHASE_COLOURS[phase], [phase_tip(run, phase)], marker, has_line=False,
-                )
-            )  # fmt: skip
-    ridge = max(limits["flops_per_s"] / limits[key] for key in ("matrix_bytes_per_s", "vector_bytes_per_s"))
-    intensities = [ridge, *(point.x[0] for point in points)]
-    left, right = 0.6 * min(intensities), 2.5 * max(intensities)
-    return LinePanel(
-        f"{study.name}, {ranks_text(rank_count)} as {case.arrangement}, {run.configuration['kernel']}",
-        Axis("Flops per byte", "log"),
-        Axis("Gflop/s, all ranks", "log"),
-        [*points, *roofs(limits, left, right)],
-    )
+            x, y = [work[0]["flops"] / work[0]["bytes"]], [work[1] / GIGA]
+            marker = style.series_style(index)[1]
+            points.append(Line(style.phase_name(phase), x, y, [phase_tip(run, phase)], colour, marker, has_line=False))
+    intensities = [max(limits["flops_per_s"] / limits[key] for key in BANDWIDTHS), *(point.x[0] for point in points)]
+    title = f"{study.name}, {ranks_text(rank_count)} as {case.arrangement}, {run.configuration['kernel']}"
+    lines = [*points, *roofs(limits, 0.6 * min(intensities), 2.5 * max(intensities))]
+    return LinePanel(title, Axis("Flops per byte", "log"), Axis("Gflop/s, all ranks", "log"), lines)
 
 
 def share_panel(study, rank_count, cases):
     bars = []
-    for index, case in enumerate(cases[:MOST_GRIDS]):
+    for case in cases[:MOST_GRIDS]:
         run = case.run_with("roofline")
-        has_work = [work_of(run, phase) is not None for phase in PHASES]
-        values = [
-            100 * run.document["roofline"]["phases"][phase]["share"] if is_there else None
-            for phase, is_there in zip(PHASES, has_work)
-        ]
-        tips = [phase_tip(run, phase) if is_there else "" for phase, is_there in zip(PHASES, has_work)]
-        bars.append(Bars(case.arrangement, values, style.series_style(index)[0], tips))
-    return BarPanel(
-        title=f"Share of the limit, {study.name}, {ranks_text(rank_count)}",
-        x=Axis("Phase", "category", names=[style.phase_name(phase) for phase in PHASES]),
-        y=Axis("Share of the limit, %", from_zero=True),
-        bars=bars,
-    )
+        shares = run.document["roofline"]["phases"]
+        has_work = {phase: work_of(run, phase) is not None for phase in PHASES}
+        values = [100 * shares[phase]["share"] if has_work[phase] else None for phase in PHASES]
+        bars.append(Bars(case.arrangement, values, [phase_tip(run, phase) if has_work[phase] else "" for phase in PHASES]))
+    across = Axis("Phase", "category", list(map(style.phase_name, PHASES)))
+    title = f"Share of the limit, {study.name}, {ranks_text(rank_count)}"
+    return BarPanel(title, across, Axis("Share of the limit, %", from_zero=True), bars)
 
 
 def roofline(material):
@@ -147,16 +117,16 @@ def roofline(material):
             "flops allow, divided by the measured time. A share above 100 % means that data were still in a cache. "
         )
     if material.bench:
-        classes = list(dict.fromkeys(point["class"] for point in material.bench))
-        panels += [
-            bench_panel(name, [point for point in material.bench if point["class"] == name])
-            for name in classes[:MOST_PANELS]
-        ]
+        classes = dict.fromkeys(point["class"] for point in material.bench)
+        panels += [bench_panel(name, [point for point in material.bench if point["class"] == name]) for name in list(classes)[:MOST_PANELS]]
         note += (
             "spmv_bench measures products alone. Lines are the read bandwidths at the largest and the smallest footprint; a point "
             "above the lower line works on data that a cache holds."
         )
-    return Figure(panels, note.strip())
+    return Figure(panels, note.strip()) if panels else (
+        "no run with --roofline is among the results (where ranks share cores it measures no limits), and no result of "
+        "spmv_bench was given"
+    )
 
 
 # ---------------------------------------------------------------- products alone, of the benchmark
@@ -166,29 +136,116 @@ def bench_panel(class_name, points):
     lines = []
     left = 0.7 * min(point["intensity"] for point in points)
     right = 1.4 * max(point["intensity"] for point in points)
-    kernels = list(dict.fromkeys(point["kernel"] for point in points))
-    for index, kernel in enumerate(kernels):
-        colour, marker = style.series_style(index)
+    for kernel in dict.fromkeys(point["kernel"] for point in points):
         own = sorted((p for p in points if p["kernel"] == kernel), key=lambda p: p["intensity"])
         tips = [
             f"{kernel}, block {p['block']}\n{p['gflops']:.2f} Gflop/s at {p['intensity']:.3f} flop per byte\n"
             f"{100 * p['gflops'] / p['intensity'] / p['bandwidth']:.0f} % of {p['bandwidth']:.1f} GB/s"
             for p in own
         ]
-        x, y = [p["intensity"] for p in own], [p["gflops"] for p in own]
-        lines.append(Line(kernel, x, y, colour, tips, marker, has_line=False))
+        lines.append(Line(kernel, [p["intensity"] for p in own], [p["gflops"] for p in own], tips, has_line=False))
     bandwidths = [point["bandwidth"] for point in points]
     for bandwidth in sorted({min(bandwidths), max(bandwidths)}, reverse=True):
         text = f"{bandwidth:.0f} GB/s"
-        lines.append(
-            Line(
-                text, [left, right], [left * bandwidth, right * bandwidth], style.GREY, [text] * 2,
-                is_dashed=bandwidth < max(bandwidths), has_points=False,
-            )
-        )  # fmt: skip
-    return LinePanel(
-        f"spmv_bench, class {class_name}",
-        Axis("Flops per byte of matrix data", "log"),
-        Axis("Gflop/s of the product", "log"),
-        lines,
+        ends = [left, right]
+        lines.append(rule(text, ends, [end * bandwidth for end in ends], text, is_dashed=bandwidth < max(bandwidths)))
+    across, up = Axis("Flops per byte of matrix data", "log"), Axis("Gflop/s of the product", "log")
+    return LinePanel(f"spmv_bench, class {class_name}", across, up, lines)
+
+
+# ---------------------------------------------------------------- one problem's product with several kernels
+
+MOST_PROBLEMS = 8
+OPERATOR = "npb-factored:"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Product:
+    """Of all ranks together, by the slowest one. limit: what reading its bytes, or its arithmetic, takes at least."""
+
+    seconds: float
+    limit_s: float = dataclasses.field(compare=False)
+    bytes: float = dataclasses.field(compare=False)
+
+    @property
+    def share_of_limit(self):
+        return 100 * self.limit_s / self.seconds
+
+
+def problem_of(document):
+    """The matrix, that of the benchmark by its order, with its ranks and threads."""
+    configuration = document["configuration"]
+    matrix = (document.get("system") or {}).get("matrix", OPERATOR)
+    order = document["problem"]["n"] if document.get("problem") else document["setup"]["n"]
+    name = f"NPB {order}" if matrix.startswith(OPERATOR) else file_name(matrix).removesuffix(".mtx").replace(":", ": ")
+    return ", ".join([name, *(f"{configuration[word]} {word}" for word in ("ranks", "threads") if configuration[word] > 1)])
+
+
+def storage_of(document):
+    """The kernel; of an operator, which has no matrix for one, the operator."""
+    matrix = (document.get("system") or {}).get("matrix", "")
+    return matrix.rpartition(":")[0] if matrix.startswith(OPERATOR) else document["configuration"]["kernel"]
+
+
+def product_of(document):
+    entry = document["roofline"]["phases"]["multiply"]
+    return Product(*(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes")))
+
+
+def median_product(products):
+    """The one with the median time; of an even number the lower of the middle two."""
+    return sorted(products)[(len(products) - 1) // 2]
+
+
+def products_of(material):
+    """{problem: {kernel: product}}, of problems with several kernels."""
+    found = {}
+    for document in material.run_and_solve_documents:
+        if document.get("roofline") and document["phases"]["cg_steps"]:
+            found.setdefault(problem_of(document), {}).setdefault(storage_of(document), []).append(product_of(document))
+    return {
+        problem: {kernel: median_product(own) for kernel, own in products.items()} for problem, products in found.items() if len(products) > 1
+    }
+
+
+def product_tip(problem, kernel, product):
+    return (
+        f"{kernel}, {problem}\n{1e3 * product.seconds:.4g} ms for a product, {product.bytes / 1e6:.4g} MB\n"
+        f"limit {1e3 * product.limit_s:.4g} ms: {product.share_of_limit:.3g} % of it reached"
     )
+
+
+def products_panel(title, label, found, kernels, value_of):
+    """One series for each kernel, over the problems."""
+    bars = []
+    for kernel in kernels:
+        own = [(problem, products.get(kernel), products) for problem, products in found]
+        values = [value_of(product, products) if product else None for _, product, products in own]
+        bars.append(Bars(kernel, values, [product_tip(problem, kernel, product) if product else "" for problem, product, _ in own]))
+    return BarPanel(title, Axis("", "category", [problem for problem, _ in found]), Axis(label, from_zero=True), bars)
+
+
+def storage(material):
+    found = list(products_of(material).items())[:MOST_PROBLEMS]
+    if not found:
+        return "no problem was run by several kernels with --roofline"
+    kernels = list(dict.fromkeys(kernel for _, products in found for kernel in products))
+    panels = [
+        products_panel(title, label, found, kernels, value_of)
+        for title, label, value_of in (
+            ("Speed-up over the slowest kernel", "Speed-up, times", lambda own, all_: max(all_.values()).seconds / own.seconds),
+            ("Share of the limit", "Share of the limit, %", lambda own, _: own.share_of_limit),
+        )
+    ]
+    rows = [
+        [problem, kernel, f"{1e3 * own[kernel].seconds:.4g}", f"{own[kernel].bytes / 1e6:.4g}", f"{own[kernel].share_of_limit:.3g}"]
+        for problem, own in found
+        for kernel in kernels
+        if kernel in own
+    ]
+    note = (
+        "Bars show the product of the slowest rank in runs with --roofline; of several runs, the one with the median time. The limit is "
+        "the time to read the kernel's matrix and vectors at the bandwidth of the same run, or the time of its arithmetic. npb-factored "
+        "stores the vectors of the matrix's outer products instead of their sum."
+    )
+    return Figure(panels, note, Table("Products", ["problem", "kernel", "ms", "MB read", "% of the limit"], rows, (2, 3, 4)))

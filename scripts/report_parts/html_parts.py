@@ -33,8 +33,3 @@ def definitions(pairs):
 
 def details(summary, inner):
     return f"<details><summary>{escape(summary)}</summary>{inner}</details>"
-
-
-def bullets(items):
-    """items: HTML."""
-    return f'<ul class="missing">{"".join(items)}</ul>'

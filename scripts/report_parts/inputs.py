@@ -4,20 +4,13 @@ import dataclasses
 import pathlib
 import typing
 
-from . import comparison, results, systems, trace
+from . import results, trace
 from .errors import BAD_DATA, ReportError
 from .progress import SILENT
 from .schema import schema_of
+from .verdict import json_of
 
 KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
-
-
-@dataclasses.dataclass(frozen=True)
-class Study:
-    """A document of one of cg2d's other commands, which its schema has checked."""
-
-    source: str
-    document: dict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,24 +21,49 @@ class Batch:
     tasks: list
 
 
-def batch_of(path, documents):
-    schema = schema_of("batch")
-    for place, document in documents:
-        if complaint := schema.complaint(document):
-            raise ReportError(BAD_DATA, f"{place}: not as cg2d schema batch has it: {complaint}")
-    return Batch(pathlib.Path(path).name, [document["task"] for _, document in documents])
-
-
 def checked(schema):
-    """A reader of documents that keep to this schema of cg2d."""
+    """A reader of documents that keep to this schema of cg2d, and stay as they are."""
 
-    def read(path, document):
-        complaint = schema_of(schema).complaint(document)
-        if complaint:
-            raise ReportError(BAD_DATA, f"{path}: not as cg2d schema {schema} has it: {complaint}")
-        return Study(str(path), document)
+    def read(place, document):
+        if complaint := schema_of(schema).complaint(document):
+            raise ReportError(BAD_DATA, f"{place}: not as cg2d schema {schema} has it: {complaint}")
+        return document
 
     return read
+
+
+def batch_of(path, documents):
+    return Batch(pathlib.Path(path).name, [checked("batch")(place, document)["task"] for place, document in documents])
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Of two sets of results, by cg2d compare --format json: the report itself decides nothing. before, after: names of the two sets."""
+
+    before: str
+    after: str
+    document: dict
+
+
+def comparison_of(path, document):
+    names = checked("compare")(path, document)["labels"]
+    return Comparison(f"{names['before']} of {path.name}", f"{names['after']} of {path.name}", document)
+
+
+def comparisons_by(program, labels, progress=SILENT):
+    """labels: {path: its name on the page}. The first file against each other one. Files without a common configuration
+    have none: (comparisons, notes)."""
+    first, *others = labels
+    comparisons, notes = [], []
+    for other in others:
+        names = [labels[path].replace(",", ";") for path in (first, other)]
+        words = ["compare", str(first), str(other), "--format", "json", *(["--label", ",".join(names)] if names[0] != names[1] else [])]
+        try:
+            document = json_of(program, words, {}, progress, f"comparing {first} with {other}")
+            comparisons.append(Comparison(labels[first], labels[other], comparison_of(other, document).document))
+        except ReportError as error:
+            notes.append(f"{first} and {other} are not compared: {error}")
+    return comparisons, notes
 
 
 def has(*keys):
@@ -77,48 +95,30 @@ KINDS = (
     Kind("simulations", has("machine", "interconnect", "problems"), checked("simulate")),
     Kind("models", has("machine", "problems"), checked("model")),
     Kind("papers", has("machine", "tables"), checked("paper")),
-    Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),
-    Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve")),
+    Kind("comparisons", has("compared", "threshold"), comparison_of),
+    Kind("solves", lambda document: results.is_system(document) and "sweep" not in document, checked("solve")),
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Shown:
-    """A document of cg2d that no figure shows: what it holds, and what shows it."""
-
-    shows: typing.Callable
-    text: str
-
-
-# cg/report/result_reader.cpp has the same for the commands that read results.
+# Documents of cg2d that no figure shows: keys, what they hold, and what shows it. cg/report/result_reader.cpp has the same for the
+# commands that read results.
 SHOWN_ELSEWHERE = (
-    Shown(has("conditions"), "a machine description, for cg2d model --machine"),
-    Shown(has("network", "vectors"), "a machine description, for cg2d model --machine"),
-    Shown(has("per_cg_step", "steps"), "a plan of messages of cg2d explain, which draws it with --format text or svg"),
-    Shown(has("method", "passes"), "a result of cg2d stencil, which prints it as text without --format json"),
-    Shown(has("checks", "failed"), "a result of cg2d check, which prints it as a table without --format json"),
-    Shown(has("papi", "groups"), "the events of cg2d events, which prints them as a table without --format json"),
+    (("conditions",), "a machine description, for cg2d model --machine"),
+    (("network", "vectors"), "a machine description, for cg2d model --machine"),
+    (("per_cg_step", "steps"), "a plan of messages of cg2d explain, which draws it with --format text or svg"),
+    (("method", "passes"), "a result of cg2d stencil, which prints it as text without --format json"),
+    (("checks", "failed"), "a result of cg2d check, which prints it as a table without --format json"),
+    (("papi", "groups"), "the events of cg2d events, which prints them as a table without --format json"),
 )
 
 
-@dataclasses.dataclass
 class Inputs:
-    """run_files: {path: [(place, document)]}. The other lists are as KINDS names them."""
+    """run_files: {path: [(place, document)]}. batches, and the lists that KINDS names."""
 
-    run_files: dict = dataclasses.field(default_factory=dict)
-    notes: list = dataclasses.field(default_factory=list)
-    batches: list = dataclasses.field(default_factory=list)
-    traces: list = dataclasses.field(default_factory=list)
-    profiles: list = dataclasses.field(default_factory=list)
-    benches: list = dataclasses.field(default_factory=list)
-    system_scalings: list = dataclasses.field(default_factory=list)
-    scalings: list = dataclasses.field(default_factory=list)
-    pingpongs: list = dataclasses.field(default_factory=list)
-    models: list = dataclasses.field(default_factory=list)
-    simulations: list = dataclasses.field(default_factory=list)
-    papers: list = dataclasses.field(default_factory=list)
-    comparisons: list = dataclasses.field(default_factory=list)
-    solves: list = dataclasses.field(default_factory=list)
+    def __init__(self):
+        self.run_files, self.notes, self.batches = {}, [], []
+        for kind in KINDS:
+            setattr(self, kind.name, [])
 
     @property
     def profile(self):
@@ -141,9 +141,9 @@ def add_file(inputs, path, progress):
         inputs.notes += notes
         return
     kind = next((kind for kind in KINDS if kind.shows(first)), None)
-    shown = next((other for other in SHOWN_ELSEWHERE if other.shows(first)), None)
+    shown = next((text for keys, text in SHOWN_ELSEWHERE if has(*keys)(first)), None)
     if kind is None and shown is not None:
-        raise ReportError(BAD_DATA, f"{path}: holds {shown.text}; it has no figures")
+        raise ReportError(BAD_DATA, f"{path}: holds {shown}; it has no figures")
     if kind is None:
         if "status" not in first or "schema_version" not in first:
             raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")

@@ -1,13 +1,19 @@
 """From the files to the page: reads, asks cg2d for its verdicts, draws, writes."""
 
-from . import comparison, page
-from .common_scales import with_common_scales
-from .errors import BAD_DATA, USAGE, ReportError
+import os
+import pathlib
+import sys
+import tempfile
+
+from . import page
+from .errors import BAD_DATA, CANNOT_CREATE, USAGE, ReportError
 from .figure_table import FIGURES, Material
-from .inputs import read_inputs
-from .output import write_all
-from .page_runs import day_of, machine_of, short_names
+from .inputs import comparisons_by, read_inputs
+from .page import day_of, machine_of, short_names
 from .results import results_of
+from .times import set_unit, share_ranges
+
+STANDARD_OUTPUT = pathlib.Path("-")
 
 
 def chosen_rows(only):
@@ -44,7 +50,7 @@ def compared_sets(inputs, arguments, progress):
         labels = dict(zip(results, arguments.label))
     for path, one in results.items():
         one.label = labels[path]
-    found, notes = comparison.comparisons_by(arguments.cg2d, labels, progress)
+    found, notes = comparisons_by(arguments.cg2d, labels, progress)
     inputs.notes += notes
     return list(results.values()), found
 
@@ -79,14 +85,55 @@ def figure_files(arguments, figures, progress):
     return files
 
 
+def write(path, content):
+    """Whole or not at all. "-": standard output; a device or a pipe gets the bytes as they are."""
+    if path == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    path = path.resolve()  # not the link is replaced
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        try:
+            file.write(content)
+            file.flush()
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(file.name, 0o666 & ~umask)
+            os.replace(file.name, path)
+        except OSError:
+            os.unlink(file.name)
+            raise
+
+
+def write_all(files):
+    """{path: bytes}. One that cannot be written takes no other along; of a folder, the first such file is named."""
+    failures = {}
+    for path, content in files.items():
+        try:
+            write(path, content)
+        except OSError as error:
+            is_of_folder = pathlib.Path(error.filename or path) in path.parents
+            failures.setdefault((path.parent, error.strerror), path.parent if is_of_folder else path)
+    if failures:
+        raise ReportError(CANNOT_CREATE, "; ".join(f"{path}: {reason}" for (_, reason), path in failures.items()))
+
+
 def make_report(arguments, progress):
     """Lines for the reader. Throws ReportError."""
     rows = chosen_rows(arguments.only)
     material = read_material(arguments, progress)
     progress.say("drawing")
-    missing = [(row, why) for row in rows if (why := row.why_missing(material))]
+    described = [(row, row.describe(material)) for row in rows]
+    missing = [(row, why) for row, why in described if isinstance(why, str)]
+    figures = [(row, figure) for row, figure in described if not isinstance(figure, str)]
     labels = [one.label for one in material.results if one.label]
-    figures = [(row, with_common_scales(row.describe(material), labels)) for row in rows if not row.why_missing(material)]
+    for _, figure in figures:
+        set_unit(figure)
+        share_ranges(figure, labels)
     files = figure_files(arguments, figures, progress)
     if arguments.output.resolve() in {path.resolve() for path in files}:
         raise ReportError(USAGE, f"--output {arguments.output}: a figure has this name; name the page differently")

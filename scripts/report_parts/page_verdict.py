@@ -1,8 +1,8 @@
 """The top of the page: cg2d's verdict on each problem, how sure it is, and the best grid of each number of ranks."""
 
-from . import figures_grid, quiet
-from .figures_grid import ranks_text, settings_names
+from .figures_grid import ranks_text, settings_names, studies_with_grids
 from .html_parts import escape, table
+from .results import disturbed_lines
 from .studies import official_grid, percent
 from .times import seconds
 
@@ -79,7 +79,7 @@ def card(study):
 
 def shown_studies(material):
     """The study that the page is about first."""
-    first = next(iter(figures_grid.studies_with_grids(material)), material.studies[0])
+    first = next(iter(studies_with_grids(material)), material.studies[0])
     return [first, *(study for study in material.studies if study is not first)]
 
 
@@ -92,7 +92,7 @@ def verdict_html(material):
         lines.append(
             f'<p class="wrong"><b>{wrong_count} {runs} from the reference zeta. Times of wrong results mean nothing.</b></p>'
         )
-    lines += [f'<p class="note">{escape(line)}</p>' for line in quiet.page_lines(material.runs)]
+    lines += [f'<p class="note">{escape(line)}</p>' for line in disturbed_lines(material.runs)]
     cards = "".join(map(card, shown_studies(material)))
     return f'<div class="verdict{" wrong" if wrong_count else ""}">{"".join(lines)}<div class="cards">{cards}</div></div>'
 

@@ -18,7 +18,7 @@ SMALL_WIDTH, SMALL_DPI = 700, 100
 SMALL_PANELS, SMALL_COLOURS = 2, 256
 
 
-def load_matplotlib():
+def load_matplotlib(advice=", or name another Python by CG2D_PYTHON: --figures and --small need it"):
     try:
         import matplotlib
 
@@ -26,10 +26,7 @@ def load_matplotlib():
         import matplotlib.pyplot
         import matplotlib.ticker
     except ImportError:
-        raise ReportError(
-            UNAVAILABLE, f"{sys.executable} has no matplotlib, which --figures and --small need: install Debian's python3-matplotlib, "
-            "or name another Python by CG2D_PYTHON"
-        ) from None
+        raise ReportError(UNAVAILABLE, f"{sys.executable} has no matplotlib: install Debian's python3-matplotlib{advice}") from None
     matplotlib.rcParams.update(
         {
             "font.size": 9,
@@ -107,7 +104,7 @@ def paint_lines(matplotlib, figure, axes, panel):
         if line.low:
             axes.fill_between(line.x, gaps(line.low), gaps(line.high), color=line.colour, alpha=0.18, linewidth=0)
     finish(matplotlib, axes, panel)
-    add_legend(axes, panel.x, [line.name for line in panel.lines if line.is_named])
+    add_legend(axes, panel)
 
 
 def paint_bars(matplotlib, figure, axes, panel):
@@ -126,14 +123,15 @@ def paint_bars(matplotlib, figure, axes, panel):
             axes.bar(places, values, width, label=bars.name, color=bars.colour)
     finish(matplotlib, axes, panel)
     axes.grid(axis="x", visible=False)
-    add_legend(axes, panel.x, [bars.name for bars in panel.bars if not bars.is_hatched])
+    add_legend(axes, panel)
 
 
-def add_legend(axes, x_axis, names):
+def add_legend(axes, panel):
     """Places the legend below the panel, so that it covers nothing; the title names a single series."""
+    names = [one.name for one in panel.named]
     if len(names) > 1:
-        lines_below = max((name.count("\n") for name in tick_names(x_axis)), default=0)
-        below = 0.3 if is_crowded(x_axis) else 0.17 + 0.05 * lines_below
+        lines_below = max((name.count("\n") for name in tick_names(panel.x)), default=0)
+        below = 0.3 if is_crowded(panel.x) else 0.17 + 0.05 * lines_below
         axes.legend(
             loc="upper center", bbox_to_anchor=(0.5, -below), ncols=legend_columns(names), fontsize=8, handlelength=1.6
         )
@@ -215,8 +213,7 @@ def panel_height(panel):
     """Inches. A heat map with many rows is taller; a long legend takes room below."""
     if isinstance(panel, panels.HeatPanel):
         return min(max(2.4, 0.62 * len(panel.rows) + 1.3), 6.0)
-    series = panel.bars if isinstance(panel, panels.BarPanel) else panel.lines
-    names = [one.name for one in series if getattr(one, "is_named", True) and not getattr(one, "is_hatched", False)]
+    names = [one.name for one in panel.named]
     return PANEL_HEIGHT + 0.18 * math.ceil(len(names) / legend_columns(names))
 
 

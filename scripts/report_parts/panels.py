@@ -4,6 +4,8 @@ Each kind of panel is a dataclass. x and y of the same series have the same leng
 
 import dataclasses
 
+from . import style
+
 # Least ratio of the values at the two ends of a colour scale: nearly equal cells stay pale.
 LEAST_RATIO = 1.1
 
@@ -11,7 +13,7 @@ LEAST_RATIO = 1.1
 @dataclasses.dataclass
 class Axis:
     """kind: linear, log, or category (then `names`). ticks: where, for log axes; a number is its own label. is_time: values in seconds;
-    common_scales.py gives all of a figure one unit, and the label its name."""
+    times.py gives all of a figure one unit, and the label its name."""
 
     label: str
     kind: str = "linear"
@@ -28,14 +30,14 @@ class Axis:
 
 @dataclasses.dataclass
 class Line:
-    """x: values, or positions on a category axis. low and high: a band around it. tips: the text of each point.
-    is_named: whether it is in the legend."""
+    """x: values, or positions on a category axis. low and high: a band around it. tips: the text of each point, or that of all.
+    colour: empty for the colour and marker of its place in the panel. is_named: whether it is in the legend."""
 
     name: str
     x: list
     y: list
-    colour: str
-    tips: list
+    tips: list | str
+    colour: str = ""
     marker: str = "circle"
     is_dashed: bool = False
     has_points: bool = True
@@ -44,8 +46,15 @@ class Line:
     high: list | None = None
     is_named: bool = True
 
-
     VALUES = {"x": ("x",), "y": ("y", "low", "high")}  # of each axis
+
+    def __post_init__(self):
+        self.tips = [self.tips] * len(self.x) if isinstance(self.tips, str) else self.tips
+
+
+def rule(name, x, y, tip, colour=style.GREY, is_dashed=True, **more):
+    """A line without points, such as a bound."""
+    return Line(name, x, y, tip, colour, is_dashed=is_dashed, has_points=False, **more)
 
 
 @dataclasses.dataclass
@@ -89,21 +98,31 @@ class LinePanel(Panel):
     y: Axis
     lines: list
 
+    def __post_init__(self):
+        for index, line in enumerate(self.lines):
+            if not line.colour:
+                line.colour, line.marker = style.series_style(index)
+
     @property
     def series(self):
         return self.lines
 
+    @property
+    def named(self):
+        """The lines of the legend."""
+        return [line for line in self.lines if line.is_named]
+
 
 @dataclasses.dataclass
 class Bars:
-    """is_hatched: the waiting part of the bars before it, of the same colour."""
+    """colour: as of a line. is_hatched: the waiting part of the bars before it, of the same colour."""
 
     VALUES = {"x": (), "y": ("values",)}
 
     name: str
     values: list
-    colour: str
     tips: list
+    colour: str = ""
     is_hatched: bool = False
 
 
@@ -116,9 +135,17 @@ class BarPanel(Panel):
     bars: list
     is_stacked: bool = False
 
+    def __post_init__(self):
+        for index, bars in enumerate(self.bars):
+            bars.colour = bars.colour or style.series_style(index)[0]
+
     @property
     def series(self):
         return self.bars
+
+    @property
+    def named(self):
+        return [bars for bars in self.bars if not bars.is_hatched]
 
     def own_values(self, which):
         """Of stacked bars also the totals."""
@@ -153,6 +180,9 @@ class HeatPanel(Panel):
     scale_format: str = "{:.2f}"
     by_row: bool = False
     ends: tuple | None = None
+
+    def __post_init__(self):
+        self.columns, self.rows = list(map(str, self.columns)), list(map(str, self.rows))
 
     def limits(self, row_name=None):
         if self.ends:

@@ -1,18 +1,97 @@
 """Reads results: of cg2d run, of a sweep (JSON Lines), of cg2d tune, and of the benchmarks."""
 
+import collections
 import dataclasses
+import json
 import math
 import pathlib
 import statistics
 
-from . import quiet, systems, verdict
+from . import verdict
 from .errors import BAD_DATA, NO_INPUT, ReportError
-from .json_input import json_from
 from .progress import SILENT
 from .schema import schema_of
 from .style import PHASE_COLOURS
 
 PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
+
+
+# ---------------------------------------------------------------- which times other work disturbed
+
+
+def disturbances_of(document):
+    """Why each repeat of a result was disturbed, "" for a quiet one."""
+    times_s = document["result"]["repeats"]["times_s"]
+    repeats = (document.get("quiet") or {"repeats": []})["repeats"]
+    reasons = ["; ".join(repeat["reasons"]) for repeat in repeats]
+    return reasons if len(reasons) == len(times_s) else [""] * len(times_s)
+
+
+def without_replaced(runs, replaced, notes):
+    """The runs without those at these places, which cg2d names; one note for each file that had some."""
+    left_out = collections.Counter(run.source.rpartition(":")[0] for run in runs if run.source in replaced)
+    for path, count in left_out.items():
+        were = "1 disturbed run that was repeated is" if count == 1 else f"{count} disturbed runs that were repeated are"
+        notes.append(f"{path}: {were} left out; only the last attempt of a round counts")
+    return [run for run in runs if run.source not in replaced]
+
+
+def disturbed_count(reasons):
+    return sum(bool(reason) for reason in reasons)
+
+
+def disturbed_mark(case):
+    """For tables: " (2 disturbed)"; nothing where all runs were quiet."""
+    count = disturbed_count(case.disturbances)
+    return f" ({count} disturbed)" if count else ""
+
+
+def disturbed_lines(runs):
+    """Texts for the top of the page: how many times were disturbed, and the first reason; none where all were quiet."""
+    reasons = [reason for run in runs for reason in run.disturbances]
+    count = disturbed_count(reasons)
+    if not count:
+        return []
+    were = "time was" if len(reasons) == 1 else ("times was" if count == 1 else "times were")
+    first = next(reason for reason in reasons if reason)
+    return [f"{count} of {len(reasons)} {were} disturbed by other work on the machine, and may be too long: {first}."]
+
+
+# ---------------------------------------------------------------- results of a user's own system (cg2d solve, cg2d sweep FILE)
+
+
+def is_system(document):
+    return isinstance(document, dict) and "system" in document
+
+
+def system_name(document):
+    """As cg2d's verdicts name it, where preconditioner and form of CG are the usual ones."""
+    system = document["system"]
+    unusual = [system[key] for key, usual in (("preconditioner", "none"), ("variant", "classic")) if system[key] != usual]
+    unusual += [f"symmetrized to {system['symmetrize']}"] if "symmetrize" in system else []
+    count = system["most_iterations"]
+    return ", ".join([system["matrix"], f"{count} iteration{'' if count == 1 else 's'}", *unusual])
+
+
+def as_run(document):
+    """The result of a sweep's line as that of a run: one repeat without outer steps or reference. Phases only where a matrix
+    was assembled: others have phases of their own. Throws KeyError, TypeError."""
+    result, setup, quiet = document["result"], document["setup"], document["quiet"]
+    problem = {"class": "", "n": setup["n"], "nonzer": 0, "niter": 1, "shift": 0.0, "reference_zeta": None}
+    has_matrix = document["system"]["is_assembled"]
+    reasons = [quiet["reason"] + ""] if quiet["disturbed"] else []
+    return {
+        **document,
+        "problem": {**problem, "system": system_name(document)},
+        "configuration": {**document["configuration"], **{key: document["sweep"]["configuration"][key] for key in ("cut", "form")}},
+        "result": {**result, "repeats": {"times_s": [result["time_s"]]}, "verified": None},
+        "quiet": {"repeats": [{"reasons": reasons}]},
+        "phases": document["phases"] if has_matrix else None,
+        "outer_steps": [],
+    }
+
+
+# ---------------------------------------------------------------- runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +155,7 @@ class Run:
     @property
     def disturbances(self):
         """Why each of the times was disturbed; "" for a quiet one."""
-        return quiet.disturbances_of(self.document)
+        return disturbances_of(self.document)
 
     @property
     def is_wrong(self):
@@ -109,6 +188,45 @@ class Results:
     label: str = ""
 
 
+# ---------------------------------------------------------------- JSON of files that may hold anything
+
+MOST_LEVELS = 100  # files of cg2d have 10 at most
+MOST = 1e100  # beyond, sums and ratios of what is drawn leave the range of numbers
+
+
+def finite(text):
+    value = float(text)
+    if not math.isfinite(value) or abs(value) > MOST or 0 < abs(value) < 1 / MOST:
+        raise ValueError(f"{text[:20]} is out of range")
+    return value
+
+
+def whole(text):
+    finite(text)
+    return int(text)
+
+
+def cleaned(value, levels=MOST_LEVELS):
+    """The same value; halves of characters, which no file can hold, replaced."""
+    if levels == 0:
+        raise ValueError(f"nested in more than {MOST_LEVELS} levels")
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return [cleaned(item, levels - 1) for item in value]
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(item, levels - 1) for key, item in value.items()}
+    return value
+
+
+def json_from(text):
+    """Throws ValueError."""
+    try:
+        return cleaned(json.loads(text, parse_constant=finite, parse_float=finite, parse_int=whole))
+    except RecursionError:
+        raise ValueError(f"nested in more than {MOST_LEVELS} levels") from None
+
+
 def read_text(path):
     try:
         return pathlib.Path(path).read_text(encoding="utf-8")
@@ -116,13 +234,6 @@ def read_text(path):
         raise ReportError(NO_INPUT, f"{path}: {error.strerror}") from None
     except ValueError:
         raise ReportError(BAD_DATA, f"{path}: not a text file") from None
-
-
-def read_json(path):
-    try:
-        return json_from(read_text(path))
-    except ValueError as error:
-        raise ReportError(BAD_DATA, f"{path}: not JSON: {error}") from None
 
 
 def documents_of(path, notes, progress=SILENT):
@@ -172,13 +283,12 @@ def check_numbers(run):
 
 def check_finished(place, document):
     """A run that has finished, or a system's line of a sweep."""
-    is_system = systems.is_system(document)
-    schema = "solve" if is_system else "run"
+    schema = "solve" if is_system(document) else "run"
     where = f"{place}: not as cg2d schema {schema} has it"
     if complaint := schema_of(schema).complaint(document):
         raise ReportError(BAD_DATA, f"{where}: {complaint}")
     try:
-        run = Run(place, systems.as_run(document) if is_system else document)
+        run = Run(place, as_run(document) if is_system(document) else document)
         check_numbers(run)
         if not document["environment"]["nodes"]:
             raise ValueError
@@ -214,7 +324,7 @@ def results_of(files, program=None, progress=SILENT, label=""):
     if not runs:
         raise ReportError(BAD_DATA, f"{', '.join(map(str, files))}: no finished run ({notes[0]})")
     verdicts = verdict.verdicts_on(finished, verdict.find_program(program), progress)
-    return Results(quiet.without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts, label)
+    return Results(without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts, label)
 
 
 def read_results(paths, program=None):

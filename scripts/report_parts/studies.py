@@ -195,6 +195,11 @@ class Study:
         return sorted([*found, *self.others.get(rank_count, [])], key=lambda case: (place_order(case.place), case.grid))
 
 
+def file_name(matrix):
+    """Of a matrix, without its folders; operators have none."""
+    return matrix.rpartition("/")[2]
+
+
 def problem_key(problem):
     return problem["n"], problem["nonzer"], problem["niter"], problem["shift"], problem.get("system", "")
 
@@ -306,7 +311,10 @@ def show_uncompared(study, rank_count, cases):
 
 
 def make_studies(results):
-    return StudyMaker(results.runs, results.verdicts).finished()
+    studies = StudyMaker(results.runs, results.verdicts).finished()
+    for study in studies if results.label else ():
+        study.label, study.name = results.label, f"{results.label}: {study.name}"
+    return studies
 
 
 def runs_beside(runs):

@@ -1,12 +1,11 @@
 """Draws panels as SVG of the page. Colours are classes, see style.page_rules(); widths and places are in units of a picture that
 fills a telephone's width at its own size."""
 
-import html
 import math
 import textwrap
 
 from . import panels, style
-from .svg_axes import BOLD_LETTER, LETTER, Scale, number_text, without_overlaps
+from .html_parts import escape
 
 WIDTH = 400
 PLOT_HEIGHT = 230
@@ -16,16 +15,16 @@ MOST_NAME = 19  # letters beside a bar; longer names stand above it
 CELL_HEIGHT = 44
 LEAST_CELL, MOST_CELL = 58, 110
 
+# Width of a letter of the pictures' texts, in the units of the picture; of a digit in bold where the font is a wide one.
+LETTER, BOLD_LETTER = 5.9, 7.7
+MOST_TICKS = 6
+
 MARKER_PATHS = {
     "circle": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "rect": "M-3.5-3.5h7v7h-7z",
     "triangle": "M0-4.5L4.5 3.5h-9z",
     "rectRot": "M0-5L5 0L0 5L-5 0z",
 }
-
-
-def escape(text):
-    return html.escape(str(text))
 
 
 def digits(value):
@@ -63,9 +62,96 @@ def alt_text(panel):
         over = f"{panel.x_label} and {panel.y_label}"
         return f"{panel.title}. Map of {panel.scale_label} over {over}. Its numbers are in the table below."
     kind = "Bars" if isinstance(panel, panels.BarPanel) else "Lines and points"
-    series = [bars for bars in panel.bars if not bars.is_hatched] if kind == "Bars" else panel.lines
+    series = panel.named if kind == "Bars" else panel.lines
     names = ", ".join(one.name for one in series[:8])
     return f"{panel.title}. {kind}: {panel.y.label} over {panel.x.label}; {names}. Their numbers are in the table below."
+
+
+# ---------------------------------------------------------------- axes: which values have a tick, its text, and where a value lies
+
+
+def number_text(value):
+    """Three digits, without an exponent where it can be read so."""
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        text = f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+        return text.replace(",", " ") if abs(value) >= 1000 else text
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+
+
+def linear_ticks(low, high):
+    """Round values within the limits, which are different."""
+    rough = (high - low) / MOST_TICKS
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * unit for factor in (1, 2, 5, 10) if factor * unit >= 0.999 * rough)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def log_ticks(low, high):
+    """Round values in a ratio of one, two or five to powers of ten; those of a linear axis where less than two such values are in
+    so narrow a range."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1,)):
+        ticks = [digit * 10.0**k for k in decades for digit in digits]
+        ticks = [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+        if len(ticks) < 2:
+            return linear_ticks(low, high)
+        if len(ticks) <= MOST_TICKS + 1:
+            return ticks
+    return ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
+
+
+def finite(values):
+    return [value for value in values if value is not None and math.isfinite(value)]
+
+
+class Scale:
+    """Places the values of an axis between two ends, in units of the picture."""
+
+    def __init__(self, axis, values, first, last):
+        self.axis, self.first, self.last = axis, first, last
+        self.is_log = axis.kind == "log"
+        values = [value for value in finite(values) if value > 0 or not self.is_log] or [1.0]
+        low, high = min(values), max(values)
+        if axis.kind == "category":
+            low, high = -0.5, len(axis.names) - 0.5
+        elif self.is_log:
+            room = max((high / low) ** 0.04, 1.05)
+            low, high = low / room, high * room
+        else:
+            low = min(low, 0.0) if axis.from_zero else low
+            room = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+            low, high = low - room * (not axis.from_zero or low < 0), high + room
+        self.low, self.high = low, high
+
+    def place(self, value):
+        if self.is_log:
+            share = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.first + share * (self.last - self.first)
+
+    def can_place(self, value):
+        return value is not None and math.isfinite(value) and (value > 0 or not self.is_log)
+
+    def ticks(self):
+        """[(place, text)]"""
+        if self.axis.kind == "category":
+            return [(self.place(k), name) for k, name in enumerate(self.axis.names)]
+        values = self.axis.ticks or (log_ticks if self.is_log else linear_ticks)(self.low, self.high)
+        return [(self.place(value), number_text(value)) for value in values if self.low <= value <= self.high]
+
+
+def without_overlaps(ticks):
+    """The ticks of a horizontal axis whose texts have room beside each other, from the left."""
+    kept, end = [], -math.inf
+    for place, text in ticks:
+        half = LETTER * len(text) / 2
+        if place - half > end + 4:
+            kept.append((place, text))
+            end = place + half
+    return kept
 
 
 # ---------------------------------------------------------------- lines
@@ -107,7 +193,7 @@ def line_parts(line, x_scale, y_scale):
 
 def frame_parts(panel, x_scale, y_scale):
     """Grid, ticks and names of both axes. The name of the vertical one stands above the plot, where it can be read."""
-    left, right, top, bottom = x_scale.first, x_scale.last, y_scale.last, y_scale.first
+    left, right, bottom = x_scale.first, x_scale.last, y_scale.first
     parts = [text_at(0, 11, panel.y.caption, "name")]
     for y, text in y_scale.ticks():
         parts += [line_at(left, y, right, y, "grid"), text_at(left - 5, y + 4, text, "tick", "end")]
@@ -247,11 +333,11 @@ def line_key(line):
 def keys_of(panel):
     """[(name, colour, mark)] of the series; none where the title names the only one."""
     if isinstance(panel, panels.BarPanel):
-        keys = [(bars.name, bars.colour, KEY_BAR) for bars in panel.bars if not bars.is_hatched]
+        keys = [(bars.name, bars.colour, KEY_BAR) for bars in panel.named]
         if any(bars.is_hatched for bars in panel.bars):
             keys.append(("waiting for others", style.GREY, KEY_BAR + KEY_BAR.replace("bar", "hatch")))
     else:
-        keys = [(line.name, line.colour, line_key(line)) for line in panel.lines if line.is_named]
+        keys = [(line.name, line.colour, line_key(line)) for line in panel.named]
     return keys if len(keys) > 1 else []
 
 

@@ -20,7 +20,7 @@ from terminal import open_terminal
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
-from report_parts.output import write_all
+from report_parts.make_report import write_all
 from report_parts.times import in_unit, seconds
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page

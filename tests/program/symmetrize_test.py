@@ -12,7 +12,7 @@ from program_runner import PROJECT, THOROUGH, USAGE, run_program
 from solve_test import BAD_DATA, SYMMETRIC_BANNER, SolveTest, matrix_text, values_of
 
 sys.path.insert(0, str(PROJECT / "scripts"))
-from report_parts.systems import name_of  # noqa: E402
+from report_parts.results import system_name  # noqa: E402
 
 
 def assembled(side, seed=1):
@@ -141,7 +141,7 @@ class Symmetrize(SolveTest):
         self.run_well(2, "sweep", *words, "--retries", "0", "--output", lines)
         for line in map(json.loads, lines.read_text().splitlines()):
             self.assertEqual(line["setup"]["symmetrization"], largest_difference(self.entries))
-            self.assertEqual(name_of(line), f"{self.matrix}, 5 iterations, symmetrized to 1e-12")
+            self.assertEqual(system_name(line), f"{self.matrix}, 5 iterations, symmetrized to 1e-12")
         self.assertIn("5 iterations, symmetrized to 1e-12", self.run_well(0, "sweep", "--show", lines).stdout)
         scaling = json.loads(self.run_well(2, "scaling", *words, "--format", "json").stdout)
         self.assertEqual(scaling["status"], "success")

@@ -3,13 +3,11 @@
 import copy
 import json
 import os
-import pathlib
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command
+from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, temporary_folder
 
 BENCH_FOLDER = PROJECT / "build" / "release" / "bench"
 SPMV_BENCH = os.environ.get("CG2D_SPMV_BENCH", str(BENCH_FOLDER / "spmv_bench"))
@@ -31,9 +29,7 @@ def kernels_of(path):
 class BenchFigures(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-figures-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = temporary_folder(cls.addClassCleanup)
         cls.spmv = cls.measure("spmv", SPMV_BENCH, "--classes=S", "--benchmark_repetitions=2")
         cls.rows = cls.measure("rows", ROW_LENGTH_BENCH, "--l2-kilobytes=32", "--memory-kilobytes=256")
 
@@ -59,9 +55,7 @@ class BenchFigures(ProgramTest):
         return cls.counts
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-figures-")
-        self.addCleanup(folder.cleanup)
-        self.output = pathlib.Path(folder.name) / "figures"
+        self.output = temporary_folder(self.addCleanup) / "figures"
 
     def draw(self, *words):
         return run_command([sys.executable, PROJECT / "scripts" / "bench-figures", *words])

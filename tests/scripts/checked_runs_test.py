@@ -7,11 +7,12 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
-from program_runner import INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, factorizations, run_command, run_program
+from program_runner import (
+    INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, factorizations, run_command, run_program, temporary_folder,
+)
 
 FOUND = 1
 SIMULATE = PROJECT / "scripts" / "simulate"
@@ -89,9 +90,7 @@ def wait_for(condition, limit_s=60.0):
 
 class ScriptTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-checked-runs-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
 
     def stand_in(self, name, text):
         """A program of that name, first on the path of run()."""
@@ -149,7 +148,7 @@ class Arguments(ScriptTest):
             return {line.split()[0] for line in run_program(0, "run", option).stdout.splitlines()}
 
         def known(script, option):
-            return set(re.search(r"none of (.*) \(", self.run_script(script, option, "?").stderr)[1].split(", "))
+            return set(re.search(r"none of (.*); see", self.run_script(script, option, "?").stderr)[1].split(", "))
 
         self.assertEqual(known(MEMCHECK, "--kernels"), names("--list-kernels") - {"kernel"})
         for script in (SIMULATE, MEMCHECK, EMULATE):

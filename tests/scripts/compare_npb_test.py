@@ -2,14 +2,12 @@
 
 import json
 import os
-import pathlib
 import sys
-import tempfile
 import unittest
 
 import jsonschema
 
-from program_runner import MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, run_command
+from program_runner import MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, run_command, temporary_folder
 
 SCRIPT = PROJECT / "scripts" / "compare-npb"
 SCHEMA = json.loads((PROJECT / "scripts" / "compare-npb.schema.json").read_text())
@@ -42,9 +40,7 @@ if rank == 0:
 
 class CompareNpb(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-npb-test-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
         (self.folder / "bin").mkdir()
 
     def stand_in(self, name="cg.S.x", text=None, **facts):

@@ -1,13 +1,11 @@
 """tests/mutants/run.py: each fault of its list has its one place, and in a small project it tells what becomes of faults."""
 
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command
+from program_runner import PROJECT, SUCCESS, USAGE, run_command, temporary_folder
 
 SCRIPT = PROJECT / "tests" / "mutants" / "run.py"
 BAD_DATA = 65
@@ -61,9 +59,7 @@ def list_of(faults):
 @unittest.skipUnless(HAS_TOML, "the script needs Python 3.11")
 class Mutants(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-mutants-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
 
     def start(self, *words):
         return run_command([sys.executable, "-B", SCRIPT, *words])

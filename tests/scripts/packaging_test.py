@@ -2,7 +2,6 @@
 scripts/packaging/try, which needs root and a mirror."""
 
 import importlib.util
-import pathlib
 import re
 import sys
 import types

@@ -1,21 +1,17 @@
 """scripts/quickstart in a folder of its own, with a cmake and a launcher that only say what they would do."""
 
 import os
-import pathlib
 import shutil
-import tempfile
 import unittest
 
-from program_runner import PROJECT, SUCCESS, run_command
+from program_runner import PROJECT, SUCCESS, run_command, temporary_folder
 
 NINJA_LINES = ("[0/2] Re-running CMake...", "[1/4] Building CXX object a.o", "a.cpp: warning: unused", "[4/4] Linking cg2d")
 
 
 class Quickstart(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-quickstart-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
         (self.folder / "scripts").mkdir()
         for name in ("quickstart", "common.sh"):
             shutil.copy(PROJECT / "scripts" / name, self.folder / "scripts")

@@ -8,7 +8,6 @@ import concurrent.futures
 import functools
 import json
 import os
-import pathlib
 import re
 import shlex
 import tempfile

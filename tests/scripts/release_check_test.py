@@ -1,13 +1,11 @@
 """scripts/release-check: on a small work tree each of its points can fail; in the real one, versions and lists of tests agree."""
 
 import datetime
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, run_command
+from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, run_command, temporary_folder
 
 SCRIPT = PROJECT / "scripts" / "release-check"
 BAD_DATA = 65
@@ -39,9 +37,7 @@ def points_of(outcome):
 
 class ReleaseCheck(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-release-")
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name) / "tree"
+        self.root = temporary_folder(self.addCleanup) / "tree"
         for name, text in FILES.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text)

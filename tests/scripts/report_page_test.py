@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pathlib
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -18,21 +17,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from program_runner import PROGRAM, SUCCESS, run_command, run_program
+from program_runner import PROGRAM, SUCCESS, run_command, run_program, temporary_folder
 from report_facts import (
-    BENCH,
-    PROFILE,
-    RANK_COUNTS,
-    as_class_b,
-    as_streamed,
-    as_uneven,
-    real_sweep,
-    with_counters,
-    with_figures,
-    with_predictions,
-    with_rooflines,
-    with_second_kernel,
-    write_lines,
+    BENCH, PROFILE, RANK_COUNTS, as_class_b, as_streamed, as_uneven, real_sweep, with_counters, with_figures, with_predictions,
+    with_rooflines, with_second_kernel, write_lines,
 )
 from session_facts import session_files
 
@@ -106,9 +94,7 @@ def start_browser():
 class ReportPage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = temporary_folder(cls.addClassCleanup)
         cls.sweep = real_sweep()
         cls.page = cls.make("real", cls.sweep)
         cls.session = cls.made("session", *session_files())

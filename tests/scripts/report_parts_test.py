@@ -2,59 +2,26 @@
 
 import copy
 import json
-import pathlib
 import re
 import sys
-import tempfile
-import types
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
+from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program, temporary_folder
 from schemas import validator_of
 from report_facts import (
-    BENCH,
-    PROFILE,
-    as_class_b,
-    as_cut_anew,
-    as_disturbed,
-    as_in_memory,
-    as_streamed,
-    as_uneven,
-    real_sweep,
-    simulated_sweep,
-    with_counters,
-    with_figures,
-    with_kernel,
-    with_predictions,
-    with_rooflines,
-    with_second_kernel,
-    write_lines,
+    BENCH, PROFILE, as_class_b, as_cut_anew, as_disturbed, as_in_memory, as_streamed, as_uneven, real_sweep, simulated_sweep,
+    with_counters, with_figures, with_kernel, with_predictions, with_rooflines, with_second_kernel, write_lines,
 )
 
 from report_parts import (
-    cp_pacs,
-    figures_counters,
-    figures_grid,
-    figures_phases,
-    figures_prediction,
-    figures_roofline,
-    figures_run,
-    figures_scaling,
-    figures_speeds,
-    figures_storage,
-    figures_streaming,
-    inputs,
-    page_verdict,
-    panels,
-    results,
-    style,
-    svg_paint,
+    figures_commands, figures_counters, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline,
+    figures_streaming, inputs, page_verdict, panels, results, style, svg_paint,
 )
 from report_parts import verdict as verdicts
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, uncompared_notes
-from report_parts.svg_axes import log_ticks
+from report_parts.svg_paint import log_ticks
 from report_parts.times import SPACE, in_unit, seconds
 
 
@@ -64,9 +31,7 @@ class ReportParts(unittest.TestCase):
         cls.sweep = real_sweep()
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
 
     def file(self, text, name="results.json"):
         path = self.folder / name
@@ -334,18 +299,19 @@ class Quiet(ReportParts):
             f"1 of {len(documents)} times was disturbed by other work on the machine, and may be too long: a &lt;compiler&gt;.",
             page_verdict.verdict_html(material),
         )
-        tips = [tip for panel in figures_run.repeats(material).panels for line in panel.lines for tip in line.tips]
+        tips = [tip for panel in figures_grid.repeats(material).panels for line in panel.lines for tip in line.tips]
         self.assertEqual(sum("\ndisturbed: a <compiler>" in tip for tip in tips), 1)
 
 class FigureTable(ReportParts):
     def reasons(self, documents, other=None):
         material = self.material(documents, other)
-        return {row.name: row.why_missing(material) for row in FIGURES}
+        described = {row.name: row.describe(material) for row in FIGURES}
+        return {name: found if isinstance(found, str) else "" for name, found in described.items()}
 
     def test_names_are_there_once(self):
         self.assertEqual(len({row.name for row in FIGURES}), len(FIGURES))
         for row in FIGURES:
-            self.assertTrue(row.title and row.needs, row.name)
+            self.assertTrue(row.title, row.name)
 
     def test_one_run_says_what_else_is_needed(self):
         reasons = self.reasons(self.sweep[:1])
@@ -393,9 +359,9 @@ class FigureTable(ReportParts):
         self.assertEqual({name for name, why in reasons.items() if why}, others)
 
     def test_table_7_is_whole(self):
-        for name, times_s in cp_pacs.TABLE_7_S.items():
-            self.assertEqual(len(times_s), len(cp_pacs.TABLE_7_PROCESSORS), name)
-        self.assertEqual(cp_pacs.TABLE_7_S["CP-PACS"], (101.25, 54.51, 30.3, 17.59, 11.38))
+        for name, times_s in figures_machine.TABLE_7_S.items():
+            self.assertEqual(len(times_s), len(figures_machine.TABLE_7_PROCESSORS), name)
+        self.assertEqual(figures_machine.TABLE_7_S["CP-PACS"], (101.25, 54.51, 30.3, 17.59, 11.38))
 
     def test_heat_colours_go_from_end_to_end(self):
         self.assertEqual(style.heat_colour(0.0), style.HEAT[0])
@@ -437,10 +403,9 @@ class Figures(ReportParts):
         (alone,) = with_rooflines([document for document in self.sweep if document["configuration"]["ranks"] == 2][:1])
         fast = with_kernel(alone, "fast")
         fast["roofline"]["phases"]["multiply"]["measured_s"] /= 4
-        self.assertIn("several kernels", figures_storage.why_no_storage(self.material([alone])))
+        self.assertIn("several kernels", figures_roofline.storage(self.material([alone])))
         material = self.material([alone, fast])
-        self.assertEqual(figures_storage.why_no_storage(material), "")
-        figure = figures_storage.storage(material)
+        figure = figures_roofline.storage(material)
         gains, shares = ({bars.name: bars.values for bars in panel.bars} for panel in figure.panels)
         (problem,) = figure.panels[0].x.names
         self.assertEqual(problem, "NPB 1400, 2 ranks")
@@ -464,7 +429,6 @@ class Figures(ReportParts):
         (alone,) = with_counters(self.sweep[:1])
         other = with_kernel(alone, "test")
         material = self.material([*self.sweep, alone, other])
-        self.assertEqual(figures_counters.why_no_counters(material), "")
         figure = figures_counters.counters(material)
         names = [bars.name for bars in figure.panels[0].bars]
         self.assertEqual(names, [f"1x1 {alone['configuration']['kernel']}", "1x1 test"])
@@ -527,8 +491,7 @@ class Figures(ReportParts):
             return {"cores": cores, "way": kind, "transport": "shared", **members}
 
         def names(*ways):
-            study = types.SimpleNamespace(document={"ways": ways})
-            return [figures_scaling.way_name(one, study) for one in ways]
+            return [figures_commands.way_name(one, {"ways": ways}) for one in ways]
 
         base = way(1, "one core")
         self.assertEqual(names(base, way(2, "shared-memory ranks", cut="even")), ["1 core", "2 cores: shared-memory ranks, shared"])
@@ -544,7 +507,7 @@ class Figures(ReportParts):
 
         ways = [way(1, is_decided=True), way(2, is_decided=False), way(2, is_decided=False), way(4, is_decided=True), way(4, is_decided=True, is_best=False, may_be_best=False)]
         document = {"options": {"problem": {"class": "S"}}, "ways": ways}
-        table = figures_scaling.ways_table([types.SimpleNamespace(document=document)])
+        table = figures_commands.ways_table([document])
         self.assertEqual([row[4] for row in table.rows], ["", "may be best", "may be best", "best", ""])
 
     def test_kernels_are_beside_each_other(self):
@@ -569,8 +532,7 @@ class Speeds(ReportParts):
 
     def figure(self, *documents):
         material = self.material(documents)
-        self.assertEqual(figures_speeds.why_no_speeds(material), "")
-        return figures_speeds.speeds(material)
+        return figures_phases.speeds(material)
 
     def values(self, panel):
         return [panel.cells[row, 0].value for row in (0, 1)]
@@ -624,13 +586,13 @@ class Speeds(ReportParts):
             runs.append(as_uneven(self.run))
             runs[-1]["slow_ranks"]["ranks"][0]["factor"] = number + 0.5
         figure = self.figure(*runs)
-        self.assertEqual((len(figure.panels), len(figure.table.rows)), (6 * figures_speeds.MOST_RUNS, 5))
+        self.assertEqual((len(figure.panels), len(figure.table.rows)), (6 * figures_phases.MOST_RUNS, 5))
 
     def test_even_runs_have_none(self):
-        self.assertIn("--slow-rank", figures_speeds.why_no_speeds(self.material([self.run])))
+        self.assertIn("--slow-rank", figures_phases.speeds(self.material([self.run])))
         untimed = as_uneven(self.run)
         untimed["phases"] = None
-        self.assertIn("has timed its phases", figures_speeds.why_no_speeds(self.material([untimed])))
+        self.assertIn("has timed its phases", figures_phases.speeds(self.material([untimed])))
 
 
 class Streaming(ReportParts):
@@ -645,7 +607,6 @@ class Streaming(ReportParts):
 
     def figure(self, *documents, **others):
         material = self.material(documents, **others)
-        self.assertEqual(figures_streaming.why_no_streaming(material), "")
         return figures_streaming.streaming(material)
 
     def test_made_up_results_are_valid(self):
@@ -721,7 +682,7 @@ class Streaming(ReportParts):
         material = self.material([self.in_memory, *self.streamed])
         self.assertNotIn("streamed", page_verdict.best_grids(material))
         self.assertEqual(figures_grid.compared_settings(material), [])
-        self.assertNotEqual(figures_run.why_no_repeats(material), "")
+        self.assertIsInstance(figures_grid.repeats(material), str, "it has none")
 
     def test_streamed_runs_leave_the_verdict_of_a_sweep_as_it_is(self):
         sweep = simulated_sweep(self.sweep, {"1x2": 1.2})
@@ -750,7 +711,7 @@ class Ticks(ReportParts):
 
     def test_an_axis_says_that_it_is_logarithmic(self):
         for kind, count in (("log", 1), ("linear", 0)):
-            line = panels.Line("line", [1.0, 2.0], [1.0, 1000.0], style.GREY, ["", ""])
+            line = panels.Line("line", [1.0, 2.0], [1.0, 1000.0], "")
             panel = panels.LinePanel("title", panels.Axis("across"), panels.Axis("up", kind), [line])
             self.assertEqual(svg_paint.panel_svg(panel).count(">up (log scale)<"), count)
 

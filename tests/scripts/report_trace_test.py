@@ -1,14 +1,12 @@
 """The CG step that scripts/report shows of a trace: read, chosen, refused, and drawn."""
 
 import json
-import pathlib
 import re
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import PROJECT, SUCCESS, run_command, run_program
+from program_runner import PROJECT, SUCCESS, run_command, run_program, temporary_folder
 import report_facts  # noqa: F401  (the path of report_parts)
 
 from report_parts import animation, html_parts, inputs
@@ -35,9 +33,7 @@ def made_trace(steps, **facts):
 
 class TraceTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-trace-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
 
     def read(self, document):
         path = self.folder / "trace.json"

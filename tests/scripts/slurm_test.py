@@ -4,23 +4,22 @@ one before ended, and the last one has the result of one that was never interrup
 import fcntl
 import json
 import os
-import pathlib
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
-from program_runner import FOLDER_IN_USE, HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, kill_all, launch_words, program_processes, run_command, start
+from program_runner import (
+    FOLDER_IN_USE, HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, kill_all, launch_words, program_processes, run_command,
+    start, temporary_folder,
+)
 
 FIXED = ("--kernel", "scalar", "--no-profile", "--bind", "none")
 
 
 class SlurmTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-slurm-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = temporary_folder(self.addCleanup)
         tools = self.folder / "tools"
         tools.mkdir()
         self.requeued = self.folder / "requeued"

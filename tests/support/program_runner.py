@@ -382,6 +382,13 @@ def at_the_same_time(do, cases):
         return list(pool.map(lambda case: do(*case), cases))
 
 
+def temporary_folder(add_cleanup):
+    """A folder that goes with its test (addCleanup), or with its class (addClassCleanup)."""
+    folder = tempfile.TemporaryDirectory(prefix="cg2d-test-")
+    add_cleanup(folder.cleanup)
+    return pathlib.Path(folder.name)
+
+
 class ProgramTest(unittest.TestCase):
     """Assertions on outcomes."""
 
