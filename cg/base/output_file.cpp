@@ -251,7 +251,7 @@ void keep_permissions(const std::string& target, int descriptor) {
 OutputFile::~OutputFile() = default;
 
 void OutputFile::fail(int reason, std::string place) const {
-  const bool is_whole = size_ == 0 && (direct_ < 0 || is_regular_file(direct_));
+  const bool is_whole = is_ended_ && size_ == 0 && (direct_ < 0 || is_regular_file(direct_));
   if (place.empty() && is_whole) place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
   throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_.empty() ? "standard output" : path_,
                  std::strerror(reason), place.empty() ? "" : "; the result is in " + place);
@@ -260,9 +260,9 @@ void OutputFile::fail(int reason, std::string place) const {
 void OutputFile::write(std::string_view text) {
   constexpr std::size_t most_kept_bytes = std::size_t{2} << 20;
   text_ += text;
-  if (text_.size() < most_kept_bytes) return;
-  if (direct_ < 0 && !file_ && !open_in_place()) fail(errno);
-  write_out();
+  // Nothing is lost of a target that is written in place before its successor is there as a whole.
+  const bool is_for_place = direct_ < 0 && !file_;
+  if (text_.size() >= most_kept_bytes && !is_for_place) write_out();
 }
 
 /// The text that is in memory.
@@ -302,6 +302,7 @@ bool OutputFile::is_intact() const {
 }
 
 void OutputFile::commit() {
+  is_ended_ = true;
   if (direct_ >= 0) return write_out();
   if (file_ && !is_intact()) fail(errno);
   const EndPause pause;

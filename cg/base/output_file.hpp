@@ -56,7 +56,7 @@ void secure_standard_descriptors();
 inline constexpr std::string_view standard_output_name = "-";
 
 /// Writes to an UnnamedFile and gives it the name of the target in commit(); without commit() nothing remains. A target that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file
-/// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(). One that is no
+/// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(), from memory. One that is no
 /// regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
 ///
 /// Before the file gets its name it is read back from the device and compared. A text of less than 2 MiB that cannot be written goes to the
@@ -89,9 +89,10 @@ class OutputFile {
   Descriptor device_;                  // what is written directly: no regular file, or in place
   int direct_ = -1;                    // the number of this, or of standard output
   std::unique_ptr<UnnamedFile> file_;  // none: written directly, or by commit() in place
-  std::string text_;                   // the last part, or all of a text of less than 2 MiB
+  std::string text_;                   // the last part, or all of a text of less than 2 MiB, or for a place
   std::int64_t size_ = 0;              // of the part before it, in bytes
   std::uint32_t checksum_ = 0;         // of that
+  bool is_ended_ = false;              // no part follows
 };
 
 /// Writes a text that cannot be written to the path to the first of the other folders of OutputFile that takes it. Returns the

@@ -314,7 +314,9 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
 std::string description_of(const Explanation& explained) {
   std::string text = subtitle_of(explained) + ".";
   for (const auto& step : explained.steps)
-    text += fmt::format(" {}: {} {}", step.name, step.purpose, sent_text(step));
+    text += fmt::format(
+        " {}: {} {}{}", step.name, step.purpose, sent_text(step),
+        step.rounds.empty() ? "" : fmt::format(" {}.", format_count(step.round_count(), "round")));
   return text;
 }
 

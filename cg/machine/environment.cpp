@@ -257,7 +257,8 @@ void describe(Members& m, NodeInfo& node) {
                  "Of the processors' frequency; several where they differ; null: not known, as in most "
                  "virtual machines.",
              .label = "Governor"}));
-  m("numa_nodes", node.numa_nodes, or_null({.label = "NUMA nodes", .least = 1.0}));
+  m("numa_nodes", node.numa_nodes,
+    or_null({.meaning = "That this job may use.", .label = "NUMA nodes", .least = 1.0}));
   m("load_average", node.load_average,
     or_null({.meaning = "Of 1, 5 and 15 minutes, before the run.", .label = "Load"}));
   m.list("caches", node.caches, {}, [&](CacheInfo& cache, std::size_t /*index*/) {

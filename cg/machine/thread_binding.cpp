@@ -125,17 +125,28 @@ BindMode bind_mode_from(const std::string& name) {
 CoreAssignment assign_cores(const HostCores& host, int thread_count) {
   const auto threads = static_cast<std::size_t>(thread_count);
   CoreAssignment assignment;
+  std::vector<ProcessorSet> cores;  // of a mask, which neighbours mostly share, as the number of its ranks
+  std::size_t rank_count = 0;
+  const auto place_in = [&](std::vector<ProcessorSet>::const_iterator mask) {
+    const auto place = static_cast<std::size_t>(std::count(host.masks.begin(), mask, *mask));
+    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * place / rank_count);
+    assignment.ranks.emplace_back(first, first + thread_count);
+  };
   for (auto mask = host.masks.begin(); mask != host.masks.end(); ++mask) {
+    if (mask != host.masks.begin() && *mask == *std::prev(mask)) {
+      place_in(mask);
+      continue;
+    }
     const auto overlaps = [&](const ProcessorSet& other) {
       return other != *mask && !common_processors(other, *mask).empty();
     };
     if (std::ranges::any_of(host.masks, overlaps))
       return {.ranks = {}, .why_not = "the launcher lets ranks run on overlapping, but different processors"};
-    std::vector<ProcessorSet> cores;
+    cores.clear();
     for (const auto& core : host.cores) {
       if (auto mine = common_processors(core, *mask); !mine.empty()) cores.push_back(std::move(mine));
     }
-    const auto rank_count = static_cast<std::size_t>(std::ranges::count(host.masks, *mask));
+    rank_count = static_cast<std::size_t>(std::ranges::count(host.masks, *mask));
     if (threads == 1 && (cores.size() < 2 || rank_count < 2 * cores.size()))
       return {.ranks = {}, .why_not = "one thread per rank"};
     if (threads > 1 && rank_count * threads > cores.size())
@@ -144,9 +155,7 @@ CoreAssignment assign_cores(const HostCores& host, int thread_count) {
                   fmt::format("{} x {} outnumber the {} that they may run on",
                               format_count(static_cast<std::int64_t>(rank_count), "rank"),
                               format_count(thread_count, "thread"), format_count(std::ssize(cores), "core"))};
-    const auto place = static_cast<std::size_t>(std::count(host.masks.begin(), mask, *mask));
-    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * place / rank_count);
-    assignment.ranks.emplace_back(first, first + thread_count);
+    place_in(mask);
   }
   return assignment;
 }

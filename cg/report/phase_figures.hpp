@@ -32,8 +32,10 @@ struct PhaseFigures {
 
   /// Whether communication is under way during other phases.
   [[nodiscard]] bool hides() const;
-  /// Whether there is such a region, with a step.
-  [[nodiscard]] bool is_known() const { return !repeat.ranks.empty() && step_count > 0.0; }
+  /// Whether there is such a region, with a step, and the facts of its ranks.
+  [[nodiscard]] bool is_known() const {
+    return !repeat.ranks.empty() && report.ranks.size() >= repeat.ranks.size() && step_count > 0.0;
+  }
 };
 /// The phases of a repetition, or of the one that a run reports.
 PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat);

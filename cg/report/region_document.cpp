@@ -89,6 +89,7 @@ void describe_times(Members& m, DescribedRegion& region) {
     m("region_s", times.region_s, positive());
     m("clocks_per_second", clocks_per_second, positive());
     m("clocks_per_scope", report.ranks[rank].clocks_per_scope, at_least(0, "Cost of timing a phase once."));
+    m("waits", times.wait_count, at_least(0, "Waits for other ranks, which are timed, too."));
     m.object("phases", [&] {
       by_phase(m, region, [&](Phase phase) { describe_phase(m, report, times, clocks_per_second, phase); });
     });

@@ -153,7 +153,8 @@ std::string as_text(const DryRunPlan& plan, const Environment& environment) {
     table.line().word("phase", name).number("messages", "{}", traffic.message_count);
     table.number("bytes", "{}", traffic.byte_count);
   };
-  for (const auto& [name, sent] : operations) traffic_line(name, plan.busiest.*sent);
+  for (const auto& [name, sent] : operations)
+    traffic_line(name == "dot" ? "dot (2)" : name, plan.busiest.*sent);
   traffic_line("total", plan.busiest.total());
   traffic_line("total, all ranks", plan.all_traffic);
   return line.text +

@@ -226,6 +226,8 @@ std::string own_lines(const RunReport& report) {
        problem.niter);
   line.text += choice_lines(report, repeat);
   if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
+  if (const auto& length = report.kernel_choice.tuning.critical_vector_length)
+    line("Critical length", vector_length_text(*length));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction", "{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",

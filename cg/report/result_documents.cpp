@@ -194,7 +194,7 @@ void describe_tuning(Members& m, RunReport& report) {
   auto path = profile.processor.knows_kernels() ? std::optional(profile.path) : std::nullopt;
   m("kernel_by", kernel.kernel_origin);
   m("settings_by", kernel.tuning_origin, meaning("Settings from the command line override it in any case."));
-  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(labelled("Critical length")));
+  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(at_least(0)));
   m("prefetch_distance", kernel.tuning.prefetch_distance, or_null(labelled("Prefetch")));
   m("block_width", kernel.tuning.block_width, or_null({.label = "Block width", .least = 1.0}));
   m("profile", path, or_null({.meaning = "The file that knows this processor.", .label = "Profile"}));

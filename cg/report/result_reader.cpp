@@ -31,12 +31,16 @@ CommunicationShares communication_shares(const RepeatReport& repeat) {
   CommunicationShares shares;
   for (const auto& rank : repeat.ranks) {
     const double whole = static_cast<double>(rank.region_clocks) * static_cast<double>(repeat.ranks.size());
+    double clocks = 0.0;
+    double waited_clocks = 0.0;
     for (const auto& phase : phase_table()) {
       if (!phase.communicates()) continue;
       const auto& record = rank.phases.at(index_of(phase.phase));
-      shares.moving += static_cast<double>(record.clocks - record.waited_clocks) / whole;
-      shares.waiting += static_cast<double>(record.waited_clocks) / whole;
+      clocks += static_cast<double>(record.clocks);
+      waited_clocks += static_cast<double>(record.waited_clocks);
     }
+    shares.moving += (clocks - waited_clocks) / whole;
+    shares.waiting += waited_clocks / whole;
   }
   return shares;
 }
@@ -321,7 +325,9 @@ void take(const SolveDocument& solve, ResultRecord& record) {
   if (!solve.sweep) throw InputError("it is a result of cg2d solve, and not one of a sweep");
   if (solve.sweep->asked.form.empty()) throw InputError("its form is empty");
   const auto& report = solve.report;
-  record.arrangement = report.matrix_free ? report.matrix_free->arrangement : "grid " + record.arrangement;
+  record.arrangement = report.matrix_free           ? report.matrix_free->arrangement
+                       : record.arrangement.empty() ? ""
+                                                    : "grid " + record.arrangement;
   if (report.matrix) record.n = report.matrix->order;
   if (report.quiet) record.disturbance = report.quiet->reason();
   if (!report.solution) return;

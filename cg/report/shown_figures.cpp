@@ -120,6 +120,12 @@ void add_lines(const Json& whole, std::span<const std::string> path, Cells cells
 }
 
 std::string shown_text(const ShownFigure& figure, const Json& value) {
+  if (value.is_structured()) {
+    std::vector<std::string> parts;
+    for (const auto& [key, part] : value.items())
+      parts.push_back((value.is_object() ? key + "=" : "") + shown_text(figure, part));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
   const bool is_exact = value.is_number_integer() && figure.unit != "B";
   auto text = value.is_number() && !is_exact ? text_with_unit(value.get<double>(), figure.unit)
               : value.is_string()            ? value.get<std::string>()

@@ -170,10 +170,12 @@ void Session::begin_threads() {
 
 GridShortlist Session::shortlist(const MatrixFacts& matrix,
                                  const std::optional<MachineDescription>& machine) {
+  auto configuration = found_.configuration;
+  configuration.kernel = asked_.configuration.kernel;  // not that of a grid
   return make_grid_shortlist(
       group_,
       {.matrix = matrix,
-       .configuration = found_.configuration,
+       .configuration = configuration,
        .machine = machine,
        .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
        .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -103,7 +105,7 @@ std::string EventCounters::open(const std::string& event_name) {
   return {};
 }
 
-// A read of an open counter returns all its bytes; otherwise the value would stand still.
+// A read of an open counter returns all its bytes; otherwise the count is 0.
 std::int64_t EventCounters::count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept {
   std::int64_t count = 0;
   if (source.counter.is_open()) {
@@ -135,6 +137,9 @@ std::vector<KnownEvent> known_events() {
     const EventCounters counters({event.name}, false, UsageScope::thread);
     if (counters.refused().empty()) {
       CounterValues counted{};
+      // Switches, some of them to threads of other control groups.
+      for (int k = 0; row.account == nullptr && k < 16; ++k)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
       counters.read(counted);
       event.trial_count = counted.front();
     } else {

@@ -187,9 +187,9 @@ TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
   const test::TemporaryFolder folder;
   EntryCollector collector(n, group(), EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
   {
-    const FileLimit limit(group().rank() + 1 == group().size() ? 1'000'000 : RLIM_INFINITY);
+    const FileLimit limit(group().rank() + 1 == group().size() ? 40'000'000 : RLIM_INFINITY);
     // The ranks that send entries are not told before all have sent theirs, in several rounds.
-    for (std::int64_t k = 0; k < 600'000; ++k) collector.add(k * 77 % n, k % n, 1.0);
+    for (std::int64_t k = 0; k < 3'000'000; ++k) collector.add(k * 77 % n, k % n, 1.0);
   }
   try {
     collector.finish();

@@ -42,24 +42,19 @@ class Counters(JsonTest):
                 self.assertEqual(phase["total"], sum(values))
                 self.assert_close(phase["mean"], sum(values) / rank_count, 1e-12)
 
-    def test_counts_agree_with_getrusage(self):
+    def test_phases_and_the_rest_are_the_total(self):
         """More ranks than most machines have cores: the ranks switch all the time. Counted in user mode only, switches would
-        be 0. Events with masks come from the kernel's counters, those without from getrusage."""
-        in_both_modes = {name: f"{name}:u=1:k=1" for name in (SWITCHES, FAULTS)}
+        be 0."""
         for arguments in ((), ("--threads", 2)):
-            counters = self.counters_of(6, "--papi", ",".join((SWITCHES, FAULTS, CLOCK, *in_both_modes.values())), *arguments)
+            counters = self.counters_of(6, "--papi", f"{SWITCHES},{FAULTS},{CLOCK}", *arguments)
             events = {event["name"]: event for event in counters["events"]}
-            self.assertEqual(list(events)[:3], [SWITCHES, FAULTS, CLOCK])
+            self.assertEqual(list(events), [SWITCHES, FAULTS, CLOCK])
             for event in events.values():
                 in_phases = sum(phase["total"] for phase in event["phases"].values())
                 self.assertEqual(in_phases + event["outside_phases"], event["total"])
                 self.assertGreaterEqual(event["outside_phases"], 0)
-            for name, masked in in_both_modes.items():
-                if masked in events:  # the kernel may forbid them
-                    total = events[name]["total"]
-                    # Per rank a few switches and faults lie between two readings.
-                    self.assertLessEqual(abs(events[masked]["total"] - total), max(6 * 4, 0.02 * total), events)
             self.assertGreater(events[SWITCHES]["total"], 100)
+            self.assertGreater(events[CLOCK]["total"], 0)
 
     def test_what_was_counted_is_not_doubted(self):
         document = self.valid_document_of(2, "run", "--class", "S", "--papi", "software")

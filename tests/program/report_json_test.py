@@ -256,7 +256,7 @@ class Configuration(SchemaTest):
                 text = self.run_well(2, "run", "--class", "S", "--kernel", kernel, "--verbose").stdout
                 self.assertRegex(text, rf"(?m)^ Kernel  {kernel}, \S+ \(requested\)$")
                 if document["configuration"]["symmetric_storage"]:
-                    self.assertRegex(text, rf"(?m)^ Kernel          = {kernel}, symmetric storage: ")
+                    self.assertRegex(text, rf"(?m)^ Kernel          = {kernel}, symmetric storage")
 
     def test_a_forced_transport_grid_and_sum_are_the_ones_that_ran(self):
         arguments = ("--transport", "two-sided", "--grid", "3x2", "--sum", "whole-block")

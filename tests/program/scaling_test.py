@@ -245,7 +245,7 @@ class Refused(ScalingTest):
             (["--cores 0", "within 1"], ["--cores", "0"]),
             (["--cores 3", "only 2 started", "mpiexec -n 3"], ["--cores", "1,3"]),
             (["two"], ["--cores", "two"]),
-            (["--transport pigeon", "valid: two-sided"], ["--transport", "pigeon"]),
+            (["--transport pigeon", "valid: auto, two-sided"], ["--transport", "pigeon"]),
             (["--kernel abacus", "valid: "], ["--kernel", "abacus"]),
             (["--cut odd: unknown; valid: auto, nonzeros, even, speed"], ["--cut", "even,odd"]),
             (["--cut random:1: the benchmark's rows are in a random order already"], ["--cut", "even,random:1"]),

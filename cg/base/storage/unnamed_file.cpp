@@ -179,6 +179,14 @@ void ScratchFile::take_room(const comm::IndexRange& bytes) const {
                  format_bytes(bytes.end), std::strerror(error));
 }
 
+void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+  if (!write_whole(descriptor(), position, bytes)) cannot_write(folder_);
+}
+
+void ScratchFile::put_on_disk() const {
+  if (!put_on_device(descriptor())) cannot_write(folder_);
+}
+
 bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }
 
 namespace {

@@ -122,6 +122,9 @@ class ScratchFile : public UnnamedFile {
   [[nodiscard]] bool is_direct() const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
+  /// As those of an UnnamedFile; errors name the folder.
+  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
+  void put_on_disk() const;
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
   void take_room(const comm::IndexRange& bytes) const;
 

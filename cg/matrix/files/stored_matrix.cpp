@@ -58,7 +58,7 @@ std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count, EntryVal
 ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
                                int rank_count) {
   constexpr std::int64_t words_per_entry =
-      4;  // short rows: two words of their run, and one and a half of the entry
+      4;  // short rows: two words of their part, and one and a half of the entry
   constexpr std::int64_t most_kept_bytes = std::int64_t{32} << 20;
   constexpr std::int64_t block_entry_bytes = 12;
   const auto share = entry_count / rank_count + 1;
