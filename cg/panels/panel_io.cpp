@@ -80,8 +80,8 @@ double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading
   const auto panel_bytes = reading.panel_bytes;
   const auto panel_count = byte_count_ / panel_bytes;
   kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes * reading.depth));
-  const auto readings = reader.make(
-      {.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
+  const auto readings =
+      reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
   const auto request = [&](std::int64_t number) {
     const auto slot = static_cast<int>(number % reading.depth);
     return PanelRequest{.slot = slot,
