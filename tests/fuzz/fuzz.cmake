@@ -141,6 +141,7 @@ set(text_parsers
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp
     cg/run/run_report.cpp
+    cg/run/roofline.cpp
     cg/run/session_report.cpp
     cg/run/solve/solve_options.cpp
     cg/run/solve/solve_report.cpp
