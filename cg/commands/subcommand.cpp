@@ -267,7 +267,8 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
   auto files = all_files(options);
   leave_out_report(options);
   options.convert();
-  return {.action = with_checks(make_action(), files, saved_path, std::move(config)),
+  auto action = with_checks(make_action(), files, saved_path, std::move(config));
+  return {.action = std::move(action),
           .row = &row,
           .options = std::shared_ptr<const OptionSet>(program, &options),
           .files = std::move(files)};

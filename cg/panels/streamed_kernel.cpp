@@ -36,9 +36,9 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     : row_(row),
       vector_count_(static_cast<std::size_t>(options.vector_count)),
       file_(std::move(file)),
-      memory_(memory) {
+      memory_(memory),
+      buffer_bytes_(file_->most_panel_bytes()) {
   const auto entries = file_->panels();
-  buffer_bytes_ = file_->most_panel_bytes();
   buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
   reader_ = reader.make({.descriptor = file_->descriptor(),
                          .slot_count = std::max(memory_.buffer_count, 1),

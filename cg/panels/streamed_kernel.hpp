@@ -113,7 +113,7 @@ class StreamedKernel final : public kernels::SpmvKernel {
   std::vector<std::size_t> residents_;       // resident panels
   kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
   kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
-  std::int64_t buffer_bytes_ = 0;            // bytes of one buffer
+  std::int64_t buffer_bytes_;                // of one buffer
   std::vector<std::size_t> under_way_;       // the number of the panel in each buffer
   std::size_t next_to_begin_ = 0;            // the number of the panel that is read next
   std::size_t product_end_ = 0;              // the first number of the next product

@@ -391,11 +391,12 @@ class SStepCgMethod final : public StencilMethod {
     for (std::int64_t y = 0; y < shape_[1]; ++y) {
       const auto begin = layout_.domain.line(y);
       const double* const line = middle.data() + begin;
+      const double* const line_below = lower.data() + begin;
+      const double* const line_above = upper.data() + begin;
       for (std::int64_t x = 0; x < shape_[0]; ++x) {
         const double before = y > 0 ? line[x - stride] : 0.0;
         const double after = y + 1 < shape_[1] ? line[x + stride] : 0.0;
-        const double neighbours =
-            line[x - 1] + line[x + 1] + before + after + lower.data()[begin + x] + upper.data()[begin + x];
+        const double neighbours = line[x - 1] + line[x + 1] + before + after + line_below[x] + line_above[x];
         const double residual = every_b - (6.0 * line[x] - neighbours);
         figures.squared_residual += residual * residual;
         figures.sum += line[x];

@@ -103,6 +103,7 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
     }
   }
   std::vector<double> additions;
+  additions.reserve(seconds.size());
   for (const auto& one : seconds) additions.push_back(sample_of(one).median);
   return additions;
 }
@@ -129,6 +130,7 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
     }
   }
   std::vector<double> totals;
+  totals.reserve(steps.size());
   for (const auto& step : steps) totals.push_back(step.total_s());
   std::ranges::sort(steps, {}, &StepTimes::total_s);
   constexpr std::size_t slow_part = 10;
