@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -172,12 +173,11 @@ std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streame
 }
 
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
-  const kernels::KernelRow* shortest = nullptr;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.external_maker_for(vector_count) == nullptr) continue;
-    if (shortest == nullptr || row.bytes_per_nonzero < shortest->bytes_per_nonzero) shortest = &row;
-  }
-  return *shortest;
+  const auto bytes = [&](const kernels::KernelRow& row) {
+    return row.external_maker_for(vector_count) == nullptr ? std::numeric_limits<double>::infinity()
+                                                           : row.bytes_per_nonzero;
+  };
+  return *std::ranges::min_element(kernels::kernel_table(), {}, bytes);
 }
 
 FeatureRow streaming_feature() {
