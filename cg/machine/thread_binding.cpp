@@ -34,7 +34,7 @@ bool may_run_on(const ProcessorSet& processors) {
 
 /// Lets each thread run on its processors. Whether the system does it for all.
 bool run_threads_on(const std::vector<ProcessorSet>& processors) {
-  const auto thread_count = static_cast<int>(processors.size());
+  [[maybe_unused]] const auto thread_count = static_cast<int>(processors.size());
   int refused_count = 0;
 #pragma omp parallel num_threads(thread_count) reduction(+ : refused_count)
   refused_count += may_run_on(processors[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
