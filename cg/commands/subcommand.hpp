@@ -86,8 +86,8 @@ struct ParsedCommand {
 /// arguments: the program's name first. Nothing is done before the action is called. Throws InputError.
 ParsedCommand parse_command_line(const std::vector<std::string>& arguments);
 
-/// What the program does between the start and the end of MPI, as often as a caller likes: what the arguments ask for. Returns the exit code.
-/// Results go to the files that they name and to standard output; an error is one line on stderr, from rank 0. Nothing of one command is left
+/// Does what the arguments ask for, between the start and the end of MPI, as often as a caller likes. Returns the exit code. Results
+/// go to the files that they name and to standard output; an error is one line on stderr, from rank 0. Nothing of one command is left
 /// to the next but memory and threads that are used again. Collective over the group; the ranks may have different arguments, which is
 /// refused. A failure that the ranks cannot agree on (no memory, a defect) ends all of them by MPI_Abort.
 ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGroup& group);

@@ -99,7 +99,7 @@ struct NodeSharing {
 /// The network between nodes, for `cg2d simulate`.
 struct InterconnectCost {
   InterconnectShape shape{};
-  /// Of each link and direction; 0: as one rank's messages, or as a node's link.
+  /// The rate of each link and direction; 0: as one rank's messages, or as a node's link.
   double link_bytes_per_s = 0.0;
   double hop_s = 0.0;  ///< more for each link of a message
 };

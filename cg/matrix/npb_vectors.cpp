@@ -278,7 +278,7 @@ void DrawnVectors::draw_parts(const comm::IndexRange& mine, comm::RankGroup& gro
     repetition.earlier += first_number;
     repetition.later += first_number;
   }
-  // Those of all ranks, in the order of the stream.
+  // Repetitions of all ranks, in the order of the stream.
   std::vector<Repetition> all;
   for (const auto& theirs : group.gather_all(std::span<const Repetition>(repetitions)))
     all.insert(all.end(), theirs.begin(), theirs.end());

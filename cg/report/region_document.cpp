@@ -34,6 +34,12 @@ void by_phase(Members& m, DescribedRegion& region, const Describe& describe_one)
   }
 }
 
+/// The facts of a rank, which a file that contradicts itself may lack.
+RankResult& facts_of(SessionReport& report, std::size_t rank) {
+  report.ranks.resize(std::max(report.ranks.size(), rank + 1));
+  return report.ranks[rank];
+}
+
 void describe_phase(Members& m, const SessionReport& report, RankTimes& times, double clocks_per_second,
                     Phase phase) {
   auto& record = times.phases[index_of(phase)];
@@ -79,19 +85,18 @@ void describe_times(Members& m, DescribedRegion& region) {
             at_least(0, "Share of the timed region that reading the counter took, mean over ranks."),
             [&] { return timing_share(report.ranks, repeat); });
   m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, std::size_t rank) {
-    // A file may contradict itself.
-    report.ranks.resize(std::max(report.ranks.size(), rank + 1));
-    auto& clocks_per_second = report.ranks[rank].ticks_per_second;
+    auto& facts = facts_of(report, rank);
     m.derived("rank", rank, at_least(0));
     m.derived("process_column", at_least(0), [&] { return grid.column_of(static_cast<int>(rank)); });
     m.derived("process_row", at_least(0), [&] { return grid.row_of(static_cast<int>(rank)); });
     m("region_clocks", times.region_clocks, at_least(1));
     m("region_s", times.region_s, positive());
-    m("clocks_per_second", clocks_per_second, positive());
-    m("clocks_per_scope", report.ranks[rank].clocks_per_scope, at_least(0, "Cost of timing a phase once."));
+    m("clocks_per_second", facts.ticks_per_second, positive());
+    m("clocks_per_scope", facts.clocks_per_scope, at_least(0, "Cost of timing a phase once."));
     m("waits", times.wait_count, at_least(0, "Waits for other ranks, which are timed, too."));
     m.object("phases", [&] {
-      by_phase(m, region, [&](Phase phase) { describe_phase(m, report, times, clocks_per_second, phase); });
+      by_phase(m, region,
+               [&](Phase phase) { describe_phase(m, report, times, facts.ticks_per_second, phase); });
     });
   });
 }
@@ -196,8 +201,7 @@ void describe_counters(Members& m, DescribedRegion& region) {
   m.list("ranks", repeat.counts, {}, [&](RankCounts& counts, std::size_t rank) {
     m.derived("rank", rank, at_least(0));
     m("readings", counts.reading_count, at_least(0));
-    report.ranks.resize(std::max(report.ranks.size(), rank + 1));
-    m("clocks_per_reading", report.ranks[rank].clocks_per_reading, at_least(0));
+    m("clocks_per_reading", facts_of(report, rank).clocks_per_reading, at_least(0));
     describe_counts(m, "region", true, counters.counted, counts.region);
     m.object("phases", [&] {
       for (const auto& row : phase_table())

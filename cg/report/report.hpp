@@ -66,7 +66,7 @@ struct DescribedRegion {
 /// phases, roofline and counters; null where there are none.
 void describe_region(Members& m, DescribedRegion& region);
 
-/// Those that text, CSV and comparisons show.
+/// The figures that text, CSV and comparisons show.
 const std::vector<ShownFigure>& run_figures();
 const std::vector<ShownFigure>& solve_figures();
 

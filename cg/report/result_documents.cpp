@@ -276,7 +276,7 @@ void describe_quiet(Members& m, RunReport& report) {
          [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
 }
 
-/// Those of the repetition reported, or of the one that did not end.
+/// The steps of the repetition reported, or of the one that did not end.
 std::vector<OuterStep>& own_steps(RunReport& report) {
   return report.repeats.empty() ? report.unfinished : median_repeat(report).steps;
 }

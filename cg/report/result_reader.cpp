@@ -97,7 +97,7 @@ std::string slowing_option(const Document& document) {
   return {};
 }
 
-/// What ran where, beyond what was asked for: an automatic choice may differ, and so may program and machine. Its place in a result.
+/// Facts of a run beyond what was asked for, with their places in a result: an automatic choice may differ, and so may program and machine.
 constexpr std::array<std::pair<const char*, const char*>, 15> fact_places{
     {{"kernel", "/configuration/kernel"},
      {"instruction set", "/configuration/instruction_set"},

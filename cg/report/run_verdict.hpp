@@ -32,7 +32,7 @@ struct MeasuredConfiguration {
 
   /// Whether its times count: no run failed.
   [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
-  /// Of its times; nothing where they do not count.
+  /// The sample of its times; nothing where they do not count.
   [[nodiscard]] std::optional<Sample> sample() const {
     return is_sound() ? std::optional(sample_of(times_s)) : std::nullopt;
   }

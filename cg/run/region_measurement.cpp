@@ -34,14 +34,15 @@ std::vector<OuterStep> RegionMeasurement::around(
 
 void RegionMeasurement::around_solve(std::span<StepObserver* const> observers,
                                      const std::function<void()>& solve) {
-  around({}, [&](Observers outer_observers) {
-    for (auto* observer : observers) solver_.observers.add(*observer);
-    for (auto* observer : outer_observers) observer->before_outer_step();
+  const bool is_traced = begin_trace();
+  for (auto* observer : observers) solver_.observers.add(*observer);
+  measure([&] {
+    if (is_traced) trace_bars_->before_outer_step();
     solve();
-    for (auto* observer : outer_observers) observer->after_outer_step(1, {});
-    for (const auto* observer : observers) solver_.observers.remove(*observer);
-    return std::vector<OuterStep>();
+    if (is_traced) trace_bars_->after_outer_step(1, {});
   });
+  for (const auto* observer : observers) solver_.observers.remove(*observer);
+  if (is_traced) end_trace();
 }
 
 void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {

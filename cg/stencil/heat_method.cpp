@@ -97,7 +97,7 @@ class StepBorders {
   kernels::PageBuffer<double> borrowed_;
   std::optional<PlaneMessages> below_;  // by step
   std::optional<PlaneMessages> above_;
-  // Of this pass, by step:
+  // The messages of this pass, by step:
   std::span<comm::Transfer> sends_;     // to the rank before
   std::span<comm::Transfer> receives_;  // from the next rank
   std::size_t sent_count_ = 0;

@@ -58,7 +58,7 @@ struct PairResult {
   std::vector<TransferTime> times{};                            ///< by size, then variables, then method
   std::vector<std::pair<std::string, std::string>> left_out{};  ///< method and reason
 
-  /// Those of one variable, method by method.
+  /// The lines of one variable, method by method.
   [[nodiscard]] std::vector<TransferLine> lines() const;
 };
 void describe(Members& m, PairResult& pair);

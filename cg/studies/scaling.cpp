@@ -162,7 +162,7 @@ SystemOptions system_on(const ScalingStudy& study, int core_count) {
   return system;
 }
 
-/// Of the cases on each number of cores that ran; they differ in what was asked for.
+/// The rankings of the cases on each number of cores that ran; they differ in what was asked for.
 std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
   std::map<int, std::vector<ResultRecord>> runs;
   for (const auto& run : study.runs) runs[run.scaled.core_count()].push_back(run);

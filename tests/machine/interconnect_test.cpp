@@ -64,7 +64,7 @@ TEST(InterconnectTest, ADragonflyTakesTheLinkBetweenTheGroups) {
                                       "group 2, router 0 to 1", "the network to node 15"}));
 }
 
-/// Of all pairs of nodes: distinct links, from the first node to the second.
+/// Routes of all pairs of nodes have distinct links, from the first node to the second.
 TEST(InterconnectTest, RoutesAreWhole) {
   for (const auto* text : {"crossbar:6", "hyper-crossbar:2x3x2", "torus:4x3", "torus:2x2x2", "fat-tree:3x4x2",
                            "dragonfly:2x2x3", "dragonfly:1x1x5"}) {

@@ -52,6 +52,7 @@ bool leads_to(const std::string& path, int descriptor) {
 UnnamedFile::UnnamedFile(std::string path, FileNaming naming, int flags) : path_(std::move(path)) {
   open_as(naming, flags);
   if (!is_open() && errno == EINVAL && flags != 0) open_as(naming, 0);
+  if (is_open() && naming == FileNaming::never) path_ = folder_of(path_);
 }
 
 void UnnamedFile::open_as(FileNaming naming, int flags) {
@@ -177,14 +178,6 @@ void ScratchFile::take_room(const comm::IndexRange& bytes) const {
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
   throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", folder_,
                  format_bytes(bytes.end), std::strerror(error));
-}
-
-void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-  if (!write_whole(descriptor(), position, bytes)) cannot_write(folder_);
-}
-
-void ScratchFile::put_on_disk() const {
-  if (!put_on_device(descriptor())) cannot_write(folder_);
 }
 
 bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }

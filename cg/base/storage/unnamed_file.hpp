@@ -55,6 +55,7 @@ class UnnamedFile {
 
   [[nodiscard]] bool is_open() const { return file_.is_open(); }
   [[nodiscard]] int descriptor() const { return file_.number(); }
+  /// Of a file that is never named its folder.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Empty: it has no name, or the final one.
   [[nodiscard]] const std::string& temporary_name() const { return name_; }
@@ -122,9 +123,6 @@ class ScratchFile : public UnnamedFile {
   [[nodiscard]] bool is_direct() const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
-  /// As those of an UnnamedFile; errors name the folder.
-  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
-  void put_on_disk() const;
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
   void take_room(const comm::IndexRange& bytes) const;
 

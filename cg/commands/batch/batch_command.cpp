@@ -184,7 +184,7 @@ NodeCrew crew_of(const NodeInfo& node, const Environment& environment) {
   return {.rank_count = node.rank_count - (has_boss ? 1 : 0), .core_count = node.core_count};
 }
 
-/// Of all ranks but the boss, who waits: [worker]. Alike where they share cores: then none has a speed of its own.
+/// The speeds of all ranks but the boss, who waits: [worker]. Alike where they share cores: then none has a speed of its own.
 std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
   std::vector<double> alike(static_cast<std::size_t>(group.size() - 1), 1.0);
   const bool shares_cores = std::ranges::any_of(environment.nodes, [&](const auto& node) {
@@ -245,7 +245,7 @@ class TaskCrew {
 std::optional<TaskCrew> gather_crew(comm::RankGroup& group) {
   if (group.size() == 1) return TaskCrew(group, {WorkerPlace{}});
   const auto environment = inspect_environment(group, 1);
-  // Those who hand out, and those who have nothing to do, must not take a core from the others.
+  // Ranks that hand out, or have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
   const auto classes = speed_classes(speeds_of_workers(group, environment));
   if (group.rank() > 0) {

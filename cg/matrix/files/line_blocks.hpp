@@ -35,7 +35,7 @@ class ByteSource {
   std::size_t read(std::span<char> bytes);
   /// Goes forward to a position, at most to the end. Compressed bytes are decompressed and dropped.
   void skip_to(std::int64_t position);
-  /// Of the decompressed content.
+  /// The place in the decompressed content, in bytes.
   [[nodiscard]] std::int64_t position() const { return position_; }
   /// Bytes of the whole content; -1 where only reading it to the end would tell, as for compressed files.
   [[nodiscard]] std::int64_t size() const { return stream_ ? -1 : file_.size(); }

@@ -54,7 +54,7 @@ class Rebalancer final : public OuterStepObserver {
   PhaseRecord before_;
   std::uint64_t clocks_before_ = 0;
   Stopwatch watch_;
-  /// Of this rank's products, one of each outer iteration: its block changes between them.
+  /// The work of this rank's products, one of each outer iteration: its block changes between them.
   VectorWork work_sum_;
   std::int64_t work_count_ = 0;
   RebalanceReport report_;
