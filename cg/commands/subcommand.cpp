@@ -75,7 +75,10 @@ const SubcommandRows& subcommand_table() {
 std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
 
 Action print_text(std::string text) {
-  return print_made_text([text = std::move(text)] { return text; });
+  return [text = std::move(text)](comm::RankGroup& group) {
+    write_output("", group, [&] { return text; });
+    return ExitCode::success;
+  };
 }
 
 Action print_made_text(std::function<std::string()> make, std::string output) {
