@@ -283,7 +283,7 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
 endfunction()
 
 # EXECUTIONS: two million in all, most where they are fast.
-cg2d_add_fuzz_target(market_text EXECUTIONS 952000 LONGEST 512 PARSERS cg2d_file_parsers)
+cg2d_add_fuzz_target(market_text EXECUTIONS 962000 LONGEST 512 PARSERS cg2d_file_parsers)
 cg2d_add_fuzz_target(market_file EXECUTIONS 50000 LONGEST 2048 PARSERS cg2d_file_parsers)
 cg2d_add_fuzz_target(cache EXECUTIONS 400000 LONGEST 16384 PARSERS cg2d_file_parsers MUTATOR fuzz/cache_mutator.cpp)
 cg2d_add_fuzz_target(checkpoint EXECUTIONS 300000 LONGEST 2048 PARSERS cg2d_checkpoint_parsers MUTATOR fuzz/checkpoint_mutator.cpp)
