@@ -157,7 +157,7 @@ void add_results_group(OptionSet& options, SweepArguments& sweep) {
   options.begin_group("Output");
   options.add("--output FILE",
               "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables",
-              sweep.output, {.file = FileUse::updates, .uses_default_file = true});
+              sweep.file, {.file = FileUse::updates, .uses_default_file = true});
   options.add("--fresh", "empty the file first", sweep.fresh);
   options.add("--show FILE", "print the tables of a file, and run nothing; may be given several times",
               sweep.shown_files, {.file = FileUse::reads, .is_repeated = true});
@@ -263,6 +263,10 @@ void add_scaling_options(OptionSet& options, ScalingArguments& scaling) {
   add_rounds_options(options, scaling, "the best configuration");
   options.begin_group("Output");
   add_result_options(options, scaling.format, scaling_formats, scaling.output);
+  options.add("--runs FILE", "file that gets a line per run; the comparison goes on where it ends",
+              scaling.file, {.file = FileUse::updates});
+  options.add("--fresh", "empty the file of --runs first", scaling.fresh);
+  options.require_with("--fresh", "--runs");
   add_progress_options(options, scaling.progress);
   add_system_options(options, scaling);
 }

@@ -361,6 +361,7 @@ ResultRecord record_of_document(const Document& document) {
   record.status = status_name(report.code);
   record.reason = report.reason;
   record.exit_code = static_cast<int>(report.code);
+  record.warnings = report.warnings;
   record.slowed_by = slowing_option(document);
   if (report.environment) record.maker = maker_of(*report.environment, document.program_version);
   record.conditions = record.maker + (record.work || is_system ? "" : ", phases not timed");

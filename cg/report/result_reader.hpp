@@ -130,6 +130,7 @@ struct ResultRecord : SweptRun {
   std::optional<PhaseShares> limits;  ///< of that repetition
   std::optional<Prediction> prediction;
   std::vector<RecordedMetric> metrics;
+  std::vector<std::string> warnings;
   std::vector<RunFact> facts;  ///< as far as the result says them, in a fixed order
   std::string maker;           ///< program and machine, see maker_of(); empty where the result does not say
 

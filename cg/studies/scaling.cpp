@@ -11,7 +11,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cg/base/describe.hpp"
@@ -163,11 +162,11 @@ SystemOptions system_on(const ScalingStudy& study, int core_count) {
 }
 
 /// The rankings of the cases on each number of cores that ran; they differ in what was asked for.
-std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
-  std::map<int, std::vector<ResultRecord>> runs;
-  for (const auto& run : study.runs) runs[run.scaled.core_count()].push_back(run);
+std::map<int, Ranking> rankings_of(const std::vector<ScalingRun>& runs) {
+  std::map<int, std::vector<ResultRecord>> by_cores;
+  for (const auto& run : runs) by_cores[run.scaled.core_count()].push_back(run);
   std::map<int, Ranking> rankings;
-  for (const auto& [core_count, records] : runs)
+  for (const auto& [core_count, records] : by_cores)
     rankings[core_count] = rank_by_time(measured_configurations(records));
   return rankings;
 }
@@ -237,7 +236,7 @@ ScalingCase case_with(const ConfiguredProblem& asked, int core_count) {
 /// A line for each number of cores that has several cases.
 std::string verdicts_of(const ScalingStudy& study) {
   std::string text;
-  for (const auto& [core_count, ranking] : rankings_of(study)) {
+  for (const auto& [core_count, ranking] : rankings_of(study.runs)) {
     if (ranking.alternatives.size() < 2) continue;
     const auto name_of = [cores = core_count](const ConfiguredProblem& asked) {
       return case_with(asked, cores).choices();
@@ -407,29 +406,36 @@ class Scaling final : public Study {
   ExitCode execute() {
     plan();
     const auto output = open_output(options_.output, group_);
-    study_.is_interrupted = !perform_rounds(steps_of_rounds(*study_.options.round_count));
+    open_file(*study_.machine);
+    study_.is_interrupted = !perform_rounds();
+    if (group_.rank() == 0) study_.runs = runs();
+    for (const auto& run : study_.runs)
+      std::ranges::for_each(run.warnings, [&](const auto& text) { warn(text); });
     write_output(output.get(), group_, [&] { return write_scaling(study_, options_.format); });
     const auto verdict = verdict_on(study_);
     return ended(verdict.code, verdict.reason);
   }
 
  private:
-  bool keep(const StudyStep& step, ResultDocument& result, const ResultRecord& record) override {
+  /// Every other run would fail in the same way.
+  void check(const ResultRecord& record) const override {
     const auto code = static_cast<ExitCode>(record.exit_code);
-    // Every other run would fail in the same way.
     if (code == ExitCode::usage || code == ExitCode::unavailable) throw RunError(code, record.reason);
-    std::visit(
-        [&](const auto& document) {
-          for (const auto& warning : document.report.warnings) warn(warning);
-        },
-        result);
-    study_.runs.push_back({record, study_.cases[step.number]});
-    return false;
+  }
+
+  /// The runs that have been made, as their cases have them. On rank 0.
+  [[nodiscard]] std::vector<ScalingRun> runs() const {
+    std::vector<ScalingRun> runs;
+    for (const auto& record : records_of_plan()) {
+      auto& run = runs.emplace_back(ScalingRun{record, study_.cases[number_of(record.asked)]});
+      run.asked = run.scaled.asked;
+    }
+    return runs;
   }
 
   [[nodiscard]] std::vector<std::size_t> open_cases(double precision) const override {
     std::vector<std::size_t> numbers;
-    for (const auto& [core_count, ranking] : rankings_of(study_)) {
+    for (const auto& [core_count, ranking] : rankings_of(runs())) {
       for (const auto index : open_alternatives(ranking.verdict, precision)) {
         const auto one = case_with(ranking.alternatives[index].asked, core_count);
         const auto found = std::ranges::find(study_.cases, one);
@@ -450,6 +456,7 @@ class Scaling final : public Study {
     leave_out_cuts_for_other_ranks();
     leave_out_cases_without_room();
     if (!study_.options.round_count) study_.options.round_count = rounds_for_verdicts(study_.cases);
+    round_count_ = *study_.options.round_count;
     for (const auto& one : study_.cases)
       cases_.push_back({.work = {.key = one.label(), .kind = fmt::format("{} cores", one.core_count())},
                         .rank_count = one.rank_count,
@@ -574,7 +581,7 @@ class Scaling final : public Study {
 }  // namespace
 
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
-  const auto rankings = rankings_of(study);
+  const auto rankings = rankings_of(study.runs);
   std::vector<ScalingRow> rows;
   for (const auto& one : study.cases) {
     auto& row = rows.emplace_back();

@@ -24,6 +24,8 @@ namespace cg2d {
 
 /// The options of `cg2d scaling`.
 struct ScalingOptions : StudyOptions {
+  ScalingOptions() { file_option = "--runs"; }
+
   Problem problem;               ///< of the benchmark, on one core, as a system, too
   bool weak = false;             ///< n, or the box of a Laplacian, grows with the cores
   std::vector<int> core_counts;  ///< empty: the usual ones, up to the ranks started
@@ -33,8 +35,8 @@ struct ScalingOptions : StudyOptions {
   std::string output;  ///< empty: standard output
 };
 
-/// Runs every case in every round, adds rounds of what is undecided if it was asked to, and writes the
-/// comparison. Collective. The exit code is that of the first
+/// Makes the runs that the file of the options does not have yet, of every case in every round, adds rounds of what is undecided if it was
+/// asked to, and writes the comparison. Collective. The exit code is that of the first
 /// failed run, `interrupted`, or `verification_failed` where runs disagree. Throws RunError on every rank
 /// alike: usage, or unavailable for a transport or kernel that was named.
 ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);

@@ -1,10 +1,14 @@
 #include "cg/studies/study.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -12,17 +16,20 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/run/solve/solve_run.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -152,6 +159,19 @@ class SystemWork final : public StudiedWork {
       kernel_trials_;  // by all that a block and its steps depend on
 };
 
+/// What was asked of a run, with the arrangement of the ranks that it chose where that was open. One that failed before has one row of
+/// ranks for each, as domains have.
+ConfiguredProblem with_arrangement(const StudyCase& one, const SessionReport& report,
+                                   const std::string& arrangement) {
+  auto asked = one.asked;
+  if (asked.configuration.has_grid()) return asked;
+  asked.configuration.grid = report.configuration.has_grid()
+                                 ? report.configuration.grid
+                                 : comm::ProcessGrid{.columns = 1, .rows = one.rank_count};
+  if (asked.cuts_domain() && !arrangement.empty()) asked.form = arrangement;
+  return asked;
+}
+
 std::string text_of(const ResultRecord& run) {
   const auto text =
       run.succeeded() ? fmt::format("{:.4g} s", run.time_s) : fmt::format("{}: {}", run.status, run.reason);
@@ -253,6 +273,37 @@ void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
   steps.insert(after, again);
 }
 
+StudyFile::StudyFile(const std::string& path, bool fresh, const std::string& maker, std::string_view option) {
+  // Unique among the studies that one report may get.
+  session_ = fmt::format("{}-{}", date_now(), getpid());
+  if (path.empty()) return;
+  try {
+    file_.emplace(path, "another sweep or scaling", fresh);
+    records_ = parse_sweep(file_->text());
+    for (const auto& record : records_) {
+      if (record.maker.empty() || record.maker == maker) continue;
+      throw InputError("its results come from another program or machine ({}; here: {})", record.maker,
+                       maker);
+    }
+    was_cut_ = file_->drop_cut_line();  // the first change: the file is known to be a study's
+  } catch (const InputError& error) {
+    throw InputError("{} {}: {}; --fresh starts the file anew, or name another one", option, path,
+                     error.what());
+  }
+  if (!records_.empty()) session_ = records_.front().session;
+  for (const auto& record : records_) sitting_ = std::max(sitting_, record.sitting + 1);
+}
+
+void StudyFile::append(const nlohmann::ordered_json& run) {
+  auto added = record_from(run);
+  if (file_) {
+    file_->append(json_text(run));
+    file_->sync();
+  }
+  records_.push_back(std::move(added));
+  mark_replaced(records_);
+}
+
 Study::Study(const StudyOptions& options, comm::RankGroup& group)
     : group_(group), first_ranks_(group), progress_(options.progress, group.rank()), options_(options) {
   group_.waiter().set_mode(comm::WaitMode::sleep);
@@ -269,10 +320,69 @@ void Study::prepare(const Environment& environment) {
   });
 }
 
-void Study::note(const StudyStep& step, double duration_s) {
-  durations_.add(case_of(step).work, duration_s);
-  auto& last_round = cases_[step.number].last_round;
-  last_round = std::max(last_round, step.round);
+void Study::open_file(const Environment& environment) {
+  agree_on(group_, [&] {
+    if (group_.rank() != 0) return;
+    const auto maker = rendered([&] { return maker_of(environment); });
+    file_ = std::make_unique<StudyFile>(options_.file, options_.fresh, maker, options_.file_option);
+  });
+  if (group_.rank() != 0) return;
+  for (const auto& record : records_of_plan()) note(record);
+  if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.file));
+}
+
+std::size_t Study::number_of(const ConfiguredProblem& asked) const {
+  const auto is_of = [&](const StudyCase& one) {
+    if (one.asked == asked) return true;
+    return !one.asked.configuration.has_grid() && asked.configuration.grid.rank_count() == one.rank_count &&
+           asked.without_arrangement() == one.asked.without_arrangement();
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(cases_, is_of) - cases_.begin());
+}
+
+std::vector<ResultRecord> Study::records_of_plan() const {
+  std::vector<ResultRecord> records;
+  std::ranges::copy_if(file_->records(), std::back_inserter(records),
+                       [&](const auto& record) { return number_of(record.asked) < cases_.size(); });
+  return records;
+}
+
+std::vector<StudyStep> Study::missing_of(const std::vector<StudyStep>& steps) const {
+  std::vector<StudyStep> missing;
+  if (group_.rank() == 0) {
+    for (auto step : steps) {
+      step.attempt = next_attempt(step);
+      if (step.attempt > 0) missing.push_back(step);
+    }
+    const auto present = steps.size() - missing.size();
+    if (present > 0)
+      progress_.say(fmt::format("{}: {} of {} runs are there already", options_.file, present, steps.size()));
+  }
+  return of_rank_0(group_, missing);
+}
+
+/// 0: the run is there.
+int Study::next_attempt(const StudyStep& step) const {
+  const auto last = std::ranges::find_if(file_->records(), [&](const ResultRecord& record) {
+    return record.round == step.round && record.purpose == step.purpose &&
+           number_of(record.asked) == step.number && !record.is_replaced;
+  });
+  if (last == file_->records().end()) return 1;
+  const bool lacks_its_trace = step.purpose == RunPurpose::trace && last->succeeded() &&
+                               !std::filesystem::exists(trace_file_of(options_.file));
+  return must_repeat(*last) || lacks_its_trace ? last->attempt + 1 : 0;
+}
+
+/// A failed run is never replaced.
+bool Study::must_repeat(const ResultRecord& record) const {
+  return record.succeeded() && record.is_disturbed() && record.attempt <= options_.most_retries;
+}
+
+void Study::note(const ResultRecord& record) {
+  if (record.purpose != RunPurpose::time) return;
+  auto& one = cases_[number_of(record.asked)];
+  durations_.add(one.work, record.duration_s);
+  one.last_round = std::max(one.last_round, record.round);
 }
 
 ExitCode Study::ended(ExitCode code, const std::string& reason) {
@@ -291,8 +401,9 @@ bool Study::perform(std::vector<StudyStep> steps) {
   return true;
 }
 
-bool Study::perform_rounds(std::vector<StudyStep> steps) {
-  if (!perform(std::move(steps))) return false;
+bool Study::perform_rounds() {
+  const auto steps = interleaved(all_numbers(cases_.size()), {.first = 1, .last = round_count_});
+  if (!perform(missing_of(steps))) return false;
   if (!options_.until_sure) return true;
   const Stopwatch added;
   for (;;) {
@@ -332,20 +443,30 @@ void Study::perform_step(std::size_t index) {
     const auto make = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
-    auto result = rendered(make);
-    const auto ask = [&](auto& document) {
+    const auto complete = [&](auto& document) {
       auto& swept = document.sweep.emplace(SweptRun{.asked = case_of(step).asked,
                                                     .round = step.round,
+                                                    .round_count = std::max(round_count_, step.round),
                                                     .attempt = step.attempt,
                                                     .duration_s = duration_s,
-                                                    .purpose = step.purpose});
+                                                    .session = file_->session(),
+                                                    .sitting = file_->sitting(),
+                                                    .purpose = step.purpose,
+                                                    .trace_file = trace_file_of(options_.file)});
       if constexpr (requires { document.report.problem; })
         swept.problem_class = document.report.problem.class_name;
-      return record_of(document);
+      const auto record = record_of(document);
+      check(record);
+      swept.asked = with_arrangement(case_of(step), document.report, record.arrangement);
+      return json_of(document);
     };
-    const auto record = std::visit(ask, result);
-    is_repeated = keep(step, result, record);
-    if (step.purpose == RunPurpose::time) note(step, duration_s);
+    file_->append(rendered([&] {
+      auto result = make();
+      return std::visit(complete, result);
+    }));
+    const auto& record = file_->records().back();
+    is_repeated = must_repeat(record);
+    note(record);
     expect_from(index + 1);
     progress_.say(fmt::format("{}: {}", place_of(index), text_of(record)));
   });

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/storage/line_file.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"
@@ -127,6 +130,38 @@ void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
 /// Returns the steps of rank 0. Collective.
 std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps);
 
+/// The results of a study's runs. With a path also a file that has a line for each, and is locked against a second study during the
+/// object's life.
+class StudyFile {
+ public:
+  /// Without a path: no file. Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
+  /// is emptied. option: that names the file. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
+  /// results of a study by this maker (see maker_of()). A file that is refused stays as it is.
+  StudyFile(const std::string& path, bool fresh, const std::string& maker,
+            std::string_view option = "--output");
+
+  /// The records that it had when it was opened, and those appended since.
+  [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }
+  /// Whether the last line of the file was incomplete.
+  [[nodiscard]] bool was_cut() const { return was_cut_; }
+
+  /// The session that the file's records belong to; a new one where there is none yet.
+  [[nodiscard]] const std::string& session() const { return session_; }
+  /// The number of this sitting, from 1 on.
+  [[nodiscard]] int sitting() const { return sitting_; }
+
+  /// A line for a result of RunDocument or SolveDocument, with the key "sweep". It is on disk when this returns. Throws RunError
+  /// (cannot_write).
+  void append(const nlohmann::ordered_json& run);
+
+ private:
+  std::optional<LineFile> file_;
+  bool was_cut_ = false;
+  std::string session_;
+  int sitting_ = 1;
+  std::vector<ResultRecord> records_;
+};
+
 /// The options of every study.
 struct StudyOptions {
   RunOptions common;  ///< of every run of the benchmark, except for what its case says
@@ -134,6 +169,11 @@ struct StudyOptions {
   std::optional<SystemOptions> system;
   std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
+  int most_retries = 0;                 ///< repetitions of a disturbed run
+  std::string
+      file;  ///< gets a line per run, and keeps those that are there from being made again; empty: none
+  std::string_view file_option = "--output";
+  bool fresh = false;  ///< the file is emptied first
   ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// The options of every run.
@@ -142,41 +182,49 @@ struct StudyOptions {
   }
 };
 
-/// A study that runs. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation but note().
+/// A study that runs. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation that does not
+/// say "on rank 0".
 class Study : public Interface {
  protected:
   /// Keeps references.
   Study(const StudyOptions& options, comm::RankGroup& group);
 
-  /// Takes over the result of the run that was just made. On rank 0. Whether it is made again at the end of its round.
-  virtual bool keep(const StudyStep& step, ResultDocument& result, const ResultRecord& record) = 0;
+  /// Throws RunError for a run that ends the study, and is not kept. On rank 0.
+  virtual void check(const ResultRecord& /*record*/) const {}
   /// The numbers of the cases that need more rounds: open_alternatives() of all verdicts. On rank 0.
   [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const = 0;
   /// Lets the work read what the runs of all cases have in common. A file that is no profile, or no matrix, is an error of this command
   /// line, not a result of each of its runs.
   void prepare(const Environment& environment);
-  /// A timed run that was made before. On rank 0.
-  void note(const StudyStep& step, double duration_s);
+  /// Opens the file of the options, whose runs of these cases need not be made. `environment`: of all ranks started.
+  void open_file(const Environment& environment);
+  /// The case of a run, which the study may have left the arrangement open; as many as there are cases where it has none.
+  [[nodiscard]] std::size_t number_of(const ConfiguredProblem& asked) const;
+  /// The results of this study's cases. On rank 0.
+  [[nodiscard]] std::vector<ResultRecord> records_of_plan() const;
+  /// Those steps of rank 0 that have no result yet, each with the number of its next attempt.
+  [[nodiscard]] std::vector<StudyStep> missing_of(const std::vector<StudyStep>& steps) const;
   /// Makes these runs. False where a signal asked to end.
   bool perform(std::vector<StudyStep> steps);
-  /// Makes these runs, then, with --until-sure, adds blocks of rounds of the cases whose verdicts are open, until none is, or no further
+  /// Makes those of all cases in `round_count_` rounds that have no result, then, with --until-sure, adds blocks of rounds of the cases whose verdicts are open, until none is, or no further
   /// round is expected to fit into the time. False where a signal asked to end.
-  bool perform_rounds(std::vector<StudyStep> steps);
+  bool perform_rounds();
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
   ExitCode ended(ExitCode code, const std::string& reason);
-  /// All cases in that many rounds.
-  [[nodiscard]] std::vector<StudyStep> steps_of_rounds(int round_count) const {
-    return interleaved(all_numbers(cases_.size()), {.first = 1, .last = round_count});
-  }
 
   comm::RankGroup& group_;
   SubgroupCache first_ranks_;
   Progress progress_;
   std::unique_ptr<StudiedWork> work_;
   std::vector<StudyCase> cases_;
+  int round_count_ = 1;
+  std::unique_ptr<StudyFile> file_;  // on rank 0
 
  private:
   void perform_step(std::size_t index);
+  void note(const ResultRecord& record);
+  [[nodiscard]] bool must_repeat(const ResultRecord& record) const;
+  [[nodiscard]] int next_attempt(const StudyStep& step) const;
   [[nodiscard]] std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
   [[nodiscard]] const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
   [[nodiscard]] std::optional<double> expected_s(const DurationModel& durations,

@@ -3,13 +3,11 @@
 // `cg2d sweep`: complete runs on every grid, in turns, one line of a file for each; the paper's table of them, ranks down, process columns
 // across, and the verdicts on it.
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/line_file.hpp"
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/report/run_verdict.hpp"
@@ -18,36 +16,6 @@
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
-
-/// A file that is open for appending, and locked against a second sweep, during the object's life.
-class SweepFile {
- public:
-  /// Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
-  /// is emptied. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
-  /// results of a sweep by this maker (see maker_of()). A file that is refused stays as it is.
-  SweepFile(const std::string& path, bool fresh, const std::string& maker);
-
-  /// The records that it had when it was opened, and those appended since.
-  [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }
-  /// Whether the last line of the file was incomplete.
-  [[nodiscard]] bool was_cut() const { return was_cut_; }
-
-  /// The session that the file's records belong to; a new one where there is none yet.
-  [[nodiscard]] const std::string& session() const { return session_; }
-  /// The number of this sitting, from 1 on.
-  [[nodiscard]] int sitting() const { return sitting_; }
-
-  /// A line for a result of RunDocument or SolveDocument, with the key "sweep". It is on disk when this returns. Throws RunError
-  /// (cannot_write).
-  void append(const nlohmann::ordered_json& run);
-
- private:
-  std::optional<LineFile> file_;
-  bool was_cut_ = false;
-  std::string session_;
-  int sitting_ = 1;
-  std::vector<ResultRecord> records_;
-};
 
 /// Further contents of a sweep's tables.
 struct SweepTableOptions {
@@ -60,10 +28,12 @@ inline constexpr int most_sweep_retries = 8;
 
 /// The options of `cg2d sweep`.
 struct SweepOptions : StudyOptions {
-  SweepAxes axes;        ///< without rank counts: all ranks started
-  int most_retries = 2;  ///< repetitions of a disturbed run
-  std::string output = "cg2d-sweep.jsonl";
-  bool fresh = false;
+  SweepOptions() {
+    most_retries = 2;
+    file = "cg2d-sweep.jsonl";
+  }
+
+  SweepAxes axes;    ///< without rank counts: all ranks started
   ExtraRuns extras;  ///< extra runs, of the benchmark only
   SweepTableOptions tables{};
 };

@@ -1,5 +1,5 @@
-"""Kills of cg2d run, sweep, tune, batch and pingpong at random times: nothing is left but whole results and the own files of sweeps and
-batches, which go on from them.
+"""Kills of cg2d run, sweep, scaling, tune, batch and pingpong at random times: nothing is left but whole results and the own files of
+sweeps, scalings and batches, which go on from them.
 
     python3 tests/program/kill_test.py --count 300 --seed 7
 """
@@ -21,6 +21,7 @@ from program_runner import PROGRAM, SUCCESS, factorizations, kill_all, launch_wo
 COMMANDS = {
     "run": ("run", "--class", "S", "--repeat", "40", "--format", "json", "--output", "run.json", "--trace", "trace.json"),
     "sweep": ("sweep", "--class", "S", "--repeat", "4", "--output", "sweep.jsonl"),
+    "scaling": ("scaling", "--class", "S", "--repeat", "4", "--runs", "scaling.jsonl", "--format", "json", "--output", "scaling.json"),
     "tune": ("tune", "--class", "S", "--profile", "profile.json"),
     "batch": ("batch", "tasks.txt", "--output", "batch.jsonl"),
     "pingpong": ("pingpong", "--class", "S", "--format", "json", "--output", "pingpong.json"),
@@ -156,6 +157,22 @@ def check_sweep_goes_on(rank_count, folder):
         raise Complaint(f"the sweep has {found}")
 
 
+def check_scaling_goes_on(rank_count, folder):
+    """To its end, with every run once, and with all those that were there."""
+    file = folder / "scaling.jsonl"
+    before = file.read_text().splitlines(keepends=True) if file.exists() else []
+    outcome = run_program(rank_count, *COMMANDS["scaling"], cwd=folder)
+    if outcome.exit_code != SUCCESS:
+        raise Complaint(f"the scaling does not go on: {outcome}")
+    whole = [line for line in before if line.endswith("\n")]
+    after = file.read_text().splitlines(keepends=True)
+    if after[: len(whole)] != whole:
+        raise Complaint("the scaling makes runs again")
+    ways = json.loads((folder / "scaling.json").read_text())["ways"]
+    if any(sorted(run["round"] for run in way["rounds"]) != [1, 2, 3, 4] for way in ways) or len(after) != 4 * len(ways):
+        raise Complaint(f"the scaling has {[way['rounds'] for way in ways]}")
+
+
 def check_batch_goes_on(rank_count, folder):
     """To its end, with every task once."""
     outcome = run_program(rank_count, *COMMANDS["batch"], cwd=folder)
@@ -184,6 +201,8 @@ def complaint_of(seed, number):
             check_files(folder)
             if command == "sweep":
                 check_sweep_goes_on(rank_count, folder)
+            if command == "scaling":
+                check_scaling_goes_on(rank_count, folder)
             if command == "batch":
                 check_batch_goes_on(rank_count, folder)
         except (Complaint, AssertionError) as complaint:

@@ -196,6 +196,51 @@ class Strong(ScalingTest):
         self.assertRegex(warning, "^left out, since the launcher binds .*: 2 cores, threads only, 1 x 2; .*-bind-to none")
 
 
+class Resumed(ScalingTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "runs.jsonl"
+
+    def test_it_goes_on_where_the_file_ends(self):
+        words = ("--niter", "1", "--runs", self.file)
+        first = self.valid_document(2, *words, "--rounds", "1")
+        lines = self.file.read_text()
+        self.assertEqual(lines.count("\n"), 4)
+        self.file.write_text(lines[:-50])  # as a kill leaves it
+        outcome = self.scaling(2, *words, "--rounds", "2", "--format", "json", "--progress")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertIn("runs.jsonl: dropped a line that was cut off", outcome.stderr)
+        self.assertIn("runs.jsonl: 3 of 8 runs are there already", outcome.stderr)
+        ways = outcome.document()["ways"]
+        self.assertEqual([[run["round"] for run in way["rounds"]] for way in ways], [[1, 2]] * 4)
+        for before, after in zip(first["ways"][:3], ways[:3]):
+            self.assertEqual(before["rounds"][0], after["rounds"][0])
+        lines = self.file.read_text()
+        self.assertEqual(lines.count("\n"), 8)
+        self.valid_document(2, *words, "--rounds", "2")
+        self.assertEqual(self.file.read_text(), lines, "all runs are there")
+        self.valid_document(2, *words, "--rounds", "1", "--cores", "1", "--fresh")
+        self.assertEqual(self.file.read_text().count("\n"), 1)
+        # The lines are those of a sweep, each on the grid that the run chose.
+        [line] = [json.loads(line) for line in self.file.read_text().splitlines()]
+        self.assertEqual(line["sweep"]["key"], "U(n 1400, nonzer 7, shift 10, niter 1) 1x1 auto two-sided 1 thread")
+
+    def test_a_failed_run_is_there_and_one_that_ends_the_scaling_is_not(self):
+        words = ("--memory-limit", "1MB", "--runs", self.file, *SHORT)
+        self.valid_document(2, *words, exit_code=MEMORY)
+        lines = self.file.read_text()
+        self.assertEqual(lines.count("\n"), 4)
+        self.valid_document(2, *words, exit_code=MEMORY)
+        self.assertEqual(self.file.read_text(), lines)
+
+    def test_another_file_is_refused_and_kept(self):
+        self.file.write_text("notes")
+        self.assert_refuses(USAGE, [f"--runs {self.file}: it was not written by a sweep", "--fresh"], "--runs", self.file)
+        self.assertEqual(self.file.read_text(), "notes")
+        self.assert_refuses(USAGE, ["--fresh", "--runs"], "--fresh")
+
+
 class Cuts(ScalingTest):
     def test_cuts_are_compared_beside_the_ways(self):
         with tempfile.TemporaryDirectory() as folder:

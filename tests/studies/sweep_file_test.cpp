@@ -41,7 +41,7 @@ class SweepFileTest : public testing::Test {
   /// The error message of opening the file; empty if it opens.
   [[nodiscard]] std::string complaint() const {
     try {
-      const SweepFile file(path_, false, maker);
+      const StudyFile file(path_, false, maker);
     } catch (const RunError& error) {
       return error.what();
     }
@@ -54,14 +54,14 @@ class SweepFileTest : public testing::Test {
 
 TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   {
-    SweepFile file(path_, false, maker);
+    StudyFile file(path_, false, maker);
     EXPECT_TRUE(file.records().empty());
     file.append(sweep_json_of(1, 2, 1));
     file.append(sweep_json_of(2, 1, 1));
     EXPECT_EQ(file.records().size(), 2U);
   }
   EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(2, 1, 1));
-  const SweepFile again(path_, false, maker);
+  const StudyFile again(path_, false, maker);
   ASSERT_EQ(again.records().size(), 2U);
   EXPECT_FALSE(again.was_cut());
   const auto& record = again.records()[1];
@@ -74,7 +74,7 @@ TEST_F(SweepFileTest, KeepsWhatIsAppended) {
 
 /// At once, not only when the file is read anew.
 TEST_F(SweepFileTest, ALaterAttemptReplacesAnEarlierOne) {
-  SweepFile file(path_, false, maker);
+  StudyFile file(path_, false, maker);
   auto run = sweep_json_of(1, 2, 1);
   file.append(run);
   run["sweep"]["attempt"] = 2;
@@ -90,7 +90,7 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
   for (const std::size_t kept : {std::size_t{1}, second.size() / 2, second.size() - 1}) {
     put(first + second.substr(0, kept));
     {
-      SweepFile file(path_, false, maker);
+      StudyFile file(path_, false, maker);
       EXPECT_TRUE(file.was_cut());
       EXPECT_EQ(file.records().size(), 1U);
       EXPECT_EQ(text(), first);
@@ -99,7 +99,7 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
     EXPECT_EQ(text(), first + second);
   }
   put(first.substr(0, 10));  // not even one line
-  const SweepFile file(path_, false, maker);
+  const StudyFile file(path_, false, maker);
   EXPECT_TRUE(file.records().empty());
   EXPECT_EQ(text(), "");
 }
@@ -167,14 +167,14 @@ TEST_F(SweepFileTest, TheFileOfAnotherMakerIsRefusedWithItsCutLine) {
 
 TEST_F(SweepFileTest, FreshStartsAnew) {
   put("nonsense\n");
-  const SweepFile file(path_, true, maker);
+  const StudyFile file(path_, true, maker);
   EXPECT_TRUE(file.records().empty());
   EXPECT_EQ(text(), "");
 }
 
 TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {
-  const SweepFile file(path_, false, maker);
-  EXPECT_NE(complaint().find("another sweep is writing it"), std::string::npos) << complaint();
+  const StudyFile file(path_, false, maker);
+  EXPECT_NE(complaint().find("another sweep or scaling is writing it"), std::string::npos) << complaint();
 }
 
 TEST_F(SweepFileTest, AFileThatIsGoneOrCutMeanwhileIsWrittenAnew) {
@@ -199,7 +199,7 @@ TEST_F(SweepFileTest, AFileThatIsGoneOrCutMeanwhileIsWrittenAnew) {
                                                    }};
   for (const auto& attack : attacks) {
     fs::remove(moved);
-    SweepFile file(path_, true, maker);
+    StudyFile file(path_, true, maker);
     for (int round = 1; round <= 3; ++round) {
       file.append(sweep_json_of(1, 2, round));
       if (round == 2) attack();
