@@ -7,7 +7,6 @@ import pathlib
 import re
 import shutil
 import signal
-import tempfile
 import time
 import unittest
 from unittest import mock
@@ -35,9 +34,6 @@ LONG = "run --class S --no-profile --repeat 100000"
 
 class Batch(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.list = self.folder / "tasks.txt"
         self.results = self.folder / "tasks.results.jsonl"
 

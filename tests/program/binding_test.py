@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import tempfile
 import unittest
 
 from program_runner import USAGE, BackgroundRun, ProgramTest, run_program
@@ -104,29 +103,27 @@ class BindingTest(ProgramTest):
             self.assertRegex(outcome.error_lines()[0], r"--bind.*cores.*auto, none")
 
     def test_the_system_says_the_same_while_it_runs(self):
-        with tempfile.TemporaryDirectory() as folder:
-            output = pathlib.Path(folder) / "result.json"
-            words = ("run", "--class", "S", "--threads", "2", "--repeat", "300", "--format", "json", "--no-phases")
-            with BackgroundRun(1, *words, "--output", output) as run:
-                run.wait_for(r"run 2, outer iteration 3/")
-                allowed = [frozenset(tasks) for tasks in map(allowed_of_tasks, run.ranks())]
-                os.kill(run.ranks()[0], 15)
-                run.finish()
-            document = json.loads(output.read_text())
+        output = self.folder / "result.json"
+        words = ("run", "--class", "S", "--threads", "2", "--repeat", "300", "--format", "json", "--no-phases")
+        with BackgroundRun(1, *words, "--output", output) as run:
+            run.wait_for(r"run 2, outer iteration 3/")
+            allowed = [frozenset(tasks) for tasks in map(allowed_of_tasks, run.ranks())]
+            os.kill(run.ranks()[0], 15)
+            run.finish()
+        document = json.loads(output.read_text())
         threads = document["environment"]["binding"][0]["threads"]
         self.assertEqual(len(allowed), 1)
         for thread in threads:
             self.assertIn(frozenset(processors_of(thread)), allowed[0])
 
     def test_a_sweep_binds_the_ranks_that_work(self):
-        with tempfile.TemporaryDirectory() as folder:
-            output = pathlib.Path(folder) / "sweep.jsonl"
-            self.run_well(
-                2,
-                *("sweep", "--class", "S", "--ranks", "1,2", "--threads", "1,2", "--px", "1", "--repeat", "2"),
-                *("--output", output),
-            )
-            documents = [json.loads(line) for line in output.read_text().splitlines()]
+        output = self.folder / "sweep.jsonl"
+        self.run_well(
+            2,
+            *("sweep", "--class", "S", "--ranks", "1,2", "--threads", "1,2", "--px", "1", "--repeat", "2"),
+            *("--output", output),
+        )
+        documents = [json.loads(line) for line in output.read_text().splitlines()]
         self.assertEqual(len(documents), 8)
         for document in documents:
             configuration = document["sweep"]["configuration"]

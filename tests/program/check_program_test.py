@@ -1,9 +1,7 @@
 """cg2d check: its table names every kernel, transport and grid, on any number of ranks; --check of a run or a solve comes before it."""
 
 import json
-import pathlib
 import re
-import tempfile
 import unittest
 
 from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, run_program
@@ -61,12 +59,11 @@ class CheckTest(ProgramTest):
         self.assertRegex(text, r"(?m)^ \d+ ok, 0 failed, \d+ unavailable in \d+\.\d s: all checks passed$")
 
     def test_a_file(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "check.json"
-            self.assertEqual(self.run_well(1, "check", "--format", "json", "--output", path).stdout, "")
-            self.assertEqual(json.loads(path.read_text())["failed"], 0)
-            outcome = run_program(2, "check", "--output", pathlib.Path(folder) / "none" / "check.json")
-            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (CANNOT_CREATE, 1), outcome)
+        path = self.folder / "check.json"
+        self.assertEqual(self.run_well(1, "check", "--format", "json", "--output", path).stdout, "")
+        self.assertEqual(json.loads(path.read_text())["failed"], 0)
+        outcome = run_program(2, "check", "--output", self.folder / "none" / "check.json")
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (CANNOT_CREATE, 1), outcome)
 
     def test_faults_of_usage(self):
         for arguments in (["--format", "csv"], ["--class", "S"]):
@@ -103,10 +100,9 @@ class CheckBeforeRunTest(ProgramTest):
         self.assert_refused(refused, USAGE, "--check", "--assembled")
 
     def test_an_option_that_is_a_flag_is_saved_and_read(self):
-        with tempfile.TemporaryDirectory() as folder:
-            saved = pathlib.Path(folder) / "options.toml"
-            self.run_well(2, "run", "--class", "S", "--check", "--save-config", saved)
-            self.assertIn("checks of this kernel", self.run_well(2, "run", "--config", saved, "--progress").stderr)
+        saved = self.folder / "options.toml"
+        self.run_well(2, "run", "--class", "S", "--check", "--save-config", saved)
+        self.assertIn("checks of this kernel", self.run_well(2, "run", "--config", saved, "--progress").stderr)
 
     def test_without_it_nothing_is_checked(self):
         outcome = self.run_well(2, "run", "--class", "S", "--progress")

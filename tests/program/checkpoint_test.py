@@ -4,7 +4,6 @@ import json
 import pathlib
 import shlex
 import signal
-import tempfile
 import unittest
 
 from program_runner import (
@@ -18,9 +17,6 @@ FIXED = ("run", "--class", "S", "--kernel", "scalar", "--no-profile")
 
 class CheckpointTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-checkpoint-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.state = self.folder / "state"
 
     def saved(self, rank_count, grid):

@@ -230,9 +230,6 @@ class Memory(ErrorTest):
 
 class Output(ErrorTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-output-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.file = self.folder / "result"
 
     def files(self):

@@ -2,9 +2,7 @@
 
 import concurrent.futures
 import json
-import pathlib
 import re
-import tempfile
 import unittest
 import xml.etree.ElementTree
 
@@ -117,11 +115,10 @@ class PictureTest(ProgramTest):
     """The SVG."""
 
     def picture(self, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "explain.svg"
-            outcome = run_program(NO_LAUNCHER, "explain", "--format", "svg", "--output", path, *arguments)
-            self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
-            return path.read_text(encoding="utf-8")
+        path = self.folder / "explain.svg"
+        outcome = run_program(NO_LAUNCHER, "explain", "--format", "svg", "--output", path, *arguments)
+        self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
+        return path.read_text(encoding="utf-8")
 
     def test_well_formed_on_every_grid(self):
         for px, py in grids():

@@ -2,8 +2,6 @@
 
 import fractions
 import math
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import CANNOT_WRITE, ProgramTest, run_program
@@ -66,11 +64,6 @@ def matrix_by_definition(n, nonzer, shift):
 class Export(ProgramTest):
     CLASS_S = ("--class", "S")
     TINY = ("--n", "7", "--nonzer", "3", "--niter", "1", "--shift", "2.5")
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-export-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def export(self, rank_count, grid, *problem):
         target = self.folder / f"{grid}.mtx"

@@ -10,7 +10,6 @@ import pathlib
 import random
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 from program_runner import (
@@ -162,9 +161,6 @@ class Output(Streamed):
 @unittest.skipUnless(INJECTOR, "no library of faults: a build with a sanitizer")
 class FileFaults(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-file-faults-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.matrix = self.folder / "A.mtx"
         write_matrix(self.matrix, 150)
         self.place_count = 0
@@ -301,9 +297,6 @@ class RefusedServices(ProgramTest):
     """What a system can lack, refused one by one: the same result, or a line and its code. Where another way is taken, a line says so."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-refused-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.matrix = self.folder / "A.mtx"
         write_matrix(self.matrix, 150)
 
@@ -360,11 +353,6 @@ def reader_of(document):
 
 
 class OutputPlaces(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-output-places-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def test_a_mount_point_is_written_in_place(self):
         """As files that a container gets from its host. 7a50f6c: 74 at the end."""
         target, source = self.folder / "target.json", self.folder / "source.json"

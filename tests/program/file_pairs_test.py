@@ -8,7 +8,6 @@ import itertools
 import os
 import pathlib
 import re
-import tempfile
 import unittest
 
 from program_runner import CACHE_FOLDER, PROGRAM, THOROUGH, USAGE, ProgramTest, run_command, run_program
@@ -61,9 +60,6 @@ def is_read(command, option):
 
 class FilePairsTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-pairs-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.file = self.folder / "one"
         self.file.write_text(TEXT)
         (self.folder / "link").symlink_to("one")

@@ -206,22 +206,21 @@ class Files(ProgramTest):
     def test_a_folder_in_place_of_a_file_is_one_line(self):
         """For every option that takes a file, to read or to write; thorough: of every command."""
         found = set()
-        with tempfile.TemporaryDirectory() as folder:
-            matrix = pathlib.Path(folder) / "A.mtx"
-            matrix.write_text(MATRIX)
-            needed = {"solve": [matrix], "convert": [matrix, pathlib.Path(folder) / "A.cg2d"], "compare": [matrix, matrix], "export": [matrix],
-                      "report": [matrix], "batch": [matrix]}  # fmt: skip
-            for command in commands():
-                for option in (head.split(" ")[0] for head in entries(command) if re.fullmatch(r"(-\w,)?--[a-z-]+ FILE", head)):
-                    name = option.split(",")[-1]
-                    if name in found and not THOROUGH:
-                        continue
-                    found.add(name)
-                    with self.subTest(command=command, option=name):
-                        plan = ["--class", "S"] if command in ("run", "tune", "sweep", "scaling") else []
-                        outcome = run_program(0, command, *needed.get(command, []), *plan, name, folder)
-                        self.assertNotIn(outcome.exit_code, (0, DEFECT, 1), outcome)
-                        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        matrix = self.folder / "A.mtx"
+        matrix.write_text(MATRIX)
+        needed = {"solve": [matrix], "convert": [matrix, self.folder / "A.cg2d"], "compare": [matrix, matrix], "export": [matrix],
+                  "report": [matrix], "batch": [matrix]}  # fmt: skip
+        for command in commands():
+            for option in (head.split(" ")[0] for head in entries(command) if re.fullmatch(r"(-\w,)?--[a-z-]+ FILE", head)):
+                name = option.split(",")[-1]
+                if name in found and not THOROUGH:
+                    continue
+                found.add(name)
+                with self.subTest(command=command, option=name):
+                    plan = ["--class", "S"] if command in ("run", "tune", "sweep", "scaling") else []
+                    outcome = run_program(0, command, *needed.get(command, []), *plan, name, self.folder)
+                    self.assertNotIn(outcome.exit_code, (0, DEFECT, 1), outcome)
+                    self.assertEqual(len(outcome.error_lines()), 1, outcome)
         self.assertGreater(len(found), 7)
 
 
@@ -288,11 +287,6 @@ class ManualPages(ProgramTest):
 
 
 class ConfigFiles(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def write(self, text):
         (self.folder / "options.toml").write_text(text)
         return self.folder / "options.toml"

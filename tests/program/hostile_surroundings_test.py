@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -43,11 +42,6 @@ DEEP = "[" * 100_000 + "]" * 100_000
 
 
 class InFolder(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def file(self, name, text=None):
         path = self.folder / name
         if text is not None:
@@ -297,15 +291,14 @@ class Orphans(ProgramTest):
 
     def test_a_process_by_itself_may_outlive_its_parent(self):
         """As a daemon does."""
-        with tempfile.TemporaryDirectory(prefix="cg2d-orphan-") as folder:
-            output = pathlib.Path(folder) / "result.json"
-            command = '"$@" >/dev/null 2>&1 & echo $!; exec 1>&-; sleep 0.2'
-            words = [PROGRAM, "run", "--class", "A", "--no-profile", "--format", "json", "--repeat", "3", "--output", str(output)]
-            subprocess.run(["sh", "-c", command, "sh", *words], check=True, stdout=subprocess.DEVNULL)
-            deadline = time.monotonic() + 60
-            while not output.exists() and time.monotonic() < deadline:
-                time.sleep(0.1)
-            self.assertTrue(output.exists())
+        output = self.folder / "result.json"
+        command = '"$@" >/dev/null 2>&1 & echo $!; exec 1>&-; sleep 0.2'
+        words = [PROGRAM, "run", "--class", "A", "--no-profile", "--format", "json", "--repeat", "3", "--output", str(output)]
+        subprocess.run(["sh", "-c", command, "sh", *words], check=True, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not output.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertTrue(output.exists())
 
 
 class Aborts(InFolder):

@@ -3,8 +3,6 @@
 import csv
 import json
 import os
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_program, some_of
@@ -36,11 +34,6 @@ def at(document, place):
 
 
 class IgnoredInput(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-ignored-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def file(self, name, text):
         path = self.folder / name
         path.write_text(text)

@@ -274,30 +274,28 @@ class ByUser(LimitTest):
 class SmallSystem(ProgramTest):
     def test_a_small_system_on_many_ranks_needs_little(self):
         """400 rows on 8 ranks: what is refused, or runs, with 400 MB is not buffers that nothing fills."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "small.mtx")
-            path.write_text(matrix_text(400))
-            outcome = run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB")
-            self.assertEqual(outcome.exit_code, MEMORY, outcome)
-            needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
-            self.assertIn(f"--memory-limit of {re.search(r'needs (.*?) there', outcome.stderr)[1]} would do", outcome.stderr)
-            process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
-            # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
-            self.assertLess(needed, 8 * (process + 8e6))
+        path = self.folder / "small.mtx"
+        path.write_text(matrix_text(400))
+        outcome = run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB")
+        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
+        self.assertIn(f"--memory-limit of {re.search(r'needs (.*?) there', outcome.stderr)[1]} would do", outcome.stderr)
+        process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
+        # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
+        self.assertLess(needed, 8 * (process + 8e6))
 
 
 class OneRefusal(ProgramTest):
     """The first refusal names the limit for all that is to come."""
 
     def test_the_limit_of_a_streamed_operator_is_named_before_its_rows_are_counted(self):
-        with tempfile.TemporaryDirectory() as folder:
-            command = ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile", "--out-of-core", f"{folder}/panels")
-            outcome = run_program(2, *command, "--memory-limit", "20MB")
-            self.assertEqual(outcome.exit_code, MEMORY, outcome)
-            limit = named_limit(outcome)
-            self.assertIsNotNone(limit, outcome)
-            outcome = run_program(2, *command, "--memory-limit", str(limit))
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        command = ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile", "--out-of-core", f"{self.folder}/panels")
+        outcome = run_program(2, *command, "--memory-limit", "20MB")
+        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        limit = named_limit(outcome)
+        self.assertIsNotNone(limit, outcome)
+        outcome = run_program(2, *command, "--memory-limit", str(limit))
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
 
 
 class Plan(ProgramTest):

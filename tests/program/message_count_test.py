@@ -2,8 +2,6 @@
 
 import json
 import os
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import ProgramTest, run_program, some_of
@@ -26,11 +24,10 @@ CASES = [("--transport", transport, *nodes, *storage) for transport, nodes in WA
 class MessageCount(ProgramTest):
     def counted(self, rank_count, *arguments):
         """Of one run, on each rank: what MPI has seen, and the sum of the messages column."""
-        with tempfile.TemporaryDirectory(prefix="cg2d-messages-") as folder:
-            environment = {**os.environ, "LD_PRELOAD": COUNTER, "CG2D_MESSAGE_COUNTS": folder}
-            outcome = run_program(rank_count, *arguments, "--format", "json", env=environment)
-            self.assertIn(outcome.exit_code, (0, 81, 82), outcome)
-            seen = [list(map(int, (pathlib.Path(folder) / str(rank)).read_text().split())) for rank in range(rank_count)]
+        environment = {**os.environ, "LD_PRELOAD": COUNTER, "CG2D_MESSAGE_COUNTS": self.folder}
+        outcome = run_program(rank_count, *arguments, "--format", "json", env=environment)
+        self.assertIn(outcome.exit_code, (0, 81, 82), outcome)
+        seen = [list(map(int, (self.folder / str(rank)).read_text().split())) for rank in range(rank_count)]
         ranks = outcome.document()["phases"]["ranks"]
         reported = [sum(phase["messages"] for phase in rank["phases"].values()) for rank in ranks]
         return [messages for messages, _ in seen], reported

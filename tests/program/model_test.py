@@ -80,14 +80,13 @@ class DescribedMachineTest(ProgramTest):
         self.assertLess(by_speed["2x2"]["reached_share"], 0.99)
         late = grids_of("--slow-rank", "2:2@1000000")
         self.assertEqual(late["1x4"]["total_s"], even["1x4"]["total_s"])
-        with tempfile.TemporaryDirectory() as folder:
-            shares = pathlib.Path(folder) / "shares"
-            shares.write_text("2 2 1 2\n")
-            from_file = grids_of("--slow-rank", "2:2", "--cut", f"file:{shares}")
-            self.assert_close(from_file["1x4"]["total_s"], by_speed["1x4"]["total_s"], 1e-12)
-            shares.write_text("2 2 1\n")
-            outcome = run_program(1, *PAPER, "--ranks", "4", "--cut", f"file:{shares}")
-            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+        shares = self.folder / "shares"
+        shares.write_text("2 2 1 2\n")
+        from_file = grids_of("--slow-rank", "2:2", "--cut", f"file:{shares}")
+        self.assert_close(from_file["1x4"]["total_s"], by_speed["1x4"]["total_s"], 1e-12)
+        shares.write_text("2 2 1\n")
+        outcome = run_program(1, *PAPER, "--ranks", "4", "--cut", f"file:{shares}")
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
         text = self.run_well(1, *PAPER, "--ranks", "4", "--slow-rank", "2:2", "--cut", "speed").stdout
         self.assertIn(" Class B, 4 ranks, cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
         self.assertRegex(text, r"(?m)^ 2x2 .* 83\.\d % ")
@@ -111,15 +110,14 @@ class DescribedMachineTest(ProgramTest):
 
     def test_costs_that_overflow_are_named(self):
         own = json.loads(self.run_well(1, "model", "--template").stdout)
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "own.json"
-            for key, value in (("start_up_s", 1e308), ("bytes_per_s", 1e-320), ("add_seconds_per_element", 1e200)):
-                file.write_text(json.dumps(own | {"network": own["network"] | {key: value}}))
-                self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "4"), BAD_DATA, f'"network.{key}" is ')
-            free = {key: 0 for key in own["kernels"][0] if key != "name"}
-            free_vectors = {"dot_seconds_per_element": 0, "update_seconds_per_element": 0}
-            file.write_text(json.dumps(own | {"kernels": [own["kernels"][0] | free], "vectors": free_vectors}))
-            self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "1"), BAD_DATA, '"seconds_per_nonzero"')
+        file = self.folder / "own.json"
+        for key, value in (("start_up_s", 1e308), ("bytes_per_s", 1e-320), ("add_seconds_per_element", 1e200)):
+            file.write_text(json.dumps(own | {"network": own["network"] | {key: value}}))
+            self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "4"), BAD_DATA, f'"network.{key}" is ')
+        free = {key: 0 for key in own["kernels"][0] if key != "name"}
+        free_vectors = {"dot_seconds_per_element": 0, "update_seconds_per_element": 0}
+        file.write_text(json.dumps(own | {"kernels": [own["kernels"][0] | free], "vectors": free_vectors}))
+        self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "1"), BAD_DATA, '"seconds_per_nonzero"')
 
     def test_time_outside_of_the_phases_is_told(self):
         (problem,) = json.loads(
@@ -168,9 +166,8 @@ class DescribedMachineTest(ProgramTest):
 
     def test_without_the_simulator(self):
         """A program beside which there is none says how to get it."""
-        with tempfile.TemporaryDirectory() as folder:
-            program = shutil.copy(PROGRAM, folder)
-            outcome = run_command([program, "simulate", "--ranks", "4"])
+        program = shutil.copy(PROGRAM, self.folder)
+        outcome = run_command([program, "simulate", "--ranks", "4"])
         self.assert_refused(outcome, UNAVAILABLE, "simulate: ", "/simulator is missing; build it: ", "-DCG2D_BUILD_SIMULATOR=ON", "libsimgrid-dev")
 
     def test_the_manual_has_each_key(self):
@@ -188,40 +185,39 @@ class DescribedMachineTest(ProgramTest):
         self.assertEqual({key for key in keys_of(schema) if "clock" not in key or key == "clock_hz"} - named - {"$schema"}, set())
 
     def test_bad_input_is_one_line(self):
-        with tempfile.TemporaryDirectory() as folder:
-            broken = pathlib.Path(folder) / "broken.json"
-            broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
-            for arguments, words in (
-                (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs, ethernet-cluster, "),
-                (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" or '),
-                (["--template", "--machine", broken], "--template has the machines that come with cg2d"),
-                (["--template", "--ranks", "4"], "--ranks"),
-                (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
-                (["--machine", "cp-pacs", "--ranks", "two"], '"two" is not a whole number'),
-                (["--machine", "cp-pacs", "--ranks", "1048577"], "1048576"),
-                (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
-                (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
-                (["--calibrate", "--ranks", "4"], "--ranks"),
-                (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
-                (["--machine", "cp-pacs", "--transport", "x"], "--transport x: unknown"),
-                (["--machine", "cp-pacs", "--ranks", "4", "--slow-rank", "4:2"], "--slow-rank 4:2: there are 4 ranks, numbered from 0"),
-                (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
-                (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
-                (["--calibrate", "--slow-rank", "0:2"], "--slow-rank"),
-                (["--paper", "--class", "A"], "--class"),
-                (["--paper", "--calibrate"], "--calibrate"),
-            ):
-                with self.subTest(arguments=arguments):
-                    outcome = run_program(2, "model", *arguments)
-                    self.assertEqual(outcome.exit_code, USAGE, outcome)
-                    (line,) = outcome.error_lines()
-                    self.assertIn(words, line)
-            self.assertIn("at least 2 ranks", run_program(1, "model", "--calibrate", "--machine", broken.parent / "m.json").stderr)
-            outcome = run_program(2, "model", "--calibrate", "--machine", broken)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertIn('"start_up_s": -1', broken.read_text(), "what is no description is left alone")
-            outcome = run_program(2, "model", "--calibrate", "--machine", broken.parent / "no" / "machine.json")
-            self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+        broken = self.folder / "broken.json"
+        broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
+        for arguments, words in (
+            (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs, ethernet-cluster, "),
+            (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" or '),
+            (["--template", "--machine", broken], "--template has the machines that come with cg2d"),
+            (["--template", "--ranks", "4"], "--ranks"),
+            (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
+            (["--machine", "cp-pacs", "--ranks", "two"], '"two" is not a whole number'),
+            (["--machine", "cp-pacs", "--ranks", "1048577"], "1048576"),
+            (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
+            (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
+            (["--calibrate", "--ranks", "4"], "--ranks"),
+            (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
+            (["--machine", "cp-pacs", "--transport", "x"], "--transport x: unknown"),
+            (["--machine", "cp-pacs", "--ranks", "4", "--slow-rank", "4:2"], "--slow-rank 4:2: there are 4 ranks, numbered from 0"),
+            (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
+            (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
+            (["--calibrate", "--slow-rank", "0:2"], "--slow-rank"),
+            (["--paper", "--class", "A"], "--class"),
+            (["--paper", "--calibrate"], "--calibrate"),
+        ):
+            with self.subTest(arguments=arguments):
+                outcome = run_program(2, "model", *arguments)
+                self.assertEqual(outcome.exit_code, USAGE, outcome)
+                (line,) = outcome.error_lines()
+                self.assertIn(words, line)
+        self.assertIn("at least 2 ranks", run_program(1, "model", "--calibrate", "--machine", broken.parent / "m.json").stderr)
+        outcome = run_program(2, "model", "--calibrate", "--machine", broken)
+        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.assertIn('"start_up_s": -1', broken.read_text(), "what is no description is left alone")
+        outcome = run_program(2, "model", "--calibrate", "--machine", broken.parent / "no" / "machine.json")
+        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
 
 
 class CalibrationTest(ProgramTest):
@@ -304,21 +300,20 @@ class CalibrationTest(ProgramTest):
         four["description"] = "calibrated on 4 ranks"
         four["clock_hz"] = 2e9
         condition["clock_hz"] = 1e9
-        with tempfile.TemporaryDirectory() as folder:
-            machine = pathlib.Path(folder) / "machine.json"
-            machine.write_text(json.dumps({"schema_version": 1, "conditions": [condition, four]}))
-            words = ["--machine", machine, "--class", "S", "--ranks", "2,4"]
-            text = self.run_well(1, "model", *words).stdout
-            self.assertIn("Class S, 2 ranks: predicted seconds by phase, calibrated on 2 ranks", text)
-            self.assertIn("Class S, 4 ranks: predicted seconds by phase, calibrated on 4 ranks", text)
-            self.assertNotIn("calibrated", text.splitlines()[1])
-            clocks = {match[1]: int(match[2]) for match in re.finditer(r"(?m)^ (\dx\d) .* (\d+)(?:  best)?$", text)}
-            (problem,) = json.loads(self.run_well(1, "model", *words, "--format", "json").stdout)["problems"]
-            for row, clock_hz in zip(problem["rank_counts"], (1e9, 2e9)):
-                for grid in row["grids"]:
-                    product_s = sum(grid["phases"][phase] for phase in ("collection", "multiply", "summation", "shuffle"))
-                    # 15 outer steps of 26 products.
-                    self.assertAlmostEqual(clocks[grid["grid"]], product_s * clock_hz / (15 * 26), delta=0.6)
+        machine = self.folder / "machine.json"
+        machine.write_text(json.dumps({"schema_version": 1, "conditions": [condition, four]}))
+        words = ["--machine", machine, "--class", "S", "--ranks", "2,4"]
+        text = self.run_well(1, "model", *words).stdout
+        self.assertIn("Class S, 2 ranks: predicted seconds by phase, calibrated on 2 ranks", text)
+        self.assertIn("Class S, 4 ranks: predicted seconds by phase, calibrated on 4 ranks", text)
+        self.assertNotIn("calibrated", text.splitlines()[1])
+        clocks = {match[1]: int(match[2]) for match in re.finditer(r"(?m)^ (\dx\d) .* (\d+)(?:  best)?$", text)}
+        (problem,) = json.loads(self.run_well(1, "model", *words, "--format", "json").stdout)["problems"]
+        for row, clock_hz in zip(problem["rank_counts"], (1e9, 2e9)):
+            for grid in row["grids"]:
+                product_s = sum(grid["phases"][phase] for phase in ("collection", "multiply", "summation", "shuffle"))
+                # 15 outer steps of 26 products.
+                self.assertAlmostEqual(clocks[grid["grid"]], product_s * clock_hz / (15 * 26), delta=0.6)
 
     def test_a_run_shows_predicted_beside_measured(self):
         outcome = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--format", "json", **self.environment)

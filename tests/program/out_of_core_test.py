@@ -3,11 +3,9 @@
 import fcntl
 import json
 import os
-import pathlib
 import random
 import re
 import signal
-import tempfile
 import unittest
 
 from kill_test import kill_once, wait_for_ends
@@ -22,9 +20,6 @@ KERNEL = ("--kernel", "sell", *FORM)
 
 class OutOfCoreTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-out-of-core-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.store = self.folder / "store"
 
     def run_document(self, rank_count, *arguments):

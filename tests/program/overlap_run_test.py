@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import re
-import pathlib
-import tempfile
 import unittest
 
 from program_facts import CLASS_S_ZETA, PHASES
@@ -79,32 +77,30 @@ class Overlap(ProgramTest):
                 self.assertGreater(float(row["collection_hidden_s"]), 0.0)
 
     def test_a_trace_has_room_for_all_parts(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-overlap-") as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            self.run_well(3, *RUN, "--grid", "1x3", "--overlap", "on", "--trace", path, "--trace-steps", "30")
-            events = json.loads(path.read_text())["traceEvents"]
+        path = self.folder / "trace.json"
+        self.run_well(3, *RUN, "--grid", "1x3", "--overlap", "on", "--trace", path, "--trace-steps", "30")
+        events = json.loads(path.read_text())["traceEvents"]
         for rank in range(3):
             names = [event["name"] for event in events if event["ph"] == "X" and event["tid"] == rank]
             self.assertEqual(names.count("multiply"), 3 * names.count("summation"))
             self.assertGreaterEqual(names.count("summation"), 30)
 
     def test_a_sweep_crosses_it_with_the_grids(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-overlap-") as folder:
-            path = pathlib.Path(folder) / "sweep.jsonl"
-            words = ("sweep", "--class", "S", "--px", "1", "--overlap", "off,on", "--repeat", "1", "--no-profile")
-            outcome = self.run_well(2, *words, "--output", path)
-            lines = [json.loads(line) for line in path.read_text().splitlines()]
-            key = "S 1x2 auto shared 1 thread"
-            self.assertEqual([line["sweep"]["key"] for line in lines], [key, key + " overlap"])
-            for line in lines:
-                self.assertEqual(line["configuration"]["overlap"], line["sweep"]["configuration"]["overlap"])
-            self.assertRegex(outcome.stdout, r"(?m)^Class S, .*, overlap on, 1 thread per rank$")
-            exported = self.run_well(0, "export", path, "--format", "csv").stdout
-            self.assertEqual([row["overlap"] for row in csv.DictReader(io.StringIO(exported))], ["off", "on"])
-            # The same again has nothing left to run.
-            before = path.read_text()
-            self.run_well(2, *words, "--output", path)
-            self.assertEqual(path.read_text(), before)
+        path = self.folder / "sweep.jsonl"
+        words = ("sweep", "--class", "S", "--px", "1", "--overlap", "off,on", "--repeat", "1", "--no-profile")
+        outcome = self.run_well(2, *words, "--output", path)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        key = "S 1x2 auto shared 1 thread"
+        self.assertEqual([line["sweep"]["key"] for line in lines], [key, key + " overlap"])
+        for line in lines:
+            self.assertEqual(line["configuration"]["overlap"], line["sweep"]["configuration"]["overlap"])
+        self.assertRegex(outcome.stdout, r"(?m)^Class S, .*, overlap on, 1 thread per rank$")
+        exported = self.run_well(0, "export", path, "--format", "csv").stdout
+        self.assertEqual([row["overlap"] for row in csv.DictReader(io.StringIO(exported))], ["off", "on"])
+        # The same again has nothing left to run.
+        before = path.read_text()
+        self.run_well(2, *words, "--output", path)
+        self.assertEqual(path.read_text(), before)
 
     def test_other_words(self):
         for command in ("run", "sweep"):

@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import CANNOT_CREATE, USAGE, ProgramTest, run_program
@@ -66,11 +64,10 @@ class PingPongTest(ProgramTest):
             self.assertRegex(text, rf"(?m)^ +{transport} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
 
     def test_csv_has_a_line_per_time(self):
-        with tempfile.TemporaryDirectory() as folder:
-            place = pathlib.Path(folder) / "pingpong.csv"
-            outcome = self.run_well(2, *SMALL, "--methods", "nonblocking", "--variables", "2", "--format", "csv", "--output", place)
-            self.assertEqual(outcome.stdout, "")
-            rows = list(csv.DictReader(io.StringIO(place.read_text())))
+        place = self.folder / "pingpong.csv"
+        outcome = self.run_well(2, *SMALL, "--methods", "nonblocking", "--variables", "2", "--format", "csv", "--output", place)
+        self.assertEqual(outcome.stdout, "")
+        rows = list(csv.DictReader(io.StringIO(place.read_text())))
         transfers = [row for row in rows if row["list"] == "pairs.transfers"]
         found = [(row["ranks"], row["method"], row["variables"], row["bytes"]) for row in transfers]
         self.assertEqual(found, [("0 1", "nonblocking", "2", "8"), ("0 1", "nonblocking", "2", "1000")])

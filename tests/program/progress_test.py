@@ -5,7 +5,6 @@ import os
 import pathlib
 import re
 import signal
-import tempfile
 import unittest
 
 from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_program, thorough_only
@@ -19,11 +18,6 @@ TIMES = r" \((\d+ s|\d+ min \d+ s)(, about [^)]* left)?\)"
 
 class ProgressTest(ProgramTest):
     """What a terminal shows."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-progress-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def show(self, rank_count, *arguments, **options):
         """Exit code, what the terminal was sent, and what is left on it."""

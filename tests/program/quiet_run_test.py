@@ -4,12 +4,10 @@ import contextlib
 import csv
 import json
 import os
-import pathlib
 import re
 import socket
 import subprocess
 import sys
-import tempfile
 import unittest
 
 from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_command
@@ -34,9 +32,6 @@ def busy_process(core):
 
 class QuietTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-quiet-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.core = max(os.sched_getaffinity(0))
 
     def bound(self, rank_count, *arguments, **options):

@@ -8,11 +8,10 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 from page_reader import read_page
-from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, launch_words, run_command, run_program
+from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, launch_words, run_command, run_program
 from report_facts import as_class_b, real_sweep, simulated_sweep, write_lines
 from schemas import validator_of
 from session_facts import session_files
@@ -36,16 +35,13 @@ def with_variables(**variables):
     return {name: value for name, value in changed.items() if value}
 
 
-class ReportCommand(unittest.TestCase):
+class ReportCommand(ProgramTest):
     @classmethod
     def setUpClass(cls):
         cls.files = session_files()
         cls.sweep = cls.files[0]
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-report-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.page = self.folder / "report.html"
 
     def report(self, *words, program=PROGRAM, **options):

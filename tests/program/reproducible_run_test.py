@@ -1,7 +1,5 @@
 """--reproducible: the same figures from every grid, kernel and way to start, and what is refused."""
 
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import USAGE, ProgramTest, run_program
@@ -35,14 +33,13 @@ class Reproducible(ProgramTest):
                 self.assertEqual(self.steps_with(2, "--reproducible", "--kernel", kernel, "--grid", "2x1"), expected)
 
     def test_resumed_on_another_grid(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-reproducible-") as folder:
-            state = pathlib.Path(folder) / "state"
-            expected = self.steps_with(
-                2, "--reproducible", "--grid", "1x2", "--checkpoint", state, "--checkpoint-interval", "0s"
-            )
-            for rank_count, grid in ((0, "1x1"), (4, "4x1")):
-                with self.subTest(grid=grid):
-                    self.assertEqual(self.steps_with(rank_count, "--reproducible", "--grid", grid, "--restart", state), expected)
+        state = self.folder / "state"
+        expected = self.steps_with(
+            2, "--reproducible", "--grid", "1x2", "--checkpoint", state, "--checkpoint-interval", "0s"
+        )
+        for rank_count, grid in ((0, "1x1"), (4, "4x1")):
+            with self.subTest(grid=grid):
+                self.assertEqual(self.steps_with(rank_count, "--reproducible", "--grid", grid, "--restart", state), expected)
 
     def test_other_kernels_are_refused(self):
         for kernel in ("symmetric", "csr-short"):
@@ -52,19 +49,18 @@ class Reproducible(ProgramTest):
             self.assertIn(f"the kernel {kernel} has no such form; valid: auto, {', '.join(KERNELS)}", outcome.stderr)
 
     def test_before_the_file_of_a_solve(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-reproducible-") as folder:
-            path = pathlib.Path(folder) / "a.mtx"
-            n = 60
-            entries = [(k, k, 2.5 + 1.0 / k) for k in range(1, n + 1)] + [(k + 1, k, -1.0 - 0.1 / k) for k in range(1, n)]
-            lines = ["%%MatrixMarket matrix coordinate real symmetric", f"{n} {n} {len(entries)}"]
-            path.write_text("\n".join(lines + [f"{row} {column} {value!r}" for row, column, value in entries]) + "\n")
-            solutions = []
-            for rank_count, arguments in ((0, ()), (2, ("--grid", "2x1")), (2, ("--grid", "1x2", "--kernel", "sell"))):
-                solution = pathlib.Path(folder) / f"x{len(solutions)}.mtx"
-                options = ("--rhs", "random:1", "--no-profile", "--preconditioner", "jacobi", "--solution", solution)
-                self.run_well(rank_count, "solve", *arguments, *options, "--reproducible", path)
-                solutions.append(solution.read_text())
-            self.assertEqual(solutions[1:], solutions[:1] * 2)
+        path = self.folder / "a.mtx"
+        n = 60
+        entries = [(k, k, 2.5 + 1.0 / k) for k in range(1, n + 1)] + [(k + 1, k, -1.0 - 0.1 / k) for k in range(1, n)]
+        lines = ["%%MatrixMarket matrix coordinate real symmetric", f"{n} {n} {len(entries)}"]
+        path.write_text("\n".join(lines + [f"{row} {column} {value!r}" for row, column, value in entries]) + "\n")
+        solutions = []
+        for rank_count, arguments in ((0, ()), (2, ("--grid", "2x1")), (2, ("--grid", "1x2", "--kernel", "sell"))):
+            solution = self.folder / f"x{len(solutions)}.mtx"
+            options = ("--rhs", "random:1", "--no-profile", "--preconditioner", "jacobi", "--solution", solution)
+            self.run_well(rank_count, "solve", *arguments, *options, "--reproducible", path)
+            solutions.append(solution.read_text())
+        self.assertEqual(solutions[1:], solutions[:1] * 2)
 
 
 if __name__ == "__main__":

@@ -159,11 +159,10 @@ class Strong(ScalingTest):
         self.assertEqual({way["figures"]["kernel"] for way in document["ways"]}, {"scalar"})
 
     def test_csv_has_a_line_per_way(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "ways.csv"
-            outcome = self.scaling(2, *SHORT, "--format", "csv", "--output", file)
-            self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
-            lines = list(csv.DictReader(io.StringIO(file.read_text())))
+        file = self.folder / "ways.csv"
+        outcome = self.scaling(2, *SHORT, "--format", "csv", "--output", file)
+        self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
+        lines = list(csv.DictReader(io.StringIO(file.read_text())))
         self.assertEqual([line["way"] for line in lines], ["one core"] + [place[1] for place in TWO_CORES])
         for line in lines:
             self.assertEqual(line["status"], "success")
@@ -243,20 +242,19 @@ class Resumed(ScalingTest):
 
 class Cuts(ScalingTest):
     def test_cuts_are_compared_beside_the_ways(self):
-        with tempfile.TemporaryDirectory() as folder:
-            shares = pathlib.Path(folder) / "shares"
-            shares.write_text("1 2\n")
-            words = ("--cores", "2,3", "--transport", "two-sided", "--niter", "1", "--rounds", "2")
-            document = self.valid_document(3, *words, "--cut", f"even,speed,file:{shares},auto")
-            self.assertEqual(document["options"]["cuts"], ["even", "speed", f"file:{shares}", "auto"])
-            found = [(way["cores"], way["ranks"], way.get("cut")) for way in document["ways"]]
-            of_two = [(2, 2, "even"), (2, 2, "speed"), (2, 2, f"file:{shares}"), (2, 1, None)]
-            self.assertEqual(found, [(1, 1, None), *of_two, (3, 3, "even"), (3, 3, "speed"), (3, 1, None)])
-            self.assertTrue(any(text.startswith(f"cut file:{shares}: only with 2 ranks") for text in document["warnings"]))
-            self.assertEqual({run["status"] for way in document["ways"] for run in way["rounds"]}, {"success"})
-            self.assert_refuses(USAGE, [f"--cut file:{shares}: has a share for each of 2 ranks", "--cores"], "--cores", "1", "--cut", f"file:{shares}")
-            shares.write_text("1\n-2\n")
-            self.assert_refuses(65, [f'{shares}:2: found "-2", expected a share'], "--cut", f"file:{shares}")
+        shares = self.folder / "shares"
+        shares.write_text("1 2\n")
+        words = ("--cores", "2,3", "--transport", "two-sided", "--niter", "1", "--rounds", "2")
+        document = self.valid_document(3, *words, "--cut", f"even,speed,file:{shares},auto")
+        self.assertEqual(document["options"]["cuts"], ["even", "speed", f"file:{shares}", "auto"])
+        found = [(way["cores"], way["ranks"], way.get("cut")) for way in document["ways"]]
+        of_two = [(2, 2, "even"), (2, 2, "speed"), (2, 2, f"file:{shares}"), (2, 1, None)]
+        self.assertEqual(found, [(1, 1, None), *of_two, (3, 3, "even"), (3, 3, "speed"), (3, 1, None)])
+        self.assertTrue(any(text.startswith(f"cut file:{shares}: only with 2 ranks") for text in document["warnings"]))
+        self.assertEqual({run["status"] for way in document["ways"] for run in way["rounds"]}, {"success"})
+        self.assert_refuses(USAGE, [f"--cut file:{shares}: has a share for each of 2 ranks", "--cores"], "--cores", "1", "--cut", f"file:{shares}")
+        shares.write_text("1\n-2\n")
+        self.assert_refuses(65, [f'{shares}:2: found "-2", expected a share'], "--cut", f"file:{shares}")
 
     def test_the_table_names_the_cuts(self):
         outcome = self.scaling(2, *SHORT, "--transport", "shared", "--cores", "2", "--cut", "nonzeros,even")
@@ -314,15 +312,14 @@ class Refused(ScalingTest):
             self.assertEqual(way["rounds"][0]["status"], "not-enough-memory")
 
     def test_a_signal_ends_it_with_what_there_is(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "ways.json"
-            words = ["scaling", "--class", "S", "--rounds", "1000", "--format", "json", "--output", file]
-            with BackgroundRun(2, *words) as run:
-                run.wait_for(r"cg2d: run 3 of 4000 ")
-                os.kill(run.ranks()[0], signal.SIGTERM)
-                outcome = run.finish()
-            self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
-            document = json.loads(file.read_text())
+        file = self.folder / "ways.json"
+        words = ["scaling", "--class", "S", "--rounds", "1000", "--format", "json", "--output", file]
+        with BackgroundRun(2, *words) as run:
+            run.wait_for(r"cg2d: run 3 of 4000 ")
+            os.kill(run.ranks()[0], signal.SIGTERM)
+            outcome = run.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        document = json.loads(file.read_text())
         self.assertEqual(document["status"], "interrupted")
         self.assertGreaterEqual(len(document["ways"][0]["rounds"]), 1)
 

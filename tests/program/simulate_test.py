@@ -1,8 +1,6 @@
 """cg2d simulate: where nothing is shared it is the model; where links are, it takes longer; what it says, and what it refuses."""
 
 import json
-import pathlib
-import tempfile
 import unittest
 
 from page_reader import read_page
@@ -77,10 +75,9 @@ class SimulateTest(ProgramTest):
         own = json.loads(self.run_well(1, "model", "--template").stdout)
         own["kernels"][0] |= {key: 0 for key in own["kernels"][0] if key != "name"}
         own["vectors"] = {"dot_seconds_per_element": 0, "update_seconds_per_element": 0}
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "own.json"
-            file.write_text(json.dumps(own))
-            self.assert_refused(run_program(1, "simulate", "--machine", file, "--ranks", "1", "--what-if"), BAD_DATA, '"seconds_per_nonzero"')
+        file = self.folder / "own.json"
+        file.write_text(json.dumps(own))
+        self.assert_refused(run_program(1, "simulate", "--machine", file, "--ranks", "1", "--what-if"), BAD_DATA, '"seconds_per_nonzero"')
 
     def test_text_and_json_say_the_same(self):
         grid = self.grids("--grid", "2x8", "--class", "A")["2x8"]
@@ -96,12 +93,11 @@ class SimulateTest(ProgramTest):
 
     def test_a_trace_has_every_phase(self):
         """Steps one after the other, each with its phases, as long as the result says."""
-        with tempfile.TemporaryDirectory() as folder:
-            trace, page = pathlib.Path(folder) / "trace.json", pathlib.Path(folder) / "report.html"
-            grid = self.grids("--grid", "2x3", "--steps", "2", "--trace", trace)["2x3"]
-            events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
-            self.run_well(0, "report", trace, "-o", page)
-            self.assertIn("cg-step", read_page(page).sections)
+        trace, page = self.folder / "trace.json", self.folder / "report.html"
+        grid = self.grids("--grid", "2x3", "--steps", "2", "--trace", trace)["2x3"]
+        events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+        self.run_well(0, "report", trace, "-o", page)
+        self.assertIn("cg-step", read_page(page).sections)
         self.assertEqual({event["tid"] for event in events}, set(range(6)))
         for name, phase in grid["phases"].items():
             own = [sum(event["dur"] for event in events if (event["name"], event["tid"]) == (name, rank)) for rank in range(6)]
@@ -112,12 +108,11 @@ class SimulateTest(ProgramTest):
             self.assertLessEqual(steps[0]["ts"] + steps[0]["dur"], steps[1]["ts"] + 1e-3)
 
     def test_the_page_shows_it(self):
-        with tempfile.TemporaryDirectory() as folder:
-            result, page = pathlib.Path(folder) / "simulation.json", pathlib.Path(folder) / "report.html"
-            self.run_well(1, *PAPER, "--grid", "2x128,8x32", "--what-if", "--format", "json", "--output", result)
-            self.run_well(0, "report", result, "-o", page)
-            text = read_page(page).text_of("simulation")
-            (problem,) = json.loads(result.read_text())["problems"]
+        result, page = self.folder / "simulation.json", self.folder / "report.html"
+        self.run_well(1, *PAPER, "--grid", "2x128,8x32", "--what-if", "--format", "json", "--output", result)
+        self.run_well(0, "report", result, "-o", page)
+        text = read_page(page).text_of("simulation")
+        (problem,) = json.loads(result.read_text())["problems"]
         for grid in problem["grids"]:
             for phase in grid["phases"]:
                 self.assertIn(phase["busiest_link"]["link"], text)
@@ -125,33 +120,32 @@ class SimulateTest(ProgramTest):
             self.assertIn(other["name"], text)
 
     def test_bad_input_is_one_line(self):
-        with tempfile.TemporaryDirectory() as folder:
-            description = json.loads(self.run_well(1, "model", "--template").stdout)
-            faults = {
-                "rate": {"topology": "torus", "dimensions": [4, 4], "link_bytes_per_s": 0},
-                "topology": {"topology": "tours", "dimensions": [4, 4]},
-                "dimensions": {"topology": "torus", "dimensions": [4, -4]},
-                "shape": {"topology": "fat-tree", "dimensions": [4, 4]},
-            }
-            for name, interconnect in faults.items():
-                (pathlib.Path(folder) / name).write_text(json.dumps(description | {"interconnect": interconnect}))
-            for arguments, words in (
-                ((), "--ranks or --grid is needed"),
-                (("--ranks", "0"), "--ranks 0"),
-                (("--ranks", "4", "--trace", "t.json"), "--trace is of one class on one grid"),
-                (("--grid", "2x2", "--ranks", "5"), "does not match the 5 ranks"),
-                (("--ranks", "4", "--interconnect", "torus:2"), "torus:2 has 2 nodes; 4 ranks of cp-pacs, placed row-major, need 4"),
-                (("--ranks", "4", "--interconnect", "ring:4"), '--interconnect ring:4: no topology "ring"; valid: crossbar, '),
-                (("--ranks", "4", "--placement", "diagonal"), "--placement diagonal: unknown; valid: row-major, blocked"),
-                (("--ranks", "4", "--slow-rank", "4:2"), "--slow-rank 4:2: there are 4 ranks"),
-                (("--ranks", "4", "--kernel", "x"), "it describes hand-made, compiled"),
-                (("--ranks", "4", "--machine", f"{folder}/rate"), '"interconnect.link_bytes_per_s" is 0: it must be greater than 0'),
-                (("--ranks", "4", "--machine", f"{folder}/topology"), "did you mean torus?"),
-                (("--ranks", "4", "--machine", f"{folder}/dimensions"), '"interconnect.dimensions[1]" is -4: it must be at least 1'),
-                (("--ranks", "4", "--machine", f"{folder}/shape"), "fat-tree has the dimensions: nodes of a leaf switch"),
-            ):
-                with self.subTest(arguments=arguments):
-                    self.assert_refused(run_program(2, "simulate", *arguments), USAGE, words)
+        description = json.loads(self.run_well(1, "model", "--template").stdout)
+        faults = {
+            "rate": {"topology": "torus", "dimensions": [4, 4], "link_bytes_per_s": 0},
+            "topology": {"topology": "tours", "dimensions": [4, 4]},
+            "dimensions": {"topology": "torus", "dimensions": [4, -4]},
+            "shape": {"topology": "fat-tree", "dimensions": [4, 4]},
+        }
+        for name, interconnect in faults.items():
+            (self.folder / name).write_text(json.dumps(description | {"interconnect": interconnect}))
+        for arguments, words in (
+            ((), "--ranks or --grid is needed"),
+            (("--ranks", "0"), "--ranks 0"),
+            (("--ranks", "4", "--trace", "t.json"), "--trace is of one class on one grid"),
+            (("--grid", "2x2", "--ranks", "5"), "does not match the 5 ranks"),
+            (("--ranks", "4", "--interconnect", "torus:2"), "torus:2 has 2 nodes; 4 ranks of cp-pacs, placed row-major, need 4"),
+            (("--ranks", "4", "--interconnect", "ring:4"), '--interconnect ring:4: no topology "ring"; valid: crossbar, '),
+            (("--ranks", "4", "--placement", "diagonal"), "--placement diagonal: unknown; valid: row-major, blocked"),
+            (("--ranks", "4", "--slow-rank", "4:2"), "--slow-rank 4:2: there are 4 ranks"),
+            (("--ranks", "4", "--kernel", "x"), "it describes hand-made, compiled"),
+            (("--ranks", "4", "--machine", f"{self.folder}/rate"), '"interconnect.link_bytes_per_s" is 0: it must be greater than 0'),
+            (("--ranks", "4", "--machine", f"{self.folder}/topology"), "did you mean torus?"),
+            (("--ranks", "4", "--machine", f"{self.folder}/dimensions"), '"interconnect.dimensions[1]" is -4: it must be at least 1'),
+            (("--ranks", "4", "--machine", f"{self.folder}/shape"), "fat-tree has the dimensions: nodes of a leaf switch"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(run_program(2, "simulate", *arguments), USAGE, words)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 import json
 import os
-import pathlib
 import shlex
 import signal
-import tempfile
 import unittest
 
 from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program
@@ -17,9 +15,6 @@ FIXED = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "r
 
 class SolveCheckpointTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-checkpoint-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.state = self.folder / "state"
         self.x = self.folder / "x.mtx"
 

@@ -4,10 +4,8 @@ and operator; signals while it iterates; progress; memory that is checked before
 import collections
 import json
 import os
-import pathlib
 import re
 import signal
-import tempfile
 import time
 import unittest
 
@@ -24,11 +22,6 @@ BLOCK_PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector
 
 
 class Measured(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-solve-measured-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def report_of(self, rank_count, *arguments, code=SUCCESS):
         begin_s = time.monotonic()
         outcome = run_program(rank_count, "solve", *arguments, "--format", "json")

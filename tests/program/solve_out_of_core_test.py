@@ -2,9 +2,7 @@
 
 import functools
 import os
-import pathlib
 import re
-import tempfile
 import unittest
 
 from program_runner import MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, some_of
@@ -38,9 +36,6 @@ def mesh_text(side):
 
 class SolveOutOfCoreTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-solve-out-of-core-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.store = self.folder / "store"
         self.x = self.folder / "x.mtx"
 

@@ -4,9 +4,7 @@ import itertools
 import json
 import math
 import os
-import pathlib
 import signal
-import tempfile
 import unittest
 
 from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, some_of
@@ -33,9 +31,6 @@ def columns_of(path):
 
 class SeveralTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-several-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.x = self.folder / "x.mtx"
 
     def columns_file(self, columns, name="b.mtx"):

@@ -4,9 +4,7 @@ import gzip
 import itertools
 import json
 import math
-import pathlib
 import re
-import tempfile
 import unittest
 
 from program_runner import CANNOT_CREATE, MEMORY, NOT_FINITE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, run_program, some_of
@@ -74,11 +72,6 @@ def residual_norm(entries, x, b):
 
 
 class SolveTest(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-solve-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def file(self, name, content):
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())

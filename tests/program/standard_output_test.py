@@ -13,10 +13,8 @@ SOLVE = ["solve", "--operator", "laplace2d:9x5", "--assembled", "--grid", "1x1"]
 
 class StandardOutputTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-dash-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.addCleanup(lambda: self.assertFalse((self.folder / "-").exists()))
+        taken_as_a_name = self.folder / "-"
+        self.addCleanup(lambda: self.assertFalse(taken_as_a_name.exists()))
 
     def run_here(self, ranks, *words):
         return self.run_well(ranks, *words, cwd=self.folder)

@@ -2,9 +2,7 @@
 
 import json
 import os
-import pathlib
 import signal
-import tempfile
 import time
 import unittest
 
@@ -18,11 +16,6 @@ LONG = ("--shape", "160x160x160", "--steps", "1000000", "--temporal-block", "4")
 
 
 class StencilTest(ProgramTest):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-stencil-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
     def document(self, rank_count, *arguments, steps=STEPS):
         document = self.run_well(rank_count, "stencil", *SHAPE, *steps, *arguments, "--format", "json").document()
         validator_of("stencil").validate(document)

@@ -54,9 +54,6 @@ def places_in_tables(text):
 
 class SweepTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.file = self.folder / "sweep.jsonl"
 
     def sweep(self, rank_count, *arguments):
@@ -431,27 +428,26 @@ def described_machine(processor):
 
 class PredictionTest(ProgramTest):
     def test_tables_show_predicted_beside_measured(self):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {"env": {**os.environ, "XDG_CACHE_HOME": folder}}
-            place = pathlib.Path(folder) / "cg2d" / "machine.json"
-            place.parent.mkdir()
-            place.write_text(json.dumps(described_machine("another")))
-            complaint = run_program(1, "model", "--class", "S", **environment).stderr
-            processor = re.search(r"nothing of this processor \((.*)\); give", complaint)[1]
-            place.write_text(json.dumps(described_machine(processor)))
-            file = pathlib.Path(folder) / "sweep.jsonl"
-            words = ["--class", "S", "--kernel", "auto,scalar,csr-simd", "--repeat", "3", "--output", file]
-            text = self.run_well(2, "sweep", *words, **environment).stdout
-            *tables, together, _ = text.split("\n\n")
-            self.assertEqual(len(tables), 3)
-            self.assertRegex(together, r"^All tables of the same ranks together\n  Class S, P = 2, 1 thread per rank: ")
-            self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
-            for kernel, table in zip(("auto", "scalar"), tables):
-                self.assertEqual(re.search(r"(?m)^    grid +of +(.*)$", table)[1].split(), [*PHASES, "total"])
-                for grid in ("1x2", "2x1"):
-                    with self.subTest(kernel=kernel, grid=grid):
-                        self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} shared 1 thread"))
-            self.assertEqual(self.run_well(0, "sweep", "--show", file).stdout, text)
+        environment = {"env": {**os.environ, "XDG_CACHE_HOME": self.folder}}
+        place = self.folder / "cg2d" / "machine.json"
+        place.parent.mkdir()
+        place.write_text(json.dumps(described_machine("another")))
+        complaint = run_program(1, "model", "--class", "S", **environment).stderr
+        processor = re.search(r"nothing of this processor \((.*)\); give", complaint)[1]
+        place.write_text(json.dumps(described_machine(processor)))
+        file = self.folder / "sweep.jsonl"
+        words = ["--class", "S", "--kernel", "auto,scalar,csr-simd", "--repeat", "3", "--output", file]
+        text = self.run_well(2, "sweep", *words, **environment).stdout
+        *tables, together, _ = text.split("\n\n")
+        self.assertEqual(len(tables), 3)
+        self.assertRegex(together, r"^All tables of the same ranks together\n  Class S, P = 2, 1 thread per rank: ")
+        self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
+        for kernel, table in zip(("auto", "scalar"), tables):
+            self.assertEqual(re.search(r"(?m)^    grid +of +(.*)$", table)[1].split(), [*PHASES, "total"])
+            for grid in ("1x2", "2x1"):
+                with self.subTest(kernel=kernel, grid=grid):
+                    self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} shared 1 thread"))
+        self.assertEqual(self.run_well(0, "sweep", "--show", file).stdout, text)
 
     @staticmethod
     def median_run(file, key):

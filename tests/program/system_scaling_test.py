@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import SUCCESS, USAGE, ProgramTest, run_program
@@ -61,18 +59,17 @@ class SystemScalingTest(ProgramTest):
         self.assertEqual(squares[-1]["matrix"], "laplace2d:20x24")
 
     def test_a_file_with_several_transports(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-system-scaling-") as folder:
-            matrix = pathlib.Path(folder) / "A.mtx"
-            lines = [f"{k} {k} 4.0" for k in range(1, 201)] + [f"{k} {k - 1} -1.5" for k in range(2, 201)]
-            matrix.write_text("\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"200 200 {len(lines)}", *lines]) + "\n")
-            ways = self.scaling(matrix, "--transport", "two-sided,shared", "--cores", "4")["ways"]
-            self.assertEqual({way["form"] for way in ways}, {"matrix"})
-            of_one_thread = [(way["ranks"], way["transport"]) for way in ways if way["threads"] == 1]
-            self.assertEqual(of_one_thread, [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
-            self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
-            outcome = run_program(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-            self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
+        matrix = self.folder / "A.mtx"
+        lines = [f"{k} {k} 4.0" for k in range(1, 201)] + [f"{k} {k - 1} -1.5" for k in range(2, 201)]
+        matrix.write_text("\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"200 200 {len(lines)}", *lines]) + "\n")
+        ways = self.scaling(matrix, "--transport", "two-sided,shared", "--cores", "4")["ways"]
+        self.assertEqual({way["form"] for way in ways}, {"matrix"})
+        of_one_thread = [(way["ranks"], way["transport"]) for way in ways if way["threads"] == 1]
+        self.assertEqual(of_one_thread, [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
+        self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
+        outcome = run_program(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
 
     def test_cuts_of_the_matrix_are_compared(self):
         words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "2", "--transport", "shared", "--cut")

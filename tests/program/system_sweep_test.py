@@ -3,10 +3,8 @@
 import re
 import itertools
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, factorizations, run_program
@@ -33,9 +31,6 @@ def arrow_text(n):
 
 class SystemSweepTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-system-sweep-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.matrix = self.folder / "arrow.mtx"
         self.matrix.write_text(arrow_text(120))
         self.file = self.folder / "sweep.jsonl"

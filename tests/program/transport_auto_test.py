@@ -2,8 +2,6 @@
 
 import json
 import os
-import pathlib
-import tempfile
 import unittest
 
 import jsonschema
@@ -17,9 +15,6 @@ CLASS_S = ("run", "--class", "S", "--grid", "1x2", "--transport", "auto")
 
 class TransportAutoTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.profile = self.folder / "profile.json"
 
     def configuration_of(self, *arguments):

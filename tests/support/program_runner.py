@@ -15,6 +15,7 @@ import concurrent.futures
 import contextlib
 import ctypes
 import dataclasses
+import functools
 import json
 import math
 import os
@@ -393,6 +394,13 @@ class ProgramTest(unittest.TestCase):
     """Assertions on outcomes."""
 
     longMessage = True
+
+    @functools.cached_property
+    def folder(self):
+        """A folder of the test's own, which goes after it."""
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-test-")
+        self.addCleanup(folder.cleanup)
+        return pathlib.Path(folder.name)
 
     def run_well(self, rank_count, *arguments, **options):
         """A run that must end with 0."""
