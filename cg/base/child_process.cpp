@@ -44,8 +44,8 @@ std::vector<std::string> environment_without_launcher() {
 /// The other process, from its start on. Only calls that are safe after a fork of a process with threads.
 [[noreturn]] void become(char** words, char** environment) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  setpgid(0,
-          0);  // a signal of the terminal ends this process's parent, which takes it along: one end, not two
+  // A signal of the terminal ends this process's parent, which takes it along: one end, not two.
+  setpgid(0, 0);
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
@@ -76,11 +76,10 @@ std::string file_beside_program(std::string_view folder_from_program, std::strin
 
 ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
   auto variables = environment_without_launcher();
-  const auto word_pointers = pointers_to(words);
-  const auto variable_pointers = pointers_to(variables);
+  auto word_pointers = pointers_to(words);
+  auto variable_pointers = pointers_to(variables);
   const auto process = fork();
-  if (process == 0)
-    become(const_cast<char**>(word_pointers.data()), const_cast<char**>(variable_pointers.data()));
+  if (process == 0) become(word_pointers.data(), variable_pointers.data());
   if (process < 0)
     throw RunError(ExitCode::unavailable, "{}: no process can be started: {}", subject, std::strerror(errno));
   int status = 0;

@@ -199,7 +199,6 @@ class JsonReader final : public Members {
     std::vector<std::string> known{};    ///< members that were asked for
   };
 
-  [[nodiscard]] const Place& here() const { return places_.back(); }
   [[nodiscard]] Place& here() { return places_.back(); }
   /// Most members need none: it is put together for those that are complained of.
   [[nodiscard]] std::string path() const {
@@ -256,12 +255,9 @@ class SchemaWriter final : public Members {
     if (!note.mean_column.empty()) member["columns"][std::string(note.mean_column)] = "mean";
     if (!note.column.empty()) member["columns"][std::string(note.column)] = "maximum";
     if (note.is_metric) member["metric"] = true;
-    if (!is_optional || !note.is_null) {
-      places_.push_back(&member);
-      return true;
-    }
-    member["anyOf"] = Json::array({Json{{"type", "null"}}, Json::object()});
-    places_.push_back(&member["anyOf"].back());
+    const bool may_be_null = is_optional && note.is_null;
+    if (may_be_null) member["anyOf"] = Json::array({Json{{"type", "null"}}, Json::object()});
+    places_.push_back(may_be_null ? &member["anyOf"].back() : &member);
     return true;
   }
   void leave() override { places_.pop_back(); }

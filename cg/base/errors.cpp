@@ -57,17 +57,11 @@ constexpr std::array exit_codes{
                 "another run uses a folder that this one would write to",
                 "run solve convert sweep tune stencil batch"}};
 
-constexpr bool is_control(unsigned char letter) { return letter < 0x20 || letter == 0x7f; }
-
 /// Whether the UTF-8 at the place is one of the control characters U+0080 to U+009F, which terminals obey, too.
 bool is_wide_control(std::string_view text, std::size_t place) {
   if (place + 1 >= text.size() || text[place] != '\xc2') return false;
   const auto second = static_cast<unsigned char>(text[place + 1]);
   return second >= 0x80 && second < 0xa0;
-}
-
-void add_escaped(std::string& line, char letter) {
-  line += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
 }
 
 /// The place, or the one before it where a character of several bytes begins.
@@ -85,11 +79,11 @@ std::string one_line(std::string_view message) {
   std::string line;
   line.reserve(message.size());
   for (std::size_t place = 0; place < message.size(); ++place) {
-    if (is_wide_control(message, place)) {
-      add_escaped(line, message[place]);
-      add_escaped(line, message[++place]);
-    } else if (is_control(static_cast<unsigned char>(message[place]))) {
-      add_escaped(line, message[place]);
+    const auto letter = static_cast<unsigned char>(message[place]);
+    const bool is_wide =
+        is_wide_control(message, place) || (place > 0 && is_wide_control(message, place - 1));
+    if (is_wide || letter < 0x20 || letter == 0x7f) {
+      line += fmt::format("\\x{:02x}", letter);
     } else {
       line += message[place];
     }

@@ -41,23 +41,6 @@ void cannot_write(const std::string& path) {
   throw RunError(ExitCode::cannot_write, "cannot write {}: {}", path, std::strerror(errno));
 }
 
-namespace {
-
-/// A lock on the folder of a file, which leaves no file behind and ends with the descriptor. Whoever holds it for ten seconds hangs, or is
-/// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
-Descriptor locked_folder(const std::string& folder) {
-  using namespace std::chrono_literals;
-  constexpr int most_attempts = 1000;
-  Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  for (int k = 0; k < most_attempts; ++k) {
-    if (flock(lock.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
-    std::this_thread::sleep_for(10ms);
-  }
-  return lock;
-}
-
-}  // namespace
-
 std::optional<std::string> text_of_file(const std::string& path) {
   constexpr std::size_t portion_bytes = std::size_t{1} << 16;
   std::error_code error;
@@ -133,6 +116,19 @@ std::string output_target(const std::string& path) {
 
 namespace {
 
+/// A lock on the folder of a file, which leaves no file behind and ends with the descriptor. Whoever holds it for ten seconds hangs, or is
+/// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
+Descriptor locked_folder(const std::string& folder) {
+  using namespace std::chrono_literals;
+  constexpr int most_attempts = 1000;
+  Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int k = 0; k < most_attempts; ++k) {
+    if (flock(lock.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
+    std::this_thread::sleep_for(10ms);
+  }
+  return lock;
+}
+
 /// False: errno says why not.
 bool write_all(int descriptor, std::string_view text) {
   constexpr int forever = -1;
@@ -153,16 +149,7 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-/// Folders for results that cannot be written where they were asked for.
-std::vector<std::string> refuges() {
-  auto temporary = environment_variable("TMPDIR");
-  if (temporary.empty()) temporary = "/tmp";
-  std::vector<std::string> folders{std::move(temporary), "."};
-  if (auto home = environment_variable("HOME"); !home.empty()) folders.push_back(std::move(home));
-  return folders;
-}
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 bool is_regular_file(int descriptor) {
   struct stat status {};
@@ -221,10 +208,6 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   path_ = target;
-  open_target();
-}
-
-void OutputFile::open_target() {
   struct stat status {};
   if (lstat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
@@ -232,12 +215,14 @@ void OutputFile::open_target() {
   }
   file_ = std::make_unique<UnnamedFile>(path_, FileNaming::at_the_end);
   const int reason = errno;
-  if (file_->is_open() && can_be_replaced(path_)) return keep_permissions(path_, file_->descriptor());
-  if (!Descriptor(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)).is_open()) {
+  if (file_->is_open() && can_be_replaced(path_)) {
+    keep_permissions(path_, file_->descriptor());
+  } else if (Descriptor(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)).is_open()) {
+    file_.reset();
+  } else {
     if (!file_->is_open()) errno = reason;
     cannot_create(path_);
   }
-  file_.reset();
 }
 
 void keep_permissions(const std::string& target, int descriptor) {
@@ -276,16 +261,6 @@ void OutputFile::write_out() {
   size_ += std::ssize(std::exchange(text_, {}));
 }
 
-/// When it is written, since the name may have come to lead elsewhere meanwhile. False: errno.
-bool OutputFile::open_in_place() {
-  device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
-  if (!device_.is_open() && errno == ENOENT)
-    device_ =
-        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
-  direct_ = device_.number();
-  return device_.is_open();
-}
-
 /// On the disk, and read back from there. False: errno.
 bool OutputFile::is_intact() const {
   const int descriptor = file_->descriptor();
@@ -313,10 +288,16 @@ void OutputFile::commit() {
 /// without hard links.
 void OutputFile::put_in_place() {
   const int reason = errno;
+  // Now, since the name may have come to lead elsewhere meanwhile.
+  device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!device_.is_open() && errno == ENOENT)
+    device_ =
+        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
+  direct_ = device_.number();
   const auto copy = [&](std::span<const std::byte> bytes) {
     return write_all(direct_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   };
-  if (!open_in_place()) {
+  if (!device_.is_open()) {
     if (file_) errno = reason;
   } else if ((size_ == 0 || read_portions(*file_, size_, copy)) && write_all(direct_, text_) &&
              put_on_device(direct_)) {
@@ -327,10 +308,13 @@ void OutputFile::put_in_place() {
 }
 
 std::string kept_elsewhere(const std::string& path, std::string_view text) {
-  for (const auto& folder : refuges()) {
+  auto temporary = environment_variable("TMPDIR");
+  if (temporary.empty()) temporary = "/tmp";
+  for (const auto& folder : {std::move(temporary), std::string("."), environment_variable("HOME")}) {
+    if (folder.empty()) continue;  // there is no HOME
     UnnamedFile file(folder + "/" + std::filesystem::path(path).filename().string(), FileNaming::at_the_end);
-    const auto bytes = std::as_bytes(std::span(text));
-    if (!file.is_open() || !write_whole(file.descriptor(), 0, bytes) || !put_on_device(file.descriptor()))
+    if (!file.is_open() || !write_whole(file.descriptor(), 0, bytes_of(text)) ||
+        !put_on_device(file.descriptor()))
       continue;
     if (auto name = file.keep(); !name.empty()) return name;
   }

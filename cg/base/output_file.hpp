@@ -77,9 +77,7 @@ class OutputFile {
   void commit();
 
  private:
-  void open_target();
   void write_out();
-  bool open_in_place();
   [[nodiscard]] bool is_intact() const;
   void put_in_place();
   /// place: where the result is; empty: where another folder takes it.

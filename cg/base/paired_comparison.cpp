@@ -123,13 +123,30 @@ std::string percent_of(double gain) {
   return fmt::format("{:.{}f}", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 
-}  // namespace
-
-RoundTimes rounds_of(std::span<const double> seconds) {
-  RoundTimes rounds;
-  for (std::size_t k = 0; k < seconds.size(); ++k) rounds.emplace(static_cast<int>(k), seconds[k]);
-  return rounds;
+/// "faster than 2x1 (40.81 s) in 2 of 3 rounds, than 4x1 (43.2 s) in 3 of 3".
+std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::string> names,
+                               std::span<const double> medians_s) {
+  constexpr std::size_t most_named = 4;
+  std::string text;
+  std::string unpaired;
+  std::size_t count = 0;
+  for (const auto index : verdict.undecided) {
+    const auto& against = verdict.against[index];
+    const auto name = names[index] + (medians_s.empty() ? "" : fmt::format(" ({:.4g} s)", medians_s[index]));
+    if (against.round_count == 0) {
+      unpaired += (unpaired.empty() ? "in no round with " : ", ") + name;
+    } else if (++count == 1) {
+      text = fmt::format("faster than {} in {} of {}", name, against.above_one,
+                         format_count(static_cast<std::int64_t>(against.round_count), "round"));
+    } else if (count <= most_named) {
+      text += fmt::format(", than {} in {} of {}", name, against.above_one, against.round_count);
+    }
+  }
+  if (count > most_named) text += fmt::format(", and {} more may be best", count - most_named);
+  return text + (count > 0 && !unpaired.empty() ? ", and " : "") + unpaired;
 }
+
+}  // namespace
 
 RatioInterval interval_of(const std::vector<double>& ratios, double tail_probability) {
   RatioInterval interval{.median = 1.0,
@@ -309,33 +326,6 @@ std::string lack_of_rounds(const RatioInterval& ratio) {
   if (ratio.round_count == 0) return "not decided: they did not run in the same rounds";
   return fmt::format("not decided: {} of at least {} rounds", ratio.round_count, ratio.fewest_rounds);
 }
-
-namespace {
-
-/// "faster than 2x1 (40.81 s) in 2 of 3 rounds, than 4x1 (43.2 s) in 3 of 3".
-std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::string> names,
-                               std::span<const double> medians_s) {
-  constexpr std::size_t most_named = 4;
-  std::string text;
-  std::string unpaired;
-  std::size_t count = 0;
-  for (const auto index : verdict.undecided) {
-    const auto& against = verdict.against[index];
-    const auto name = names[index] + (medians_s.empty() ? "" : fmt::format(" ({:.4g} s)", medians_s[index]));
-    if (against.round_count == 0) {
-      unpaired += (unpaired.empty() ? "in no round with " : ", ") + name;
-    } else if (++count == 1) {
-      text = fmt::format("faster than {} in {} of {}", name, against.above_one,
-                         format_count(static_cast<std::int64_t>(against.round_count), "round"));
-    } else if (count <= most_named) {
-      text += fmt::format(", than {} in {} of {}", name, against.above_one, against.round_count);
-    }
-  }
-  if (count > most_named) text += fmt::format(", and {} more may be best", count - most_named);
-  return text + (count > 0 && !unpaired.empty() ? ", and " : "") + unpaired;
-}
-
-}  // namespace
 
 std::string advice_text(const BestVerdict& verdict, std::string_view rounds_option) {
   if (verdict.is_noisy) return "; too noisy to decide: most runs were disturbed";

@@ -35,8 +35,6 @@ inline constexpr int most_suggested_rounds = 99;
 
 /// Seconds of one alternative by round; only rounds with the same number are compared.
 using RoundTimes = std::map<int, double>;
-/// The rounds of a race: numbers from 0 on.
-RoundTimes rounds_of(std::span<const double> seconds);
 
 /// Ratios of paired rounds: the median, and the interval that holds the true median.
 struct RatioInterval {

@@ -141,8 +141,6 @@ std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes
                      format_bytes_above(saturated_sum(room.limit_bytes, missing)));
 }
 
-std::int64_t available_memory_bytes() { return memory_room().available_bytes; }
-
 void keep_heap_small_where_limited() {
   if (!limit_of(RLIMIT_AS) && !limit_of(RLIMIT_DATA)) return;
   // By default glibc moves the border with the blocks that are freed, up to 32 MiB, and keeps what lies between (mallopt(3)).

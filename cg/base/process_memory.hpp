@@ -57,7 +57,6 @@ inline constexpr std::int64_t process_grain_bytes = std::int64_t{4} << 20;
 /// For messages: the limit that would do where processes miss so many bytes, as "--memory-limit of 283 MB would do; or "; empty where
 /// no limit but the machine itself bounds the room.
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count);
-std::int64_t available_memory_bytes();
 
 /// Where address space or data of this process are limited (ulimit -v, -d): memory that is freed goes back to the system at once, and threads
 /// reserve none of their own. At the start of a program, before it has threads.

@@ -125,6 +125,13 @@ bool has_terminal() {
   return !kind.empty() && kind != "dumb" && isatty(STDERR_FILENO) == 1;
 }
 
+/// The display of this process: a process has one stderr. It lives as long as somebody shows progress.
+std::weak_ptr<ProgressDisplay>& the_display() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+  static std::weak_ptr<ProgressDisplay> display;
+  return display;
+}
+
 }  // namespace
 
 std::string ProgressText::times() const {
@@ -255,17 +262,6 @@ class ProgressDisplay {
   bool is_over_ = false;
   std::thread thread_;
 };
-
-namespace {
-
-/// The display of this process: a process has one stderr. It lives as long as somebody shows progress.
-std::weak_ptr<ProgressDisplay>& the_display() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static std::weak_ptr<ProgressDisplay> display;
-  return display;
-}
-
-}  // namespace
 
 void end_progress_line() noexcept {
   line_has_ended = 1;

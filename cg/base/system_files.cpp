@@ -75,6 +75,37 @@ void record_quota(const std::string& folder, ControlGroupLimits& limits) {
   limits.processors = std::min(limits.processors.value_or(processors), processors);
 }
 
+namespace fs = std::filesystem;
+
+/// The number after a prefix, as in "cpu12"; nothing for another text.
+std::optional<int> number_after(std::string_view prefix, const std::string& text) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return number_from<int>(text.substr(prefix.size()));
+}
+
+/// Calls visit(number, path) for the entries "<prefix><number>" of a folder.
+void visit_numbered(const std::string& folder, std::string_view prefix,
+                    const std::function<void(int, const fs::path&)>& visit) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (const auto number = number_after(prefix, entry->path().filename().string()))
+      visit(*number, entry->path());
+  }
+}
+
+/// A line "cpu0 user nice system idle iowait irq softirq steal ..." of /proc/stat, in ticks. Interrupts are no
+/// other process's work: messages of the run itself cause them.
+void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
+  std::istringstream stream(line);
+  std::string name;
+  std::array<double, 8> ticks{};
+  stream >> name;
+  for (auto& value : ticks) stream >> value;
+  const auto [user, nice, system, idle, io_wait, interrupts, soft_interrupts, steal] = ticks;
+  if (name == "cpu") times.busy_s = (user + nice + system) / ticks_per_s;
+  if (const auto processor = number_after("cpu", name)) times.steal_s[*processor] = steal / ticks_per_s;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
@@ -133,41 +164,6 @@ SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {
           .page_faults = later.page_faults - earlier.page_faults,
           .processor_ns = later.processor_ns - earlier.processor_ns};
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// The number after a prefix, as in "cpu12"; nothing for another text.
-std::optional<int> number_after(std::string_view prefix, const std::string& text) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  return number_from<int>(text.substr(prefix.size()));
-}
-
-/// Calls visit(number, path) for the entries "<prefix><number>" of a folder.
-void visit_numbered(const std::string& folder, std::string_view prefix,
-                    const std::function<void(int, const fs::path&)>& visit) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (const auto number = number_after(prefix, entry->path().filename().string()))
-      visit(*number, entry->path());
-  }
-}
-
-/// A line "cpu0 user nice system idle iowait irq softirq steal ..." of /proc/stat, in ticks. Interrupts are no
-/// other process's work: messages of the run itself cause them.
-void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
-  std::istringstream stream(line);
-  std::string name;
-  std::array<double, 8> ticks{};
-  stream >> name;
-  for (auto& value : ticks) stream >> value;
-  const auto [user, nice, system, idle, io_wait, interrupts, soft_interrupts, steal] = ticks;
-  if (name == "cpu") times.busy_s = (user + nice + system) / ticks_per_s;
-  if (const auto processor = number_after("cpu", name)) times.steal_s[*processor] = steal / ticks_per_s;
-}
-
-}  // namespace
 
 NodeTimes read_node_times(const SystemFolders& folders) {
   NodeTimes times;

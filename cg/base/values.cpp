@@ -147,10 +147,6 @@ void require_started(const std::string& option, int rank_count, int started_coun
                    started_count, rank_count);
 }
 
-void require_not_negative(const std::string& option, const std::optional<int>& value) {
-  if (value && *value < 0) throw InputError("{} {}: must not be negative", option, *value);
-}
-
 std::string format_bytes(std::int64_t byte_count) {
   constexpr std::array<std::string_view, 7> units{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto value = static_cast<double>(byte_count);

@@ -131,8 +131,6 @@ double limit_seconds_from(std::string_view option, std::string_view text);
 void require_within(const std::string& option, int value, int largest, int least = 1);
 /// Throws InputError when fewer ranks were started than the option asks for.
 void require_started(const std::string& option, int rank_count, int started_count);
-/// Throws InputError when there is a value and it is negative.
-void require_not_negative(const std::string& option, const std::optional<int>& value);
 
 /// More threads than any processor runs. The OpenMP library crashes on much larger numbers.
 inline constexpr int most_threads = 1024;

@@ -46,23 +46,19 @@ void require_same_arguments(const std::vector<std::string>& arguments, comm::Ran
                group);
 }
 
-ExitCode parse_and_act(const std::vector<std::string>& arguments, comm::RankGroup& group) {
-  require_same_arguments(arguments, group);
-  Action action;
-  // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
-  agree_on(group, [&] {
-    require_instruction_set();
-    action = parse_command_line(arguments).action;
-  });
-  return action(group);
-}
-
 }  // namespace
 
 ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGroup& group) {
   record_command_line(arguments);
   try {
-    return parse_and_act(arguments, group);
+    require_same_arguments(arguments, group);
+    Action action;
+    // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
+    agree_on(group, [&] {
+      require_instruction_set();
+      action = parse_command_line(arguments).action;
+    });
+    return action(group);
   } catch (const RunError& error) {  // thrown on every rank alike
     if (group.rank() == 0) say_on_stderr(error.what());
     return error.code();

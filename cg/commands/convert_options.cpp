@@ -81,7 +81,7 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   bool is_binary = false;
   agree_on(group, [&] { is_binary = is_cache_file(options.source); });
-  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, &progress);
   if (is_binary) return convert_back(options, environment, progress, group);
   if (options.target == standard_output_name)
     throw InputError(

@@ -38,31 +38,6 @@ constexpr std::array launchers{
     LauncherVariables{.rank = "SLURM_PROCID", .size = "SLURM_STEP_NUM_TASKS"},
     LauncherVariables{.rank = "PMIX_RANK", .size = ""}};
 
-}  // namespace
-
-std::optional<LauncherRanks> ranks_of_launcher() {
-  for (const auto& launcher : launchers) {
-    const auto rank = number_from<int>(environment_variable(launcher.rank));
-    const auto size = number_from<int>(environment_variable(launcher.size));
-    const bool tells_no_size = *launcher.size == '\0';  // there are this rank and those before it
-    if (rank && (size || tells_no_size))
-      return LauncherRanks{.rank = *rank,
-                           .size = size.value_or(*rank + 1),
-                           .size_is_least = tells_no_size,
-                           .variable = launcher.rank};
-  }
-  return std::nullopt;
-}
-
-std::string name_of_mpi() {
-  auto text = mpi_library_version();
-  text.resize(std::min(text.size(), text.find(',')));
-  std::erase(text, ':');
-  return text;
-}
-
-namespace {
-
 /// The number that a text begins with; 0 without one.
 int leading_number(std::string_view text) {
   int number = 0;
@@ -152,6 +127,27 @@ std::span<const WaitSetting> settings_for(std::span<const std::string_view> argu
 }
 
 }  // namespace
+
+std::optional<LauncherRanks> ranks_of_launcher() {
+  for (const auto& launcher : launchers) {
+    const auto rank = number_from<int>(environment_variable(launcher.rank));
+    const auto size = number_from<int>(environment_variable(launcher.size));
+    const bool tells_no_size = *launcher.size == '\0';  // there are this rank and those before it
+    if (rank && (size || tells_no_size))
+      return LauncherRanks{.rank = *rank,
+                           .size = size.value_or(*rank + 1),
+                           .size_is_least = tells_no_size,
+                           .variable = launcher.rank};
+  }
+  return std::nullopt;
+}
+
+std::string name_of_mpi() {
+  auto text = mpi_library_version();
+  text.resize(std::min(text.size(), text.find(',')));
+  std::erase(text, ':');
+  return text;
+}
 
 void bound_thread_waiting(int argument_count, char** arguments) {
   if (user_has_set_waiting()) return;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -87,7 +88,7 @@ ExitCode run_on_all_ranks(const std::vector<std::string>& arguments) {
 
 /// The last that ranks do together, once the results are out. The watch that is made here takes a rank out of
 /// an MPI_Finalize that hangs; a simulator, which has all ranks in one process, sees that itself.
-ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
+ExitCode part(ExitCode code, std::jthread& watch) {
   // MPI ends in tenths of a second. On one host it has never been seen to hang, but a machine may be crowded.
   constexpr std::chrono::seconds limit_between_hosts{3};
   constexpr std::chrono::seconds limit_on_one_host{20};
@@ -98,7 +99,7 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
   const auto limit = last.on_several_hosts ? limit_between_hosts : limit_on_one_host;
   const auto agreed = static_cast<ExitCode>(last.largest);
   if (cg2d::comm::has_own_process())
-    watch.emplace(
+    watch = cg2d::watch_exit(
         agreed, limit,
         rank == 0
             ? fmt::format(
@@ -157,7 +158,7 @@ int main(int argument_count, char** arguments) {
     if (hangup_was_ignored) std::signal(SIGHUP, SIG_IGN);  // a new start keeps that
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::LifeWatch> life_watch;
-    std::optional<cg2d::ExitWatch> watch;  // goes after the session, whose end it watches
+    std::jthread watch;  // goes after the session, whose end it watches
     begin_life_watch(life_watch);
     const cg2d::comm::MpiSession session(argument_count, arguments);
     take_signals_back(life_watch);

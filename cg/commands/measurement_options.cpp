@@ -29,13 +29,12 @@ void add_tune_options(OptionSet& options, TuneOptions& tune) {
                   "how data moves between ranks (cg2d run --list-transports)");
   options.add("--out-of-core DIR,...",
               "measure how panels are best read from the storage of these folders, instead of kernels",
-              tune.storage.out_of_core.folders, &folders_from,
-              {.standing = "kernels", .file = FileUse::folder});
-  add_memory_limit_option(options, tune.storage.memory_limit_bytes);
+              tune.out_of_core.folders, &folders_from, {.standing = "kernels", .file = FileUse::folder});
+  add_memory_limit_option(options, tune.memory_limit_bytes);
   add_profile_options(options, tune.profile, "file for the result instead of the default one",
                       "write no profile: only print");
   options.add("--keep-disturbed", "save also what was measured beside other load; runs that use it say so",
-              tune.keeps_disturbed);
+              tune.profile.keeps_disturbed);
   options.add("--list", "measure nothing: print the contents of the profile", tune.lists);
   options.add("--remove NAME",
               "measure nothing: remove a processor, or the cases of a matrix, as --list names them",
@@ -53,11 +52,7 @@ void check_tune(TuneOptions& tune, const OptionSet& given) {
   if (tune.lists && tune.removes) throw InputError("--list and --remove do not go together");
   if ((tune.lists || tune.removes) && !tune.profile.is_used)
     throw InputError("--list and --remove are about the profile; leave --no-profile out");
-  auto& storage = tune.storage;
-  storage.profile = tune.profile;
-  storage.keeps_disturbed = tune.keeps_disturbed;
-  storage.progress = tune.progress;
-  if (storage.out_of_core.is_used() && (given.has("--class") || given.has("--grid")))
+  if (tune.out_of_core.is_used() && (given.has("--class") || given.has("--grid")))
     throw InputError(
         "--out-of-core: measures storage; leave --class and --grid, which are about kernels, out");
   check_configuration(tune.configuration);
@@ -146,7 +141,7 @@ void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
 }
 
 void check_stencil(StencilOptions& stencil, const OptionSet& /*given*/) {
-  if (stencil.tolerance > 0.0 && !stencil_method(stencil.method).has_residual)
+  if (stencil.tolerance > 0.0 && !row_named(stencil_method_table(), stencil.method)->has_residual)
     throw InputError("--rtol: steps of the heat equation have no residual; it belongs to --method s-step-cg");
 }
 

@@ -77,11 +77,11 @@ class OptionSet {
   void begin_group(const std::string& title);
 
   /// An option whose value is a text, a number, or, for a vector, some of them with commas between; without a value for a bool, which
-  /// it sets. form: OptionForm.
+  /// becomes the other one than now. form: OptionForm.
   template <typename Value>
   void add(const std::string& form, const std::string& help, Value& value, const OptionTraits& traits = {}) {
     if constexpr (std::is_same_v<Value, bool>) {
-      add_texts(form, help, false, [&value](const Texts& /*texts*/) { value = true; });
+      add_texts(form, help, false, [&value, given = !value](const Texts& /*texts*/) { value = given; });
     } else {
       const auto conversion = [kind = OptionForm(form).kind, traits](const std::string& option,
                                                                      const std::string& text) {

@@ -21,7 +21,6 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/provenance.hpp"
 #include "cg/panels/panel_io.hpp"
-#include "cg/report/event_list.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/run/check/check.hpp"
@@ -138,8 +137,7 @@ void add_completion_options(OptionSet& options, std::string& shell) {
 }
 
 Action completion_action(std::string& shell, const OptionSet& given) {
-  const auto row = std::ranges::find(shell_table(), shell, &ShellRow::name);
-  return print_text(row->script(program_of(given)));
+  return print_text(value_in(shell_table(), shell).value()(program_of(given)));
 }
 
 }  // namespace

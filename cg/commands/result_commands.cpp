@@ -15,7 +15,7 @@
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/event_list.hpp"
+#include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/report/result_reader.hpp"
 
@@ -213,12 +213,12 @@ struct EventsArguments {
 
 void add_events_options(OptionSet& options, EventsArguments& events) {
   options.add("--all", "also list what cannot be counted here, with the reason", events.shows_all);
-  add_result_options(options, events.format, event_list_formats, events.output);
+  add_result_options(options, events.format, {"text", "json"}, events.output);
 }
 
 Action events_action(EventsArguments& events, const OptionSet& /*given*/) {
-  return print_made_text(
-      [events] { return write_event_list(list_events(), events.format, events.shows_all); }, events.output);
+  return print_made_text([events] { return write_event_list(events.format, events.shows_all); },
+                         events.output);
 }
 
 }  // namespace

@@ -52,13 +52,12 @@ void add_display_options(OptionSet& options, SessionOptions& session) {
 void add_feature_options(OptionSet& options, SessionOptions& session, WorkKind kind) {
   for (const auto& feature : feature_table()) {
     if (feature.only_for && *feature.only_for != kind) continue;
-    for (const auto& option : feature.options) {
-      options.begin_group(std::string(option.group));
+    options.begin_group(std::string(feature.group));
+    for (const auto& option : feature.options)
       options.add_texts(
           option.value.empty() ? std::string(option.name) : fmt::format("{} {}", option.name, option.value),
           std::string(option.help), false, {},
           {.standing = std::string(option.default_text), .file = option.file});
-    }
   }
   options.begin_group("Counters and traces");
   add_event_options(options, session.counters, session.measures_limits,
@@ -104,10 +103,10 @@ void resolve_session(SessionOptions& session, const OptionSet& given) {
 
 // ---------------------------------------------------------------- run
 
-template <typename Table>
-std::string describe(const Table& table) {
+std::string list_transports() {
   std::string text;
-  for (const auto& row : table) text += fmt::format("{:<14} {}\n", row.name, row.description);
+  for (const auto& row : comm::transport_table())
+    text += fmt::format("{:<14} {}\n", row.name, row.description);
   return text;
 }
 
@@ -149,8 +148,7 @@ void add_output_group(OptionSet& options, RunArguments& run) {
   options.add("--min-time TIME",
               "add repetitions until all have taken that long together, such as 10s or 1min",
               run.least_time_s, &seconds_from, {.standing = "0s"});
-  options.add_texts("--no-phases", "do not time the phases", false,
-                    [&run](const auto& /*texts*/) { run.time_phases = false; });
+  options.add("--no-phases", "do not time the phases", run.time_phases);
   add_display_options(options, run);
 }
 
@@ -206,7 +204,7 @@ void check_run(RunArguments& run, const OptionSet& given) {
 
 Action run_action(RunArguments& run, const OptionSet& given) {
   if (run.list_kernels) return print_text(list_kernels());
-  if (run.list_transports) return print_text(describe(comm::transport_table()));
+  if (run.list_transports) return print_text(list_transports());
   return checked_action<&check_run, &run_benchmark>(run, given);
 }
 

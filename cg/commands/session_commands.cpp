@@ -9,7 +9,6 @@
 #include "cg/base/progress.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/run/solve/solve_run.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -56,9 +55,7 @@ ExitCode print_plan(const RunOptions& options, BenchmarkRun& run, comm::RankGrou
 
 TraceOrigin trace_origin_of(const SystemOptions& options, const SolveReport& report) {
   const bool has_grid = !report.matrix_free;
-  return {.environment = *report.environment,
-          .configuration = report.configuration,
-          .ranks = report.ranks,
+  return {.report = report,
           .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
           .has_grid = has_grid,
           .properties = {{"matrix", report.matrix->name},

@@ -74,8 +74,7 @@ void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& 
 void add_profile_options(OptionSet& options, ProfileSource& profile, const std::string& help,
                          const std::string& help_without) {
   options.add("--profile FILE", help, profile.path, {.standing = "the user's", .file = FileUse::updates});
-  options.add_texts("--no-profile", help_without, false,
-                    [&profile](const auto& /*texts*/) { profile.is_used = false; });
+  options.add("--no-profile", help_without, profile.is_used);
 }
 
 void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile) {

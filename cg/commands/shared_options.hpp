@@ -15,7 +15,7 @@
 #include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/rank_group.hpp"
 

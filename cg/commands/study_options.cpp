@@ -33,8 +33,7 @@ struct StudyArguments : Options {
 };
 
 /// --repeat, also --rounds, and --until-sure with --budget. subject: what is to be sure.
-template <typename Options>
-void add_rounds_options(OptionSet& options, Options& study, const std::string& subject) {
+void add_rounds_options(OptionSet& options, StudyOptions& study, const std::string& subject) {
   options.add("--repeat,--rounds N", "runs of each configuration, interleaved", study.round_count,
               {.standing = "as many as the verdict needs", .most = any_count});
   options.add("--until-sure PERCENT",
@@ -113,7 +112,7 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
   if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count())
     throw InputError("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",
                      fmt::join(texts, ","));
-  return {.one = grids[0], .other = grids[1]};
+  return {grids[0], grids[1]};
 }
 
 /// Runs after the timed ones.

@@ -17,11 +17,10 @@
 #include "cg/base/build_info.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/help/config_file.hpp"
 #include "cg/commands/help/help_texts.hpp"
 #include "cg/commands/option_set.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 
 namespace cg2d {
 namespace {
@@ -75,10 +74,7 @@ const SubcommandRows& subcommand_table() {
 std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
 
 Action print_text(std::string text) {
-  return [text = std::move(text)](comm::RankGroup& group) {
-    write_output("", group, [&] { return text; });
-    return ExitCode::success;
-  };
+  return print_made_text([text = std::move(text)] { return text; });
 }
 
 Action print_made_text(std::function<std::string()> make, std::string output) {
@@ -113,11 +109,7 @@ std::string config_path_in(const std::vector<std::string>& arguments) {
 void expect_config_file(CLI::App& app, const std::vector<std::string>& arguments) {
   const auto path = config_path_in(arguments);
   const auto* const command = arguments.size() > 1 ? find_command(app, arguments[1]) : nullptr;
-  if (path.empty() || command == nullptr) return;
-  const auto file = std::make_shared<ConfigFile>(*command, path);
-  file->require_readable();
-  app.config_formatter(file);
-  app.set_config("--config", path, "")->group("");
+  if (!path.empty() && command != nullptr) set_config_file(app, *command, path);
 }
 
 /// The arguments with "=on" after each switch (an option with the values off and on) that stands alone: CLI11 takes the next argument for
@@ -236,7 +228,7 @@ std::string config_file_text(const std::vector<std::string>& arguments) {
   try {
     return text_of_file(path).value_or("");
   } catch (const InputError&) {
-    return {};  // require_readable() says why, once the ranks agree
+    return {};  // set_config_file() says why, once the ranks agree
   }
 }
 

@@ -5,19 +5,18 @@
 #include "cg/library/built_in_choice.hpp"
 
 namespace cg2d {
-namespace {
 
-void describe_range(Members& m, std::string_view name, comm::IndexRange range) {
-  m.object(name, meaning("Half-open."), [&] {
-    m("begin", range.begin, at_least(0));
-    m("end", range.end, at_least(0));
-  });
+void describe(Members& m, comm::IndexRange& range) {
+  m("begin", range.begin, at_least(0));
+  m("end", range.end, at_least(0));
 }
 
-void describe_sent(Members& m, comm::Traffic& sent) {
+void describe(Members& m, comm::Traffic& sent) {
   m("messages", sent.message_count, at_least(0));
   m("bytes", sent.byte_count, at_least(0));
 }
+
+namespace {
 
 constexpr std::string_view of_vector = "p, q, or p.q: a scalar.";
 
@@ -27,24 +26,14 @@ void describe_rank(Members& m, const comm::BlockLayout& layout, int rank) {
   m.derived("rank", rank, at_least(0));
   m.derived("process_row", row, at_least(0));
   m.derived("process_column", column, at_least(0));
-  describe_range(m, "rows", layout.row_block(row));
-  describe_range(m, "columns", layout.column_block(column));
+  m.derived("rows", layout.row_block(row), meaning("Half-open."));
+  m.derived("columns", layout.column_block(column), meaning("Half-open."));
   m.derived("row_piece", layout.row_piece_of(rank), at_least(0));
   m.derived("column_piece", layout.column_piece_of(rank), at_least(0));
 }
 
 constexpr Note of_held{.meaning = "The pieces that each rank holds, by rank; empty pieces are left out.",
                        .fewest = 1};
-
-void describe_traffic(Members& m, ExplainedTraffic& traffic) {
-  const auto sent = [&](std::string_view name, comm::Traffic& of) {
-    m.object(name, [&] { describe_sent(m, of); });
-  };
-  m("rounds", traffic.round_count, at_least(0));
-  m("busiest_rank", traffic.busiest_rank, at_least(0));
-  sent("busiest", traffic.busiest);
-  sent("all_ranks", traffic.all_ranks);
-}
 
 }  // namespace
 
@@ -71,7 +60,6 @@ void describe(Members& m, ExchangeRound& round) {
 }
 
 void describe(Members& m, ExplainedStep& step) {
-  auto sent_by_rank = step.sent_by_rank();
   std::vector<std::vector<int>> groups;
   for (const auto& group : step.groups) groups.push_back(group.ranks);
   m.derived("name", step.name);
@@ -81,19 +69,26 @@ void describe(Members& m, ExplainedStep& step) {
   m("before", step.held_before, of_held);
   m("rounds", step.rounds, meaning("Of one time: messages that can travel together."));
   m("after", step.held_after, of_held);
-  m.list("sent_by_rank_per_cg_step", sent_by_rank, {.fewest = 1},
-         [&](comm::Traffic& sent, std::size_t /*index*/) { describe_sent(m, sent); });
+  m.derived("sent_by_rank_per_cg_step", step.sent_by_rank(), {.fewest = 1});
+}
+
+void describe(Members& m, ExplainedTraffic& traffic) {
+  m("rounds", traffic.round_count, at_least(0));
+  m("busiest_rank", traffic.busiest_rank, at_least(0));
+  m("busiest", traffic.busiest);
+  m("all_ranks", traffic.all_ranks);
 }
 
 void describe(Members& m, GridCost& cost) {
-  describe_traffic(m, cost.traffic);
+  describe(m, cost.traffic);
   describe_name(m, "grid", cost.grid);
   m("choice_of_rule", cost.is_choice_of_rule, meaning("cg2d run --grid rule takes this one."));
 }
 
 void describe(Members& m, Explanation& explained) {
   const auto& layout = explained.layout;
-  std::vector<int> numbers(static_cast<std::size_t>(layout.grid().rank_count()));
+  std::vector<comm::IndexRange> pieces;
+  for (int number = 0; number < layout.grid().rank_count(); ++number) pieces.push_back(layout.piece(number));
   m.constant("schema_version", 1);
   m("class", explained.problem.class_name, not_empty());
   m.derived("n", layout.size(), at_least(1));
@@ -101,19 +96,12 @@ void describe(Members& m, Explanation& explained) {
   m.derived("sum_form", sum_form_name(explained.configuration.sum_form));
   m.derived("kernel", planned_kernel(explained.configuration).name);
   m("symmetric_storage", explained.is_mirrored);
-  m.list("pieces", numbers, {.meaning = "The cut of all vectors.", .fewest = 1},
-         [&](int /*piece*/, std::size_t number) {
-           const auto range = layout.piece(static_cast<int>(number));
-           m.derived("begin", range.begin, at_least(0));
-           m.derived("end", range.end, at_least(0));
-         });
-  m.list("ranks", numbers, {.fewest = 1},
-         [&](int /*rank*/, std::size_t number) { describe_rank(m, layout, static_cast<int>(number)); });
-  m("steps", explained.steps, {.fewest = 1});
-  m.object("per_cg_step", [&] {
-    auto traffic = traffic_of(explained.steps);
-    describe_traffic(m, traffic);
+  m("pieces", pieces, {.meaning = "The cut of all vectors.", .fewest = 1});
+  m.list("ranks", pieces, {.fewest = 1}, [&](const auto& /*piece*/, std::size_t number) {
+    describe_rank(m, layout, static_cast<int>(number));
   });
+  m("steps", explained.steps, {.fewest = 1});
+  m.derived("per_cg_step", traffic_of(explained.steps));
   m("grids", explained.grids, meaning("Every grid of as many ranks; empty where --step names one step."));
 }
 

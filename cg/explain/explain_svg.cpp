@@ -173,7 +173,7 @@ class Lanes {
   }
 
   [[nodiscard]] static std::string label_of(const ExplainedMessage& message) {
-    return fmt::format("{}{}, {}", message.is_added ? "+" : "", message_text(message),
+    return fmt::format("{}{}, {}", message.is_added ? "+" : "", pieces_text(message.vector, message.pieces),
                        format_bytes(message.byte_count));
   }
 
@@ -220,8 +220,9 @@ class Lanes {
     const double right = gap_left(round) + gap_width_ - 5;
     const double from = lanes_[index_of(message.sender)];
     const double to = lanes_[index_of(message.receiver)];
-    drawing.open(fmt::format("rank {} sends {} to rank {}, {} bytes{}", message.sender, message_text(message),
-                             message.receiver, message.byte_count, message.is_added ? ", to be added" : ""));
+    drawing.open(fmt::format("rank {} sends {} to rank {}, {} bytes{}", message.sender,
+                             pieces_text(message.vector, message.pieces), message.receiver,
+                             message.byte_count, message.is_added ? ", to be added" : ""));
     drawing.body +=
         fmt::format("<path d=\"M {:.1f} {:.1f} H {:.1f} L {:.1f} {:.1f}\" class=\"arrow\"/>\n", left, from,
                     left + character_width * static_cast<double>(label_of(message).size()), right, to);

@@ -43,7 +43,8 @@ std::string messages_of(const ExplainedStep& step) {
   for (std::size_t round = 0; round < step.rounds.size(); ++round) {
     for (const auto& message : step.rounds[round].messages) {
       table.line().number("round", "{}", round + 1).word("from", fmt::format("rank {}", message.sender));
-      table.word("to", fmt::format("-> rank {}", message.receiver)).word("pieces", message_text(message));
+      table.word("to", fmt::format("-> rank {}", message.receiver))
+          .word("pieces", pieces_text(message.vector, message.pieces));
       table.number("bytes", "{}", message.byte_count).word("", message.is_added ? "added" : "");
     }
   }
@@ -63,29 +64,8 @@ std::string held_by_ranks(const ExplainedStep& step) {
   return table.text("   ");
 }
 
-std::string step_text(const ExplainedStep& step, int number) {
-  return fmt::format("\n {}\n    {}\n", heading_of(step, number), step.purpose) + held_by_ranks(step) +
-         messages_of(step) + fmt::format("    {}\n", sent_text(step));
-}
-
 /// Larger grids are summed up: every message of 16x16 ranks is 5 000 lines.
 constexpr int most_drawn_ranks = 16;
-
-bool is_summary(const Explanation& explained) {
-  const bool has_all_steps = !explained.grids.empty();
-  return has_all_steps && explained.layout.grid().rank_count() > most_drawn_ranks;
-}
-
-std::string summary_of(const Explanation& explained) {
-  const auto& layout = explained.layout;
-  std::string text = fmt::format(" Rank 0: {}, {}; the {} process rows and columns divide both alike\n",
-                                 range_text("rows", layout.row_block(0)),
-                                 range_text("columns", layout.column_block(0)), layout.grid().name());
-  int number = 0;
-  for (const auto& step : explained.steps)
-    text += fmt::format("\n {}\n    {}\n    {}\n", heading_of(step, ++number), step.purpose, sent_text(step));
-  return text + "\n Each message of a step: --step, such as --step shuffle\n";
-}
 
 /// Messages and bytes of a rank, and of all.
 void add_traffic(Table& table, std::string_view rank, const comm::Traffic& of_rank,
@@ -130,16 +110,27 @@ std::string grids_text(const Explanation& explained) {
 }  // namespace
 
 std::string explanation_text(const Explanation& explained) {
+  const auto& layout = explained.layout;
+  const bool has_all_steps = !explained.grids.empty();
+  const bool is_summary = has_all_steps && layout.grid().rank_count() > most_drawn_ranks;
   std::string text = fmt::format(" {}\n {}\n", title_of(explained), subtitle_of(explained));
-  if (is_summary(explained))
-    return text + summary_of(explained) + totals_text(explained) + grids_text(explained);
-  text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n";
-  text += blocks_of_matrix(explained.layout);
+  if (is_summary) {
+    text += fmt::format(" Rank 0: {}, {}; the {} process rows and columns divide both alike\n",
+                        range_text("rows", layout.row_block(0)),
+                        range_text("columns", layout.column_block(0)), layout.grid().name());
+  } else {
+    text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n";
+    text += blocks_of_matrix(layout);
+  }
   int number = 0;
-  for (const auto& step : explained.steps) text += step_text(step, ++number);
+  for (const auto& step : explained.steps) {
+    text += fmt::format("\n {}\n    {}\n", heading_of(step, ++number), step.purpose);
+    if (!is_summary) text += held_by_ranks(step) + messages_of(step);
+    text += fmt::format("    {}\n", sent_text(step));
+  }
+  if (is_summary) text += "\n Each message of a step: --step, such as --step shuffle\n";
   text += totals_text(explained);
-  if (!explained.grids.empty()) text += grids_text(explained);
-  return text;
+  return has_all_steps ? text + grids_text(explained) : text;
 }
 
 }  // namespace cg2d

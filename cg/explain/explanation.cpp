@@ -41,13 +41,11 @@ comm::Schedule in_any_form(const BlockLayout& layout, int rank, SumForm /*form*/
   return Schedule(layout, rank);
 }
 
-/// The pieces of a range that are not empty. sum: of how many ranks, of all how many; 0 and 0 for no sum.
-RankPieces pieces_in(const BlockLayout& layout, std::string_view vector, const comm::IndexRange& numbers,
-                     const std::pair<int, int>& sum = {0, 0}) {
+/// The pieces of a block of so many that are not empty, each like this one.
+RankPieces pieces_of_block(const BlockLayout& layout, int block, int count, HeldPiece piece) {
   RankPieces held;
-  for (auto number = static_cast<int>(numbers.begin); number < numbers.end; ++number) {
-    if (layout.piece(number).size() == 0) continue;
-    held.push_back({.vector = vector, .number = number, .summed_ranks = sum.first, .rank_count = sum.second});
+  for (piece.number = block * count; piece.number < (block + 1) * count; ++piece.number) {
+    if (layout.piece(piece.number).size() > 0) held.push_back(piece);
   }
   return held;
 }
@@ -115,12 +113,11 @@ void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedSt
 void multiply(const BlockLayout& layout, ExplainedStep& step) {
   const auto grid = layout.grid();
   for (const int rank : step.groups.front().ranks) {
-    const comm::IndexRange columns{.begin = std::int64_t{grid.column_of(rank)} * grid.rows,
-                                   .end = std::int64_t{grid.column_of(rank) + 1} * grid.rows};
-    const comm::IndexRange rows{.begin = std::int64_t{grid.row_of(rank)} * grid.columns,
-                                .end = std::int64_t{grid.row_of(rank) + 1} * grid.columns};
-    step.held_before[index_of(rank)] = pieces_in(layout, "p", columns);
-    step.held_after[index_of(rank)] = pieces_in(layout, "q", rows, {1, grid.columns});
+    step.held_before[index_of(rank)] =
+        pieces_of_block(layout, grid.column_of(rank), grid.rows, {.vector = "p"});
+    step.held_after[index_of(rank)] =
+        pieces_of_block(layout, grid.row_of(rank), grid.columns,
+                        {.vector = "q", .summed_ranks = 1, .rank_count = grid.columns});
   }
 }
 
@@ -220,6 +217,12 @@ std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, boo
   return steps;
 }
 
+using Picture = std::string (*)(const Explanation& explained);
+/// The kinds of pictures. A new one is a row.
+constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
+                              NamedValue<Picture>{"svg", explanation_svg},
+                              NamedValue<Picture>{"json", explanation_json}};
+
 std::vector<GridCost> costs_of_grids(const Explanation& explained) {
   const auto facts = facts_of(explained.problem);
   const int rank_count = explained.layout.grid().rank_count();
@@ -304,10 +307,6 @@ std::string pieces_text(std::string_view vector, std::span<const int> pieces) {
   return text;
 }
 
-std::string message_text(const ExplainedMessage& message) {
-  return pieces_text(message.vector, message.pieces);
-}
-
 std::string held_text(const RankPieces& held) {
   std::string text;
   for (std::size_t k = 0; k < held.size();) {
@@ -352,16 +351,6 @@ std::string subtitle_of(const Explanation& explained) {
                      sum_form_name(explained.configuration.sum_form),
                      explained.is_mirrored ? "; half of the matrix is stored" : "");
 }
-
-namespace {
-
-using Picture = std::string (*)(const Explanation& explained);
-/// The kinds of pictures. A new one is a row.
-constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
-                              NamedValue<Picture>{"svg", explanation_svg},
-                              NamedValue<Picture>{"json", explanation_json}};
-
-}  // namespace
 
 std::vector<std::string> explain_format_names() { return names_of(pictures); }
 

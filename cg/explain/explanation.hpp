@@ -145,7 +145,6 @@ std::string heading_of(const ExplainedStep& step, int number);
 std::string sent_text(const ExplainedStep& step);
 /// "p0-2 p5": runs of pieces that follow one another; a scalar has no numbers.
 std::string pieces_text(std::string_view vector, std::span<const int> pieces);
-std::string message_text(const ExplainedMessage& message);
 /// "q0-1 (1 of 3)" where it is a partial sum.
 std::string held_text(const RankPieces& held);
 

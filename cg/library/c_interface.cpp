@@ -8,9 +8,7 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -34,13 +32,11 @@ struct cg2d_ranks {
 struct cg2d_matrix {
   std::unique_ptr<cg2d::SystemMatrix> matrix;
 };
-struct cg2d_options {
-  cg2d::SolverOptions options;
-};
+struct cg2d_options : cg2d::SolverOptions {};
 struct cg2d_solver {
   cg2d::comm::RankGroup& group;
   std::unique_ptr<cg2d::FunctionOperator> product{};  // the user's product, where there is one
-  std::optional<cg2d::Solver> solver{};
+  cg2d::Solver solver;
   cg2d::Solution solution{};
   const char* end = "";  // a literal
   std::string sentence{};
@@ -128,7 +124,8 @@ std::span<Element> array_of(Element* elements, std::int64_t count) {
 }
 
 cg2d::SolverOptions options_from(const cg2d_options* options) {
-  return options == nullptr ? cg2d::SolverOptions{} : options->options;
+  if (options == nullptr) return {};
+  return *options;
 }
 
 void set_option(cg2d::SolverOptions& options, const std::string& name, const std::string& value) {
@@ -173,7 +170,7 @@ int create(const char* name, cg2d_ranks* ranks, Made** target, const Check& chec
 
 template <typename Element>
 std::span<Element> piece_of(const cg2d_solver& solver, Element* piece) {
-  return array_of(piece, static_cast<std::int64_t>(solver.solver->local_size()));
+  return array_of(piece, static_cast<std::int64_t>(solver.solver.local_size()));
 }
 
 /// step(piece, place, group) with this rank's piece of a vector, after check() on every rank.
@@ -185,37 +182,7 @@ int with_piece(const char* name, cg2d_solver* solver, Element* piece, const Chec
     check();
   };
   return collective_status(name, solver, check_all,
-                           [&](auto& group) { step(own, solver->solver->place(), group); });
-}
-
-int create_ranks(MPI_Comm communicator, cg2d_ranks** ranks) noexcept {
-  return status_of("cg2d_ranks_create", [&] {
-    auto made = std::make_unique<cg2d_ranks>(communicator);
-    agree_on(made->group, [&] { require_pointers(ranks); });
-    *ranks = made.release();
-  });
-}
-
-/// A list of C as elements; they may be NULL where there are none.
-std::vector<cg2d::VectorElement> elements_from(std::int64_t count, const std::int64_t* rows,
-                                               const double* values) {
-  const auto row_span = array_of(rows, count);
-  const auto value_span = array_of(values, count);
-  std::vector<cg2d::VectorElement> elements(row_span.size());
-  for (std::size_t k = 0; k < elements.size(); ++k)
-    elements[k] = {.row = row_span[k], .value = value_span[k]};
-  return elements;
-}
-
-cg2d::MatrixRows rows_from(std::int64_t first_row, std::int64_t row_count, const std::int64_t* row_starts,
-                           const std::int64_t* columns, const double* values) {
-  cg2d::MatrixRows own{.first_row = first_row};
-  if (row_count == 0) return own;
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  own.row_starts = array_of(row_starts, row_count < 0 || row_count == most ? -1 : row_count + 1);
-  own.columns = array_of(columns, own.row_starts.back());
-  own.values = array_of(values, own.row_starts.back());
-  return own;
+                           [&](auto& group) { step(own, solver->solver.place(), group); });
 }
 
 }  // namespace
@@ -225,9 +192,15 @@ const char* cg2d_last_error() { return last_error.c_str(); }
 
 // ---------------------------------------------------------------- ranks
 
-int cg2d_ranks_create(MPI_Comm communicator, cg2d_ranks** ranks) { return create_ranks(communicator, ranks); }
+int cg2d_ranks_create(MPI_Comm communicator, cg2d_ranks** ranks) {
+  return status_of(__func__, [&] {
+    auto made = std::make_unique<cg2d_ranks>(communicator);
+    agree_on(made->group, [&] { require_pointers(ranks); });
+    *ranks = made.release();
+  });
+}
 int cg2d_ranks_create_fortran(MPI_Fint communicator, cg2d_ranks** ranks) {
-  return create_ranks(MPI_Comm_f2c(communicator), ranks);
+  return cg2d_ranks_create(MPI_Comm_f2c(communicator), ranks);
 }
 void cg2d_ranks_free(cg2d_ranks* ranks) { const std::unique_ptr<cg2d_ranks> owned(ranks); }
 
@@ -257,10 +230,16 @@ int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t
 int cg2d_matrix_from_rows(cg2d_ranks* ranks, std::int64_t order, std::int64_t first_row,
                           std::int64_t row_count, const std::int64_t* row_starts, const std::int64_t* columns,
                           const double* values, cg2d_matrix** matrix) {
-  cg2d::MatrixRows own;
-  return create(
-      __func__, ranks, matrix, [&] { own = rows_from(first_row, row_count, row_starts, columns, values); },
-      [&](auto& group) { return cg2d_matrix{cg2d::matrix_from_rows(order, own, group)}; });
+  cg2d::MatrixRows own{.first_row = first_row};
+  const auto check = [&] {
+    if (row_count == 0) return;
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    own.row_starts = array_of(row_starts, row_count < 0 || row_count == most ? -1 : row_count + 1);
+    own.columns = array_of(columns, own.row_starts.back());
+    own.values = array_of(values, own.row_starts.back());
+  };
+  return create(__func__, ranks, matrix, check,
+                [&](auto& group) { return cg2d_matrix{cg2d::matrix_from_rows(order, own, group)}; });
 }
 
 void cg2d_matrix_free(cg2d_matrix* matrix) { const std::unique_ptr<cg2d_matrix> owned(matrix); }
@@ -277,7 +256,7 @@ int cg2d_options_create(cg2d_options** options) {
 int cg2d_options_set(cg2d_options* options, const char* name, const char* value) {
   return status_of(__func__, [&] {
     require_pointers(options, name, value);
-    set_option(options->options, name, value);
+    set_option(*options, name, value);
   });
 }
 
@@ -285,11 +264,11 @@ int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, std::int
   return collective_status(
       __func__, ranks, [&] { require_pointers(options); },
       [&](auto& group) {
-        auto& configuration = options->options.configuration;
+        auto& configuration = options->configuration;
         const auto grid = configuration.has_grid()
                               ? configuration.grid
                               : cg2d::comm::ProcessGrid{.columns = 1, .rows = group.size()};
-        options->options.piece_starts = cg2d::piece_starts_of(own_row_count, grid, group);
+        options->piece_starts = cg2d::piece_starts_of(own_row_count, grid, group);
         configuration.grid = grid;
       });
 }
@@ -304,9 +283,8 @@ int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_optio
   return create(
       __func__, ranks, solver, [&] { require_pointers(taken.get()); },
       [&](auto& group) {
-        cg2d_solver made{.group = group};
-        made.solver.emplace(std::move(taken->matrix), group, options_from(options));
-        return made;
+        return cg2d_solver{.group = group,
+                           .solver = cg2d::Solver(std::move(taken->matrix), group, options_from(options))};
       });
 }
 
@@ -325,21 +303,20 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, c
       if (const int status = product(local_size, p.data(), q.data(), context); status != 0)
         throw InputError("it returned {}", status);
     };
-    cg2d_solver made{.group = group};
-    made.product =
+    auto own_product =
         std::make_unique<cg2d::FunctionOperator>(static_cast<std::size_t>(local_size), multiply, group);
-    made.solver.emplace(*made.product, group, own_options);
-    return made;
+    cg2d::Solver solver_of_it(*own_product, group, own_options);
+    return cg2d_solver{.group = group, .product = std::move(own_product), .solver = std::move(solver_of_it)};
   });
 }
 
 void cg2d_solver_free(cg2d_solver* solver) { const std::unique_ptr<cg2d_solver> owned(solver); }
 
 std::int64_t cg2d_solver_local_size(const cg2d_solver* solver) {
-  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver->local_size());
+  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver.local_size());
 }
 std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
-  return solver == nullptr ? 0 : solver->solver->rows().begin;
+  return solver == nullptr ? 0 : solver->solver.rows().begin;
 }
 
 // ---------------------------------------------------------------- vectors
@@ -347,7 +324,13 @@ std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
 int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, const std::int64_t* rows,
                               const double* values, double* piece) {
   std::vector<cg2d::VectorElement> elements;
-  const auto check = [&] { elements = elements_from(element_count, rows, values); };
+  const auto check = [&] {
+    const auto own_rows = array_of(rows, element_count);
+    const auto own_values = array_of(values, element_count);
+    elements.resize(own_rows.size());
+    for (std::size_t k = 0; k < own_rows.size(); ++k)
+      elements[k] = {.row = own_rows[k], .value = own_values[k]};
+  };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
     std::ranges::copy(cg2d::vector_from_elements(elements, place, group), own.begin());
   });
@@ -393,7 +376,7 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
       stop = {.relative = tolerance->relative,
               .absolute = tolerance->absolute,
               .most_steps = tolerance->most_steps};
-    solver->solution = solver->solver->solve(vectors, stop);
+    solver->solution = solver->solver.solve(vectors, stop);
     solver->end = cg2d::name_of(solver->solution.result.end).data();
     solver->sentence = cg2d::sentence_of(solver->solution.result);
     end = cg2d::exit_code_of(solver->solution.result.end);
@@ -416,7 +399,7 @@ void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
              .smallest_eigenvalue = solution.spectrum.smallest,
              .largest_eigenvalue = solution.spectrum.largest,
              .predicted_steps = solution.predicted_steps,
-             .time_s = solver->solver->time_s()};
+             .time_s = solver->solver.time_s()};
 }
 
 const char* cg2d_solver_end(const cg2d_solver* solver) { return solver == nullptr ? "" : solver->end; }
@@ -431,7 +414,7 @@ const double* cg2d_solver_history(const cg2d_solver* solver, std::int64_t* count
 }
 
 std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
-  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver->phases().size());
+  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver.phases().size());
 }
 
 int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {
@@ -439,7 +422,7 @@ int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase*
     require_pointers(solver, phase);
     const auto count = cg2d_solver_phase_count(solver);
     if (index < 0 || index >= count) throw InputError("{}: {}: there are {} phases", function, index, count);
-    const auto& found = solver->solver->phases()[static_cast<std::size_t>(index)];
+    const auto& found = solver->solver.phases()[static_cast<std::size_t>(index)];
     *phase = {.name = found.name.data(),
               .time_s = found.time_s,
               .waited_s = found.waited_s,

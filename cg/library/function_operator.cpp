@@ -1,7 +1,5 @@
 #include "cg/library/function_operator.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <new>

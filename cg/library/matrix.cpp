@@ -11,20 +11,6 @@
 namespace cg2d {
 namespace {
 
-/// For people: these matrices have no file.
-constexpr auto assembled_name = "assembled";
-
-void require_order(std::int64_t order, comm::RankGroup& group) {
-  const auto smallest = group.minimum(order);
-  const auto largest = group.maximum(order);
-  if (smallest != largest) {
-    throw InputError("matrix: the ranks give different orders, from {} to {}; all must give the same",
-                     smallest, largest);
-  }
-  if (order < 1 || order > largest_order)
-    throw InputError("matrix: order {}: must be within 1 ... {}", order, largest_order);
-}
-
 /// Throws InputError.
 void require_consistent(const MatrixRows& rows, int rank) {
   const auto refuse = [rank](const std::string& reason) {
@@ -52,34 +38,34 @@ void require_consistent(const MatrixRows& rows, int rank) {
 
 MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group)
     : order_(order), group_(group), agreement_(group) {
-  require_order(order, group);
+  const auto smallest = group.minimum(order);
+  const auto largest = group.maximum(order);
+  if (smallest != largest)
+    throw InputError("matrix: the ranks give different orders, from {} to {}; all must give the same",
+                     smallest, largest);
+  if (order < 1 || order > largest_order)
+    throw InputError("matrix: order {}: must be within 1 ... {}", order, largest_order);
   agreement_.attempt([&] { collector_.emplace(order, group); });
   agreement_.reach();
 }
 
-void MatrixBuilder::require_valid(const MatrixTriple& triple) const {
+void MatrixBuilder::add(std::int64_t row, std::int64_t column, double value) {
   const auto is_inside = [this](std::int64_t index) { return 0 <= index && index < order_; };
-  if (!is_inside(triple.row) || !is_inside(triple.column)) {
-    throw InputError("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}", triple.row,
-                     triple.column, group_.rank(), order_ - 1);
-  }
-  if (!std::isfinite(triple.value)) {
-    throw InputError("matrix: entry ({}, {}) of rank {}: {} is no finite number", triple.row, triple.column,
-                     group_.rank(), triple.value);
-  }
-}
-
-void MatrixBuilder::add(const MatrixTriple& triple) {
   agreement_.attempt([&] {
-    require_valid(triple);
-    collector_->add(triple.row, triple.column, triple.value);
+    if (!is_inside(row) || !is_inside(column))
+      throw InputError("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}", row,
+                       column, group_.rank(), order_ - 1);
+    if (!std::isfinite(value))
+      throw InputError("matrix: entry ({}, {}) of rank {}: {} is no finite number", row, column,
+                       group_.rank(), value);
+    collector_->add(row, column, value);
   });
 }
 
 std::unique_ptr<SystemMatrix> MatrixBuilder::finish() {
   auto store = collector_->finish();
   agreement_.reach();
-  return std::make_unique<StoredMatrix>(std::move(store), assembled_name, std::nullopt, group_);
+  return std::make_unique<StoredMatrix>(std::move(store), "assembled", std::nullopt, group_);
 }
 
 std::unique_ptr<SystemMatrix> matrix_from_triples(std::int64_t order, std::span<const MatrixTriple> triples,

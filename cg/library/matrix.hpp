@@ -42,15 +42,13 @@ class MatrixBuilder {
 
   /// May exchange with the other ranks, so all of them must come to finish(). A bad entry is told there. Throws
   /// MpiError.
-  void add(const MatrixTriple& triple);
-  void add(std::int64_t row, std::int64_t column, double value) { add({row, column, value}); }
+  void add(std::int64_t row, std::int64_t column, double value);
+  void add(const MatrixTriple& triple) { add(triple.row, triple.column, triple.value); }
   /// The matrix; once. Collective. Throws InputError, on every rank alike, that names the first bad entry: a row or
   /// column outside of the matrix, NaN, infinity. Throws RunError (memory), MpiError.
   [[nodiscard]] std::unique_ptr<SystemMatrix> finish();
 
  private:
-  void require_valid(const MatrixTriple& triple) const;
-
   std::int64_t order_;
   comm::RankGroup& group_;
   Agreement agreement_;

@@ -30,14 +30,6 @@ void require_same(const std::string& key, std::string_view what, comm::RankGroup
   });
 }
 
-void require_same(const SolverOptions& options, comm::RankGroup& group) {
-  auto key =
-      fmt::format("{} {} {} {} {}", configuration_key(options.configuration), options.configuration.cut,
-                  options.preconditioner, options.variant, options.times_phases);
-  for (const auto start : options.piece_starts) key += fmt::format(" {}", start);
-  require_same(key, "options", group);
-}
-
 /// Throws InputError.
 void require_tolerance(const ToleranceOptions& tolerance) {
   const auto require = [](std::string_view name, auto value) {
@@ -50,10 +42,13 @@ void require_tolerance(const ToleranceOptions& tolerance) {
 }
 
 void check_options(const SolverOptions& options, comm::RankGroup& group) {
-  require_same(options, group);
+  const auto& configuration = options.configuration;
+  auto key = fmt::format("{} {} {} {} {}", configuration_key(configuration), configuration.cut,
+                         options.preconditioner, options.variant, options.times_phases);
+  for (const auto start : options.piece_starts) key += fmt::format(" {}", start);
+  require_same(key, "options", group);
   agree_on(group, [&] {
     require_instruction_set();
-    const auto& configuration = options.configuration;
     static_cast<void>(polynomial_from("preconditioner", options.preconditioner));
     require_known("variant", options.variant, names_of(cg_variant_table()));
     if (configuration.has_kernel())
@@ -73,21 +68,20 @@ void check_options(const SolverOptions& options, comm::RankGroup& group) {
   });
 }
 
-void check_piece_starts(const std::vector<std::int64_t>& starts, std::int64_t order, int rank_count) {
-  const bool fit = starts.size() == static_cast<std::size_t>(rank_count) + 1 && starts.front() == 0 &&
-                   starts.back() == order && std::ranges::is_sorted(starts);
-  if (!fit) {
-    throw InputError("solver: piece_starts must be {} numbers that rise from 0 to {}", rank_count + 1, order);
-  }
-}
-
-/// The cut and all open choices.
+/// Checks all, and makes the cut and all open choices.
 Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const SolverOptions& options) {
+  check_options(options, group);
+  matrix.require_symmetric(group);
+  matrix.require_positive_diagonal(group);
   auto configuration = options.configuration;
-  if (!options.piece_starts.empty()) {
-    check_piece_starts(options.piece_starts, matrix.order(), group.size());
+  if (const auto& starts = options.piece_starts; !starts.empty()) {
+    const auto count = static_cast<std::size_t>(group.size()) + 1;
+    if (starts.size() != count || starts.front() != 0 || starts.back() != matrix.order() ||
+        !std::ranges::is_sorted(starts))
+      throw InputError("solver: piece_starts must be {} numbers that rise from 0 to {}", count,
+                       matrix.order());
     if (!configuration.has_grid()) configuration.grid = {.columns = 1, .rows = group.size()};
-    matrix.set_piece_starts(options.piece_starts);
+    matrix.set_piece_starts(starts);
   } else if (!matrix.permutation()) {
     const auto cut = matrix_cut_from(with_cut(configuration, nonzeros_cut).cut);
     matrix.set_piece_starts(piece_starts_for(cut, matrix, group));
@@ -118,7 +112,7 @@ class Solver::Parts {
  public:
   Parts(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
       : group_(group),
-        configuration_(prepare(*matrix, group, options)),
+        configuration_(resolve(*matrix, group, options)),
         layout_(make_layout(matrix->facts(), configuration_)),
         permutation_(matrix->permutation()) {
     const auto& row = *find_preconditioner(options.preconditioner);
@@ -146,7 +140,14 @@ class Solver::Parts {
         function_(dynamic_cast<FunctionOperator*>(&matrix)),
         operator_(&matrix) {
     configuration_.grid = layout_.grid();
-    require_no_matrix_needed(options.preconditioner);
+    if (find_preconditioner(options.preconditioner)->needs_diagonal_block)
+      throw InputError(
+          "solver: the preconditioner {} needs the entries of the matrix, which an operator "
+          "does not have; valid: {}",
+          options.preconditioner,
+          fmt::join(
+              names_where(preconditioner_table(), [](const auto& row) { return !row.needs_diagonal_block; }),
+              ", "));
     // Its clock tells waiting from working; the operator has its own exchanges.
     communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
     // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it follows from the communicator
@@ -186,27 +187,9 @@ class Solver::Parts {
  private:
   friend class Solver;
 
-  static Configuration prepare(SystemMatrix& matrix, comm::RankGroup& group, const SolverOptions& options) {
-    check_options(options, group);
-    matrix.require_symmetric(group);
-    matrix.require_positive_diagonal(group);
-    return resolve(matrix, group, options);
-  }
-
-  static void require_no_matrix_needed(const std::string& preconditioner) {
-    if (!find_preconditioner(preconditioner)->needs_diagonal_block) return;
-    const auto valid =
-        names_where(preconditioner_table(), [](const auto& row) { return !row.needs_diagonal_block; });
-    throw InputError(
-        "solver: the preconditioner {} needs the entries of the matrix, which an operator "
-        "does not have; valid: {}",
-        preconditioner, fmt::join(valid, ", "));
-  }
-
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
     if (options.times_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-    const bool is_users = assembled_ == nullptr;
-    vectors_.emplace(*operator_, *timer_, configuration_.thread_count, is_users);
+    vectors_.emplace(*operator_, *timer_, configuration_.thread_count, assembled_ == nullptr);
     input.first_row = layout_.own_piece(group_.rank()).begin;
     input.thread_count = configuration_.thread_count;
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);

@@ -54,11 +54,9 @@ struct MachineRow {
 };
 inline constexpr double no_time = std::numeric_limits<double>::quiet_NaN();
 inline constexpr std::array table_7{
-    MachineRow{.name = "CP-PACS", .seconds = {101.25, 54.51, 30.30, 17.59, 11.38}},
-    MachineRow{.name = "Cray T3E (Nov 96)", .seconds = {107.1, 59.3, 33.8, 22.9, 22.2}},
-    MachineRow{.name = "IBM RS/6000 SP Wide-node 1 67 MHz (Mar 94)",
-               .seconds = {88.4, 52.53, 33.79, 25.44, no_time}},
-    MachineRow{.name = "IBM RS/6000 SP P2SC 120 MHz (Nov 96)",
-               .seconds = {62.21, 36.22, 22.71, no_time, no_time}}};
+    MachineRow{"CP-PACS", {101.25, 54.51, 30.30, 17.59, 11.38}},
+    MachineRow{"Cray T3E (Nov 96)", {107.1, 59.3, 33.8, 22.9, 22.2}},
+    MachineRow{"IBM RS/6000 SP Wide-node 1 67 MHz (Mar 94)", {88.4, 52.53, 33.79, 25.44, no_time}},
+    MachineRow{"IBM RS/6000 SP P2SC 120 MHz (Nov 96)", {62.21, 36.22, 22.71, no_time, no_time}}};
 
 }  // namespace cg2d::cp_pacs

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <utility>
 
-#include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
@@ -28,12 +27,6 @@ int job_ranks_on_node = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 int job_cores_on_node = 0;
 
-/// Runnable tasks, means of the last 1, 5 and 15 minutes.
-std::optional<std::array<double, 3>> load_average() {
-  std::array<double, 3> means{};
-  return getloadavg(means.data(), 3) == 3 ? std::optional(means) : std::nullopt;
-}
-
 std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
@@ -48,7 +41,7 @@ void inspect_node(Environment& environment, int number, int thread_count) {
   node.memory = enforced_room(node.rank_count, thread_count);
   node.free = free_room();
   node.governor = frequency_governor();
-  node.load_average = load_average();
+  if (std::array<double, 3> means{}; getloadavg(means.data(), 3) == 3) node.load_average = means;
   static_cast<Topology&>(node) = machine_topology();
   const bool knows_cores = !node.cores.empty();
   ProcessorSet allowed;
@@ -171,7 +164,8 @@ void set_memory(NodeInfo& node, std::int64_t growth, std::int64_t memory_limit_b
                     format_bytes(std::max<std::int64_t>(node.free.available_bytes, 0)));
 }
 
-Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes) {
+Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes,
+                                const Progress* progress) {
   Environment environment;
   const auto hosts = group.gather_all(host_name());
   const auto masks = group.gather_all(allowed_processors());
@@ -212,20 +206,11 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   environment.mpi_version = mpi_library_version();
   environment.blas = blas_version();
   constexpr auto papi = build_info::papi_version;
-  environment.build = {.papi = papi.empty() ? std::nullopt : std::optional<std::string>(papi),
-                       .hwloc = std::string(build_info::hwloc_version),
-                       .compiler = std::string(build_info::compiler),
-                       .flags = std::string(build_info::flags),
-                       .build_type = std::string(build_info::build_type)};
+  if (!papi.empty()) environment.papi = papi;
+  environment.hwloc = build_info::hwloc_version;
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
     environment.transparent_huge_pages = std::move(setting);
-  return environment;
-}
-
-Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes,
-                                const Progress& progress) {
-  auto environment = inspect_environment(group, thread_count, memory_limit_bytes);
-  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+  if (progress != nullptr && !environment.memory_warning.empty()) progress->warn(environment.memory_warning);
   return environment;
 }
 
@@ -268,7 +253,23 @@ void describe(Members& m, NodeInfo& node) {
   });
 }
 
-void describe_binding(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
+void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
+  m("mpi", environment.mpi_version, not_empty());
+  m("blas", environment.blas, not_empty());
+  m("papi", environment.papi, or_null("The version that the program was built beside; null: none."));
+  m("hwloc", environment.hwloc,
+    or_null("Version of the library that named cores and caches; null: the program was built without it, and "
+            "read the files of Linux."));
+  m("compiler", environment.compiler, not_empty());
+  m("flags", environment.flags);
+  m("build_type", environment.build_type);
+  m("transparent_huge_pages", environment.transparent_huge_pages,
+    or_null("The setting of the system where rank 0 runs, such as madvise; null: not known."));
+  m("oversubscribed", environment.oversubscribed, meaning("Ranks x threads exceed the cores of some node."));
+  m("beside_other_tasks", environment.beside_other_tasks,
+    meaning(
+        "Other tasks of a batch ran on the same nodes at the same time: no verdict compares such times."));
+  m("nodes", environment.nodes, {.fewest = 1});
   m.list("binding", environment.ranks,
          {.meaning = "Where every rank may run by its launcher, in rank order.", .fewest = 1},
          [&](RankAffinity& place, std::size_t rank) {
@@ -281,26 +282,6 @@ void describe_binding(Members& m, Environment& environment, std::vector<std::vec
              meaning("Where each of the rank's threads might run, once the run had bound them or not."));
            if (m.reads() && threads != nullptr && processors) threads->push_back(std::move(*processors));
          });
-}
-
-void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
-  m("mpi", environment.mpi_version, not_empty());
-  m("blas", environment.blas, not_empty());
-  m("papi", environment.build.papi, or_null("The version that the program was built beside; null: none."));
-  m("hwloc", environment.build.hwloc,
-    or_null("Version of the library that named cores and caches; null: the program was built without it, and "
-            "read the files of Linux."));
-  m("compiler", environment.build.compiler, not_empty());
-  m("flags", environment.build.flags);
-  m("build_type", environment.build.build_type);
-  m("transparent_huge_pages", environment.transparent_huge_pages,
-    or_null("The setting of the system where rank 0 runs, such as madvise; null: not known."));
-  m("oversubscribed", environment.oversubscribed, meaning("Ranks x threads exceed the cores of some node."));
-  m("beside_other_tasks", environment.beside_other_tasks,
-    meaning(
-        "Other tasks of a batch ran on the same nodes at the same time: no verdict compares such times."));
-  m("nodes", environment.nodes, {.fewest = 1});
-  describe_binding(m, environment, threads);
 }
 
 }  // namespace cg2d

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/build_info.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/machine/topology.hpp"
 #include "comm/rank_group.hpp"
@@ -50,15 +51,6 @@ struct NodeInfo : Topology {
   [[nodiscard]] bool is_oversubscribed(int thread_count) const;
 };
 
-/// Properties of the program.
-struct BuildProperties {
-  std::optional<std::string> papi{};   ///< version; empty: built without it
-  std::optional<std::string> hwloc{};  ///< version; empty in results of programs that were built without it
-  std::string compiler;
-  std::string flags;
-  std::string build_type;
-};
-
 struct Environment {
   std::vector<RankAffinity> ranks;
   std::vector<NodeInfo> nodes;
@@ -71,7 +63,12 @@ struct Environment {
   std::string memory_warning{};  ///< the user's limit is more than the system says is free; empty: it is not
   /// The job does other tasks on some node at the same time, which slow this one down.
   bool beside_other_tasks = false;
-  BuildProperties build{};
+  // Properties of the program.
+  std::optional<std::string> papi{};   ///< version; empty: built without it
+  std::optional<std::string> hwloc{};  ///< version; empty in results of programs that were built without it
+  std::string compiler{build_info::compiler};
+  std::string flags{build_info::flags};
+  std::string build_type{build_info::build_type};
 
   [[nodiscard]] comm::WaitMode wait_mode() const {
     return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
@@ -96,11 +93,9 @@ class BesideOtherTasks {
 
 /// Collective. Every rank gets the whole answer. Nodes are named by their numbers. memory_limit_bytes: of each node, for its ranks with their
 /// processes (--memory-limit; 0: what is free there). It counts in place of what the system says is free, within what it holds processes to.
-Environment inspect_environment(comm::RankGroup& group, int thread_count,
-                                std::int64_t memory_limit_bytes = 0);
-/// The same for a command that reports no warnings of its own: the user is told of a limit that is more than the system says is free.
-Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes,
-                                const Progress& progress);
+/// progress: of a command that reports no warnings of its own; the user is told there of a limit that is more than the system says is free.
+Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes = 0,
+                                const Progress* progress = nullptr);
 
 /// Gives each node its host's name.
 void name_by_host(Environment& environment);
@@ -114,8 +109,5 @@ void describe(Members& m, NodeInfo& node);
 /// Nodes with their processors and caches, the place of each rank, versions. threads: [rank], the processors of each thread, where they
 /// are known.
 void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads = nullptr);
-/// The places of the ranks alone.
-void describe_binding(Members& m, Environment& environment,
-                      std::vector<std::vector<std::string>>* threads = nullptr);
 
 }  // namespace cg2d

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <string_view>
 
 #include "cg/base/errors.hpp"
@@ -30,29 +29,20 @@ Interconnect crossbar(const Extents& dimensions) {
   return {dimensions.front(), [](int, int) { return Links(); }};
 }
 
-/// Nodes in a box, the first coordinate fastest.
-struct Box {
-  Extents extents;
-
-  [[nodiscard]] int stride(std::size_t dimension) const {
-    return std::accumulate(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(dimension), 1,
-                           std::multiplies());
-  }
-  [[nodiscard]] int coordinate(int node, std::size_t dimension) const {
-    return node / stride(dimension) % extents[dimension];
-  }
-  [[nodiscard]] int moved(int node, std::size_t dimension, int coordinate_there) const {
-    return node + (coordinate_there - coordinate(node, dimension)) * stride(dimension);
-  }
-};
+/// The coordinate of a node in a box whose first coordinate grows fastest. stride: from one to the next along it.
+int coordinate(int node, int stride, int extent) { return node / stride % extent; }
 
 /// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
 /// coordinate only. A message changes one coordinate after the other.
 Interconnect hyper_crossbar(const Extents& extents) {
-  return {static_cast<int>(product_of(extents)), [box = Box{extents}](int node, int to) {
+  return {static_cast<int>(product_of(extents)), [extents](int node, int to) {
             Links links;
-            for (std::size_t dimension = 0; dimension < box.extents.size(); ++dimension) {
-              const int there = box.moved(node, dimension, box.coordinate(to, dimension));
+            int stride = 1;
+            for (std::size_t dimension = 0; dimension < extents.size();
+                 stride *= extents[dimension], ++dimension) {
+              const int extent = extents[dimension];
+              const int there =
+                  node + (coordinate(to, stride, extent) - coordinate(node, stride, extent)) * stride;
               if (there == node) continue;
               links.push_back(fmt::format("exchanger {} to its crossbar {}", node, dimension));
               links.push_back(fmt::format("crossbar {} to exchanger {}", dimension, there));
@@ -65,17 +55,20 @@ Interconnect hyper_crossbar(const Extents& extents) {
 /// A router at each node, with links to the neighbours in each dimension, around the ends. A message changes one coordinate after the other, each
 /// the shorter way.
 Interconnect torus(const Extents& extents) {
-  return {static_cast<int>(product_of(extents)), [box = Box{extents}](int node, int to) {
+  return {static_cast<int>(product_of(extents)), [extents](int node, int to) {
             Links links;
-            for (std::size_t dimension = 0; dimension < box.extents.size(); ++dimension) {
-              const int extent = box.extents[dimension];
-              const int upwards =
-                  (box.coordinate(to, dimension) - box.coordinate(node, dimension) + extent) % extent;
+            int stride = 1;
+            for (std::size_t dimension = 0; dimension < extents.size();
+                 stride *= extents[dimension], ++dimension) {
+              const int extent = extents[dimension];
+              int here = coordinate(node, stride, extent);
+              const int upwards = (coordinate(to, stride, extent) - here + extent) % extent;
               const bool is_upwards = 2 * upwards <= extent;
               for (int hops = is_upwards ? upwards : extent - upwards; hops > 0; --hops) {
                 links.push_back(fmt::format("router {}, {}{}", node, is_upwards ? '+' : '-', dimension));
-                const int next = (box.coordinate(node, dimension) + (is_upwards ? 1 : extent - 1)) % extent;
-                node = box.moved(node, dimension, next);
+                const int next = (here + (is_upwards ? 1 : extent - 1)) % extent;
+                node += (next - here) * stride;
+                here = next;
               }
             }
             return links;
@@ -125,15 +118,12 @@ struct InterconnectRow {
   Interconnect (*make)(const Extents& dimensions);
 };
 constexpr std::array interconnects{
-    InterconnectRow{.name = "crossbar", .dimensions = "nodes", .make = &crossbar},
-    InterconnectRow{.name = "hyper-crossbar", .dimensions = "", .make = &hyper_crossbar},
-    InterconnectRow{.name = "torus", .dimensions = "", .make = &torus},
-    InterconnectRow{.name = "fat-tree",
-                    .dimensions = "nodes of a leaf switch, leaf switches, spine switches",
-                    .make = &fat_tree},
-    InterconnectRow{.name = "dragonfly",
-                    .dimensions = "nodes of a router, routers of a group, groups",
-                    .make = &dragonfly}};
+    InterconnectRow{"crossbar", "nodes", &crossbar},
+    InterconnectRow{"hyper-crossbar", "", &hyper_crossbar},
+    InterconnectRow{"torus", "", &torus},
+    InterconnectRow{"fat-tree", "nodes of a leaf switch, leaf switches, spine switches", &fat_tree},
+    InterconnectRow{"dragonfly", "nodes of a router, routers of a group, groups", &dragonfly},
+};
 
 const InterconnectRow* row_named(std::string_view name) {
   const auto* const found = std::ranges::find(interconnects, name, &InterconnectRow::name);

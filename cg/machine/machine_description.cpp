@@ -75,18 +75,10 @@ void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_ra
   else if (!costs.if_given("bytes_per_s", network.bytes_per_s, std::isfinite(network.bytes_per_s)))
     network.bytes_per_s = std::numeric_limits<double>::infinity();
   costs("add_seconds_per_element", network.add_s_per_element);
-  auto& software = network.software;
-  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
-    costs("step_s", software.step_s);
-    costs("seconds_per_byte", software.seconds_per_byte);
+  costs.m.object_if(network.software_step_s > 0.0 || network.software_s_per_byte > 0.0, "software", {}, [&] {
+    costs("step_s", network.software_step_s);
+    costs("seconds_per_byte", network.software_s_per_byte);
   });
-}
-
-void describe_loop(const Costs& costs, RowLoopCost& loop) {
-  costs.m("critical_vector_length", loop.critical_vector_length, at_least(0));
-  costs("row_start_up_s", loop.row_start_up_s);
-  costs("seconds_per_nonzero", loop.seconds_per_nonzero);
-  costs("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero);
 }
 
 void describe_shapes(Members& m, KernelCost& kernel) {
@@ -119,8 +111,11 @@ void describe_kernel(const Costs& costs, KernelCost& kernel) {
   m.way([&] {
     if (has_shapes) describe_shapes(m, kernel);
     if (has_shapes && (m.writes() || m.reads())) return;
-    if (!kernel.loop) kernel.loop.emplace();
-    describe_loop(costs, *kernel.loop);
+    auto& loop = kernel.loop ? *kernel.loop : kernel.loop.emplace();
+    m("critical_vector_length", loop.critical_vector_length, at_least(0));
+    costs("row_start_up_s", loop.row_start_up_s);
+    costs("seconds_per_nonzero", loop.seconds_per_nonzero);
+    costs("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero);
   });
 }
 
@@ -137,20 +132,16 @@ void describe_interconnect(const Costs& costs, InterconnectCost& interconnect) {
   costs.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0);
 }
 
-/// Members that are needed once in a file, and may be in each description of several: so that whole files can be put together.
-void describe_form(Members& m) {
+}  // namespace
+
+void describe(Members& m, MachineDescription& machine) {
+  // Needed once in a file, and perhaps in each description of several: so that whole files can be put together.
   int version = machine_version;
   std::string schema;
   m.if_given("schema_version", version, false, at_least(1));
   if (version != machine_version)
     m.complain(fmt::format("{} must be {}", m.where("schema_version"), machine_version));
   m.if_given("$schema", schema, false);  // by which editors know the members
-}
-
-}  // namespace
-
-void describe(Members& m, MachineDescription& machine) {
-  describe_form(m);
   m("name", machine.name, not_empty());
   m.if_given("description", machine.description, !machine.description.empty(), not_empty());
   m.if_given("sources", machine.sources, true);

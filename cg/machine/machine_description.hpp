@@ -61,18 +61,14 @@ struct KernelCost {
   [[nodiscard]] double at_row_length(double row_length) const;
 };
 
-/// Times of the software beside the wire, in each step of a collection or a summation: addresses, copies, waiting for the partner.
-struct StepSoftwareCost {
-  double step_s = 0.0;
-  double seconds_per_byte = 0.0;
-};
-
 /// Times of the network as one rank sees them.
 struct NetworkCost {
   double start_up_s = 0.0;
   double bytes_per_s = 0.0;  ///< infinity: more bytes take no longer
   double add_s_per_element = 0.0;
-  StepSoftwareCost software{};
+  /// Times of the software beside the wire, in each step of a collection or summation: addresses, copies, waiting for the partner.
+  double software_step_s = 0.0;
+  double software_s_per_byte = 0.0;
 };
 
 /// The network through one transport.
@@ -142,7 +138,6 @@ struct Machine {
   /// Replaces the condition of the same ranks and threads, or adds one.
   void put(MachineDescription condition);
 };
-class Members;
 void describe(Members& m, MachineDescription& machine);
 void describe(Members& m, Machine& machine);
 

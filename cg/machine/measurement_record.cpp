@@ -26,9 +26,9 @@ void describe_measured(Members& m, MeasurementRecord& record) {
   m.object_if(!record.date.empty(), "measured", {}, [&] {
     m("date", record.date, not_empty());
     m("attempts", record.attempts, at_least(0));
-    m("switches_per_s", record.quality.switches_per_s, cost());
-    m("steal_share", record.quality.steal_share, cost());
-    m("spread", record.quality.spread, cost());
+    m("switches_per_s", record.switches_per_s, cost());
+    m("steal_share", record.steal_share, cost());
+    m("spread", record.spread, cost());
     m.if_given("disturbance", record.disturbance, !record.disturbance.empty(), not_empty());
     if (m.reads() && !record.date.empty() && !seconds_of(record.date))
       m.complain(fmt::format("{} is \"{}\": a date as 2026-11-22T12:30:00Z is needed", m.where("date"),

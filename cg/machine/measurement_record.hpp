@@ -15,19 +15,15 @@
 
 namespace cg2d {
 
-/// The machine's quiet during a measurement (QuietResult), and how well its repeats agree.
-struct MeasurementQuality {
-  double switches_per_s = 0.0;
-  double steal_share = 0.0;
-  double spread = 0.0;  ///< spread of the repeats that spread most, see spread_of_repeats()
-};
-
 /// The circumstances of a measurement, kept in its file.
 struct MeasurementRecord {
   /// UTC, "2026-11-22T12:30:00Z"; empty where an earlier program measured: nothing is known.
   std::string date{};
   int attempts = 0;  ///< the last one counts
-  MeasurementQuality quality{};
+  // The machine's quiet during the measurement (QuietResult), and how well its repeats agree.
+  double switches_per_s = 0.0;
+  double steal_share = 0.0;
+  double spread = 0.0;        ///< spread of the repeats that spread most, see spread_of_repeats()
   std::string disturbance{};  ///< why it is not to be trusted, where the user kept it nevertheless
 };
 

@@ -13,6 +13,9 @@
 namespace cg2d {
 namespace {
 
+constexpr double most_lost_share = 0.02;
+constexpr double most_loop_difference = 0.10;
+
 /// Seconds of a fixed amount of work in registers. Four chains keep the multiplier busy, so that work of the
 /// core's other hardware thread shows, too. The fastest of 8 pieces of about 0.1 ms: an interrupt in one of
 /// them does not count, a slower clock does.
@@ -138,8 +141,9 @@ void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResu
     quiet.disturbances.push_back(
         fmt::format("CPU speed differs by {:.1f} % between ranks of a node", 100.0 * quiet.loop_spread));
   if (std::abs(quiet.loop_change) > most_loop_difference)
-    quiet.disturbances.push_back(
-        fmt::format("CPU speed changed by {:+.1f} % during the run", 100.0 * quiet.speed_change()));
+    // The processor's speed after the region by that before, minus 1.
+    quiet.disturbances.push_back(fmt::format("CPU speed changed by {:+.1f} % during the run",
+                                             100.0 * (1.0 / (1.0 + quiet.loop_change) - 1.0)));
 }
 
 }  // namespace
@@ -198,20 +202,17 @@ void NoiseMonitor::end() {
   mine_.involuntary_switches = usage.involuntary_switches;
   mine_.cpu_s = usage.processor_s();
   mine_.most_delay_s = most_growth_s(delays_before_, read_thread_delays(folders_));
-  if (mine_.node.is_read) record_node();
-  mine_.loop_after_s = fixed_loop_s();
-}
-
-void NoiseMonitor::record_node() {
-  const auto after = read_node_times(folders_);
-  auto& node = mine_.node;
-  node.busy_s = after.busy_s - node_before_.busy_s;
-  node.processor_count = static_cast<int>(after.steal_s.size());
-  node.most_steal_s = 0.0;
-  for (const auto& [processor, before_s] : node_before_.steal_s) {
-    if (after.steal_s.contains(processor))
-      node.most_steal_s = std::max(node.most_steal_s, after.steal_s.at(processor) - before_s);
+  if (auto& node = mine_.node; node.is_read) {
+    const auto after = read_node_times(folders_);
+    node.busy_s = after.busy_s - node_before_.busy_s;
+    node.processor_count = static_cast<int>(after.steal_s.size());
+    node.most_steal_s = 0.0;
+    for (const auto& [processor, before_s] : node_before_.steal_s) {
+      if (after.steal_s.contains(processor))
+        node.most_steal_s = std::max(node.most_steal_s, after.steal_s.at(processor) - before_s);
+    }
   }
+  mine_.loop_after_s = fixed_loop_s();
 }
 
 QuietResult NoiseMonitor::result() {

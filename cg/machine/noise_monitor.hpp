@@ -37,11 +37,6 @@
 
 namespace cg2d {
 
-class Members;
-
-inline constexpr double most_lost_share = 0.02;
-inline constexpr double most_loop_difference = 0.10;
-
 /// One node over the region, as the first rank on it reads it.
 struct NodeLoad {
   bool is_read = false;  ///< false on the other ranks
@@ -87,8 +82,6 @@ struct QuietResult {
   double loop_spread = 0.0;  ///< over the ranks of a node, the larger one of before and after
   double loop_change = 0.0;  ///< time of a rank's loop after by before, minus 1; the largest absolute value
 
-  /// The processor's speed after the region by that before, minus 1.
-  [[nodiscard]] double speed_change() const { return 1.0 / (1.0 + loop_change) - 1.0; }
   [[nodiscard]] bool is_disturbed() const { return !disturbances.empty(); }
   /// The disturbances as one line; empty if there are none.
   [[nodiscard]] std::string reason() const;
@@ -118,8 +111,6 @@ class NoiseMonitor {
   [[nodiscard]] QuietResult result();
 
  private:
-  void record_node();
-
   comm::RankGroup& group_;
   const Environment& environment_;
   int thread_count_;

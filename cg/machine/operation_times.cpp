@@ -62,16 +62,9 @@ bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLay
 /// A sum over all ranks whose result is known, and different in every call.
 struct CheckedSum {
   std::string way;
-  double rank;
-  double rank_count;
   std::function<double(double)> sum;
   double calls = 0.0;
   bool is_right = true;
-
-  void call() {
-    ++calls;
-    is_right = is_right && sum(calls + rank) == rank_count * calls + rank_count * (rank_count - 1.0) / 2.0;
-  }
 };
 
 std::vector<Sample> race_samples(comm::RankGroup& group, std::span<const std::function<void()>> works,
@@ -109,25 +102,26 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
       equal_pieces(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
   std::vector<CheckedSum> sums;
-  const auto add = [&](std::string_view way, std::function<double(double)> sum) {
-    sums.push_back({.way = std::string(way),
-                    .rank = static_cast<double>(group.rank()),
-                    .rank_count = static_cast<double>(group.size()),
-                    .sum = std::move(sum)});
-  };
   for (const auto* transport : transports) {
     communicators.push_back(make_communicator(*transport, group, layout, {}));
-    add(transport->name, [&communicator = *communicators.back()](double value) {
-      communicator.sum_scalars({&value, 1});
-      return value;
-    });
+    sums.push_back({std::string(transport->name), [&communicator = *communicators.back()](double value) {
+                      communicator.sum_scalars({&value, 1});
+                      return value;
+                    }});
   }
-  if (may_block) add("MPI_Allreduce", [&](double value) { return comm::sum_blocking(group, value); });
-  add("MPI_Iallreduce", [&](double value) { return comm::sum_nonblocking(group, value); });
+  if (may_block)
+    sums.push_back({"MPI_Allreduce", [&](double value) { return comm::sum_blocking(group, value); }});
+  sums.push_back({"MPI_Iallreduce", [&](double value) { return comm::sum_nonblocking(group, value); }});
 
+  const double rank = group.rank();
+  const double rank_count = group.size();
   std::vector<std::function<void()>> works;
   works.reserve(sums.size());
-  for (auto& sum : sums) works.emplace_back([&sum] { sum.call(); });
+  for (auto& [way, sum, calls, is_right] : sums)
+    works.emplace_back([=, &sum = sum, &calls = calls, &is_right = is_right] {
+      ++calls;
+      is_right = is_right && sum(calls + rank) == rank_count * calls + rank_count * (rank_count - 1.0) / 2.0;
+    });
   auto samples = race_samples(group, works, limits);
   std::vector<SumTime> times;
   for (std::size_t k = 0; k < sums.size(); ++k) {

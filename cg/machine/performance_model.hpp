@@ -36,8 +36,8 @@ class MessageCost {
   }
   /// Beside the wire, in a step of a collection or a summation.
   [[nodiscard]] double software_s(int partner, double elements) const {
-    const auto& cost = network_to(partner).software;
-    return elements > 0.0 ? cost.step_s + elements * element_bytes * cost.seconds_per_byte : 0.0;
+    const auto& cost = network_to(partner);
+    return elements > 0.0 ? cost.software_step_s + elements * element_bytes * cost.software_s_per_byte : 0.0;
   }
   [[nodiscard]] double addition_s(double elements) const {
     return elements * machine_.network.add_s_per_element;

@@ -59,12 +59,8 @@ std::string libc_version() {
 #endif
 }
 
-/// A process does one command at a time.
-std::vector<std::string>& noted_command_line() {
-  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-  static std::vector<std::string> words;
-  return words;
-}
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a process does one command at a time
+std::vector<std::string> noted_command_line;
 
 /// In single quotes unless it consists of harmless letters.
 std::string shell_word(const std::string& argument) {
@@ -101,7 +97,7 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
   return variables;
 }
 
-void record_command_line(std::vector<std::string> arguments) { noted_command_line() = std::move(arguments); }
+void record_command_line(std::vector<std::string> arguments) { noted_command_line = std::move(arguments); }
 
 Provenance inspect_provenance(const Environment& environment, bool names_hosts) {
   utsname system{};
@@ -109,7 +105,7 @@ Provenance inspect_provenance(const Environment& environment, bool names_hosts) 
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
   return {.time = local_time(),
-          .command = noted_command_line(),
+          .command = noted_command_line,
           .commit = build_commit(),
           .kernel = is_known ? fmt::format("{} {}", system.sysname, system.release) : "unknown",
           .libc = libc_version(),

@@ -32,7 +32,6 @@ struct Provenance {
   std::vector<Variable> variables;  ///< those of relevant_variables()
 };
 
-class Members;
 void describe(Members& m, Provenance& provenance);
 
 /// The command that this process does from now on: arguments, the program's name first.

@@ -44,20 +44,19 @@ bool run_threads_on(const std::vector<ProcessorSet>& processors) {
 /// Assigns cores to all ranks, or to none.
 CoreAssignment assign_all(const Environment& environment, int thread_count) {
   // Each of them would begin with the same core.
-  if (environment.beside_other_tasks)
-    return {.ranks = {}, .why_not = "other tasks of this job run on the same cores"};
+  if (environment.beside_other_tasks) return {.why_not = "other tasks of this job run on the same cores"};
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    HostCores host{.cores = environment.nodes[node].cores, .masks = {}};
+    std::vector<ProcessorSet> masks;
     std::vector<std::size_t> ranks;
     for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       const auto& place = environment.ranks[rank];
       if (static_cast<std::size_t>(place.node) != node) continue;
       ranks.push_back(rank);
-      host.masks.push_back(processors_from(place.processors));
+      masks.push_back(processors_from(place.processors));
     }
-    auto assignment = assign_cores(host, thread_count);
+    auto assignment = assign_cores(environment.nodes[node].cores, masks, thread_count);
     if (!assignment.why_not.empty()) return assignment;
     for (std::size_t k = 0; k < ranks.size(); ++k) all.ranks[ranks[k]] = std::move(assignment.ranks[k]);
   }
@@ -122,36 +121,36 @@ BindMode bind_mode_from(const std::string& name) {
   return name == "none" ? BindMode::none : BindMode::automatic;
 }
 
-CoreAssignment assign_cores(const HostCores& host, int thread_count) {
+CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
+                            const std::vector<ProcessorSet>& masks, int thread_count) {
   const auto threads = static_cast<std::size_t>(thread_count);
   CoreAssignment assignment;
   std::vector<ProcessorSet> cores;  // of a mask, which neighbours mostly share, as the number of its ranks
   std::size_t rank_count = 0;
   const auto place_in = [&](std::vector<ProcessorSet>::const_iterator mask) {
-    const auto place = static_cast<std::size_t>(std::count(host.masks.begin(), mask, *mask));
+    const auto place = static_cast<std::size_t>(std::count(masks.begin(), mask, *mask));
     const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * place / rank_count);
     assignment.ranks.emplace_back(first, first + thread_count);
   };
-  for (auto mask = host.masks.begin(); mask != host.masks.end(); ++mask) {
-    if (mask != host.masks.begin() && *mask == *std::prev(mask)) {
+  for (auto mask = masks.begin(); mask != masks.end(); ++mask) {
+    if (mask != masks.begin() && *mask == *std::prev(mask)) {
       place_in(mask);
       continue;
     }
     const auto overlaps = [&](const ProcessorSet& other) {
       return other != *mask && !common_processors(other, *mask).empty();
     };
-    if (std::ranges::any_of(host.masks, overlaps))
-      return {.ranks = {}, .why_not = "the launcher lets ranks run on overlapping, but different processors"};
+    if (std::ranges::any_of(masks, overlaps))
+      return {.why_not = "the launcher lets ranks run on overlapping, but different processors"};
     cores.clear();
-    for (const auto& core : host.cores) {
+    for (const auto& core : all_cores) {
       if (auto mine = common_processors(core, *mask); !mine.empty()) cores.push_back(std::move(mine));
     }
-    rank_count = static_cast<std::size_t>(std::ranges::count(host.masks, *mask));
+    rank_count = static_cast<std::size_t>(std::ranges::count(masks, *mask));
     if (threads == 1 && (cores.size() < 2 || rank_count < 2 * cores.size()))
-      return {.ranks = {}, .why_not = "one thread per rank"};
+      return {.why_not = "one thread per rank"};
     if (threads > 1 && rank_count * threads > cores.size())
-      return {.ranks = {},
-              .why_not =
+      return {.why_not =
                   fmt::format("{} x {} outnumber the {} that they may run on",
                               format_count(static_cast<std::int64_t>(rank_count), "rank"),
                               format_count(thread_count, "thread"), format_count(std::ssize(cores), "core"))};
@@ -163,8 +162,10 @@ CoreAssignment assign_cores(const HostCores& host, int thread_count) {
 std::string describe_binding(const BindingResult& result) {
   if (!result.is_bound) return "none: " + result.why_not;
   constexpr std::size_t most_ranks = 4;
-  std::string text = result.shares_cores ? "each rank to a core that it shares with others: "
-                                         : "each thread to a core of its own: ";
+  // Ranks of one thread are bound only where several share each core.
+  std::string text = !result.ranks.empty() && result.ranks.front().size() == 1
+                         ? "each rank to a core that it shares with others: "
+                         : "each thread to a core of its own: ";
   for (std::size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
     text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
   if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
@@ -186,7 +187,6 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
     if (result_.why_not.empty()) {
       const bool is_mine_bound = run_threads_on(assignment.ranks[static_cast<std::size_t>(group.rank())]);
       result_.is_bound = group.minimum(std::int64_t{is_mine_bound}) != 0;
-      result_.shares_cores = result_.is_bound && thread_count == 1;
       if (!result_.is_bound) {
         result_.why_not = "the system refused it";
         run_threads_on(earlier_);

@@ -27,30 +27,24 @@ enum class BindMode { automatic, none };
 /// "auto" or "none". Throws InputError.
 BindMode bind_mode_from(const std::string& name);
 
-/// One machine: its cores in the order of the topology, where neighbours share caches, and where the launcher
-/// lets each rank run.
-struct HostCores {
-  std::vector<ProcessorSet> cores;
-  std::vector<ProcessorSet> masks;
-};
-
 /// A set of processors for each thread of every rank; none where there is no binding, with the reason.
 struct CoreAssignment {
-  std::vector<std::vector<ProcessorSet>> ranks;
-  std::string why_not;
+  std::vector<std::vector<ProcessorSet>> ranks{};
+  std::string why_not{};
 };
 
 /// Gives each thread of ranks with several a core of its own, as far as its rank's mask has that core's processors. Ranks with the
 /// same mask share its cores evenly in their order, and the threads of a rank are neighbours. Gives each rank of one thread a core that it
 /// shares with others, where ranks outnumber cores at least two to one; neighbours in rank order share a core. Nothing is bound where cores do not
 /// suffice, where ranks of one thread are fewer or their mask has one core only, or where masks overlap without being the same.
-CoreAssignment assign_cores(const HostCores& host, int thread_count);
+/// all_cores: of one machine, in the order of the topology, where neighbours share caches; masks: where the launcher lets each rank run.
+CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
+                            const std::vector<ProcessorSet>& masks, int thread_count);
 
 /// The result of binding, the same on every rank.
 struct BindingResult {
   bool is_bound = false;
-  bool shares_cores = false;  ///< bound, several ranks to each core
-  std::string why_not;        ///< one phrase; empty where bound
+  std::string why_not;  ///< one phrase; empty where bound
   /// The processors that each thread of each rank may run on according to the system, as a list "0-3,8".
   std::vector<std::vector<std::string>> ranks;
 };

@@ -40,53 +40,11 @@ struct Product {
   double value;
 };
 
-/// Orders products by column, equal columns keeping their order. Columns of NPB matrices are spread evenly,
-/// so one pass into as many buckets as there are products leaves next to nothing to do for the insertion sort
-/// that follows.
-class ColumnSorter {
- public:
-  explicit ColumnSorter(std::int64_t column_count) : column_count_(std::max<std::int64_t>(1, column_count)) {}
-
-  std::span<const Product> sorted(std::vector<Product>& products) {
-    constexpr std::size_t worth_buckets = 24;
-    if (products.size() < worth_buckets) {
-      insertion_sort(products);
-      return products;
-    }
-    const auto column_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(column_count_ - 1)));
-    const int shift = std::max(0, column_bits - static_cast<int>(std::bit_width(products.size())));
-    bucket_ends_.assign((static_cast<std::size_t>(column_count_ - 1) >> shift) + 1, 0);
-    for (const auto& product : products) ++bucket_ends_[static_cast<std::size_t>(product.column) >> shift];
-    std::uint32_t end = 0;
-    for (auto& bucket : bucket_ends_) bucket = std::exchange(end, end + bucket);
-    spread_.resize(products.size());
-    for (const auto& product : products)
-      spread_[bucket_ends_[static_cast<std::size_t>(product.column) >> shift]++] = product;
-    insertion_sort(spread_);
-    return spread_;
-  }
-
- private:
-  static void insertion_sort(std::vector<Product>& products) {
-    for (std::size_t k = 1; k < products.size(); ++k) {
-      const Product product = products[k];
-      std::size_t place = k;
-      for (; place > 0 && products[place - 1].column > product.column; --place)
-        products[place] = products[place - 1];
-      products[place] = product;
-    }
-  }
-
-  std::int64_t column_count_;
-  std::vector<std::uint32_t> bucket_ends_;
-  std::vector<Product> spread_;
-};
-
 /// Makes one row after the other; one per thread.
 class RowBuilder {
  public:
   RowBuilder(std::int64_t column_count, double diagonal_shift)
-      : sorter_(column_count), diagonal_shift_(diagonal_shift) {}
+      : column_count_(std::max<std::int64_t>(1, column_count)), diagonal_shift_(diagonal_shift) {}
 
   /// Writes the row's columns and values; returns how many. diagonal: its column in the block, or negative.
   std::int64_t build(std::span<const RowTerm> terms, std::int64_t diagonal, std::int32_t* columns,
@@ -104,7 +62,7 @@ class RowBuilder {
     }
     std::int64_t written = -1;
     std::int32_t last_column = -1;
-    for (const auto& product : sorter_.sorted(products_)) {
+    for (const auto& product : sorted_products()) {
       if (product.column == last_column) {
         values[written] += product.value;
       } else {
@@ -131,9 +89,42 @@ class RowBuilder {
     for (int line = 0; line < 5; ++line) __builtin_prefetch(bytes + static_cast<std::ptrdiff_t>(line) * 64);
   }
 
-  std::vector<Product> products_;
-  ColumnSorter sorter_;
+  /// The products by column, equal columns keeping their order. Columns of NPB matrices are spread evenly, so one pass into as many
+  /// buckets as there are products leaves next to nothing to do for the insertion sort that follows.
+  std::span<const Product> sorted_products() {
+    constexpr std::size_t worth_buckets = 24;
+    if (products_.size() < worth_buckets) {
+      insertion_sort(products_);
+      return products_;
+    }
+    const auto column_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(column_count_ - 1)));
+    const int shift = std::max(0, column_bits - static_cast<int>(std::bit_width(products_.size())));
+    bucket_ends_.assign((static_cast<std::size_t>(column_count_ - 1) >> shift) + 1, 0);
+    for (const auto& product : products_) ++bucket_ends_[static_cast<std::size_t>(product.column) >> shift];
+    std::uint32_t end = 0;
+    for (auto& bucket : bucket_ends_) bucket = std::exchange(end, end + bucket);
+    spread_.resize(products_.size());
+    for (const auto& product : products_)
+      spread_[bucket_ends_[static_cast<std::size_t>(product.column) >> shift]++] = product;
+    insertion_sort(spread_);
+    return spread_;
+  }
+
+  static void insertion_sort(std::vector<Product>& products) {
+    for (std::size_t k = 1; k < products.size(); ++k) {
+      const Product product = products[k];
+      std::size_t place = k;
+      for (; place > 0 && products[place - 1].column > product.column; --place)
+        products[place] = products[place - 1];
+      products[place] = product;
+    }
+  }
+
+  std::int64_t column_count_;
   double diagonal_shift_;
+  std::vector<Product> products_;
+  std::vector<std::uint32_t> bucket_ends_;
+  std::vector<Product> spread_;
 };
 
 /// The terms of the local rows from first_row on.

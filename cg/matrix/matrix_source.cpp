@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -39,11 +40,9 @@ std::span<const SourceRow> source_table() {
 const SourceRow& default_source() { return source_table().front(); }
 
 const SourceRow& source_row_of(std::string_view text) {
-  const auto table = source_table();
-  const auto row = std::ranges::find(table, text.substr(0, text.find(':')), &SourceRow::name);
-  if (row != table.end()) return *row;
+  if (const auto* const row = row_named(source_table(), text.substr(0, text.find(':')))) return *row;
   std::vector<std::string> known;
-  for (const auto& other : table) known.push_back(fmt::format("{}:{}", other.name, other.arguments));
+  for (const auto& other : source_table()) known.push_back(fmt::format("{}:{}", other.name, other.arguments));
   throw InputError("{}: no such matrix; there are {}", text, fmt::join(known, ", "));
 }
 

@@ -92,7 +92,6 @@ class MatrixSource : public Interface {
 struct SourceRow {
   std::string_view name;
   std::string_view arguments;  ///< as texts have them after "name:"
-  std::string_view description;
   /// The matrix of a text "name:arguments". Local. Throws InputError: the text, what it must be, what it is.
   std::unique_ptr<MatrixSource> (*parse)(std::string_view text);
   /// The matrix of a problem of NAS CG; nullptr in the rows of all other matrices. Local.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cg/base/values.hpp"
@@ -17,25 +18,6 @@
 
 namespace cg2d {
 namespace {
-
-/// A run of consecutive positions of one vector inside one block.
-struct PositionRun {
-  int block = 0;
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
-template <typename BlockOf>
-void find_runs(std::span<const std::int32_t> positions, const BlockOf& block_of,
-               std::vector<PositionRun>& runs) {
-  runs.clear();
-  for (std::size_t k = 0; k < positions.size(); ++k) {
-    const int block = block_of(positions[k]);
-    if (block < 0) continue;
-    if (runs.empty() || runs.back().block != block) runs.push_back({.block = block, .begin = k, .end = k});
-    runs.back().end = k + 1;
-  }
-}
 
 /// Rows of one row block of the grid, and the row that records count from.
 struct RecordRows {
@@ -50,33 +32,36 @@ using OutgoingRecords = std::vector<std::vector<std::uint64_t>>;
 void append_records(const SparseVectors& vectors, const comm::BlockLayout& layout,
                     std::span<const RecordRows> rows_of_blocks, OutgoingRecords& outgoing) {
   const auto grid = layout.grid();
-  std::vector<PositionRun> row_runs;
-  std::vector<PositionRun> column_runs;
+  std::vector<std::pair<int, VectorPart::List>> columns_of_blocks;  // of those that the vector meets
   for (std::int64_t v = 0; v < vectors.count; ++v) {
     const auto positions = vectors.positions_of(v);
-    const auto values = vectors.values_of(v);
-    find_runs(
-        positions,
-        [&](std::int64_t position) {
-          const int block = layout.row_block_of(position);
-          return rows_of_blocks[static_cast<std::size_t>(block)].rows.contains(position) ? block : -1;
-        },
-        row_runs);
-    if (row_runs.empty()) continue;
-    find_runs(
-        positions, [&](std::int64_t position) { return layout.column_block_of(position); }, column_runs);
-    const double weight = vectors.weights[static_cast<std::size_t>(v)];
-    const auto list = [&](const PositionRun& run, std::int64_t first) {
-      return VectorPart::List{.positions = positions.subspan(run.begin, run.end - run.begin),
-                              .values = values.subspan(run.begin, run.end - run.begin),
+    // The entries with positions in the range; positions rise.
+    const auto list_within = [&](const comm::IndexRange& range, std::int64_t first) {
+      const auto begin = std::lower_bound(positions.begin(), positions.end(), range.begin);
+      const auto end = std::lower_bound(begin, positions.end(), range.end);
+      const auto place = static_cast<std::size_t>(begin - positions.begin());
+      const auto count = static_cast<std::size_t>(end - begin);
+      return VectorPart::List{.positions = positions.subspan(place, count),
+                              .values = vectors.values_of(v).subspan(place, count),
                               .first = first};
     };
-    for (const auto& rows : row_runs) {
-      for (const auto& columns : column_runs) {
-        VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(rows.block, columns.block))],
-                           weight, list(rows, rows_of_blocks[static_cast<std::size_t>(rows.block)].first),
-                           list(columns, layout.column_block(columns.block).begin));
+    columns_of_blocks.clear();
+    for (std::size_t k = 0; k < positions.size();) {
+      const int row = layout.row_block_of(positions[k]);
+      const auto row_end = layout.row_block(row).end;
+      while (k < positions.size() && positions[k] < row_end) ++k;
+      const auto& rows_of_block = rows_of_blocks[static_cast<std::size_t>(row)];
+      const auto rows = list_within(rows_of_block.rows, rows_of_block.first);
+      if (rows.positions.empty()) continue;
+      for (std::size_t c = columns_of_blocks.empty() ? 0 : positions.size(); c < positions.size();) {
+        const int column = layout.column_block_of(positions[c]);
+        const auto block = layout.column_block(column);
+        columns_of_blocks.emplace_back(column, list_within(block, block.begin));
+        c += columns_of_blocks.back().second.positions.size();
       }
+      for (const auto& [column, columns] : columns_of_blocks)
+        VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(row, column))],
+                           vectors.weights[static_cast<std::size_t>(v)], rows, columns);
     }
   }
 }
@@ -214,8 +199,8 @@ class NpbSource final : public MatrixSource {
   Problem problem_;
 };
 
-std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {
-  return std::make_unique<NpbSource>(class_from(text));
+std::unique_ptr<MatrixSource> npb_source_of(const Problem& problem) {
+  return std::make_unique<NpbSource>(problem);
 }
 
 }  // namespace
@@ -223,11 +208,8 @@ std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {
 SourceRow npb_source() {
   return {.name = "npb",
           .arguments = "CLASS",
-          .description = "the random matrix of the NAS CG benchmark, generated in parallel",
-          .parse = &npb_source_from,
-          .make = [](const Problem& problem) -> std::unique_ptr<MatrixSource> {
-            return std::make_unique<NpbSource>(problem);
-          },
+          .parse = [](std::string_view text) { return npb_source_of(class_from(text)); },
+          .make = &npb_source_of,
           .is_negative_definite = true};
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
@@ -40,9 +39,8 @@ std::string Stencil::name() const {
 }
 
 Stencil stencil_from(std::string_view text) {
-  const auto* const found =
-      std::ranges::find(stencil_kinds, text.substr(0, text.find(':')), &StencilKind::name);
-  if (found == stencil_kinds.end())
+  const auto* const found = row_named(stencil_kinds, text.substr(0, text.find(':')));
+  if (found == nullptr)
     throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
   const auto& kind = *found;
   const auto parts = split_at(text, ':');
@@ -186,14 +184,8 @@ std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
 
 }  // namespace
 
-SourceRow laplace2d_source() {
-  return {"laplace2d", "NXxNY", "the Laplacian of 5 points on a rectangle, zero around it",
-          &stencil_source_from};
-}
+SourceRow laplace2d_source() { return {"laplace2d", "NXxNY", &stencil_source_from}; }
 
-SourceRow laplace3d_source() {
-  return {"laplace3d", "NXxNYxNZ[:27]", "the Laplacian of 7 (or 27) points on a box, zero around it",
-          &stencil_source_from};
-}
+SourceRow laplace3d_source() { return {"laplace3d", "NXxNYxNZ[:27]", &stencil_source_from}; }
 
 }  // namespace cg2d

@@ -127,19 +127,16 @@ std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
 PanelFolder::PanelFolder(std::string folder, int rank, int rank_count)
     : folder_(std::move(folder)),
       file_name_(fmt::format("{}-of-{}.panels", rank, rank_count)),
-      claim_({.option = "--out-of-core", .folder = folder_, .lock_name = fmt::format("{}.lock", rank)}) {
+      claim_("--out-of-core", folder_, fmt::format("{}.lock", rank)) {
   remove_unfinished_files(folder_, [this](std::string_view name) { return name == file_name_; });
 }
 
-std::unique_ptr<PanelFile> PanelFolder::existing(const PanelFileKey& key, std::string& reason) const {
-  reason.clear();
-  if (access(file_path().c_str(), F_OK) != 0) return nullptr;
+std::unique_ptr<PanelFile> PanelFolder::existing(const PanelFileKey& key) const {
   try {
     auto file = std::make_unique<PanelFile>(file_path());
     if (file->key() == key) return file;
-    reason = file_path() + ": found another matrix, kernel or layout";
-  } catch (const FileError& error) {
-    reason = error.what();
+  } catch (const FileError&) {
+    // There is none, or it is damaged: a new one is written.
   }
   return nullptr;
 }

@@ -156,8 +156,8 @@ class PanelFolder {
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
   [[nodiscard]] std::string file_path() const { return folder_ + "/" + file_name_; }
 
-  /// This rank's file, if it is there, intact and has this key; else nullptr, and `reason` says why (empty: there is none).
-  [[nodiscard]] std::unique_ptr<PanelFile> existing(const PanelFileKey& key, std::string& reason) const;
+  /// This rank's file, if it is there, intact and has this key; else nullptr.
+  [[nodiscard]] std::unique_ptr<PanelFile> existing(const PanelFileKey& key) const;
   /// Removes this rank's file, if there is one.
   void remove_file() const;
 

@@ -34,11 +34,7 @@ std::span<const PanelIoRow> panel_io_table() {
   return table;
 }
 
-const PanelIoRow* find_panel_io(std::string_view name) {
-  const auto table = panel_io_table();
-  const auto found = std::ranges::find(table, name, &PanelIoRow::name);
-  return found == table.end() ? nullptr : &*found;
-}
+const PanelIoRow* find_panel_io(std::string_view name) { return row_named(panel_io_table(), name); }
 
 const PanelIoRow& usual_panel_io() {
   constexpr const char* variable = "CG2D_READER";
@@ -125,6 +121,7 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
   return result;
 }
 
+/// A thread for each request under way, which calls pread or pwrite.
 class ThreadIo final : public PanelIo {
  public:
   ThreadIo(int descriptor, int slot_count) : slots_(static_cast<std::size_t>(slot_count)) {
@@ -181,9 +178,7 @@ class ThreadIo final : public PanelIo {
 }  // namespace
 
 PanelIoRow thread_panel_io() {
-  return {.name = "threads",
-          .description = "a thread for each panel under way, which calls pread or pwrite",
-          .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+  return {.name = "threads", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
             return std::make_unique<ThreadIo>(setup.descriptor, setup.slot_count);
           }};
 }

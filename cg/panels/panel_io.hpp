@@ -57,7 +57,6 @@ struct PanelIoSetup {
 /// One way to read and write. A new one is one file that defines a row, and its entry in the table.
 struct PanelIoRow {
   std::string_view name;
-  std::string_view description;
   /// The reason why it cannot serve here; empty when it can.
   std::string (*why_unavailable)() = [] { return std::string(); };
   /// Throws RunError (unavailable).

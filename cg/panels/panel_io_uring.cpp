@@ -174,7 +174,6 @@ std::string why_no_uring() {
 
 PanelIoRow uring_panel_io() {
   return {.name = "io_uring",
-          .description = "the system moves several panels at once (liburing)",
           .why_unavailable = why_no_uring,
           .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
             return std::make_unique<UringIo>(setup);

@@ -13,10 +13,6 @@
 
 namespace cg2d {
 
-std::int64_t StreamMemory::byte_count(const PanelFile& file) const {
-  return (resident_count + buffer_count) * file.most_panel_bytes();
-}
-
 std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t byte_count, int depth) {
   const auto room = byte_count / std::max<std::int64_t>(panels.most_bytes, 1);
   if (room >= panels.count)
@@ -36,10 +32,10 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     : row_(row),
       vector_count_(static_cast<std::size_t>(options.vector_count)),
       file_(std::move(file)),
-      memory_(memory),
-      buffer_bytes_(file_->most_panel_bytes()) {
+      memory_(memory) {
   const auto entries = file_->panels();
-  buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
+  buffers_ = kernels::PageBuffer<std::byte>(
+      static_cast<std::size_t>(file_->most_panel_bytes() * memory_.buffer_count));
   reader_ = reader.make({.descriptor = file_->descriptor(),
                          .slot_count = std::max(memory_.buffer_count, 1),
                          .buffers = buffers_.span()});
@@ -87,7 +83,7 @@ PanelRequest StreamedKernel::request_for(std::size_t buffer) {
   const auto& entry = file_->panels()[panel_in(buffer)];
   return {.slot = static_cast<int>(buffer),
           .position = entry.position,
-          .memory = buffers_.span().subspan(buffer * static_cast<std::size_t>(buffer_bytes_),
+          .memory = buffers_.span().subspan(buffer * static_cast<std::size_t>(file_->most_panel_bytes()),
                                             static_cast<std::size_t>(entry.byte_count))};
 }
 

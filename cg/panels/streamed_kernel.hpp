@@ -21,8 +21,6 @@ namespace cg2d {
 struct StreamMemory {
   int resident_count = 0;  ///< panels that stay in memory, once they are read
   int buffer_count = 2;    ///< panels that are read and multiplied; 0 where all are resident
-
-  [[nodiscard]] std::int64_t byte_count(const PanelFile& file) const;
 };
 /// The panels of a file, as far as memory goes.
 struct PanelSizes {
@@ -113,7 +111,6 @@ class StreamedKernel final : public kernels::SpmvKernel {
   std::vector<std::size_t> residents_;       // resident panels
   kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
   kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
-  std::int64_t buffer_bytes_;                // of one buffer
   std::vector<std::size_t> under_way_;       // the number of the panel in each buffer
   std::size_t next_to_begin_ = 0;            // the number of the panel that is read next
   std::size_t product_end_ = 0;              // the first number of the next product

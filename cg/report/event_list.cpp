@@ -1,14 +1,14 @@
-#include "cg/report/event_list.hpp"
+// The list of `cg2d events`.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
+#include "cg/report/report.hpp"
 #include "cg/timing/event_counters.hpp"
 #include "cg/timing/papi.hpp"
 
@@ -46,28 +46,6 @@ std::string groups_text(const EventList& list) {
   return text;
 }
 
-std::string write_text(const EventList& list, bool shows_all) {
-  const auto countable =
-      std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
-  const auto refused = std::ssize(list.events) - countable;
-  auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
-                          format_count(countable, "event"), refused,
-                          list.papi_version.value_or("is not in this build"));
-  text += groups_text(list);
-  for (const auto& [title, family] : families) {
-    std::string lines;
-    for (const auto& event : list.events) {
-      if (event.family == family && (shows_all || event.why_not.empty())) lines += event_line(event);
-    }
-    if (!lines.empty()) text += fmt::format("\n {}\n{}", title, lines);
-  }
-  if (refused > 0 || !list.papi_version) {
-    text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
-    if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 void describe(Members& m, EventList& list) {
@@ -94,21 +72,32 @@ void describe(Members& m, EventList& list) {
   });
 }
 
-EventList list_events() {
-  auto events = known_events();
-  auto remedy = counting_remedy();
-  if (const auto disabled = why_papi_is_disabled(); !disabled.empty())
-    remedy = fmt::format("PAPI does not know this processor: {}; {}", disabled, remedy);
-  std::vector<ResolvedEvents> groups;
-  for (const auto& group : group_names()) groups.push_back(resolve_groups({group}, why_not_counted));
-  return {.papi_version = papi_version(),
-          .remedy = std::move(remedy),
-          .events = std::move(events),
-          .groups = std::move(groups)};
-}
-
-std::string write_event_list(const EventList& list, const std::string& format, bool shows_all) {
-  return format == "json" ? document_text(list) : write_text(list, shows_all);
+std::string write_event_list(const std::string& format, bool shows_all) {
+  EventList list;
+  list.papi_version = papi_version();
+  list.events = known_events();
+  list.remedy = counting_remedy();
+  for (const auto& group : group_names()) list.groups.push_back(resolve_groups({group}, why_not_counted));
+  if (format == "json") return document_text(list);
+  const auto countable =
+      std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
+  const auto refused = std::ssize(list.events) - countable;
+  auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
+                          format_count(countable, "event"), refused,
+                          list.papi_version.value_or("is not in this build"));
+  text += groups_text(list);
+  for (const auto& [title, family] : families) {
+    std::string lines;
+    for (const auto& event : list.events) {
+      if (event.family == family && (shows_all || event.why_not.empty())) lines += event_line(event);
+    }
+    if (!lines.empty()) text += fmt::format("\n {}\n{}", title, lines);
+  }
+  if (refused > 0 || !list.papi_version) {
+    text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
+    if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";
+  }
+  return text;
 }
 
 }  // namespace cg2d

@@ -26,10 +26,16 @@ Spread spread_of(const std::vector<double>& values) {
   return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
+/// Whether communication is under way during other phases.
+bool hides_communication(const PhaseFigures& figures) {
+  return figures.report.configuration.overlaps ||
+         std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
+}
+
 std::string legend_of(const PhaseFigures& figures, bool in_clocks) {
   const auto& ranks = figures.report.ranks;
   std::string hidden;
-  if (figures.hides())
+  if (hides_communication(figures))
     hidden = fmt::format(" hidden ({}) = {} was under way: saved at most\n", in_clocks ? "mean clocks" : "us",
                          figures.report.configuration.overlaps ? "multiply while a part of the collection"
                                                                : "interior while the halo");
@@ -76,7 +82,8 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
     }
     const double units_per_step = units_per_s / steps;
     table.number("waiting", "{:.{}f}", share.waited_s * units_per_step, digits);
-    if (figures.hides()) table.number("hidden", "{:.{}f}", share.hidden_s * units_per_step, digits);
+    if (hides_communication(figures))
+      table.number("hidden", "{:.{}f}", share.hidden_s * units_per_step, digits);
     if (!in_clocks) {
       const auto rate = [&](double amount, int decimals) {
         return amount > 0.0 ? fmt::format("{:.{}f}", share.rate_of(amount, rank_count) / giga, decimals)
@@ -144,19 +151,6 @@ std::string count_text(double count) {
   return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
 }
 
-void add_event(Table& table, const PhaseFigures& figures, std::string_view label, const EventTotals& totals) {
-  table.line().word("event", label);
-  double sum = 0.0;
-  for (const auto phase : figures.phases) {
-    const double mean = totals.phases[index_of(phase)].mean;
-    table.number(phase_name(phase), count_text(mean / figures.step_count));
-    sum += mean;
-  }
-  table.number("all phases", count_text(sum / figures.step_count));
-  table.number("region total", "{:.0f}", totals.region_total);
-  table.number("coverage", percent_text(totals.coverage, 2));
-}
-
 void add_ratios(Table& table, const PhaseFigures& figures) {
   const auto& names = figures.report.counters.counted;
   for (std::size_t event = 0; event < names.size(); ++event) {
@@ -164,7 +158,7 @@ void add_ratios(Table& table, const PhaseFigures& figures) {
     table.line().word("event", names[event] + " per nonzero");
     table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, event_totals(figures, event)));
   }
-  for (const auto& figure : counter_figures(counted_events(figures))) {
+  for (const auto& figure : counter_figures(figures)) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
     table.line().word("event", figure.row->description);
     for (const auto phase : figures.phases) {
@@ -177,9 +171,8 @@ void add_ratios(Table& table, const PhaseFigures& figures) {
 /// Without a matrix that of reading one is no limit.
 std::string limits_text(const PhaseFigures& figures, const Roofline& seen) {
   const auto& [limits, matrix, vectors, storage_bytes, shares] = seen;
-  const bool has_matrix = std::ranges::any_of(figures.phases, [](Phase phase) {
-    return cg2d::phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
-  });
+  const bool has_matrix = std::ranges::any_of(
+      figures.phases, [](Phase phase) { return phase_row(phase).work == LocalWork::product; });
   const auto of_matrix = [&](const std::string& text) { return has_matrix ? text : std::string(); };
   return fmt::format(
       "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n measured with {}{} of "
@@ -212,8 +205,17 @@ std::string counters_text(const PhaseFigures& figures) {
                       : kind == EventKind::core_cycles || kind == EventKind::reference_cycles
                           ? event_kind_name(kind)
                           : std::string_view();
-    add_event(table, figures, unit.empty() ? name : fmt::format("{} ({})", name, unit),
-              event_totals(figures, event));
+    table.line().word("event", unit.empty() ? name : fmt::format("{} ({})", name, unit));
+    const auto totals = event_totals(figures, event);
+    double sum = 0.0;
+    for (const auto phase : figures.phases) {
+      const double mean = totals.phases[index_of(phase)].mean;
+      table.number(phase_name(phase), count_text(mean / figures.step_count));
+      sum += mean;
+    }
+    table.number("all phases", count_text(sum / figures.step_count));
+    table.number("region total", "{:.0f}", totals.region_total);
+    table.number("coverage", percent_text(totals.coverage, 2));
   }
   add_ratios(table, figures);
   return fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n", threads_text(figures.report),
@@ -249,19 +251,13 @@ std::string roofline_text(const PhaseFigures& figures) {
   }
   return text + table.text() +
          " bytes and flops that a CG step must move and compute (mean of the ranks); rates of all ranks; "
-         "share "
-         "= limit / measured\n" +
+         "share = limit / measured\n" +
          (is_in_caches ? " -: the limit does not apply: the phase reads vectors from a faster cache than all "
-                         "vectors of a "
-                         "step have room in\n"
+                         "vectors of a step have room in\n"
                        : "");
 }
 
 }  // namespace
-
-bool PhaseFigures::hides() const {
-  return report.configuration.overlaps || std::ranges::find(phases, Phase::halo) != phases.end();
-}
 
 PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
   return {.report = report,
@@ -286,30 +282,32 @@ PhaseFigures phases_of(const SolveReport& report) {
 
 std::span<const FigureRow> figure_table() { return figure_rows; }
 
-std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
+std::vector<CounterFigure> counter_figures(const PhaseFigures& figures) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const auto ratio = [](double numerator, double denominator) {
     return denominator > 0.0 ? numerator / denominator : none;
   };
   constexpr auto multiply = index_of(Phase::multiply);
+  const auto& names = figures.report.counters.counted;
   std::vector<CounterFigure> made;
   for (const auto& row : figure_rows) {
-    const auto numerator = find_role(row.numerator, counted.names);
+    const auto numerator = find_role(row.numerator, names);
     std::optional<std::size_t> denominator;
-    if (row.denominator) denominator = find_role(*row.denominator, counted.names);
+    if (row.denominator) denominator = find_role(*row.denominator, names);
     if (!numerator || (row.denominator && !denominator)) continue;
     auto& figure = made.emplace_back();
     figure.row = &row;
-    figure.events = {counted.names[*numerator]};
+    figure.events = {names[*numerator]};
     figure.phases.fill(none);
-    const auto& above = counted.totals[*numerator];
+    const auto above = event_totals(figures, *numerator).phases;
     if (!denominator) {
-      figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
+      figure.phases[multiply] = ratio(row.factor * above[multiply].total, figures.nonzeros_multiplied);
       continue;
     }
-    figure.events.push_back(counted.names[*denominator]);
+    figure.events.push_back(names[*denominator]);
+    const auto below = event_totals(figures, *denominator).phases;
     for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
-      figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
+      figure.phases[phase] = ratio(row.factor * above[phase].total, below[phase].total);
   }
   return made;
 }
@@ -328,16 +326,6 @@ EventTotals event_totals(const PhaseFigures& figures, std::size_t event) {
   totals.outside_phases = totals.region_total - sum;
   if (totals.region_total > 0.0) totals.coverage = sum / totals.region_total;
   return totals;
-}
-
-CountedEvents counted_events(const PhaseFigures& figures) {
-  CountedEvents counted{.names = figures.report.counters.counted,
-                        .totals = {},
-                        .nonzeros_multiplied = figures.nonzeros_multiplied};
-  for (std::size_t event = 0; event < counted.names.size(); ++event)
-    std::ranges::transform(event_totals(figures, event).phases, counted.totals.emplace_back().begin(),
-                           &Spread::total);
-  return counted;
 }
 
 double per_nonzero(const PhaseFigures& figures, const EventTotals& totals) {

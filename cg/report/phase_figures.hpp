@@ -30,8 +30,6 @@ struct PhaseFigures {
   std::span<const Phase> phases = benchmark_phases;
   double nonzeros_multiplied = 0.0;  ///< by all products of the region, all ranks; 0: there is no matrix
 
-  /// Whether communication is under way during other phases.
-  [[nodiscard]] bool hides() const;
   /// Whether there is such a region, with a step, and the facts of its ranks.
   [[nodiscard]] bool is_known() const {
     return !repeat.ranks.empty() && report.ranks.size() >= repeat.ranks.size() && step_count > 0.0;
@@ -56,21 +54,13 @@ struct FigureRow {
 
 std::span<const FigureRow> figure_table();
 
-using PhaseTotals = std::array<double, phase_count>;
-/// The counts of all ranks, and the work that they belong to.
-struct CountedEvents {
-  std::vector<std::string> names;
-  std::vector<PhaseTotals> totals;  ///< totals of each event
-  double nonzeros_multiplied = 0.0;
-};
-
 struct CounterFigure {
   const FigureRow* row = nullptr;
-  std::vector<std::string> events;  ///< that it is made of
-  PhaseTotals phases{};             ///< NaN where there is no such figure, or the denominator is 0
+  std::vector<std::string> events;           ///< that it is made of
+  std::array<double, phase_count> phases{};  ///< NaN where there is no such figure, or the denominator is 0
 };
-/// The figures whose events were counted, in the order of the table. A pure function.
-std::vector<CounterFigure> counter_figures(const CountedEvents& counted);
+/// The figures whose events were counted, in the order of the table, by the counts of all ranks. A pure function.
+std::vector<CounterFigure> counter_figures(const PhaseFigures& figures);
 
 /// Over the ranks.
 struct Spread {
@@ -92,8 +82,6 @@ struct EventTotals {
 };
 EventTotals event_totals(const PhaseFigures& figures, std::size_t event);
 
-/// The counts of the region reported, for the figures made of them.
-CountedEvents counted_events(const PhaseFigures& figures);
 /// Events of the multiply phase per nonzero of the matrix and product, all ranks.
 double per_nonzero(const PhaseFigures& figures, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.

@@ -172,7 +172,7 @@ void describe_counters(Members& m, DescribedRegion& region) {
   auto& repeat = region.repeat;
   auto& counters = report.counters;
   if (report.ranks.empty()) report.ranks.emplace_back();
-  auto made = counter_figures(counted_events(region.figures));
+  auto made = counter_figures(region.figures);
   const auto per_cycle =
       std::ranges::find(made, "instructions_per_cycle", [](const auto& one) { return one.row->name; });
   m.derived("papi", or_null("null: the program was built without PAPI"), [] { return papi_version(); });

@@ -1,10 +1,12 @@
 #pragma once
 
-// Results and plans: their documents, and their formats.
+// Results, plans, the list of events, and traces: their documents, and their formats.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cg/base/build_info.hpp"
@@ -15,10 +17,14 @@
 #include "cg/run/run_report.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
+#include "cg/timing/events.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
+class OutputFile;
+struct RankTrace;
 struct StreamPlan;
 
 /// The version of the results of run and solve, as sweeps and batches hold them.
@@ -100,5 +106,45 @@ struct PlannedRun {
 };
 inline const std::vector<std::string> plan_formats{"text", "json"};
 std::string describe_plan(const PlannedRun& run, std::string_view format);
+
+// ---------------------------------------------------------------- the list of cg2d events
+
+/// What can be counted on this machine, by purpose and by origin.
+struct EventList {
+  std::optional<std::string> papi_version;  ///< empty: cg2d was built without it
+  std::string remedy;  ///< that would make more events of the processor countable, and what is in its way
+  std::vector<KnownEvent> events;
+  std::vector<ResolvedEvents> groups;  ///< events of each group here, in the order of their table
+};
+void describe(Members& m, EventList& list);
+
+/// Tries every event, and lists them as text or JSON. shows_all: as text, also events that cannot be counted here, with the
+/// reason; JSON has them always. Local. Cost: as known_events(). Throws RunError.
+std::string write_event_list(const std::string& format, bool shows_all);
+
+// ---------------------------------------------------------------- traces
+// A trace as a file that trace viewers open: Chrome's Trace Event Format, for Perfetto and others.
+
+/// The lines of one rank's bars, each after a comma: "X" events with ts and dur in microseconds to
+/// the nanosecond, pid: node, tid: rank.
+std::string trace_lines(const RankTrace& trace);
+
+/// The run or solve that a trace is of: all that the head of its file says.
+struct TraceOrigin {
+  const SessionReport& report;
+  std::string arrangement;  ///< of the ranks: the grid, or "domain 1x2x2"
+  bool has_grid = true;     ///< ranks have a process column and a process row
+  std::vector<std::pair<std::string, std::string>> properties;  ///< others: "class", "matrix"
+};
+
+/// The origin of the trace of a run that was performed.
+TraceOrigin trace_origin_of(const RunReport& report);
+
+/// The whole file of ranks whose traces are all in this process.
+std::string trace_text(const TraceOrigin& origin, std::span<const RankTrace> ranks);
+
+/// Rank 0 receives the text of one rank after the other, and commits the file (null on the other ranks).
+/// Collective. Throws RunError.
+void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);
 
 }  // namespace cg2d

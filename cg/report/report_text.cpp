@@ -30,7 +30,7 @@ LabelledLines new_summary() { return {.text = {}, .width = 8, .link = ""}; }
 std::string reason_of_grid(const std::optional<GridTrial>& trial) {
   if (!trial) return "chosen by the rule";
   if (trial->tried.size() < 2)
-    return fmt::format("chosen by the {}{}", trial->shortlist_by,
+    return fmt::format("chosen by the {}{}", trial->shortlist.made_by,
                        trial->skipped_because.empty() ? "" : ", not tried: " + trial->skipped_because);
   const auto& verdict = trial->verdict;
   const auto count = trial->tried.size();
@@ -116,9 +116,9 @@ std::string choice_lines(const SessionReport& report, const RepeatReport& repeat
   return line.text;
 }
 
-/// The lines of features, and the warnings.
+/// The lines of a guard, and the warnings.
 std::string closing_lines(const SessionReport& report) {
-  auto text = feature_lines(&FeatureRow::closing_lines, report);
+  auto text = text_of(report.features.guard);
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;
 }
@@ -301,7 +301,7 @@ std::string text_of(const RunReport& report) {
           " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
           report.restart->checkpoint.folder, report.restart->step_count(), report.problem.niter,
           format_count(timed_part(report).niter, "outer iteration"));
-    text += feature_lines(&FeatureRow::summary_lines, report) + '\n';
+    text += feature_lines(report.features) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose) text += '\n' + own_lines(report);
@@ -318,11 +318,6 @@ std::string text_of(const RunReport& report) {
 /// A norm that is NaN or infinite is no figure of the solve.
 std::string norm_text(double norm, int digits) {
   return std::isfinite(norm) ? fmt::format("{:.{}e}", norm, digits) : "not finite";
-}
-
-/// Where x is an earlier iterate than the last, whose residual by the recurrence comes next.
-std::string kept_words(const SystemSolveResult& result) {
-  return result.has_kept() ? fmt::format(", x is {}", kept_place_of(result, "iteration")) : std::string();
 }
 
 /// How each of the solutions ended.
@@ -383,10 +378,12 @@ std::string result_summary(const SolveReport& report) {
   const auto of_several =
       report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
   const double b_norm = result.right_hand_side_norm;
+  // Where x is an earlier iterate than the last, whose residual by the recurrence comes next.
+  const auto kept = result.has_kept() ? ", x is " + kept_place_of(result, "iteration") : "";
   // A right-hand side of zeros has no relative residual.
   const auto residual =
       b_norm > 0.0 ? fmt::format("relative residual {} (true{}), {} (recurrence); tolerance {}",
-                                 norm_text(result.true_residual_norm / b_norm, 2), kept_words(result),
+                                 norm_text(result.true_residual_norm / b_norm, 2), kept,
                                  norm_text(solution.recursive_residual_norm() / b_norm, 2),
                                  norm_text(solution.target_norm / b_norm, 2))
                    : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),
@@ -452,7 +449,7 @@ std::string text_of(const SystemOptions& options, const SolveReport& report) {
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);
-  text += feature_lines(&FeatureRow::summary_lines, report);
+  text += feature_lines(report.features);
   if (!report.solutions.empty()) text += '\n' + solution_lines(options, report);
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
   if (timed_step_count(report) > 0) text += figures_text(phases_of(report), options.detail);

@@ -54,13 +54,14 @@ std::optional<double> median_of(const MeasuredConfiguration& measured, const Sho
 std::string values_of(const MeasuredConfiguration& measured, const std::string& name) {
   std::set<std::string> values;
   for (const auto& run : measured.runs) {
-    const auto fact = std::ranges::find(run.facts, name, &RunFact::name);
-    if (fact != run.facts.end()) values.insert(fact->value);
+    for (const auto& [known, value] : run.facts) {
+      if (known == name) values.insert(value);
+    }
   }
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
-/// A fact in which the runs of a configuration differ, although the same was asked for: RunFact of each set, several with commas.
+/// A fact in which the runs of a configuration differ, although the same was asked for: ResultRecord::facts of each set, several with commas.
 struct SetDifference {
   std::string name;
   std::string before;
@@ -71,8 +72,8 @@ struct SetDifference {
 std::vector<SetDifference> differences_of(const ComparedConfiguration& pair) {
   std::vector<SetDifference> differences;
   if (!pair.is_sound()) return differences;
-  for (const auto& fact : pair.before.runs.front().facts) {
-    SetDifference found{fact.name, values_of(pair.before, fact.name), values_of(pair.after, fact.name)};
+  for (const auto& [name, value] : pair.before.runs.front().facts) {
+    SetDifference found{name, values_of(pair.before, name), values_of(pair.after, name)};
     if (!found.after.empty() && found.before != found.after) differences.push_back(std::move(found));
   }
   return differences;
@@ -264,13 +265,7 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
                            double threshold, const SetNames& names) {
   auto all_before = comparable_runs(before);
   auto all_after = comparable_runs(after);
-  Comparison comparison{.names = names,
-                        .threshold = threshold,
-                        .common = {},
-                        .overall = {},
-                        .only_before = {},
-                        .only_after = {},
-                        .left_out = std::move(all_before.left_out)};
+  Comparison comparison{.names = names, .threshold = threshold, .left_out = std::move(all_before.left_out)};
   comparison.left_out.insert(comparison.left_out.end(), all_after.left_out.begin(), all_after.left_out.end());
   std::vector<std::pair<const MeasuredConfiguration*, const MeasuredConfiguration*>> pairs;
   for (const auto& measured : all_before.configurations) {

@@ -45,12 +45,12 @@ struct ComparedConfiguration {
 struct Comparison {
   SetNames names{};
   double threshold = 0.0;
-  std::vector<ComparedConfiguration> common;
-  RatioInterval overall;  ///< ratio of all common configurations together
+  std::vector<ComparedConfiguration> common{};
+  RatioInterval overall{};  ///< ratio of all common configurations together
   Change overall_change = Change::unknown;
-  std::vector<ConfiguredProblem> only_before;
-  std::vector<ConfiguredProblem> only_after;
-  std::vector<LeftOutRun> left_out;
+  std::vector<ConfiguredProblem> only_before{};
+  std::vector<ConfiguredProblem> only_after{};
+  std::vector<LeftOutRun> left_out{};
 
   [[nodiscard]] int count(Change change) const;
   /// regression where a configuration or all together are one, else undecided where one is, else success.

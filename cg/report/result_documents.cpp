@@ -560,22 +560,30 @@ void describe(Members& m, SweptRun& run) {
   m("rounds", run.round_count, at_least(1, "As many as were asked for."));
   m("duration_s", run.duration_s, at_least(0, "The whole run, with its set-up."));
   m("session", run.session,
-    meaning("The sweep of the file, with all its resumptions: runs of different sessions are not compared."));
+    meaning("The sweep or scaling of the file, with all its resumptions: runs of different sessions are not "
+            "compared."));
   m("sitting", run.sitting,
-    at_least(1,
-             "The call of cg2d sweep, by number, that made the run: runs of one round and sitting were "
-             "made in turns."));
-  m.object("configuration",
-           meaning("As asked for; the run's own configuration has the values that were chosen."), [&] {
-             auto& grid = run.asked.configuration.grid;
-             m.if_given("form", run.asked.form, !is_of_benchmark,
-                        meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
-             m.if_given("class", run.problem_class, is_of_benchmark,
-                        meaning("Of the benchmark. With U, problem has the numbers."));
-             m("columns", grid.columns, at_least(1));
-             m("rows", grid.rows, at_least(1));
-             describe_axes(m, run.asked.configuration, false);
-           });
+    at_least(
+        1,
+        "The call of cg2d sweep or scaling, by number, that made the run: runs of one round and sitting were "
+        "made in turns."));
+  m.object(
+      "configuration", meaning("As asked for; the run's own configuration has the values that were chosen."),
+      [&] {
+        auto& grid = run.asked.configuration.grid;
+        m.if_given("form", run.asked.form, !is_of_benchmark,
+                   meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
+        m.if_given("class", run.problem_class, is_of_benchmark,
+                   meaning("Of the benchmark. With U, problem has the numbers."));
+        m("columns", grid.columns, at_least(1));
+        m("rows", grid.rows, at_least(1));
+        describe_axes(m, run.asked.configuration, false);
+        auto& per_node = run.asked.configuration.ranks_per_node;
+        m.if_given("ranks_per_node", per_node, per_node > 0, at_least(1, "Only where nodes are pretended."));
+        m.if_given(
+            "arrangement_open", run.is_arrangement_open, run.is_arrangement_open,
+            meaning("Only of a scaling: columns and rows, or the domain, were not asked for, but chosen."));
+      });
   m.if_given(
       "purpose", run.purpose, run.purpose != RunPurpose::time,
       meaning("Without it: a timed run. Otherwise made after all timed runs, and not compared with them; the "

@@ -16,13 +16,9 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/checkpoint/checkpoint_folder.hpp"
-#include "cg/run/rebalance/drift_watch.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/slow_ranks.hpp"
 
 namespace cg2d {
 namespace {
@@ -45,26 +41,25 @@ CommunicationShares communication_shares(const RepeatReport& repeat) {
   return shares;
 }
 
-std::vector<RecordedEvent> events_of(const PhaseFigures& figures) {
-  std::vector<RecordedEvent> events;
+Named<PhaseValues> events_of(const PhaseFigures& figures) {
+  Named<PhaseValues> events;
   const auto& names = figures.report.counters.counted;
   for (std::size_t event = 0; event < std::min(names.size(), most_counted_events); ++event) {
     const auto totals = event_totals(figures, event);
-    auto& recorded = events.emplace_back(RecordedEvent{.name = names[event]});
-    for (const auto phase : benchmark_phases)
-      recorded.counts[index_of(phase)] = totals.phases[index_of(phase)].mean;
+    auto& counts = events.emplace_back(names[event], PhaseValues{}).second;
+    std::ranges::transform(benchmark_phases, counts.begin(),
+                           [&](Phase phase) { return totals.phases[index_of(phase)].mean; });
   }
   return events;
 }
 
 /// ConfiguredProblem::storage. The limit is written exactly: runs with different ones must not be taken for repeats.
 std::string storage_of(const RunReport& report) {
-  const auto* const stream = report.features.find<OutOfCoreFacts>();
-  if (stream == nullptr) return {};
-  if (stream->memory_limit_bytes == 0) return "streamed";
+  const auto& stream = report.features.out_of_core;
+  if (stream.folders.empty()) return {};
+  if (stream.memory_limit_bytes == 0) return "streamed";
   constexpr double megabyte = 1e6;
-  return fmt::format("streamed within {:.15g} MB",
-                     static_cast<double>(stream->memory_limit_bytes) / megabyte);
+  return fmt::format("streamed within {:.15g} MB", static_cast<double>(stream.memory_limit_bytes) / megabyte);
 }
 
 /// The configuration that was asked for, of a run that no sweep made.
@@ -90,9 +85,9 @@ std::string slowing_option(const Document& document) {
   if (!report.counters.asked.empty()) return "--papi";
   if (document.roofline) return "--roofline";
   if (report.restart) return "--restart";
-  if (features.template find<CheckpointFacts>() != nullptr) return "--checkpoint";
-  if (features.template find<SlowRanks>() != nullptr) return "--slow-rank";
-  if (features.template find<RebalanceReport>() != nullptr) return "--rebalance";
+  if (!features.checkpoints.folder.empty()) return "--checkpoint";
+  if (!features.slow_ranks.ranks.empty()) return "--slow-rank";
+  if (features.moves) return "--rebalance";
   if (report.environment && report.environment->beside_other_tasks) return "batch without --exclusive";
   return {};
 }
@@ -115,13 +110,13 @@ constexpr std::array<std::pair<const char*, const char*>, 15> fact_places{
      {"waiting", "/environment/waiting"},
      {"processor", "/environment/nodes/0/processor"}}};
 
-std::vector<RunFact> facts_of(const Json& run) {
-  std::vector<RunFact> facts;
+Named<std::string> facts_of(const Json& run) {
+  Named<std::string> facts;
   for (const auto& [name, path] : fact_places) {
     const Json::json_pointer place(path);
     const auto value = run.contains(place) ? run.at(place) : Json(nullptr);
     if (!value.is_null() && value != Json(""))
-      facts.push_back({name, value.is_string() ? value.get<std::string>() : json_text(value)});
+      facts.emplace_back(name, value.is_string() ? value.get<std::string>() : json_text(value));
   }
   return facts;
 }
@@ -138,37 +133,27 @@ void require_possible_times(const ResultRecord& record) {
 
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
-/// A document of cg2d that is no result of a run: two keys that only it has, and what it holds.
-struct OtherDocument {
-  const char* key;
-  const char* other_key;
-  std::string_view text;
-};
-constexpr std::array other_documents{
-    OtherDocument{"machine", "interconnect", "a result of cg2d simulate, which cg2d report shows"},
-    OtherDocument{"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
-    OtherDocument{"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
-    OtherDocument{"per_cg_step", "steps",
-                  "a plan of messages of cg2d explain, which draws it with --format text or svg"},
-    OtherDocument{"method", "passes",
-                  "a result of cg2d stencil, which prints it as text without --format json"},
-    OtherDocument{"checks", "failed",
-                  "a result of cg2d check, which prints it as a table without --format json"},
-    OtherDocument{"papi", "groups",
-                  "the events of cg2d events, which prints them as a table without --format json"},
-    OtherDocument{"ways", "scaling", "a result of cg2d scaling, which cg2d report shows"},
-    OtherDocument{"pairs", "sums", "a result of cg2d pingpong, which cg2d report shows"},
-    OtherDocument{"compared", "threshold", "a result of cg2d compare, which cg2d report shows"},
-    OtherDocument{"processors", "schema_version", "a tuning profile, which cg2d tune --list shows"},
-    OtherDocument{"traceEvents", "otherData", "a trace, which cg2d report shows"}};
+/// Documents of cg2d that are no result of a run: two keys that only each has, and what it holds.
+constexpr std::array<std::array<const char*, 3>, 12> other_documents{
+    {{"machine", "interconnect", "a result of cg2d simulate, which cg2d report shows"},
+     {"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
+     {"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
+     {"per_cg_step", "steps", "a plan of messages of cg2d explain, which draws it with --format text or svg"},
+     {"method", "passes", "a result of cg2d stencil, which prints it as text without --format json"},
+     {"checks", "failed", "a result of cg2d check, which prints it as a table without --format json"},
+     {"papi", "groups", "the events of cg2d events, which prints them as a table without --format json"},
+     {"ways", "scaling", "a result of cg2d scaling, which cg2d report shows"},
+     {"pairs", "sums", "a result of cg2d pingpong, which cg2d report shows"},
+     {"compared", "threshold", "a result of cg2d compare, which cg2d report shows"},
+     {"processors", "schema_version", "a tuning profile, which cg2d tune --list shows"},
+     {"traceEvents", "otherData", "a trace, which cg2d report shows"}}};
 
-/// nullptr: it is none of those.
-const OtherDocument* other_document(const Json& json) {
-  const auto is_it = [&](const auto& other) {
-    return json.contains(other.key) && json.contains(other.other_key);
-  };
-  const auto* const found = std::ranges::find_if(other_documents, is_it);
-  return found == other_documents.end() ? nullptr : found;
+/// The text of the document that it is; empty: none of those.
+std::string_view other_document(const Json& json) {
+  for (const auto& [key, other_key, text] : other_documents) {
+    if (json.contains(key) && json.contains(other_key)) return text;
+  }
+  return {};
 }
 
 /// The key of a line of cg2d batch, beside which its result stands.
@@ -178,7 +163,7 @@ constexpr auto batch_key = "task";
 Json result_in_line(Json line) {
   if (!line.contains(batch_key)) return line;
   auto result = line.at("result");
-  return result.is_null() || other_document(result) != nullptr ? Json(nullptr) : result;
+  return result.is_null() || !other_document(result).empty() ? Json(nullptr) : result;
 }
 
 /// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
@@ -232,8 +217,8 @@ bool is_part_of_sweep_line(std::string_view text) {
 
 std::string maker_of(const Environment& environment, std::string_view program_version) {
   const auto& node = environment.nodes.front();
-  auto text = fmt::format("cg2d {}, {} {}, {}, {}", program_version, environment.build.compiler,
-                          environment.build.flags, environment.mpi_version, node.processor);
+  auto text = fmt::format("cg2d {}, {} {}, {}, {}", program_version, environment.compiler, environment.flags,
+                          environment.mpi_version, node.processor);
   for (const auto& cache : node.caches) text += fmt::format(", L{} {}", cache.level, cache.byte_count);
   return text;
 }
@@ -294,13 +279,6 @@ std::string system_name(const SystemOptions& system) {
 }
 
 namespace {
-
-void require_version(const Json& run) {
-  const auto& version = run.at("schema_version");
-  if (version != result_schema_version)
-    throw InputError("its schema_version is {}, not {}: another program wrote it, make it anew",
-                     json_text(version), result_schema_version);
-}
 
 /// The part of a run alone.
 void take(const RunDocument& run, ResultRecord& record) {
@@ -374,7 +352,9 @@ ResultRecord record_of(const RunDocument& run) { return record_of_document(run);
 ResultRecord record_of(const SolveDocument& solve) { return record_of_document(solve); }
 
 ResultRecord record_from(const Json& run) {
-  require_version(run);
+  if (const auto& version = run.at("schema_version"); version != result_schema_version)
+    throw InputError("its schema_version is {}, not {}: another program wrote it, make it anew",
+                     json_text(version), result_schema_version);
   const bool is_solve = run.contains("system");
   auto record =
       is_solve ? record_of(document_from<SolveDocument>(run)) : record_of(document_from<RunDocument>(run));
@@ -390,7 +370,7 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   const auto json = single_run_in(text);
   if (!json) return records_of_lines(text, LinesOf::any_runs);
-  if (const auto* const other = other_document(*json)) throw InputError("it holds {}", other->text);
+  if (const auto other = other_document(*json); !other.empty()) throw InputError("it holds {}", other);
   try {
     return {record_from(*json)};
   } catch (const nlohmann::json::exception& error) {

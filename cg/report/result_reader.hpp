@@ -70,22 +70,10 @@ struct RecordedWork {
 /// A value for each phase of the benchmark, for the whole timed region, means over the ranks.
 using PhaseValues = std::array<double, benchmark_phase_count>;
 
-/// An event that was counted in each phase.
-struct RecordedEvent {
-  std::string name;
-  PhaseValues counts{};
-};
-
 /// A metric of a result, whichever it has.
 struct RecordedMetric {
   const ShownFigure* figure = nullptr;
   double value = 0.0;
-};
-
-/// A fact of a run that may tell it from others of the same configuration, as kernel or compiler: name and value.
-struct RunFact {
-  std::string name;
-  std::string value;
 };
 
 /// A run of a sweep, as it was asked for: the member "sweep" of a result.
@@ -96,10 +84,11 @@ struct SweptRun {
   int round_count = 1;      ///< as many as were asked for
   int attempt = 1;          ///< in the round: a disturbed run may be repeated
   double duration_s = 0.0;  ///< seconds of the whole run with its set-up
-  std::string session{};    ///< the file's sweep, with all its resumptions; empty for a single run
-  int sitting = 1;          ///< the call of cg2d sweep on that session's file that made it
+  std::string session{};    ///< the file's study, with all its resumptions; empty for a single run
+  int sitting = 1;          ///< the call of its command on that session's file that made it
   RunPurpose purpose = RunPurpose::time;
-  std::string trace_file{};  ///< trace of a run whose purpose is one
+  bool is_arrangement_open = false;  ///< what `asked` has was chosen by the run
+  std::string trace_file{};          ///< trace of a run whose purpose is one
 };
 void describe(Members& m, SweptRun& run);
 
@@ -126,13 +115,14 @@ struct ResultRecord : SweptRun {
   std::optional<double> zeta;         ///< of the benchmark, unless the run failed
   CommunicationShares shares{};       ///< of that repetition
   std::optional<RecordedWork> work;   ///< work of that repetition; empty if phases were not timed
-  std::vector<RecordedEvent> events;  ///< empty: none was counted
+  Named<PhaseValues> events;          ///< counts of each event; empty: none was counted
   std::optional<PhaseShares> limits;  ///< of that repetition
   std::optional<Prediction> prediction;
   std::vector<RecordedMetric> metrics;
   std::vector<std::string> warnings;
-  std::vector<RunFact> facts;  ///< as far as the result says them, in a fixed order
-  std::string maker;           ///< program and machine, see maker_of(); empty where the result does not say
+  /// Facts that may tell it from others of the same configuration, as kernel or compiler: as far as the result says them, in a fixed order.
+  Named<std::string> facts;
+  std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
   // Which runs it is comparable with: see comparable_runs().
   std::string place;         ///< file and line, or empty

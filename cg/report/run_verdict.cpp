@@ -50,48 +50,6 @@ Row& row_of(const ConfiguredProblem& asked, std::vector<Row>& rows) {
   return row;
 }
 
-/// Numbers of rounds: one for all runs of a sweep that were made in turns, one of its own for any other run.
-class RoundNumbers {
- public:
-  void add(const ResultRecord& record, MeasuredConfiguration& measured) {
-    if (!record.is_in_sweep) {
-      measured.round_numbers.push_back(next_);
-      for (const double time_s : record.times_s) measured.rounds.emplace(next_++, time_s);
-      return;
-    }
-    const auto [known, is_new] = numbers_.try_emplace({record.session, record.sitting, record.round}, next_);
-    if (is_new) ++next_;
-    measured.round_numbers.push_back(known->second);
-    measured.rounds.emplace(known->second, sample_of(record.times_s).median);
-  }
-
- private:
-  std::map<std::tuple<std::string, int, int>, int> numbers_;
-  int next_ = 0;
-};
-
-void add_run(const ResultRecord& record, RoundNumbers& numbers, std::vector<MeasuredConfiguration>& all) {
-  auto found = std::ranges::find(all, record.asked, &MeasuredConfiguration::asked);
-  if (found == all.end()) {
-    all.emplace_back().asked = record.asked;
-    found = all.end() - 1;
-  }
-  if (record.is_replaced) {
-    ++found->replaced_count;
-    return;
-  }
-  if (record.is_disturbed()) ++found->disturbed_count;
-  if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
-  if (record.succeeded()) {
-    found->runs.push_back(record);
-    found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
-    numbers.add(record, *found);
-  } else {
-    if (found->statuses.empty()) found->reason = record.reason;
-    found->statuses.push_back(record.status);
-  }
-}
-
 /// Nothing where the run is compared. rows: of all runs that nothing slowed down.
 std::string why_left_out(const ResultRecord& record, std::vector<RowRuns>& rows) {
   if (!record.slowed_by.empty()) return fmt::format("it ran with {}", record.slowed_by);
@@ -120,8 +78,38 @@ const ResultRecord& MeasuredConfiguration::median_run() const {
 
 std::vector<MeasuredConfiguration> measured_configurations(const std::vector<ResultRecord>& records) {
   std::vector<MeasuredConfiguration> all;
-  RoundNumbers numbers;
-  for (const auto& record : records) add_run(record, numbers, all);
+  // Numbers of rounds: one for all runs of a sweep that were made in turns, one of its own for any other run.
+  std::map<std::tuple<std::string, int, int>, int> numbers;
+  int next = 0;
+  for (const auto& record : records) {
+    auto found = std::ranges::find(all, record.asked, &MeasuredConfiguration::asked);
+    if (found == all.end()) {
+      all.emplace_back().asked = record.asked;
+      found = all.end() - 1;
+    }
+    if (record.is_replaced) {
+      ++found->replaced_count;
+      continue;
+    }
+    if (record.is_disturbed()) ++found->disturbed_count;
+    if (!record.kernel_used.empty()) found->kernel_used = record.kernel_used;
+    if (!record.succeeded()) {
+      if (found->statuses.empty()) found->reason = record.reason;
+      found->statuses.push_back(record.status);
+      continue;
+    }
+    found->runs.push_back(record);
+    found->times_s.insert(found->times_s.end(), record.times_s.begin(), record.times_s.end());
+    if (record.is_in_sweep) {
+      const auto [known, is_new] = numbers.try_emplace({record.session, record.sitting, record.round}, next);
+      if (is_new) ++next;
+      found->round_numbers.push_back(known->second);
+      found->rounds.emplace(known->second, sample_of(record.times_s).median);
+    } else {
+      found->round_numbers.push_back(next);
+      for (const double time_s : record.times_s) found->rounds.emplace(next++, time_s);
+    }
+  }
   return all;
 }
 

@@ -49,6 +49,7 @@ struct LeftOutRun {
   std::string reason;     ///< one phrase
   bool is_extra = false;  ///< made beside the timed runs of a sweep, for another purpose
 };
+void describe(Members& m, LeftOutRun& run);
 
 /// Each configuration once, in the order of its first record: for records that are all compared.
 std::vector<MeasuredConfiguration> measured_configurations(const std::vector<ResultRecord>& records);
@@ -66,9 +67,6 @@ struct ComparableRuns {
 ComparableRuns comparable_runs(const std::vector<ResultRecord>& records);
 
 /// Configurations that answer one question, and the answer.
-class Members;
-void describe(Members& m, LeftOutRun& run);
-
 struct Ranking {
   /// Configurations whose times count, the best first, then by growing ratio to it.
   std::vector<MeasuredConfiguration> alternatives;

@@ -65,10 +65,6 @@ void collect(const Json& value, std::span<const std::string> path, std::vector<J
   }
 }
 
-bool is_of_several(const ShownFigure& figure) {
-  return std::ranges::find(figure.path, "*") != figure.path.end();
-}
-
 std::string csv_value(const Json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return csv_cell(value.get<std::string>());
@@ -141,7 +137,7 @@ Json ShownFigure::value_in(const Json& document) const {
   std::vector<Json> values;
   collect(document, path, values);
   if (values.empty()) return nullptr;
-  if (!is_of_several(*this)) return values.front();
+  if (std::ranges::find(path, "*") == path.end()) return values.front();
   if (!is_mean) return *std::ranges::max_element(values);
   double sum = 0.0;
   for (const auto& value : values) sum += value.get<double>();

@@ -1,4 +1,4 @@
-#include "cg/report/trace_file.hpp"
+// Traces.
 
 #include <fmt/format.h>
 
@@ -9,6 +9,9 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/report/report.hpp"
+#include "cg/timing/phase_trace.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,7 +32,8 @@ std::pair<std::string, std::string_view> bar_of(const TraceEvent& event, bool is
 /// The beginning of the file: properties of the run, names of nodes and ranks. The bars follow it.
 std::string trace_head(const TraceOrigin& origin, std::span<const double> uncertainties_us) {
   Json names = Json::array();
-  const auto& environment = origin.environment;
+  const auto& configuration = origin.report.configuration;
+  const auto& environment = *origin.report.environment;
   const auto add_name = [&](std::string_view of, const Json& place, const std::string& name) {
     Json line{{"name", of}, {"ph", "M"}};
     line.update(place);
@@ -39,7 +43,7 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
   for (std::size_t node = 0; node < environment.nodes.size(); ++node)
     add_name("process_name", {{"pid", node}}, environment.nodes[node].name);
   for (int rank = 0; rank < static_cast<int>(environment.ranks.size()); ++rank) {
-    const auto& grid = origin.configuration.grid;
+    const auto& grid = configuration.grid;
     const auto place =
         origin.has_grid ? fmt::format(" (column {}, row {})", grid.column_of(rank), grid.row_of(rank)) : "";
     add_name("thread_name", {{"pid", environment.ranks[static_cast<std::size_t>(rank)].node}, {"tid", rank}},
@@ -48,8 +52,8 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
   Json facts{{"program", "cg2d"}, {"version", build_info::version}};
   for (const auto& [key, value] : origin.properties) facts[key] = value;
   facts["grid"] = origin.arrangement;
-  facts["kernel"] = origin.configuration.kernel;
-  facts["transport"] = origin.configuration.transport;
+  facts["kernel"] = configuration.kernel;
+  facts["transport"] = configuration.transport;
   facts["repetition"] = 1;
   facts["clock_uncertainty_us"] = uncertainties_us;
   const auto list = json_text(names);
@@ -82,9 +86,7 @@ std::string trace_lines(const RankTrace& trace) {
 }
 
 TraceOrigin trace_origin_of(const RunReport& report) {
-  return {.environment = *report.environment,
-          .configuration = report.configuration,
-          .ranks = report.ranks,
+  return {.report = report,
           .arrangement = report.configuration.grid.name(),
           .properties = {{"class", report.problem.class_name}}};
 }
@@ -101,7 +103,7 @@ std::string trace_text(const TraceOrigin& origin, std::span<const RankTrace> ran
 
 void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
   const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
-                                origin.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
+                                origin.report.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
   const auto uncertainties_us = group.gather_one(uncertainty_us);
   const auto my_lines = trace_lines(mine);
   Agreement agreement(group);

@@ -12,7 +12,6 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/run/roofline.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -38,7 +37,7 @@ void BenchmarkRun::prepare() {
     throw InputError("--cut {}: --ranks plans even pieces only", configuration().cut);
   source_->set_piece_starts(piece_starts_for(cut, *source_, group_));
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
-  const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
+  set_grid(resolve_grid(options_, source_->facts(), configuration(), rank_count));
   // Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that cannot be read is a warning.
   if (group_.rank() == 0 && options_.profile.is_used && options_.planned_ranks == 0) {
     try {
@@ -48,7 +47,6 @@ void BenchmarkRun::prepare() {
       report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
     }
   }
-  set_grid(first_grid);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
     set_grid(shortlist(source_->facts(), machine_).grids.front());
   }
@@ -81,15 +79,13 @@ void BenchmarkRun::choose() {
   check_reproducible();
   check_choices();
   begin_threads();
-  if (report_.grid_is_automatic && options_.open_grid.tries_grids) {
-    try_grids(*source_, machine_);
-    if (const auto& tried = report_.grid_trial->tried; !tried.empty()) {
-      // A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
-      const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
-      const double outer_step_s =
-          products_per_outer_step * std::ranges::min_element(tried, {}, &TimedCandidate::step_s)->step_s;
-      progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
-    }
+  try_grids(*source_, machine_);
+  if (const auto& trial = report_.grid_trial; trial && !trial->tried.empty()) {
+    // A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
+    const double generation_s = trial->duration_s / static_cast<double>(trial->tried.size());
+    const double outer_step_s =
+        products_per_outer_step * std::ranges::min_element(trial->tried, {}, &TimedCandidate::step_s)->step_s;
+    progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
   }
   cut_by_speed(*source_);
   predict_phases();
@@ -107,14 +103,11 @@ MeasuredSolver BenchmarkRun::make() {
   const double set_up_s = block_s + of_communicator.seconds();
   iteration_.emplace(*assembled_, options_.problem.shift, guard_ ? &*guard_ : nullptr);
   piece_ = layout.own_piece(group_.rank());
-  if (has_settings<RebalanceSettings>(options_))
+  if (options_.features.rebalances)
     rebalancer_.emplace(feature_context(), assembled_->timer(), set_up_s,
                         [this](auto shares) { move_to(shares); });
   const auto& restart = report_.restart;
-  if (restart) {
-    earlier_count_ = restart->step_count();
-    restarted_x_ = restarted_x(*restart, piece_, group_);
-  }
+  if (restart) restarted_x_ = restarted_x(*restart, piece_, group_);
   if (auto* const saved = saved_checkpoints())
     checkpoints_.emplace(options_.problem, *iteration_, piece_,
                          restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
@@ -122,13 +115,11 @@ MeasuredSolver BenchmarkRun::make() {
           .observers = iteration_->observers(),
           .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
           .vectors = iteration_->vectors(),
-          .matrix_bytes = read_footprint_bytes(*product),
-          .vector_bytes =
-              vectors_of_a_step * static_cast<std::int64_t>(assembled_->communicator().piece().size_bytes())};
+          .local_size = assembled_->matrix().local_size()};
 }
 
 TraceRoom BenchmarkRun::trace_room(int step_count) const {
-  return TraceRoom::of_benchmark(step_count, assembled_->product().part_count(), cg_steps_per_solve);
+  return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.
@@ -227,13 +218,6 @@ void BenchmarkRun::remark_on_measurements() {
     report_.warnings.push_back(
         fmt::format("the calibration is {}; cg2d model --calibrate renews it", remark));
   }
-}
-
-comm::RankGroup* SubgroupCache::of(int rank_count) {
-  if (all_.rank() >= rank_count) return nullptr;
-  auto& group = groups_[rank_count];
-  if (!group) group = std::make_unique<comm::RankGroup>(all_.first_ranks(rank_count));
-  return group.get();
 }
 
 }  // namespace cg2d

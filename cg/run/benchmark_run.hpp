@@ -17,7 +17,6 @@
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "comm/rank_group.hpp"
@@ -44,8 +43,13 @@ class RunCheckpoints final : public OuterStepObserver {
   Checkpoints& checkpoints_;
 };
 
-/// Holds references: options, group and progress must outlive it.
-class BenchmarkRun final : private ReportOf<RunReport>, public Session {
+/// Holds references: options, group and progress must outlive it. As the observer of outer iterations it says the figures of each, and how
+/// long all that are left may take, and requests to stop when a signal has asked for it. As one of CG steps, which long ones are worth, it
+/// only shows the time going on.
+class BenchmarkRun final : private ReportOf<RunReport>,
+                           public Session,
+                           private OuterStepObserver,
+                           private StepObserver {
  public:
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
@@ -76,6 +80,12 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   bool repeat_once(int repeat_number);
   [[nodiscard]] int repeats_in_all() const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
+  [[nodiscard]] bool asks_to_stop() override { return watch_->asked(); }
+  void after_outer_step(int number, const OuterStep& step) override;
+  bool after_step(const CgState& /*state*/) override {
+    progress_.show_time();
+    return false;
+  }
 
   const RunOptions& options_;
   std::unique_ptr<MatrixSource> source_;
@@ -84,12 +94,13 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   std::optional<NpbIteration> iteration_;
   std::optional<Rebalancer> rebalancer_;  ///< where one is asked for
   comm::IndexRange piece_;                ///< of the solver's vectors: this rank's
-  int earlier_count_ = 0;                 ///< outer iterations before a restart
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> checkpoints_;
   HugePageVector restarted_x_;  ///< this rank's piece, of a checkpoint
   double first_step_s_ = 0.0;   ///< the untimed outer iteration
+  RepeatPlace place_;           ///< of the repetition under way
+  Stopwatch since_begin_;       ///< of that
 };
 
 /// Groups of the first ranks of a group. Each is made on the first request and kept.
@@ -98,7 +109,12 @@ class SubgroupCache {
   explicit SubgroupCache(const comm::RankGroup& all) : all_(all) {}
 
   /// nullptr on ranks that do not belong to it. Collective over these ranks when it makes the group.
-  [[nodiscard]] comm::RankGroup* of(int rank_count);
+  [[nodiscard]] comm::RankGroup* of(int rank_count) {
+    if (all_.rank() >= rank_count) return nullptr;
+    auto& group = groups_[rank_count];
+    if (!group) group = std::make_unique<comm::RankGroup>(all_.first_ranks(rank_count));
+    return group.get();
+  }
 
  private:
   const comm::RankGroup& all_;

@@ -1,17 +1,17 @@
 #pragma once
 
 // Features of a measurement: what can be asked for around the work that is measured, whatever this is. A new one is one file that defines
-// a row, its entry in feature_table(), and its calls in the course of the work (Session, BenchmarkRun, SolveRun).
+// a row, its entry in feature_table(), its members of FeatureSettings and FeatureResults, and its calls in the course of the work (Session,
+// BenchmarkRun, SolveRun).
 
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "cg/base/describe.hpp"
+#include "cg/base/named_files.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/run/feature_settings.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
 #include "comm/rank_group.hpp"
@@ -54,15 +54,24 @@ struct RepeatPlace {
   int earlier_count = 0;     ///< of them, before a restart
 };
 
-/// Lines with their ends; empty where the feature was not used.
-using LinesOfFeature = std::string (*)(const SessionReport& report);
+/// An option of a feature. A flag has no value.
+struct FeatureOption {
+  std::string_view name;            ///< "--stall-limit"
+  std::string_view value{};         ///< the kind of value, such as "TIME"; empty: the option is a flag
+  std::string_view default_text{};  ///< of its help; empty: none
+  std::string_view help;
+  std::optional<FileUse> file{};  ///< the value names one
+  /// Sets what its text says, where it is given. Throws InputError, which names it.
+  void (*read)(const std::string& text, FeatureSettings& settings);
+};
 
 /// One feature.
 struct FeatureRow {
-  /// Its options; SessionOptions has no members for them.
+  /// Its options; they set its member of FeatureSettings.
   std::span<const FeatureOption> options;
+  std::string_view group;  ///< of them, in the help
   /// Whether these options ask for it.
-  bool (*is_used)(const SessionOptions& options);
+  bool (*is_used)(const FeatureSettings& settings);
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
   /// nullptr: it goes with all.
   void (*resolve)(const AskedWork& asked) = nullptr;
@@ -74,33 +83,9 @@ struct FeatureRow {
   std::string_view against_streaming{};
   /// Its members of a result's document; nullptr: none.
   void (*describe)(Members& m, FeatureResults& results, WorkKind kind) = nullptr;
-  /// Its lines of the text, with their ends: below the summary, and at the end.
-  LinesOfFeature summary_lines = nullptr;
-  LinesOfFeature closing_lines = nullptr;
+  /// Its lines of the text below the summary, with their ends; empty where it was not used.
+  std::string (*lines)(const FeatureResults& results) = nullptr;
 };
-
-/// FeatureRow::is_used of a feature that has such settings only where it is asked for.
-template <typename Settings>
-bool has_settings(const SessionOptions& options) {
-  return options.features.find<Settings>() != nullptr;
-}
-/// FeatureRow::summary_lines or closing_lines from what a feature found.
-template <typename Found, std::string (*TextOf)(const Found& found)>
-std::string lines_of(const SessionReport& report) {
-  const auto* const found = report.features.find<Found>();
-  return found == nullptr ? std::string() : TextOf(*found);
-}
-
-/// The member `name`, which is what a feature found of that type; there only where the feature was used. text: its meaning.
-template <typename Found, typename Describe>
-void describe_section(Members& m, std::string_view name, FeatureResults& results, std::string_view text,
-                      const Describe& describe_found) {
-  const auto* const known = results.find<Found>();
-  bool is_there = known != nullptr;
-  auto found = is_there ? *known : Found{};
-  m.object_if(is_there, name, meaning(text), [&] { describe_found(found); });
-  if (m.reads() && is_there) results.set(std::move(found));
-}
 
 /// All features, in the order of their sections in results and of their lines.
 std::span<const FeatureRow> feature_table();
@@ -108,7 +93,7 @@ std::span<const FeatureRow> feature_table();
 /// Throws InputError where a feature that the options ask for does not go with the work, and resolves the others.
 void resolve_features(const AskedWork& asked);
 
-/// The lines of all features: &FeatureRow::closing_lines.
-std::string feature_lines(LinesOfFeature FeatureRow::*lines, const SessionReport& report);
+/// The lines of all features below the summary.
+std::string feature_lines(const FeatureResults& results);
 
 }  // namespace cg2d

@@ -11,37 +11,6 @@
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
-namespace {
-
-/// Says the figures of each outer iteration, and how long all that are left may take, and requests to stop when a signal has asked for it. As
-/// an observer of CG steps, which long ones are worth, it only shows the time going on.
-class RepeatObserver final : public OuterStepObserver, public StepObserver {
- public:
-  RepeatObserver(const Progress& progress, const RepeatPlace& place, const InterruptWatch& watch)
-      : progress_(progress), place_(place), watch_(watch) {}
-
-  [[nodiscard]] bool asks_to_stop() override { return watch_.asked(); }
-  void after_outer_step(int number, const OuterStep& step) override {
-    progress_.tick([&] {
-      const auto count = static_cast<double>(place_.count - place_.number + 1) * place_.outer_step_count;
-      progress_.expect(stopwatch_.seconds() / (number - place_.earlier_count) * (count - number));
-      return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", place_.number,
-                         number, place_.outer_step_count, step.zeta, step.residual_norm);
-    });
-  }
-  bool after_step(const CgState& /*state*/) override {
-    progress_.show_time();
-    return false;
-  }
-
- private:
-  const Progress& progress_;
-  RepeatPlace place_;
-  const InterruptWatch& watch_;
-  Stopwatch stopwatch_;
-};
-
-}  // namespace
 
 RunCheckpoints::RunCheckpoints(const Problem& problem, const NpbIteration& iteration,
                                const comm::IndexRange& range, std::vector<OuterStep> earlier_steps,
@@ -59,8 +28,7 @@ CheckpointState RunCheckpoints::state() {
                      .matrix_hash = saved_.problem_hash(),
                      .order = saved_.problem.n,
                      .step = saved_.step_count(),
-                     .begin = range_.begin,
-                     .end = range_.end},
+                     .range = range_},
           .text = json_line(saved_),
           .vectors = {iteration_.x()}};
 }
@@ -70,6 +38,15 @@ void RunCheckpoints::after_outer_step(int number, const OuterStep& step) {
   saved_.earlier_steps.push_back(step);
   if (number == saved_.problem.niter || !is_finite(step)) return;
   if (step.stop_asked || checkpoints_.is_due()) checkpoints_.save(state());
+}
+
+void BenchmarkRun::after_outer_step(int number, const OuterStep& step) {
+  progress_.tick([&] {
+    const auto count = static_cast<double>(place_.count - place_.number + 1) * place_.outer_step_count;
+    progress_.expect(since_begin_.seconds() / (number - place_.earlier_count) * (count - number));
+    return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", place_.number, number,
+                       place_.outer_step_count, step.zeta, step.residual_norm);
+  });
 }
 
 const RepeatReport* BenchmarkRun::iterate() {
@@ -86,7 +63,7 @@ const RepeatReport* BenchmarkRun::iterate() {
   if (guard_) {
     double repeats_s = 0.0;
     for (const auto& repeat : report_.repeats) repeats_s += repeat.time_s;
-    report_.features.set(guard_->report(repeats_s));
+    report_.features.guard = guard_->report(repeats_s);
   }
   if (rebalancer_) rebalancer_->finish();
   if (iteration_->curvature_signs().indefinite()) {
@@ -103,8 +80,8 @@ const RepeatReport* BenchmarkRun::iterate() {
 /// x as it is before the first outer iteration, of the benchmark or after the restart.
 void BenchmarkRun::reset_x() {
   iteration_->reset();
-  if (!report_.restart) return;
-  iteration_->restore(earlier_count_, restarted_x_, report_.restart->signs);
+  const auto& restart = report_.restart;
+  if (restart) iteration_->restore(restart->step_count(), restarted_x_, restart->signs);
 }
 
 /// The untimed first iteration, which touches every page and every path, and all repetitions, into the report. False: they ended early,
@@ -141,15 +118,16 @@ int BenchmarkRun::repeats_in_all() const {
 
 /// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
 bool BenchmarkRun::repeat_once(int repeat_number) {
-  const int outer_step_count = options_.problem.niter - earlier_count_;
-  const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count_};
-  RepeatObserver own_observer(progress_, place, *watch_);
-  std::vector<OuterStepObserver*> observers{&own_observer};
+  const int outer_step_count = timed_part(report_).niter;
+  const int earlier_count = options_.problem.niter - outer_step_count;
+  place_ = {repeat_number, repeats_in_all(), options_.problem.niter, earlier_count};
+  since_begin_ = {};
+  std::vector<OuterStepObserver*> observers{this};
   if (checkpoints_) observers.push_back(&*checkpoints_);
   if (guard_) guard_->begin_repetition(outer_step_count);
   if (rebalancer_) {
     observers.push_back(&*rebalancer_);
-    rebalancer_->begin_repeat(place);
+    rebalancer_->begin_repeat(place_);
   }
   if (stall_watch_ != nullptr) {
     observers.push_back(stall_watch_);
@@ -165,11 +143,11 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   constexpr double long_s = 0.2;
   auto& step_observers = iteration_->observers();
   const bool is_long = first_step_s_ >= long_s;
-  if (is_long) step_observers.add(own_observer);
+  if (is_long) step_observers.add(*this);
   const auto steps = measurement_->around(observers, [&](auto all_observers) {
     return iteration_->outer_steps(outer_step_count, all_observers);
   });
-  if (is_long) step_observers.remove(own_observer);
+  if (is_long) step_observers.remove(*this);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {
@@ -178,7 +156,7 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   }
   const bool has_more = repeat_number < repeats_in_all();
   if (is_complete && !(has_more && must_stop(steps.back()))) return true;
-  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count_ + std::ssize(steps),
+  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count + std::ssize(steps),
                                options_.problem.niter, repeat_number, repeats_in_all()));
   return false;
 }

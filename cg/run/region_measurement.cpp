@@ -13,11 +13,6 @@ RegionMeasurement::~RegionMeasurement() {
   solver_.observers.remove(*trace_bars_);
 }
 
-void RegionMeasurement::count_events(EventCounters& counters) {
-  solver_.timer.attach(counters_.emplace(counters));
-  counter_pause_.emplace(*counters_);
-}
-
 std::vector<OuterStep> RegionMeasurement::around(
     Observers observers, const std::function<std::vector<OuterStep>(Observers)>& region) {
   const bool is_traced = begin_trace();
@@ -25,23 +20,22 @@ std::vector<OuterStep> RegionMeasurement::around(
   std::vector<OuterStepObserver*> all_observers;
   if (is_traced) all_observers.push_back(&*trace_bars_);
   all_observers.insert(all_observers.end(), observers.begin(), observers.end());
-  if (counter_pause_) all_observers.push_back(&*counter_pause_);
+  if (counters_) all_observers.push_back(this);
   std::vector<OuterStep> steps;
   measure([&] { steps = region(all_observers); });
   if (is_traced) end_trace();
   return steps;
 }
 
-void RegionMeasurement::around_solve(std::span<StepObserver* const> observers,
-                                     const std::function<void()>& solve) {
+void RegionMeasurement::around_solve(StepObserver& observer, const std::function<void()>& solve) {
   const bool is_traced = begin_trace();
-  for (auto* observer : observers) solver_.observers.add(*observer);
+  solver_.observers.add(observer);
   measure([&] {
     if (is_traced) trace_bars_->before_outer_step();
     solve();
     if (is_traced) trace_bars_->after_outer_step(1, {});
   });
-  for (const auto* observer : observers) solver_.observers.remove(*observer);
+  solver_.observers.remove(observer);
   if (is_traced) end_trace();
 }
 
@@ -65,7 +59,15 @@ void RegionMeasurement::measure(const std::function<void()>& region) {
   times_.region_s = stopwatch.seconds();
   if (counters_) counters_->end_region();
   noise_.end();
-  record_growth_since(before);
+  const auto now = totals();
+  times_.phases = solver_.timer.records();
+  times_.wait_count = now.wait_count - before.wait_count;
+  times_.dot_work = now.dot_work - before.dot_work;
+  times_.update_work = now.update_work - before.update_work;
+  for (std::size_t k = 0; k < now.sent.size(); ++k) {
+    times_.sent[k] = {.message_count = now.sent[k].message_count - before.sent[k].message_count,
+                      .byte_count = now.sent[k].byte_count - before.sent[k].byte_count};
+  }
 }
 
 RepeatReport RegionMeasurement::repeat() {
@@ -95,18 +97,6 @@ RankTimes RegionMeasurement::totals() const {
   for (std::size_t k = 0; k < now.sent.size(); ++k)
     now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;
-}
-
-void RegionMeasurement::record_growth_since(const RankTimes& before) {
-  const auto now = totals();
-  times_.phases = solver_.timer.records();
-  times_.wait_count = now.wait_count - before.wait_count;
-  times_.dot_work = now.dot_work - before.dot_work;
-  times_.update_work = now.update_work - before.update_work;
-  for (std::size_t k = 0; k < now.sent.size(); ++k) {
-    times_.sent[k] = {.message_count = now.sent[k].message_count - before.sent[k].message_count,
-                      .byte_count = now.sent[k].byte_count - before.sent[k].byte_count};
-  }
 }
 
 void RegionMeasurement::record_trace(PhaseTrace& trace) {

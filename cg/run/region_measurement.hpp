@@ -3,6 +3,7 @@
 // The measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, around
 // any callable that runs outer iterations of the benchmark, or one solve of a system.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,31 +29,18 @@ class TraceBars final : public StepObserver, public OuterStepObserver {
  public:
   explicit TraceBars(PhaseTrace& trace) : trace_(trace) {}
 
-  void before_step() override { step_begin_ = trace_.begin(TraceLevel::cg_step); }
+  void before_step() override { trace_.begin(TraceEvent::cg_step); }
   bool after_step(const CgState& /*state*/) override {
-    trace_.end(TraceLevel::cg_step, step_begin_);
+    trace_.end(TraceEvent::cg_step);
     return false;
   }
-  void before_outer_step() override { outer_begin_ = trace_.begin(TraceLevel::outer_iteration); }
+  void before_outer_step() override { trace_.begin(TraceEvent::outer_iteration); }
   void after_outer_step(int /*number*/, const OuterStep& /*step*/) override {
-    trace_.end(TraceLevel::outer_iteration, outer_begin_);
+    trace_.end(TraceEvent::outer_iteration);
   }
 
  private:
   PhaseTrace& trace_;
-  std::uint64_t step_begin_ = 0;
-  std::uint64_t outer_begin_ = 0;
-};
-
-/// Keeps events of other observers out of the phases: the last observer of each outer iteration.
-class CounterPause final : public OuterStepObserver {
- public:
-  explicit CounterPause(PhaseCounters& counters) : counters_(counters) {}
-
-  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_.leave_out(); }
-
- private:
-  PhaseCounters& counters_;
 };
 
 /// The parts of a solver that a measurement reads, and observes.
@@ -61,23 +49,22 @@ struct MeasuredSolver {
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   const DistributedVectors& vectors;
-  std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
-  std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
+  std::size_t local_size = 0;  ///< elements of this rank's piece of a vector
 };
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
 /// group must outlive it.
-class RegionMeasurement {
+class RegionMeasurement final : private OuterStepObserver {
  public:
   RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
                     int thread_count)
       : solver_(std::move(solver)), group_(group), noise_(group, environment, thread_count) {}
-  ~RegionMeasurement();
+  ~RegionMeasurement() override;
   RegionMeasurement(const RegionMeasurement&) = delete;
   RegionMeasurement& operator=(const RegionMeasurement&) = delete;
 
   /// Counts events of the phases from now on. The counters must outlive this.
-  void count_events(EventCounters& counters);
+  void count_events(EventCounters& counters) { solver_.timer.attach(counters_.emplace(counters)); }
   /// Traces the first CG steps of the first region. The trace must outlive this.
   void record_trace(PhaseTrace& trace);
 
@@ -88,9 +75,9 @@ class RegionMeasurement {
   std::vector<OuterStep> around(Observers observers,
                                 const std::function<std::vector<OuterStep>(Observers)>& region);
 
-  /// solve() runs one solve; its observers of steps are told in this order. Collective: the ranks begin together.
-  /// Throws what the region throws, and MpiError.
-  void around_solve(std::span<StepObserver* const> observers, const std::function<void()>& solve);
+  /// solve() runs one solve; the observer is told of its steps. Collective: the ranks begin together. Throws what the
+  /// region throws, and MpiError.
+  void around_solve(StepObserver& observer, const std::function<void()>& solve);
   /// Work of an observer, such as a line on stderr, whose events belong to no phase.
   void outside_of_phases(const std::function<void()>& work);
 
@@ -105,9 +92,10 @@ class RegionMeasurement {
   [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
 
  private:
+  /// As the last observer of each outer iteration: events of the others belong to no phase.
+  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_->leave_out(); }
   void measure(const std::function<void()>& region);
   [[nodiscard]] RankTimes totals() const;
-  void record_growth_since(const RankTimes& before);
   bool begin_trace();
   void end_trace();
 
@@ -116,7 +104,6 @@ class RegionMeasurement {
   RankTimes times_{};
   NoiseMonitor noise_;
   std::optional<PhaseCounters> counters_;
-  std::optional<CounterPause> counter_pause_;
   PhaseTrace* trace_ = nullptr;
   std::optional<TraceBars> trace_bars_;
   ClockMark first_mark_;

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "cg/base/agreement.hpp"
-#include "cg/run/session_report.hpp"
 #include "cg/timing/common_batches.hpp"
 #include "kernels/machine_rates.hpp"
 
@@ -87,7 +86,7 @@ std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTim
 }
 
 double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits) {
-  const bool reads_matrix = phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
+  const bool reads_matrix = phase_row(phase).work == LocalWork::product;
   const double bandwidth = reads_matrix ? limits.matrix_bytes_per_s : limits.vector_bytes_per_s;
   const double storage_s =
       limits.storage_bytes_per_s > 0.0 ? work.storage_byte_count / limits.storage_bytes_per_s : 0.0;

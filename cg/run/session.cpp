@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/reproducible_sums.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/run/roofline.hpp"
+#include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -29,7 +31,7 @@ void Session::perform() {
   const auto solver = make();
   RegionMeasurement measurement(solver, group_, *found_.environment, found_.configuration.thread_count);
   measurement_ = &measurement;
-  if (has_settings<CheckSettings>(asked_))  // neither counted nor traced
+  if (asked_.features.checks_parts)  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
   if (counters_) measurement.count_events(*counters_);
   if (!asked_.trace.path.empty())
@@ -37,8 +39,8 @@ void Session::perform() {
   const RepeatReport* last = nullptr;
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
-    if (const auto* const stall = asked_.features.find<StallOptions>())
-      stall_watch_ = &stall_watch.emplace(*stall, group_, solver.timer, solver.observers);
+    if (const double limit_s = asked_.features.stall_limit_s; limit_s > 0.0)
+      stall_watch_ = &stall_watch.emplace(limit_s, end_all_ranks, group_, solver.timer, solver.observers);
     last = iterate();
   }
   gather_results(solver, calibration.ticks_per_second());
@@ -60,7 +62,7 @@ void Session::perform() {
 
 void Session::prepare() {
   found_.configuration = asked_.configuration;
-  if (has_settings<OutOfCoreOptions>(asked_)) streaming_.emplace(feature_context());
+  if (asked_.features.out_of_core.is_used()) streaming_.emplace(feature_context());
   check_configuration(asked_.configuration);
   wanted_events_ =
       wanted_events(asked_.counters, group_);  // an event that nobody knows is found before the work
@@ -92,19 +94,18 @@ void Session::prepare() {
 }
 
 void Session::begin_work() {
-  if (const auto& checkpoints = asked_.features.of<CheckpointOptions>(); checkpoints.is_used()) {
+  if (const auto& checkpoints = asked_.features.checkpoint; checkpoints.is_used()) {
     checkpoints_.emplace(checkpoints, kind_ == WorkKind::solve ? "solve" : "run", group_);
     std::ranges::copy(checkpoints_->warnings(), std::back_inserter(found_.warnings));
   }
-  const auto* const slow = asked_.features.find<SlowRanks>();
-  if (slow == nullptr) return;
-  require_ranks(*slow, group_.size());
-  if (auto mine = changes_of(*slow, group_.rank()); !mine.empty()) slowdown_.emplace(std::move(mine));
-  found_.features.set(*slow);
+  const auto& slow = asked_.features.slow_ranks;
+  require_ranks(slow, group_.size());
+  if (auto mine = changes_of(slow, group_.rank()); !mine.empty()) slowdown_.emplace(std::move(mine));
+  found_.features.slow_ranks = slow;
 }
 
 ChosenKernel Session::chosen_kernel(const MatrixFacts& matrix, Configuration asked, int vector_count) const {
-  const bool takes_shortest = asked_.features.of<OutOfCoreOptions>().chooses_kernel;
+  const bool takes_shortest = asked_.features.out_of_core.chooses_kernel;
   if (takes_shortest) asked.kernel = shortest_streamed_kernel(vector_count).name;
   auto choice = choose_kernel(matrix, asked,
                               {.asked = asked_.tuning,
@@ -120,6 +121,20 @@ void Session::set_grid(const comm::ProcessGrid& grid) {
   found_.kernel_choice = kernel_for(grid);
   found_.configuration.kernel = found_.kernel_choice.kernel->name;
 }
+
+namespace {
+
+/// Empty where this process rounds to nearest and keeps numbers below the normal ones, as reproducible sums need; else what is otherwise.
+std::string why_not_reproducible_here() {
+  if (std::fegetround() != FE_TONEAREST) return "the processor does not round to nearest";
+  // volatile: computed here and now, not by the compiler.
+  const volatile double smallest = std::numeric_limits<double>::min();
+  const volatile double half = smallest / 2.0;
+  if (half == 0.0 || half + half != smallest) return "the processor flushes small numbers to zero";
+  return {};
+}
+
+}  // namespace
 
 void Session::check_reproducible() const {
   if (!found_.configuration.is_reproducible) return;
@@ -152,7 +167,7 @@ void Session::begin_threads() {
   options.has_threads = found_.configuration.thread_count > 1;
   auto setup = set_up_counters(wanted_events_, options, group_);
   auto& counted = found_.counters;
-  counted.asked = setup.asked;
+  counted.asked = wanted_events_;
   counted.refused = setup.refused;
   counted.multiplexed = options.multiplexed;
   if (!setup.refused.empty()) {
@@ -183,14 +198,14 @@ GridShortlist Session::shortlist(const MatrixFacts& matrix,
 }
 
 void Session::try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine) {
+  if (!found_.grid_is_automatic || !asked_.open_grid.tries_grids) return;
   learn_speeds(source.facts());
   const auto candidates = shortlist(source.facts(), machine);
   if (candidates.grids.size() > 1) progress_.say("trying grids");
-  const auto& environment = *found_.environment;
   const auto shared = configuration_of_trials();
   GridTrialConfig config{.source = source,
                          .configuration = shared,
-                         .environment = environment,
+                         .environment = *found_.environment,
                          .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
                          .slowness = slowness()};
   if (found_.speed_trial)
@@ -211,16 +226,22 @@ Configuration Session::configuration_of_trials() const {
 void Session::choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
                                const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
   progress_.say("choosing the transport");
+  const BlockTrialConfig block{
+      .layout = layout, .configuration = found_.configuration, .product = product, .shift = shift};
+  if (product->vector_count() > 1) {  // profiles know times of one right-hand side only
+    auto trials = block_trial(group_, block);
+    trials.has_room_for_all = false;
+    auto trial = try_transports(group_, trials);
+    trial.not_kept_because = "profiles have no several right-hand sides";
+    return set_transport(std::move(trial));
+  }
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
-  const auto& environment = *found_.environment;
-  auto trial = cg2d::choose_transport(
-      group_,
-      {.source = source,
-       .trial = {.layout = layout, .configuration = found_.configuration, .product = product, .shift = shift},
-       .environment = environment,
-       .profile = found_.profile,
-       .profile_source = asked_.profile,
-       .say = say});
+  auto trial = cg2d::choose_transport(group_, {.source = source,
+                                               .trial = block,
+                                               .environment = *found_.environment,
+                                               .profile = found_.profile,
+                                               .profile_source = asked_.profile,
+                                               .say = say});
   std::ranges::move(warnings_of(trial, "the trial of transports", asked_.profile, source.facts()),
                     std::back_inserter(found_.warnings));
   set_transport(std::move(trial));
@@ -259,12 +280,12 @@ void Session::cut_by_speed(MatrixSource& source) {
 
 /// Times as long as products of this rank take on purpose.
 double Session::slowness() const {
-  const auto factors = factors_at(asked_.features.of<SlowRanks>(), group_.size(), 0);
+  const auto factors = factors_at(asked_.features.slow_ranks, group_.size(), 0);
   return factors[static_cast<std::size_t>(group_.rank())];
 }
 
 UnevenRanks Session::uneven_ranks() const {
-  UnevenRanks ranks{.slow = asked_.features.of<SlowRanks>()};
+  UnevenRanks ranks{.slow = asked_.features.slow_ranks};
   if (found_.speed_trial)
     ranks.slowness = own_slowness(found_.speed_trial->speeds, factors_at(ranks.slow, group_.size(), 0));
   return ranks;
@@ -274,7 +295,7 @@ ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, found_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
-  if (asked_.features.of<GuardOptions>().checks)
+  if (asked_.features.guard.checks)
     agree_on(group_, [&] { checksums_.emplace(block, *found_.kernel_choice.kernel, layout, group_.rank()); });
   auto converted = convert_block(std::move(block),
                                  assembly_plan(group_, layout, found_.configuration, found_.kernel_choice));
@@ -298,12 +319,15 @@ std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& lay
   found_.is_resolved = true;
   found_.is_symmetric = product->is_symmetric();
   found_.instruction_set = product->instruction_set();
+  // A streamed matrix is multiplied from buffers, of which there are few.
+  const auto panel_bytes = streaming_ ? streaming_->panel_bytes() : 0;
+  matrix_bytes_ = panel_bytes > 0 ? panel_bytes : product->matrix_byte_count();
   if (asked_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
   auto assembled = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
                                                        found_.configuration.thread_count, asked_.time_phases);
   if (slowdown_) assembled->matrix().set_slowdown(&*slowdown_);
-  if (const auto* const asked = asked_.features.find<GuardOptions>())
-    guard_.emplace(*asked, group_, layout, *assembled, std::move(checksums_));
+  if (const auto& asked = asked_.features.guard; asked.is_used())
+    guard_.emplace(asked, group_, layout, *assembled, std::move(checksums_));
   return assembled;
 }
 
@@ -315,13 +339,8 @@ std::string Session::last_words() {
   auto command = found_.provenance->command;
   if (found_.grid_is_automatic) command = with_option(std::move(command), "--grid", used.grid.name());
   if (!asked_.configuration.has_kernel()) command = with_option(std::move(command), "--kernel", used.kernel);
-  return how_to_go_on(asked_.features.of<CheckpointOptions>(), saved->found() != nullptr,
-                      saved->last_generation(), saved->facts().failure, std::move(command));
-}
-
-std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
-  const auto panel_bytes = streaming_ ? streaming_->panel_bytes() : 0;
-  return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
+  return how_to_go_on(asked_.features.checkpoint, saved->found() != nullptr, saved->last_generation(),
+                      saved->facts().failure, std::move(command));
 }
 
 /// Measures what this machine can read and compute, beside what the phases reach.
@@ -333,9 +352,10 @@ void Session::measure_limits(const MeasuredSolver& solver) {
     return;
   }
   progress_.say("measuring what this machine can read and compute");
+  constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
+  const auto vector_bytes = vectors_of_a_step * static_cast<std::int64_t>(solver.local_size * sizeof(double));
   mine_.limits = cg2d::measure_limits(group_, found_.configuration.thread_count,
-                                      solver.matrix_bytes > 0 ? solver.matrix_bytes : solver.vector_bytes,
-                                      solver.vector_bytes);
+                                      matrix_bytes_ > 0 ? matrix_bytes_ : vector_bytes, vector_bytes);
   if (streaming_) mine_.limits.storage_bytes_per_s = streaming_->storage_bytes_per_s();
 }
 
@@ -347,7 +367,7 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   // The system counts the peak by fewer readings than the memory of the moment.
   mine_.peak_bytes = std::max(peak_resident_bytes(), mine_.resident_bytes);
   mine_.huge_page_bytes = huge_page_bytes();
-  if (const auto* const saved = saved_checkpoints()) found_.features.set(saved->facts());
+  if (const auto* const saved = saved_checkpoints()) found_.features.checkpoints = saved->facts();
   if (streaming_) streaming_->finish();
   mine_.clocks_per_reading = measurement_->clocks_per_reading();
   if (asked_.measures_limits) measure_limits(solver);

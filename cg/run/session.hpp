@@ -25,7 +25,6 @@
 #include "cg/run/watch/stall_watch.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/slow_ranks.hpp"
-#include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/block_layout.hpp"
@@ -91,7 +90,8 @@ class Session : public Interface {
   void begin_threads();
   [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix,
                                         const std::optional<MachineDescription>& machine = {});
-  /// The grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known. machine: as for shortlist().
+  /// Where it is to be tried, the grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known.
+  /// machine: as for shortlist().
   void try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine = {});
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
@@ -119,8 +119,6 @@ class Session : public Interface {
   /// The operator over that. Makes guard_, where one is asked for.
   [[nodiscard]] std::unique_ptr<AssembledOperator> connect(const comm::BlockLayout& layout,
                                                            std::shared_ptr<BlockProduct> product);
-  /// Bytes over which a product of this rank reads its matrix: a streamed one is multiplied from buffers, of which there are few.
-  [[nodiscard]] std::int64_t read_footprint_bytes(const BlockProduct& product) const;
   [[nodiscard]] const Configuration& configuration() const { return found_.configuration; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
   /// The checkpoint to go on from, and those that are saved; nullptr where nobody asked for it.
@@ -139,6 +137,7 @@ class Session : public Interface {
   std::optional<StreamingFeature> streaming_;
   std::optional<Guard> guard_;  // of the solver
   RankResult mine_;
+  std::int64_t matrix_bytes_ = 0;  // of this rank: read by a product, over and over; 0: there is no matrix
   RegionMeasurement* measurement_ = nullptr;  // as long as iterations go on
   StallWatch* stall_watch_ = nullptr;         // where one is asked for
 

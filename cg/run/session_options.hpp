@@ -10,8 +10,11 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/run/feature_settings.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+#include "cg/run/guard/guard_report.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -41,6 +44,17 @@ std::optional<comm::ProcessGrid> official_grid(int rank_count);
 /// that many ranks.
 std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count);
 
+/// The options of features; without its options each is as it is made here.
+struct FeatureSettings {
+  CheckpointOptions checkpoint;
+  OutOfCoreOptions out_of_core;
+  GuardOptions guard;
+  bool checks_parts = false;  ///< --check
+  SlowRanks slow_ranks;
+  bool rebalances = false;     ///< --rebalance on
+  double stall_limit_s = 0.0;  ///< --stall-limit; 0: none
+};
+
 /// The options that do not depend on what is measured.
 struct SessionOptions {
   Configuration configuration;        ///< as asked for: grid, kernel and transport may be open
@@ -58,7 +72,7 @@ struct SessionOptions {
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline
   bool time_phases = true;
-  FeatureSettings features;  ///< settings that have no member here
+  FeatureSettings features;
   bool names_hosts = false;  ///< --hostname
   ProgressMode progress = ProgressMode::on_a_terminal;
 };

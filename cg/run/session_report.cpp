@@ -7,10 +7,14 @@
 namespace cg2d {
 namespace {
 
-template <typename Value>
-double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
+/// Share of the timed region that takes clocks_of(rank, times), mean over ranks.
+template <typename Clocks>
+double mean_share(const RepeatReport& repeat, const Clocks& clocks_of) {
   double sum = 0.0;
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) sum += value(rank, repeat.ranks[rank]);
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    const auto& times = repeat.ranks[rank];
+    sum += clocks_of(rank, times) / static_cast<double>(times.region_clocks);
+  }
   return sum / static_cast<double>(repeat.ranks.size());
 }
 
@@ -41,19 +45,18 @@ double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& rep
 }
 
 double phase_coverage(const RepeatReport& repeat) {
-  return mean_over_ranks(repeat, [](std::size_t, const RankTimes& times) {
+  return mean_share(repeat, [](std::size_t, const RankTimes& times) {
     std::uint64_t clocks = 0;
     for (const auto& record : times.phases) clocks += record.clocks;
-    return static_cast<double>(clocks) / static_cast<double>(times.region_clocks);
+    return static_cast<double>(clocks);
   });
 }
 
 double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat) {
-  return mean_over_ranks(repeat, [&](std::size_t rank, const RankTimes& times) {
+  return mean_share(repeat, [&](std::size_t rank, const RankTimes& times) {
     std::uint64_t readings = times.wait_count;
     for (const auto& record : times.phases) readings += record.calls;
-    return static_cast<double>(readings) * ranks[rank].clocks_per_scope /
-           static_cast<double>(times.region_clocks);
+    return static_cast<double>(readings) * ranks[rank].clocks_per_scope;
   });
 }
 

@@ -15,10 +15,13 @@
 #include "cg/machine/provenance.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/run/feature_settings.hpp"
-#include "cg/run/roofline.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+#include "cg/run/guard/guard_report.hpp"
+#include "cg/run/rebalance/drift_watch.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/events.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -56,6 +59,19 @@ struct RepeatReport {
   QuietResult quiet;
 };
 
+/// The limits of one rank while all ranks work.
+struct MachineLimits {
+  double matrix_bytes_per_s = 0.0;          ///< reading as many bytes as the rank's matrix has, over and over
+  double vector_bytes_per_s = 0.0;          ///< the same with the rank's vectors
+  double flops_per_s = 0.0;                 ///< fused multiply-adds in registers
+  double storage_bytes_per_s = 0.0;         ///< reading panels of a streamed matrix; 0: none is streamed
+  std::int64_t matrix_footprint_bytes = 0;  ///< bytes that matrix_bytes_per_s was measured with
+  std::int64_t vector_footprint_bytes = 0;  ///< bytes that vector_bytes_per_s was measured with
+
+  /// False if no time was measured.
+  [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
+};
+
 /// One rank's block, memory and costs of timing.
 struct RankResult {
   std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
@@ -77,11 +93,20 @@ struct RankResult {
 
 /// The events that were counted; all is empty where none was asked for.
 struct CounterResult {
-  std::vector<std::string> asked;
-  std::vector<std::string> counted;
-  std::vector<RefusedEvent> refused;
+  std::vector<std::string> asked{};
+  std::vector<std::string> counted{};
+  std::vector<RefusedEvent> refused{};
   bool multiplexed = false;
   bool counts_all_threads = false;
+};
+
+/// The results of features; where one was not used, its result is as it is made here.
+struct FeatureResults {
+  CheckpointFacts checkpoints;
+  OutOfCoreFacts out_of_core;
+  GuardReport guard;
+  SlowRanks slow_ranks;
+  std::optional<std::vector<Move>> moves;  ///< of --rebalance on
 };
 
 /// The common part of the reports of runs and solves.
@@ -108,7 +133,7 @@ struct SessionReport {
   std::optional<BindingResult> binding;  ///< unless the work ended before it
   std::vector<RankResult> ranks;
   CounterResult counters;
-  FeatureResults features;  ///< results that have no member here
+  FeatureResults features;
 
   /// Notes why the work ended.
   void record_failure(const RunError& error) {

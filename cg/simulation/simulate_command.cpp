@@ -1,28 +1,75 @@
 #include "cg/simulation/simulate_command.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/build_info.hpp"
+#include "cg/base/child_process.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/redirected_streams.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/report/trace_file.hpp"
+#include "cg/report/report.hpp"
 #include "cg/simulation/step_plan.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_trace.hpp"
 
 namespace cg2d {
 namespace {
+
+// ---------------------------------------------------------------- the simulator, a program of its own
+
+constexpr std::string_view command = "simulate";
+
+/// By which the other program opens a file in memory.
+std::string path_of(const MemoryFile& file) {
+  return fmt::format("/proc/{}/fd/{}", getpid(), file.descriptor());
+}
+
+/// Throws RunError (unavailable) where the simulator was not built: how to get it.
+std::string simulator_path() {
+  return file_beside_program(
+      build_info::programs_from_program, "libexec/cg2d", "simulator", command,
+      "build it: cmake --preset release -DCG2D_BUILD_SIMULATOR=ON, with SimGrid (Debian's libsimgrid-dev)");
+}
+
+/// Replays a plan, which it leaves as it is: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it
+/// fails. Local.
+std::vector<SimulatedRank> replay(ReplayPlan& plan) {
+  const MemoryFile input;
+  const MemoryFile output;
+  std::ofstream plan_file(path_of(input));
+  transfer(plan_file, plan);
+  if (!plan_file.flush())
+    throw RunError(ExitCode::memory, "{}: no room for the plan: {}", command, std::strerror(errno));
+  const auto program = simulator_path();
+  const auto end = run_child({program, path_of(input), path_of(output)}, command);
+  if (!end.is_started) throw RunError(ExitCode::unavailable, "{}: {} cannot be started", command, program);
+  if (end.signal != 0 || end.code != 0)
+    throw RunError(ExitCode::internal, "{}: the simulator ended with {} {}", command,
+                   end.signal != 0 ? "signal" : "code", end.signal != 0 ? end.signal : end.code);
+  std::ifstream result_file(path_of(output));
+  std::vector<SimulatedRank> ranks;
+  transfer(result_file, ranks);
+  if (!result_file) throw RunError(ExitCode::internal, "{}: the simulator's result is cut off", command);
+  return ranks;
+}
+
+// ---------------------------------------------------------------- the results
 
 constexpr double trace_ticks_per_s = 1e9;
 
@@ -160,7 +207,9 @@ std::vector<TraceEvent> trace_events(const SimulatedRank& rank,
 
 std::string trace_of(const PlacedRun& run, const StepPlan& plan, const std::vector<SimulatedRank>& ranks,
                      const std::string& class_name) {
-  Environment environment;
+  SessionReport report;
+  report.configuration = run.configuration;
+  auto& environment = report.environment.emplace();
   std::vector<std::vector<TraceEvent>> events;
   std::vector<RankTrace> traces;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -176,9 +225,7 @@ std::string trace_of(const PlacedRun& run, const StepPlan& plan, const std::vect
                       .rank = number,
                       .node = node});
   }
-  const TraceOrigin origin{.environment = environment,
-                           .configuration = run.configuration,
-                           .ranks = {},
+  const TraceOrigin origin{.report = report,
                            .arrangement = run.configuration.grid.name(),
                            .properties = {{"class", class_name}, {"simulated", run.machine.name}}};
   return trace_text(origin, traces);
@@ -355,7 +402,7 @@ void describe(Members& m, Simulation& simulation) {
 }
 
 Simulation simulate_all(const SimulateOptions& options, const Progress& progress, std::string* trace) {
-  require_simulator();
+  static_cast<void>(simulator_path());
   const auto machine = find_machine(options.machine);
   Simulation simulation{.options = options, .machine = machine.conditions.front().name, .interconnect = {}};
   const auto counts =

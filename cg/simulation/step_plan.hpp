@@ -44,8 +44,6 @@ struct PlacedRun {
   static constexpr double slow_link_share = 0.25;
 
   [[nodiscard]] int node_of(int rank) const;
-  /// Bytes per second of a link.
-  [[nodiscard]] double link_bytes_per_s() const;
 };
 
 /// The interconnect of a machine, or another one of this shape, with ranks of this configuration on it. shape: empty for the machine's, which
@@ -94,12 +92,5 @@ struct StepPlan {
 };
 /// has_events: the simulator tells when each operation began and ended. Cost: memory and time of the order of the messages of a step.
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events = false);
-
-/// Replays a plan, which it leaves as it is: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it
-/// fails. Local.
-std::vector<SimulatedRank> replay(ReplayPlan& plan);
-
-/// Throws RunError (unavailable) where the simulator was not built: how to get it.
-void require_simulator();
 
 }  // namespace cg2d

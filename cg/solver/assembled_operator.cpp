@@ -1,14 +1,53 @@
 #include "cg/solver/assembled_operator.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/matrix/reproducible_sums.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "kernels/exact_sums.hpp"
 
 namespace cg2d {
+namespace {
+
+/// Bounds that the ranks agree on before a reproducible product (kernels/exact_sums.hpp): the same in any cut of the matrix into blocks.
+struct ReproducibleSums {
+  /// For each row of this rank's block a power of two, no less than the sum of the magnitudes in the whole row of the matrix.
+  std::vector<double> row_bounds;
+  /// A power of two, no less than the order of the matrix: sums have no more terms.
+  double most_terms = 0.0;
+};
+
+/// The bounds of this matrix. Collective over the group, whose ranks have the blocks of the layout; each sends two vectors of the length of
+/// its rows over its process row. Throws MpiError, std::bad_alloc.
+ReproducibleSums agree_on_sums(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                               comm::RankGroup& group) {
+  const auto row_count = static_cast<std::size_t>(block.row_count);
+  std::vector<double> largest(row_count);
+  std::vector<std::int64_t> lengths(row_count);
+  for (std::size_t row = 0; row < row_count; ++row) {
+    lengths[row] = block.row_starts[row + 1] - block.row_starts[row];
+    for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
+      largest[row] = std::max(largest[row], std::abs(block.values[static_cast<std::size_t>(k)]));
+  }
+  std::vector<int> ranks;  // those that have blocks of the same rows
+  for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
+    if (layout.grid().row_of(rank) == layout.grid().row_of(group.rank())) ranks.push_back(rank);
+  }
+  group.maxima(ranks, largest);
+  group.sums(ranks, lengths);
+  for (std::size_t row = 0; row < row_count; ++row)
+    largest[row] = kernels::power_of_two_for(largest[row]) *
+                   kernels::power_of_two_for(static_cast<double>(lengths[row]));
+  return {.row_bounds = std::move(largest),
+          .most_terms = kernels::power_of_two_for(static_cast<double>(layout.size()))};
+}
+
+}  // namespace
 
 ConvertedBlock convert_block(kernels::CsrBlock block, const AssemblyPlan& plan) {
   ReproducibleSums sums;

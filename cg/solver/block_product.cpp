@@ -22,12 +22,6 @@ std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
   return vector.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
-/// take_columns(), but a strip of all columns is the block itself, without a pass over its entries.
-kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& columns) {
-  if (columns.size() == block.column_count) return std::exchange(block, kernels::CsrBlock{});
-  return take_columns(block, columns);
-}
-
 }  // namespace
 
 kernels::KernelOptions placed(kernels::KernelOptions options, const comm::BlockLayout& layout, int rank) {
@@ -43,9 +37,16 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
       low_partial_(options.most_terms > 0.0 ? static_cast<std::size_t>(block.row_count) : 0),
       part_count_(parts.size()) {
   const std::int64_t row_count = block.row_count;
+  const auto make_kernel = [&](kernels::CsrBlock entries, const kernels::KernelOptions& own_options) {
+    auto made = kernel.maker_for(own_options)(std::move(entries), own_options);
+    instruction_set_ = made->instruction_set();
+    return made;
+  };
   for (std::size_t part = 0; part < part_count_; ++part) {
     for (const auto& columns : parts[part]) {
-      auto entries = take_strip(block, columns);
+      // A strip of all columns is the block itself, without a pass over its entries.
+      auto entries = columns.size() == block.column_count ? std::exchange(block, kernels::CsrBlock{})
+                                                          : take_columns(block, columns);
       auto& strip = strips_.emplace_back(
           Strip{.part = part, .columns = columns, .mode = {.is_added = !instruction_set_.empty()}});
       // Strips without entries take part only for the columns that they have.
@@ -72,13 +73,6 @@ BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernel
       most_terms_(0.0),
       instruction_set_(kernel->instruction_set()) {
   strips_.push_back({.columns = {.begin = 0, .end = column_count}, .kernel = std::move(kernel)});
-}
-
-std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
-                                                               const kernels::KernelOptions& options) {
-  auto kernel = kernel_.maker_for(options)(std::move(block), options);
-  instruction_set_ = kernel->instruction_set();
-  return kernel;
 }
 
 std::int64_t BlockProduct::matrix_byte_count() const {
@@ -115,31 +109,28 @@ void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communica
                                  comm::Collection* collection) {
   for (const auto& strip : strips_) {
     if (strip.part != part) continue;
-    if (strip.kernel) {
-      multiply_strip(strip, communicator, collection);
-    } else if (is_symmetric()) {
-      std::ranges::fill(part_of(communicator.mirror()->column_partial(), elements_of(strip.columns)), 0.0);
+    const comm::IndexRange elements{.begin = strip.columns.begin * vector_count_,
+                                    .end = strip.columns.end * vector_count_};
+    if (!strip.kernel) {
+      if (is_symmetric()) std::ranges::fill(part_of(communicator.mirror()->column_partial(), elements), 0.0);
+      continue;
     }
+    kernels::Operands operands{.p_columns = part_of(communicator.column_block(), elements),
+                               .q_rows = communicator.partial(),
+                               .q_rows_low = low_partial_,
+                               .p_bound = operand_bound_};
+    if (is_symmetric()) {
+      auto& mirror = *communicator.mirror();
+      operands.p_rows = mirror.row_block();
+      operands.q_columns = part_of(mirror.column_partial(), elements);
+    }
+    auto mode = strip.mode;
+    for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
+      strip.kernel->multiply(operands, mode);
+      if (collection != nullptr) collection->progress();
+    }
+    comm::spend_simulated_time(static_cast<double>(strip.kernel->matrix_byte_count()));
   }
-}
-
-void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& communicator,
-                                  comm::Collection* collection) {
-  kernels::Operands operands{.p_columns = part_of(communicator.column_block(), elements_of(strip.columns)),
-                             .q_rows = communicator.partial(),
-                             .q_rows_low = low_partial_,
-                             .p_bound = operand_bound_};
-  if (is_symmetric()) {
-    auto& mirror = *communicator.mirror();
-    operands.p_rows = mirror.row_block();
-    operands.q_columns = part_of(mirror.column_partial(), elements_of(strip.columns));
-  }
-  auto mode = strip.mode;
-  for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
-    strip.kernel->multiply(operands, mode);
-    if (collection != nullptr) collection->progress();
-  }
-  comm::spend_simulated_time(static_cast<double>(strip.kernel->matrix_byte_count()));
 }
 
 std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,

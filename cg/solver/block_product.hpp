@@ -81,14 +81,6 @@ class BlockProduct {
     kernels::ProductMode mode{};
   };
 
-  std::unique_ptr<kernels::SpmvKernel> make_kernel(kernels::CsrBlock block,
-                                                   const kernels::KernelOptions& options);
-  void multiply_strip(const Strip& strip, comm::Communicator& communicator, comm::Collection* collection);
-
-  [[nodiscard]] comm::IndexRange elements_of(const comm::IndexRange& columns) const {
-    return {.begin = columns.begin * vector_count_, .end = columns.end * vector_count_};
-  }
-
   const kernels::KernelRow& kernel_;
   int vector_count_;
   double most_terms_;

@@ -21,6 +21,40 @@ double random_sign(std::size_t place, double value, std::uint64_t draw) {
   return (splitmix_bits(word * golden_ratio_bits) >> 63U) != 0 ? -1.0 : 1.0;
 }
 
+/// Bounds of the rounding errors of computed v . B v for a positive definite B, one for each of `count` vectors v, which lie row by row.
+/// forms(vectors, values): values := v . B v of each, summed over all ranks. Products and sums are set aside from those of steps; the operator's
+/// operand and result are unspecified afterwards. Collective. Cost: four forms, one vector.
+///
+/// A computed v . (B v) differs from the exact one by at most gamma |v| . |B| |v| (Higham, Accuracy and Stability of Numerical Algorithms,
+/// section 3.5); gamma grows with the square root of the number of terms (Higham and Mary, SIAM J. Sci. Comput. 41, 2019). With
+/// |b_ij| <= sqrt(b_ii b_jj), which holds for B, |v| . |B| |v| is at most m times the sum of b_ii v_i^2, m the entries of the longest row.
+/// That sum is the mean of (s v) . B (s v) over random signs s (Hutchinson 1990): no entry of B is needed. It follows a scaling of rows
+/// and columns, as p . A p does, and || B || || v ||^2 does not.
+template <typename Forms>
+PerSystem rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, std::size_t count,
+                          const Forms& forms) {
+  // The numbers of terms in rows, pieces and threads are unknown here: as StepRelation of the guard allows for them.
+  constexpr double eps = std::numeric_limits<double>::epsilon();
+  constexpr std::uint64_t draw_count = 4;
+  const double order = order_of(matrix, vectors.size() / count);
+  matrix.set_aside(true);
+  HugePageVector changed(vectors.size());
+  PerSystem bounds(count);
+  PerSystem forms_of_draw(count);
+  for (std::uint64_t draw = 0; draw < draw_count; ++draw) {
+    for (std::size_t k = 0; k < vectors.size(); ++k)
+      changed[k] = random_sign(k, vectors[k], draw) * vectors[k];
+    forms(changed, forms_of_draw.all());
+    for (std::size_t k = 0; k < count; ++k)
+      bounds[k] += std::abs(forms_of_draw[k]) / static_cast<double>(draw_count);
+  }
+  matrix.set_aside(false);
+  // Each product of two numbers may also underflow.
+  for (double& bound : bounds.all())
+    bound = eps * (16.0 * std::sqrt(order) + 64.0) * bound + order * std::numeric_limits<double>::min();
+  return bounds;
+}
+
 }  // namespace
 
 // Rows, each defined in its own file.
@@ -42,30 +76,6 @@ void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const
   local->add_scaled(-1.0, matrix_.result(), r_);
 }
 
-void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, const QuadraticForms& forms,
-                     std::span<double> bounds) {
-  // The numbers of terms in rows, pieces and threads are unknown here: as StepRelation of the guard allows for them.
-  constexpr double eps = std::numeric_limits<double>::epsilon();
-  constexpr std::uint64_t draw_count = 4;
-  const double order = order_of(matrix, vectors.size() / bounds.size());
-  matrix.set_aside(true);
-  std::ranges::fill(bounds, 0.0);
-  HugePageVector changed(vectors.size());
-  std::array<double, 16> values{};
-  const auto forms_of_draw = std::span(values).first(bounds.size());
-  for (std::uint64_t draw = 0; draw < draw_count; ++draw) {
-    for (std::size_t k = 0; k < vectors.size(); ++k)
-      changed[k] = random_sign(k, vectors[k], draw) * vectors[k];
-    forms(changed, forms_of_draw);
-    for (std::size_t k = 0; k < bounds.size(); ++k)
-      bounds[k] += std::abs(forms_of_draw[k]) / static_cast<double>(draw_count);
-  }
-  matrix.set_aside(false);
-  // Each product of two numbers may also underflow.
-  for (double& bound : bounds)
-    bound = eps * (16.0 * std::sqrt(order) + 64.0) * bound + order * std::numeric_limits<double>::min();
-}
-
 double order_of(LinearOperator& matrix, std::size_t local_size) {
   matrix.set_aside(true);
   const double order = matrix.sum_of_ranks(static_cast<double>(local_size));
@@ -73,38 +83,13 @@ double order_of(LinearOperator& matrix, std::size_t local_size) {
   return order;
 }
 
-void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::span<const double> is_guess,
-                      std::span<double> counts) {
-  std::ranges::fill(counts, 0.0);
-  const auto count = [&](std::span<const double> vectors, const auto& is_counted) {
-    for (std::size_t k = 0; k < vectors.size(); ++k) {
-      const auto system = k % counts.size();
-      if (is_counted(system) && !std::isfinite(vectors[k])) ++counts[system];
-    }
-  };
-  const auto all = [](std::size_t /*system*/) { return true; };
-  count(systems.b, all);
-  count(systems.x, [&](std::size_t system) { return is_guess[system] != 0.0; });
-  parts.matrix.set_aside(true);
-  std::ranges::fill(parts.matrix.operand(), 0.0);
-  parts.vectors.multiply();
-  count(parts.matrix.result(), all);
-  const HugePageVector zeros(systems.b.size());
-  count(parts.preconditioner.apply(zeros, parts.vectors), all);
-  parts.matrix.sum_over_ranks(counts);
-  parts.matrix.set_aside(false);
-}
-
 void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop,
                                      std::span<const double> p) {
-  PerSystem bounds(systems.size());
-  rounding_bounds(
-      matrix_, p,
-      [&](std::span<const double> vectors, std::span<double> values) {
-        multiply(vectors);
-        vectors_.dots(vectors, matrix_.result(), values);
-      },
-      bounds.all());
+  const auto bounds = rounding_bounds(matrix_, p, systems.size(),
+                                      [&](std::span<const double> vectors, std::span<double> values) {
+                                        multiply(vectors);
+                                        vectors_.dots(vectors, matrix_.result(), values);
+                                      });
   for (std::size_t k = 0; k < systems.size(); ++k) {
     if (!systems[k].is_doubted()) continue;
     auto& state = systems[k].state;
@@ -119,11 +104,10 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
     vectors_.dots(vectors, preconditioner_.apply(vectors, vectors_), values);
   };
   PerSystem rhos(systems.size());
-  PerSystem bounds(systems.size());
   matrix_.set_aside(true);
   forms(r_, rhos.all());
   matrix_.set_aside(false);
-  rounding_bounds(matrix_, r_, forms, bounds.all());
+  const auto bounds = rounding_bounds(matrix_, r_, systems.size(), forms);
   for (std::size_t k = 0; k < systems.size(); ++k) {
     if (!systems[k].is_doubted()) continue;
     systems[k].state.rho = rhos[k];

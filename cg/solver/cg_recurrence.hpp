@@ -117,29 +117,8 @@ struct LinearSystem {
   std::span<double> kept_x = {};  ///< where it is
 };
 
-/// values := v . B v of each of several vectors v, which lie row by row; summed over all ranks.
-using QuadraticForms = std::function<void(std::span<const double> vectors, std::span<double> values)>;
-
-/// bounds := bounds of the rounding errors of computed v . B v for a positive definite B, one for each vector. Products and sums are set
-/// aside from those of steps; the operator's operand and result are unspecified afterwards. Collective. Cost: four forms, one vector.
-///
-/// A computed v . (B v) differs from the exact one by at most gamma |v| . |B| |v| (Higham, Accuracy and Stability of Numerical Algorithms,
-/// section 3.5); gamma grows with the square root of the number of terms (Higham and Mary, SIAM J. Sci. Comput. 41, 2019). With
-/// |b_ij| <= sqrt(b_ii b_jj), which holds for B, |v| . |B| |v| is at most m times the sum of b_ii v_i^2, m the entries of the longest row.
-/// That sum is the mean of (s v) . B (s v) over random signs s (Hutchinson 1990): no entry of B is needed. It follows a scaling of rows
-/// and columns, as p . A p does, and || B || || v ||^2 does not.
-void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, const QuadraticForms& forms,
-                     std::span<double> bounds);
-
 /// The order of A, of which this rank has `local_size` rows. Collective. Cost: one sum over all ranks, set aside from those of steps.
 [[nodiscard]] double order_of(LinearOperator& matrix, std::size_t local_size);
-
-/// counts := the elements of b, of A 0 and of M^-1 0 that are NaN or infinite, and those of x where it is still the initial guess; one number
-/// for each of several systems, in is_guess, too. A 0 has NaN where A has NaN or infinity: where there are none, numbers of a solve that are
-/// not finite have left the range of double precision. Collective. Cost: one product, one application of M^-1, one vector, one sum; set aside
-/// from those of steps.
-void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::span<const double> is_guess,
-                      std::span<double> counts);
 
 /// One form of CG with its vectors. Every operation is collective over the operator's ranks and gives the same
 /// numbers, to the bit, on every rank.

@@ -104,7 +104,7 @@ class ClassicRecurrence final : public CgRecurrence {
     const double square_before = state.residual_square;
     const bool is_exact = matrix_.most_terms() > 0.0;  // which the operations with a diagonal are not
     const auto diagonal = is_exact ? std::span<const double>() : preconditioner_.inverse_diagonal();
-    std::span<const double> preconditioned;
+    std::span<const double> preconditioned = r_;
     if (diagonal.empty()) {
       vectors_.updates()->add_scaled(-state.alpha, matrix_.result(), r_);
       preconditioned = preconditioner_.apply(r_, vectors_);
@@ -117,11 +117,7 @@ class ClassicRecurrence final : public CgRecurrence {
     }
     state.record_beta(rho_before);
     keep_iterate(systems.front(), square_before, pieces);
-    if (diagonal.empty()) {
-      vectors_.updates()->step_and_turn(state.alpha, state.beta, preconditioned, p_, pieces.x);
-    } else {
-      vectors_.updates()->step_and_turn(state.alpha, state.beta, diagonal, r_, p_, pieces.x);
-    }
+    vectors_.updates()->step_and_turn(state.alpha, state.beta, preconditioned, p_, pieces.x, diagonal);
   }
 
   /// From alpha to the next directions, of several systems: the operations are other ones, as are their roundings.

@@ -44,7 +44,7 @@ std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& 
                    "--transport {}: the ranks need {} of shared memory, {} are available on the node "
                    "with least; take a smaller class, more nodes or --transport two-sided",
                    transport.name, format_bytes(error.needed_bytes()),
-                   format_bytes(group.minimum(available_memory_bytes())));
+                   format_bytes(group.minimum(memory_room().available_bytes)));
   }
 }
 

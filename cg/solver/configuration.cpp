@@ -36,10 +36,10 @@ void assign(std::string& value, const ConfigurationAxis& axis, std::string_view 
 void assign(int& value, const ConfigurationAxis& axis, std::string_view text) {
   const auto [smallest, largest] = axis.limits;
   const auto number = number_from<int>(text);
-  if (smallest == 0) require_not_negative(std::string(axis.option), number);
+  if (smallest == 0 && number && *number < 0)
+    throw InputError("{} {}: must not be negative", axis.option, *number);
   if (!number) throw InputError("{}: \"{}\" is not a whole number up to {}", axis.option, text, largest);
-  if (*number < smallest || *number > largest)
-    throw InputError("{} {}: must be within {} ... {}", axis.option, *number, smallest, largest);
+  require_within(std::string(axis.option), *number, largest, smallest);
   value = *number;
 }
 
@@ -50,7 +50,9 @@ void assign(comm::SumForm& value, const ConfigurationAxis& /*axis*/, std::string
 }
 
 std::string why_sum_is_refused(const Configuration& configuration) {
-  const auto known = sum_forms_of(configuration.transport);
+  const auto* const row = comm::find_transport(configuration.transport);
+  // "auto", which takes what serves, has all.
+  const auto known = row == nullptr ? comm::all_sum_forms : row->sum_forms;
   if (std::ranges::find(known, configuration.sum_form) != known.end()) return {};
   std::vector<std::string> valid;
   for (const auto form : known) valid.push_back(sum_form_name(form));
@@ -69,6 +71,21 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
       names_where(kernels::kernel_table(), [](const auto& row) { return row.make_reproducible != nullptr; });
   return fmt::format("the kernel {} has no such form; valid: auto, {}", configuration.kernel,
                      fmt::join(valid, ", "));
+}
+
+/// Throws InputError with the reason of a refused configuration that has a value which none of the others
+/// has: it was asked for, and would be left out silently.
+std::vector<Configuration> without_refused(std::vector<Configuration> all) {
+  const auto refused = std::stable_partition(
+      all.begin(), all.end(), [](const auto& configuration) { return why_refused(configuration).empty(); });
+  for (auto one = refused; one != all.end(); ++one) {
+    for (const auto& axis : configuration_axes()) {
+      const auto has_same = [&](const auto& other) { return axis.print(other) == axis.print(*one); };
+      if (std::none_of(all.begin(), refused, has_same)) check_configuration(*one);
+    }
+  }
+  all.erase(refused, all.end());
+  return all;
 }
 
 }  // namespace
@@ -95,7 +112,7 @@ std::string ConfigurationAxis::label(const Configuration& configuration) const {
 }
 
 std::string ConfigurationAxis::title(const Configuration& configuration) const {
-  if (own_title != nullptr) return own_title(configuration);
+  if (!title_end.empty()) return label(configuration).append(title_end);
   return fmt::format("{} {}", option.substr(2), print(configuration));
 }
 
@@ -123,10 +140,7 @@ std::span<const ConfigurationAxis> configuration_axes() {
           .member = &Configuration::thread_count,
           .limits = {1, most_threads},
           .own_label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); },
-          .own_title =
-              [](const Configuration& one) {
-                return format_count(one.thread_count, "thread") + " per rank";
-              }},
+          .title_end = " per rank"},
       ConfigurationAxis{.name = "sum_form",
                         .option = "--sum",
                         .help = "sum over a process row; whole-block as in the paper",
@@ -215,25 +229,6 @@ std::string configuration_key(const Configuration& configuration) {
   return key;
 }
 
-namespace {
-
-/// Throws InputError with the reason of a refused configuration that has a value which none of the others
-/// has: it was asked for, and would be left out silently.
-std::vector<Configuration> without_refused(std::vector<Configuration> all) {
-  const auto refused = std::stable_partition(
-      all.begin(), all.end(), [](const auto& configuration) { return why_refused(configuration).empty(); });
-  for (auto one = refused; one != all.end(); ++one) {
-    for (const auto& axis : configuration_axes()) {
-      const auto has_same = [&](const auto& other) { return axis.print(other) == axis.print(*one); };
-      if (std::none_of(all.begin(), refused, has_same)) check_configuration(*one);
-    }
-  }
-  all.erase(refused, all.end());
-  return all;
-}
-
-}  // namespace
-
 std::vector<Configuration> crossed(const Configuration& common, const AxisValues& values) {
   std::vector<Configuration> all{common};
   for (const auto& axis : configuration_axes()) {
@@ -263,10 +258,5 @@ std::span<const NamedValue<comm::SumForm>> sum_form_table() {
 }
 
 std::string sum_form_name(comm::SumForm form) { return std::string(name_in(sum_form_table(), form)); }
-
-std::span<const comm::SumForm> sum_forms_of(std::string_view transport) {
-  const auto* const row = comm::find_transport(transport);
-  return row == nullptr ? comm::all_sum_forms : row->sum_forms;
-}
 
 }  // namespace cg2d

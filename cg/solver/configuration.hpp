@@ -55,9 +55,10 @@ struct ConfigurationAxis {
   std::string_view value_form{"N"};   ///< of those others, for the help
   std::string_view standing{};   ///< in the help, where the usual value is not that of every Configuration
   std::pair<int, int> limits{};  ///< of a number
-  /// label() and title() where they are not as of other axes.
+  /// label() where it is not as of other axes.
   std::string (*own_label)(const Configuration& configuration) = nullptr;
-  std::string (*own_title)(const Configuration& configuration) = nullptr;
+  /// After the label in title(); empty: the name of the option stands before the value there.
+  std::string_view title_end{};
   /// Why this value does not go with those of the other axes, and which would; empty when it does. nullptr:
   /// it goes with all of them.
   std::string (*why_refused)(const Configuration& configuration) = nullptr;
@@ -111,8 +112,5 @@ comm::CommunicatorOptions communicator_options(const Configuration& configuratio
 
 std::span<const NamedValue<comm::SumForm>> sum_form_table();
 std::string sum_form_name(comm::SumForm form);
-/// The forms that the transport of that name has, its default first. "auto", which takes what serves, has
-/// all.
-std::span<const comm::SumForm> sum_forms_of(std::string_view transport);
 
 }  // namespace cg2d

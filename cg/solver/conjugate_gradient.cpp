@@ -11,11 +11,6 @@
 namespace cg2d {
 namespace {
 
-/// Numbers have left the range of double precision, where the input is finite.
-bool has_left_range(const CgState& last) {
-  return last.is_not_finite() || last.right_hand_side_square < Tolerance::least_square;
-}
-
 /// The quantity that ended the solve, in the order in which a step computes them.
 void name_quantity(SystemSolveResult& result, const CgState& last) {
   const auto note = [&](std::string_view name, double value, int step,
@@ -25,8 +20,9 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
     result.quantity_rounding = rounding.value_or(0.0);
     result.quantity_step = step;
   };
-  const bool is_stagnated = result.end == SolveEnd::stagnated;
-  if (is_stagnated && !has_left_range(last)) {
+  const bool underflows = last.right_hand_side_square < Tolerance::least_square;
+  // Where they are not finite, though the input is, they have left the range of double precision.
+  if (result.end == SolveEnd::stagnated && !underflows && !last.is_not_finite()) {
     if (last.direction_is_null())
       return note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
     if (last.is_idle()) note("r . r", last.least_residual_square, last.least_residual_step);
@@ -35,7 +31,7 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
   const auto is_wrong = [&](double value) {
     return result.end == SolveEnd::not_positive_definite ? value <= 0.0 : !std::isfinite(value);
   };
-  if (is_wrong(last.right_hand_side_square) || last.right_hand_side_square < Tolerance::least_square)
+  if (underflows || is_wrong(last.right_hand_side_square))
     return note("b . b", last.right_hand_side_square, 0);
   // x0, A or M is not finite before the first step, or A in the step that did not come to its end.
   if (is_wrong(last.residual_square)) return note("r . r", last.residual_square, last.number);
@@ -56,9 +52,7 @@ SystemSolveResult result_of(const CgSystem& system) {
                            .last_residual_norm = last.residual_norm(),
                            .curvature = last.curvature,
                            .replacement_count = last.replacement_count};
-  if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite ||
-      result.end == SolveEnd::stagnated)
-    name_quantity(result, last);
+  if (has_failed(result.end) && result.end != SolveEnd::step_limit) name_quantity(result, last);
   return result;
 }
 
@@ -66,6 +60,32 @@ void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span
   const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
   if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
     throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);
+}
+
+/// For each system the elements of b, of A 0 and of M^-1 0 that are NaN or infinite, and those of x where it is still the initial guess. A 0 has
+/// NaN where A has NaN or infinity: where there are none, numbers of a solve that are not finite have left the range of double precision.
+/// Collective. Cost: one product, one application of M^-1, one vector, one sum; set aside from those of steps.
+PerSystem counts_not_finite(const CgParts& parts, const LinearSystem& pieces,
+                            std::span<const CgSystem> systems) {
+  PerSystem counts(systems.size());
+  const auto count = [&](std::span<const double> vectors, const auto& is_counted) {
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+      const auto number = k % systems.size();
+      if (is_counted(systems[number]) && !std::isfinite(vectors[k])) ++counts[number];
+    }
+  };
+  const auto all = [](const CgSystem& /*system*/) { return true; };
+  count(pieces.b, all);
+  count(pieces.x, [](const CgSystem& system) { return system.state.number == 0; });
+  parts.matrix.set_aside(true);
+  std::ranges::fill(parts.matrix.operand(), 0.0);
+  parts.vectors.multiply();
+  count(parts.matrix.result(), all);
+  const HugePageVector zeros(pieces.b.size());
+  count(parts.preconditioner.apply(zeros, parts.vectors), all);
+  parts.matrix.sum_over_ranks(counts.all());
+  parts.matrix.set_aside(false);
+  return counts;
 }
 
 bool lacks_residual(const CgSystem& system) { return !system.state.residual_is_recomputed; }
@@ -310,9 +330,7 @@ bool ConjugateGradient::take_classic_form() {
 void ConjugateGradient::finish() {
   const auto is_not_finite = [](const CgSystem& one) { return one.end == SolveEnd::not_finite; };
   if (std::ranges::any_of(systems_, is_not_finite)) {
-    const PerSystem are_guesses(systems_, [](const CgSystem& one) { return one.state.number == 0; });
-    PerSystem counts(systems_.size());
-    count_not_finite(parts_, pieces_, are_guesses.all(), counts.all());
+    const auto counts = counts_not_finite(parts_, pieces_, systems_);
     // Numbers of a system whose input is finite have left the range of double precision.
     for (std::size_t k = 0; k < systems_.size(); ++k) {
       if (is_not_finite(systems_[k]) && counts[k] == 0.0) systems_[k].end = SolveEnd::stagnated;

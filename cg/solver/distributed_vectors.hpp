@@ -22,9 +22,8 @@ class DistributedVectors {
   DistributedVectors(LinearOperator& matrix, PhaseTimer& timer, int thread_count, bool times_products = false)
       : matrix_(matrix), timer_(timer), local_(thread_count), times_products_(times_products) {
     if (matrix.most_terms() == 0.0) return;
-    local_.make_exact({.most_terms = matrix.most_terms(), .maximum_over_ranks = [&matrix](double value) {
-                         return matrix.maximum_over_ranks(value);
-                       }});
+    local_.make_exact(matrix.most_terms(),
+                      [&matrix](double value) { return matrix.maximum_over_ranks(value); });
   }
 
   /// The array that terms(VectorOps&) returns, each number summed over all ranks. Collective, in one message

@@ -17,48 +17,7 @@ namespace {
 
 constexpr std::string_view cut_option = "--cut";
 constexpr std::string_view file_prefix = "file:";
-
-std::string text_of(const std::string& path) {
-  const OpenFile file(path);  // which refuses all but regular files
-  try {
-    return text_of_file(path).value_or("");
-  } catch (const InputError& error) {
-    file.refuse(error.what());
-  }
-}
-
-struct Word {
-  std::string_view text;
-  std::int64_t line_number;
-};
-
-/// The words outside of comments.
-std::vector<Word> words_outside_comments(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\f\v";
-  std::vector<Word> words;
-  std::int64_t line_number = 0;
-  for (auto line : lines_of(text)) {
-    ++line_number;
-    line = line.substr(0, line.find('#'));
-    for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;
-         begin = line.find_first_not_of(blanks)) {
-      line.remove_prefix(begin);
-      const auto word = line.substr(0, line.find_first_of(blanks));
-      line.remove_prefix(word.size());
-      words.push_back({.text = word, .line_number = line_number});
-    }
-  }
-  return words;
-}
-
-/// Rank 0 reads the file, and all get the same shares or the same error.
-std::vector<double> read_shares(const std::string& path, comm::RankGroup& group) {
-  std::vector<double> shares;
-  agree_on(group, [&] {
-    if (group.rank() == 0) shares = shares_of_file(path, group.size());
-  });
-  return group.gather_all(std::span<const double>(shares)).front();
-}
+constexpr int any_piece_count = 0;
 
 }  // namespace
 
@@ -90,47 +49,64 @@ Configuration with_cut(Configuration configuration, std::string_view usual) {
 
 std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
                                            comm::RankGroup& group) {
-  switch (cut.kind) {
-    case MatrixCut::Kind::nonzeros:
-      return source.balanced_piece_starts(comm::equal_shares(group.size()), group);
-    case MatrixCut::Kind::file:
-      return source.balanced_piece_starts(read_shares(cut.path, group), group);
-    default:
-      return {};
+  std::vector<double> shares;
+  if (cut.kind == MatrixCut::Kind::file) {
+    // Rank 0 reads the file, and all get the same shares or the same error.
+    agree_on(group, [&] {
+      if (group.rank() == 0) shares = shares_of_file(cut.path, group.size());
+    });
+    shares = group.gather_all(std::span<const double>(shares)).front();
+  } else if (cut.kind == MatrixCut::Kind::nonzeros) {
+    shares = comm::equal_shares(group.size());
+  } else {
+    return {};
   }
+  return source.balanced_piece_starts(shares, group);
 }
 
 std::vector<double> shares_of_file(const std::string& path, int piece_count) {
-  return shares_in(text_of(path), path, piece_count);
+  const OpenFile file(path);  // which refuses all but regular files
+  try {
+    return shares_in(text_of_file(path).value_or(""), path, piece_count);
+  } catch (const InputError& error) {
+    file.refuse(error.what());
+  }
 }
 
 std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) {
   if (cut.kind != MatrixCut::Kind::file) return std::nullopt;
-  int count = 0;
+  std::int64_t count = 0;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    const auto text = text_of(cut.path);
-    count = static_cast<int>(words_outside_comments(text).size());
-    static_cast<void>(shares_in(text, cut.path, std::max(count, 1)));
+    if (group.rank() == 0) count = std::ssize(shares_of_file(cut.path, any_piece_count));
   });
-  return static_cast<int>(group.maximum(std::int64_t{count}));
+  return static_cast<int>(group.maximum(count));
 }
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
+  constexpr std::string_view blanks = " \t\r\f\v";
   std::vector<double> shares;
-  for (const auto& [word, line_number] : words_outside_comments(text)) {
-    const auto share = number_from<double>(word);
-    if (!share || !std::isfinite(*share) || !(*share > 0.0))
-      throw FileError(path, line_number, "found \"{}\", expected a share: a finite number greater than 0",
-                      word);
-    if (std::ssize(shares) == piece_count)
-      throw FileError(path, line_number, "found more than {}, expected one for each rank",
-                      format_count(piece_count, "share"));
-    shares.push_back(*share);
+  std::int64_t line_number = 0;
+  for (auto line : lines_of(text)) {
+    ++line_number;
+    line = line.substr(0, line.find('#'));
+    for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;
+         begin = line.find_first_not_of(blanks)) {
+      line.remove_prefix(begin);
+      const auto word = line.substr(0, line.find_first_of(blanks));
+      line.remove_prefix(word.size());
+      const auto share = number_from<double>(word);
+      if (!share || !std::isfinite(*share) || !(*share > 0.0))
+        throw FileError(path, line_number, "found \"{}\", expected a share: a finite number greater than 0",
+                        word);
+      if (piece_count != any_piece_count && std::ssize(shares) == piece_count)
+        throw FileError(path, line_number, "found more than {}, expected one for each rank",
+                        format_count(piece_count, "share"));
+      shares.push_back(*share);
+    }
   }
-  if (std::ssize(shares) < piece_count)
+  if (const int fewest = std::max(piece_count, 1); std::ssize(shares) < fewest)
     throw FileError(path, "found {}, expected {}, one for each rank",
-                    format_count(std::ssize(shares), "share"), piece_count);
+                    format_count(std::ssize(shares), "share"), fewest);
   return shares;
 }
 

@@ -50,13 +50,13 @@ Configuration with_cut(Configuration configuration, std::string_view usual);
 std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
                                            comm::RankGroup& group);
 
-/// The shares in a file, for so many pieces. Local. Throws as shares_in(), and RunError where it cannot be read.
+/// The shares in a file; piece_count: as of shares_in(). Local. Throws as shares_in(), and RunError where it cannot be read.
 std::vector<double> shares_of_file(const std::string& path, int piece_count);
 /// The number of ranks that a cut is for, which its file has as many shares for; empty: any number. Collective. Throws as piece_starts_for().
 std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group);
 
-/// The numbers of a text of shares: one for each piece, separated by white space; from # to the end of a line is a comment. path: of the
-/// file, for messages. Throws FileError with the line.
+/// The numbers of a text of shares: one for each piece (piece_count 0: for any number of them, 1 or more), separated by white space; from #
+/// to the end of a line is a comment. path: of the file, for messages. Throws FileError with the line.
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count);
 
 /// This rank's piece of a vector by another layout of the same grid and length, from its piece by the present one; the pieces of vectors that

@@ -17,9 +17,23 @@ class OneSumRecurrence : public CgRecurrence {
   explicit OneSumRecurrence(const CgParts& parts)
       : CgRecurrence(parts), p_(parts.matrix.local_size()), s_(parts.matrix.local_size()) {}
 
+  /// Where the rule ends the solve for p . A p by the recurrence, p . A p is computed anew, and the rule asked again: the end is that answer,
+  /// or stagnated where it has none, since the recurrence has parted.
   void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) final {
-    ask_within_step(systems, stop);
     auto& system = systems.front();
+    const auto ask = [&](double curvature) {
+      system.state.record_curvature(curvature);
+      system.end = stop.end_within_step(system.state);
+    };
+    system.is_asked = true;
+    ask(next_curvature_);
+    const bool was_ended = system.end.has_value();
+    if (was_ended && !is_direct_) {
+      multiply(p_);
+      ask(vectors_.dot(p_, matrix_.result()));
+    }
+    if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
+    if (was_ended && !is_direct_ && !system.end) system.end = SolveEnd::stagnated;
     if (system.end) return;
     system.state.take_alpha();
     take_step(system, pieces);
@@ -55,24 +69,6 @@ class OneSumRecurrence : public CgRecurrence {
     if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
     is_direct_ = false;
     keep_iterate(system, square_before, pieces, p_);
-  }
-  /// Notes p . A p. Where the rule ends the solve for it, by the recurrence, p . A p is computed anew, and the
-  /// rule asked again: the end is that answer, or stagnated where it has none, since the recurrence has parted.
-  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
-    auto& system = systems.front();
-    const auto ask = [&](double curvature) {
-      system.state.record_curvature(curvature);
-      system.end = stop.end_within_step(system.state);
-    };
-    system.is_asked = true;
-    ask(next_curvature_);
-    if (!system.end) return;
-    if (!is_direct_) {
-      multiply(p_);
-      ask(vectors_.dot(p_, matrix_.result()));
-    }
-    if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
-    if (!is_direct_ && !system.end) system.end = SolveEnd::stagnated;
   }
   /// From alpha to the next direction.
   virtual void take_step(CgSystem& system, const LinearSystem& pieces) = 0;

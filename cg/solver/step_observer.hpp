@@ -45,7 +45,7 @@ struct CgState {
   int replacement_count = 0;             ///< recomputed residuals from which the recurrence began again
   bool residual_is_recomputed = false;   ///< r is b - A x itself: no step since
   CurvatureSigns signs;
-  /// The rounding errors of `curvature` and `rho` are no larger (rounding_bounds()); known only where a verdict depends on it.
+  /// The rounding errors of `curvature` and `rho` are no larger (rounding_bounds() in cg_recurrence.cpp); known only where a verdict depends on it.
   std::optional<double> curvature_rounding;
   std::optional<double> rho_rounding;
   /// The smallest p . A p / p . M p so far that was in doubt and turned out to be above its rounding bound.

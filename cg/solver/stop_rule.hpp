@@ -70,13 +70,6 @@ class Tolerance final : public StopRule {
     return std::max(options_.relative * right_hand_side_norm, options_.absolute);
   }
 
-  /// Residuals of the recurrence become smaller without end, and underflow. Below eps^2 || b || the recomputed one
-  /// is far above them, whatever the system.
-  [[nodiscard]] static bool is_beyond_rounding(const CgState& state) {
-    constexpr double eps = std::numeric_limits<double>::epsilon();
-    return !state.residual_is_recomputed && state.residual_norm() <= eps * eps * state.right_hand_side_norm();
-  }
-
   [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
     if (state.right_hand_side_is_zero) return SolveEnd::zero_right_hand_side;
     if (!std::isfinite(state.right_hand_side_square) || !std::isfinite(state.residual_square) ||
@@ -84,7 +77,12 @@ class Tolerance final : public StopRule {
       return SolveEnd::not_finite;
     const bool underflows = state.right_hand_side_square < least_square;
     if (underflows && !(state.residual_norm() < options_.absolute)) return SolveEnd::not_finite;
-    if (state.residual_norm() <= residual_norm_for(state.right_hand_side_norm()) || is_beyond_rounding(state))
+    // Residuals of the recurrence become smaller without end, and underflow. Below eps^2 || b || the recomputed one is far above them, whatever
+    // the system.
+    constexpr double eps = std::numeric_limits<double>::epsilon();
+    const bool is_beyond_rounding =
+        !state.residual_is_recomputed && state.residual_norm() <= eps * eps * state.right_hand_side_norm();
+    if (is_beyond_rounding || state.residual_norm() <= residual_norm_for(state.right_hand_side_norm()))
       return SolveEnd::converged;
     if (state.rho <= 0.0) {
       const bool is_proven = !state.rho_rounding || state.rho < -*state.rho_rounding;

@@ -54,12 +54,6 @@ void VectorOps::turn_to(double b, const double* x, std::span<double> y) const {
   add_to(1.0, x, y);
 }
 
-/// x := x + a p, p := z + b p on a cached piece.
-void VectorOps::turn_piece(double a, double b, const double* z, std::span<double> p, double* x) const {
-  add_to(a, p.data(), std::span(x, p.size()));
-  turn_to(b, z, p);
-}
-
 /// Calls work(part, begin, size) for every thread's part, in parallel.
 template <typename Work>
 void VectorOps::on_parts(std::size_t size, const Work& work) const {
@@ -117,13 +111,12 @@ double VectorOps::largest_magnitude(std::span<const double> x) {
 
 double VectorOps::exact_dot(std::span<const double> x, std::span<const double> y) {
   const double largest =
-      exact_.maximum_over_ranks(largest_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
+      maximum_over_ranks_(largest_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
         return kernels::largest_product(x.subspan(begin, size), y.subspan(begin, size));
       }));
-  const double bound = kernels::power_of_two_for(largest) * exact_.most_terms;
+  const double bound = kernels::power_of_two_for(largest) * most_terms_;
   const auto [high, low] = sum_of_parts(x.size(), [&](std::size_t begin, std::size_t size) {
-    const auto part =
-        kernels::exact_dot(x.subspan(begin, size), y.subspan(begin, size), bound, exact_.most_terms);
+    const auto part = kernels::exact_dot(x.subspan(begin, size), y.subspan(begin, size), bound, most_terms_);
     return std::array{part.high, part.low};
   });
   lows_.push_back(low);
@@ -176,24 +169,22 @@ std::array<double, 2> VectorOps::step_residual(double a, std::span<const double>
 }
 
 void VectorOps::step_and_turn(double a, double b, std::span<const double> z, std::span<double> p,
-                              std::span<double> x) {
-  update_work_ = update_work_ + work_on(x.size(), 3, 2) + work_on(p.size(), 2, 2);
+                              std::span<double> x, std::span<const double> d) {
+  update_work_ = update_work_ + work_on(x.size(), 3, 2);
+  update_work_ = update_work_ + (d.empty() ? work_on(p.size(), 2, 2) : work_on(p.size(), 3, 3));
   on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
-      turn_piece(a, b, z.data() + first, std::span(p.data() + first, length), x.data() + first);
-    });
-  });
-}
-
-void VectorOps::step_and_turn(double a, double b, std::span<const double> d, std::span<const double> r,
-                              std::span<double> p, std::span<double> x) {
-  update_work_ = update_work_ + work_on(x.size(), 3, 2) + work_on(p.size(), 3, 3);
-  on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::array<double, cached_elements> z{};
-    for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
-      std::transform(r.data() + first, r.data() + first + length, d.data() + first, z.begin(),
+    const auto turn_with = [&](const auto& z_of) {
+      for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
+        add_to(a, p.data() + first, x.subspan(first, length));
+        turn_to(b, z_of(first, length), p.subspan(first, length));
+      });
+    };
+    if (d.empty()) return turn_with([&](std::size_t first, std::size_t) { return z.data() + first; });
+    std::array<double, cached_elements> scaled{};
+    turn_with([&](std::size_t first, std::size_t length) {
+      std::transform(z.data() + first, z.data() + first + length, d.data() + first, scaled.begin(),
                      std::multiplies<>());
-      turn_piece(a, b, z.data(), std::span(p.data() + first, length), x.data() + first);
+      return scaled.data();
     });
   });
 }

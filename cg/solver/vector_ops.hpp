@@ -31,13 +31,6 @@ struct VectorWork {
   friend bool operator==(const VectorWork&, const VectorWork&) = default;
 };
 
-/// How vector operations give every element, and every sum over all ranks, the same bits wherever it stands: see
-/// kernels/exact_sums.hpp.
-struct ExactVectors {
-  double most_terms = 0.0;  ///< a power of two, no less than the elements of a vector over all ranks
-  std::function<double(double)> maximum_over_ranks;  ///< collective
-};
-
 /// Local vector operations; the vectors of one call have the same length and do not overlap. With several
 /// threads each takes a fixed part, so results repeat their bits.
 class VectorOps {
@@ -45,11 +38,16 @@ class VectorOps {
   explicit VectorOps(int thread_count)
       : thread_count_(thread_count), partial_sums_(static_cast<std::size_t>(thread_count)) {}
 
-  /// From here on reproducible: dot() is collective, and returns the first of two numbers, of which both are summed over the ranks
+  /// From here on reproducible: every element, and every sum over all ranks, has the same bits wherever it stands (kernels/exact_sums.hpp).
+  /// most_terms: a power of two, no less than the elements of a vector over all ranks. maximum_over_ranks: collective.
+  /// dot() is collective, and returns the first of two numbers, of which both are summed over the ranks
   /// (lows()); add_scaled(), step_and_turn() without a diagonal, set_scaled(), copy(), fill() and add() serve, and no other
   /// operation does.
-  void make_exact(ExactVectors exact) { exact_ = std::move(exact); }
-  [[nodiscard]] bool is_exact() const { return exact_.most_terms > 0.0; }
+  void make_exact(double most_terms, std::function<double(double)> maximum_over_ranks) {
+    most_terms_ = most_terms;
+    maximum_over_ranks_ = std::move(maximum_over_ranks);
+  }
+  [[nodiscard]] bool is_exact() const { return most_terms_ > 0.0; }
   /// The second numbers of the dot products since clear_lows(), in their order; empty unless is_exact().
   [[nodiscard]] std::span<const double> lows() const { return lows_; }
   void clear_lows() { lows_.clear(); }  // keeps its room: a step of CG allocates nothing
@@ -66,11 +64,10 @@ class VectorOps {
   /// r := r - a q; returns {r . D r, r . r} for the diagonal d of D, in the same pass over the vectors.
   [[nodiscard]] std::array<double, 2> step_residual(double a, std::span<const double> q,
                                                     std::span<const double> d, std::span<double> r);
-  /// x := x + a p, then p := z + b p: the end of a step and its next direction, p read once. Counts as two operations.
-  void step_and_turn(double a, double b, std::span<const double> z, std::span<double> p, std::span<double> x);
-  /// step_and_turn() with z = D r for the diagonal d of D.
-  void step_and_turn(double a, double b, std::span<const double> d, std::span<const double> r,
-                     std::span<double> p, std::span<double> x);
+  /// x := x + a p, then p := z + b p: the end of a step and its next direction, p read once. D z for z where the diagonal d of D is not empty.
+  /// Counts as two operations.
+  void step_and_turn(double a, double b, std::span<const double> z, std::span<double> p, std::span<double> x,
+                     std::span<const double> d = {});
   /// y := x + b y
   void scale_and_add(std::span<const double> x, double b, std::span<double> y);
   /// z := (x1 y1, ..., xn yn)
@@ -146,11 +143,11 @@ class VectorOps {
 
   void add_to(double a, const double* x, std::span<double> y) const;
   void turn_to(double b, const double* x, std::span<double> y) const;
-  void turn_piece(double a, double b, const double* z, std::span<double> p, double* x) const;
   [[nodiscard]] double exact_dot(std::span<const double> x, std::span<const double> y);
 
   int thread_count_;
-  ExactVectors exact_;
+  double most_terms_ = 0.0;  // 0: not reproducible
+  std::function<double(double)> maximum_over_ranks_;
   std::vector<double> lows_;
   std::vector<PartialSums> partial_sums_;
   VectorWork dot_work_;

@@ -43,38 +43,35 @@ std::vector<double> times_operator(const std::vector<double>& x) {
   return product;
 }
 
-class BasisProducts {
- public:
-  explicit BasisProducts(std::span<const kernels::PowerSums> sums)
-      : pp_(moments_of(sums, &kernels::PowerSums::pp, &kernels::PowerSums::pp_before)),
-        rr_(moments_of(sums, &kernels::PowerSums::rr, &kernels::PowerSums::rr_before)),
-        pr_(moments_of(sums, &kernels::PowerSums::pr, &kernels::PowerSums::pr_before)) {}
-
-  [[nodiscard]] double dot(const BasisVector& x, const BasisVector& y) const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < x.p.size(); ++i) {
-      for (std::size_t j = 0; j < x.p.size(); ++j)
-        sum += x.p[i] * y.p[j] * product(pp_, i, j) + x.r[i] * y.r[j] * product(rr_, i, j) +
-               (x.p[i] * y.r[j] + x.r[i] * y.p[j]) * product(pr_, i, j);
-    }
-    return sum;
-  }
-
- private:
-  static double product(const std::vector<double>& moments, std::size_t i, std::size_t j) {
-    return 0.5 * (moments[i + j] + moments[i > j ? i - j : j - i]);
-  }
-
-  std::vector<double> pp_;
-  std::vector<double> rr_;
-  std::vector<double> pr_;
+/// <T_0 ., T_k .> of p with p, r with r, and p with r.
+struct Moments {
+  std::vector<double> pp;
+  std::vector<double> rr;
+  std::vector<double> pr;
 };
+
+double dot(const Moments& all, const BasisVector& x, const BasisVector& y) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < x.p.size(); ++i) {
+    for (std::size_t j = 0; j < x.p.size(); ++j) {
+      const auto product = [&](const std::vector<double>& moments) {
+        return 0.5 * (moments[i + j] + moments[i > j ? i - j : j - i]);
+      };
+      sum += x.p[i] * y.p[j] * product(all.pp) + x.r[i] * y.r[j] * product(all.rr) +
+             (x.p[i] * y.r[j] + x.r[i] * y.p[j]) * product(all.pr);
+    }
+  }
+  return sum;
+}
 
 }  // namespace
 
-CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums,
-                                    const CoordinateLimits& limits) {
-  const BasisProducts products(sums);
+CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, int step_count,
+                                    double wanted_square_sum) {
+  using Sums = kernels::PowerSums;
+  const Moments moments{moments_of(sums, &Sums::pp, &Sums::pp_before),
+                        moments_of(sums, &Sums::rr, &Sums::rr_before),
+                        moments_of(sums, &Sums::pr, &Sums::pr_before)};
   const std::vector<double> zeros(sums.size());
   BasisVector p{zeros, zeros};
   auto r = p;
@@ -84,14 +81,14 @@ CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums,
   CoordinateSteps result;
   const double first_rho = sums.front().rr;
   double rho = first_rho;
-  while (result.step_count < limits.step_count && rho > limits.wanted_square_sum) {
+  while (result.step_count < step_count && rho > wanted_square_sum) {
     const BasisVector product{times_operator(p.p), times_operator(p.r)};
-    const double curvature = products.dot(p, product);
+    const double curvature = dot(moments, p, product);
     if (!(curvature > 0.0)) break;
     const double alpha = rho / curvature;
     combine(x, 1.0, p, alpha);
     combine(r, 1.0, product, -alpha);
-    const double new_rho = products.dot(r, r);
+    const double new_rho = dot(moments, r, r);
     const bool is_exact = new_rho > digits_used_up * first_rho;
     result.square_sums.push_back(is_exact ? new_rho : 0.0);
     ++result.step_count;

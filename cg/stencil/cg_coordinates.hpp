@@ -11,12 +11,6 @@
 
 namespace cg2d {
 
-/// Where the steps end early.
-struct CoordinateLimits {
-  int step_count = 1;              ///< s; as many polynomials of p and r, beside T_0, are in the sums
-  double wanted_square_sum = 0.0;  ///< r . r at which the steps end
-};
-
 /// The end of the steps.
 struct CoordinateSteps {
   int step_count =
@@ -28,7 +22,9 @@ struct CoordinateSteps {
 };
 
 /// sums[j], j = 0 ... s: those of T_j p and T_j r (PowerFront), over all points. They give <T_i p, T_j p> and so on for all i and j, since A is
-/// symmetric and T_i T_j = (T_i+j + T_|i-j|) / 2: 6 s + 3 sums, where products of all pairs would be (2s+1)(s+1). Cost: s (2s+1)².
-CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, const CoordinateLimits& limits);
+/// symmetric and T_i T_j = (T_i+j + T_|i-j|) / 2: 6 s + 3 sums, where products of all pairs would be (2s+1)(s+1). step_count: s at most.
+/// wanted_square_sum: r . r at which the steps end. Cost: s (2s+1)².
+CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, int step_count,
+                                    double wanted_square_sum = 0.0);
 
 }  // namespace cg2d

@@ -65,8 +65,8 @@ void HeatField::fill_line(std::int64_t y, const std::vector<double>& weights, do
   }
 }
 
-void HeatField::fill(std::int64_t z, int step_count, double* plane) const {
-  const auto weights = plane_weights(z, step_count);
+void HeatField::fill_start(std::int64_t z, double* plane) const {
+  const auto weights = plane_weights(z, 0);
   for (std::int64_t y = 0; y < layout_.line_count; ++y) fill_line(y, weights, plane + layout_.line(y));
 }
 

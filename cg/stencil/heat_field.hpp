@@ -23,8 +23,8 @@ class HeatField {
  public:
   explicit HeatField(const comm::Extents& shape);
 
-  /// Writes plane z after so many steps by the closed form: 0 for the start values. Zeros around the lines are left as they are.
-  void fill(std::int64_t z, int step_count, double* plane) const;
+  /// Writes the start values of plane z. Zeros around the lines are left as they are.
+  void fill_start(std::int64_t z, double* plane) const;
   /// Compares plane z after so many steps with the closed form.
   [[nodiscard]] PlaneFigures compare(std::int64_t z, int step_count, const double* plane) const;
   /// The largest difference from the closed form that rounding explains: each step rounds about eight operations, none of which makes an

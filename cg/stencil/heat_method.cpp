@@ -129,7 +129,7 @@ class HeatMethod final : public StencilMethod {
     const auto highest = moved(share, block - planes_below(block));
     return {.begin = lowest.begin, .end = highest.end};
   }
-  void fill_start(std::int64_t z, double* plane) const override { field_.fill(z, 0, plane); }
+  void fill_start(std::int64_t z, double* plane) const override { field_.fill_start(z, plane); }
   [[nodiscard]] TrialAdvance trial_advance(const FrontSize& size) const override {
     constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
     const int block = size.most_steps;

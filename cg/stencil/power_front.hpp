@@ -39,6 +39,7 @@ class PowerFront {
 
   /// Before the first wavefront step of a pass.
   void begin(const SlabPass& pass) { pass_ = pass; }
+  [[nodiscard]] const SlabPass& pass() const { return pass_; }
   /// given[k]: plane first + k, nullptr where planes(0) of the pass does not have it. Visits the lines of all steps, 0 among them, that the
   /// pass computes; those of a plane and step in the order of y, and those of a place (z, y) in the order of steps. Lines are valid during
   /// the visit.

@@ -66,23 +66,21 @@ class CgPass {
   /// weights: of the polynomials 0 ... s of this pass. next_step_count: polynomials of the next one.
   void begin(std::int64_t domain_planes, std::vector<kernels::PowerWeights> weights, int next_step_count) {
     weights_ = std::move(weights);
-    basis_pass_ = {.domain_planes = domain_planes, .slab = slab_, .step_count = next_step_count};
-    update_pass_ = {
-        .domain_planes = domain_planes, .slab = basis_pass_.planes(0), .step_count = step_count()};
-    update_.begin(update_pass_);
-    basis_.begin(basis_pass_);
+    basis_.begin({.domain_planes = domain_planes, .slab = slab_, .step_count = next_step_count});
+    update_.begin(
+        {.domain_planes = domain_planes, .slab = basis_.pass().planes(0), .step_count = step_count()});
     sums_.assign(static_cast<std::size_t>(slab_.size() * (next_step_count + 1)), {});
   }
   [[nodiscard]] int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
-  [[nodiscard]] int next_step_count() const { return basis_pass_.step_count; }
-  [[nodiscard]] comm::IndexRange given_planes() const { return update_pass_.planes(0); }
+  [[nodiscard]] int next_step_count() const { return basis_.pass().step_count; }
+  [[nodiscard]] comm::IndexRange given_planes() const { return update_.pass().planes(0); }
   [[nodiscard]] comm::IndexRange wavefront_steps() const {
     return {.begin = given_planes().begin, .end = slab_.end + next_step_count() + step_count()};
   }
 
   void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made) {
     update_.advance(first, given, [&](const PowerFront::Line& line) {
-      if (!update_pass_.slab.contains(line.z)) return;
+      if (!update_.pass().slab.contains(line.z)) return;
       const auto begin = layout_.stored.line(line.y);
       double* const target = new_plane(line.z) + begin;
       if (line.step == 0) {  // x is what it was, and p and r are sums of polynomials alone
@@ -97,7 +95,7 @@ class CgPass {
     std::vector<const double*> of_basis(made.size());
     for (std::size_t k = 0; k < made.size(); ++k) {
       const auto z = first_made + static_cast<std::int64_t>(k);
-      if (update_pass_.slab.contains(z)) of_basis[k] = new_plane(z);
+      if (update_.pass().slab.contains(z)) of_basis[k] = new_plane(z);
       if (made[k] != nullptr) std::copy_n(new_plane(z), layout_.stored.size(), made[k]);
     }
     make_sums(first_made, of_basis);
@@ -141,8 +139,6 @@ class CgPass {
   PowerFront basis_;
   kernels::PageBuffer<double> new_planes_;
   std::vector<kernels::PowerWeights> weights_;
-  SlabPass update_pass_;
-  SlabPass basis_pass_;
   std::vector<kernels::PowerSums> sums_;  // of each plane of the slab, by step
 };
 
@@ -310,9 +306,12 @@ class SStepCgMethod final : public StencilMethod {
 
   [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
     const auto x_at = [&](std::int64_t z) {
-      if (z < 0 || z >= shape_[2])
-        return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
-      return x_of(slab_.contains(z) ? next() : border_->received(z));
+      std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
+      if (z < 0 || z >= shape_[2]) return x;
+      const double* const plane = (slab_.contains(z) ? next() : border_->received(z)) + layout_.x();
+      for (std::int64_t y = 0; y < shape_[1]; ++y)
+        std::copy_n(plane + layout_.stored.line(y), shape_[0], x.data() + layout_.domain.line(y));
+      return x;
     };
     std::vector<PlaneFigures> planes;
     auto lower = x_at(slab_.begin - 1);
@@ -367,8 +366,7 @@ class SStepCgMethod final : public StencilMethod {
       throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
     const int asked = steps_after(done_count);
     if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
-    auto steps = step_in_coordinates(
-        sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
+    auto steps = step_in_coordinates(sums, asked, std::pow(tolerance_ * norm_, 2));
     if (steps.step_count == 0) return 0;  // no digit can be gained any more
     for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
     steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
@@ -377,12 +375,6 @@ class SStepCgMethod final : public StencilMethod {
   }
   [[nodiscard]] int steps_after(int done_count) const {
     return std::min(size_.most_steps, step_limit_ - done_count);
-  }
-  [[nodiscard]] std::vector<double> x_of(const double* plane) const {
-    std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
-    for (std::int64_t y = 0; y < shape_[1]; ++y)
-      std::copy_n(plane + layout_.stored.line(y) + layout_.x(), shape_[0], x.data() + layout_.domain.line(y));
-    return x;
   }
   [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
                                         const std::vector<double>& upper) const {

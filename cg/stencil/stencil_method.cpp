@@ -1,6 +1,5 @@
 #include "cg/stencil/stencil_method.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace cg2d {
@@ -33,10 +32,6 @@ std::span<const StencilMethodRow> stencil_method_table() {
                        .has_residual = true,
                        .make = make_s_step_cg_method}};
   return rows;
-}
-
-const StencilMethodRow& stencil_method(std::string_view name) {
-  return *std::ranges::find(stencil_method_table(), name, &StencilMethodRow::name);
 }
 
 }  // namespace cg2d

@@ -125,8 +125,6 @@ struct StencilMethodRow {
 
 /// The first row is the default.
 std::span<const StencilMethodRow> stencil_method_table();
-/// The row with this name; it must be one of the table.
-const StencilMethodRow& stencil_method(std::string_view name);
 
 /// Rows of the table.
 std::unique_ptr<StencilMethod> make_heat_method(const StencilOptions& options);

@@ -141,8 +141,25 @@ std::string solve_text(const StencilReport& report) {
                      tolerance);
 }
 
+// ---------------------------------------------------------------- JSON
+
+void describe_storage(Members& m, StencilReport& report) {
+  const auto [is_direct, read, written, shares] = storage_use(report);
+  m("folders", report.options.folders, {.fewest = 1});
+  m("reader", report.reader, meaning("io_uring or threads"));
+  m.derived("is_direct", is_direct, meaning("All files were read and written past the system's cache."));
+  m.derived("read_bytes", read, at_least(0));
+  m.derived("written_bytes", written, at_least(0));
+  m.derived("read_bytes_per_s", rate(read, report.steps_s), at_least(0));
+  m.derived("written_bytes_per_s", rate(written, report.steps_s), at_least(0));
+  m.derived("storage_share", shares,
+            meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
+}
+
+}  // namespace
+
 std::string stencil_text(const StencilReport& report) {
-  const auto& method = stencil_method(report.options.method);
+  const auto& method = *row_named(stencil_method_table(), report.options.method);
   const auto domain_bytes = report.point_count() * std::int64_t{sizeof(double)} * method.vector_count;
   std::string text = fmt::format(
       " {} points, {} of {}, {} on {}: {}, {}\n"
@@ -161,23 +178,6 @@ std::string stencil_text(const StencilReport& report) {
   return text + fmt::format(" Sum {:.15e}, checksum {:08x}\n {}\n", report.domain.sum, report.domain.checksum,
                             verdict_text(report));
 }
-
-// ---------------------------------------------------------------- JSON
-
-void describe_storage(Members& m, StencilReport& report) {
-  const auto [is_direct, read, written, shares] = storage_use(report);
-  m("folders", report.options.folders, {.fewest = 1});
-  m("reader", report.reader, meaning("io_uring or threads"));
-  m.derived("is_direct", is_direct, meaning("All files were read and written past the system's cache."));
-  m.derived("read_bytes", read, at_least(0));
-  m.derived("written_bytes", written, at_least(0));
-  m.derived("read_bytes_per_s", rate(read, report.steps_s), at_least(0));
-  m.derived("written_bytes_per_s", rate(written, report.steps_s), at_least(0));
-  m.derived("storage_share", shares,
-            meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
-}
-
-}  // namespace
 
 std::string verdict_text(const StencilReport& report) {
   const auto& domain = report.domain;
@@ -297,10 +297,6 @@ void describe(Members& m, StencilReport& report) {
   m("result", report.domain,
     meaning("The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal "
             "block."));
-}
-
-std::string write_stencil_report(const StencilReport& report, const std::string& format) {
-  return format == "json" ? document_text(report) : stencil_text(report);
 }
 
 }  // namespace cg2d

@@ -90,8 +90,7 @@ struct StencilReport {
 
 class Members;
 void describe(Members& m, StencilReport& report);
-/// format: "text" or "json".
-std::string write_stencil_report(const StencilReport& report, const std::string& format);
+std::string stencil_text(const StencilReport& report);
 /// "verified: ..." or what is wrong, in one line.
 std::string verdict_text(const StencilReport& report);
 

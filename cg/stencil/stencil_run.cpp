@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
@@ -48,10 +49,10 @@ class StencilRun {
         progress_(progress),
         planes_progress_(Progress::Within{.task = progress}),
         reader_(reader),
-        method_(stencil_method(options.method).make(options)),
+        method_(row_named(stencil_method_table(), options.method)->make(options)),
         layout_(method_->layout()),
         share_(share_of_rank(options, group)),
-        environment_(inspect_environment(group, 1, options.memory_limit_bytes, progress)),
+        environment_(inspect_environment(group, 1, options.memory_limit_bytes, &progress)),
         available_bytes_(environment_.memory_of_rank(group.rank())) {
     group_.waiter().set_mode(environment_.wait_mode());
     report_.machine = environment_.nodes.front().processor_with_caches();
@@ -148,11 +149,8 @@ class StencilRun {
         .planes_at_once = size_.planes_at_once,
         .reader = &reader_};
     if (is_in_files())
-      require_room({.option = "--out-of-core",
-                    .folder = store.folder,
-                    .byte_count = store.stored.size() * layout_.byte_count(),
-                    .node = environment_.ranks[static_cast<std::size_t>(group_.rank())].node},
-                   group_);
+      require_room("--out-of-core", store.folder, store.stored.size() * layout_.byte_count(),
+                   environment_.ranks[static_cast<std::size_t>(group_.rank())].node, group_);
     agree_on(group_, [&] { store_ = make_store(layout_, store); });
     mine_.is_direct = store_->is_direct();
     if (is_in_files() && group_.minimum(std::int64_t{mine_.is_direct}) == 0)
@@ -321,7 +319,8 @@ ExitCode run_stencil(const StencilOptions& options, comm::RankGroup& group) {
   StencilRun run(options, group, progress, usual_panel_io());
   const auto output = open_output(options.output, group);
   const auto& report = run.perform();
-  write_output(output.get(), group, [&] { return write_stencil_report(report, options.format); });
+  write_output(output.get(), group,
+               [&] { return options.format == "json" ? document_text(report) : stencil_text(report); });
   if (group.rank() == 0 && report.code() != ExitCode::success) say_on_stderr(verdict_text(report));
   return report.code();
 }

@@ -438,13 +438,6 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-/// The file of a calibration, checked before anything is measured: it can be written, and holds nothing but descriptions.
-std::string writable_place(const ModelOptions& options) {
-  auto path = options.machine.empty() ? default_place() : options.machine;
-  machine_file.require_writable(path, options.machine.empty());
-  return path;
-}
-
 std::string network_line(std::string_view transport, const NetworkCost& network) {
   const auto rate = std::isfinite(network.bytes_per_s)
                         ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
@@ -482,14 +475,16 @@ std::string calibration_text(const MachineDescription& machine) {
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto environment =
-      inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes, progress);
+      inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes, &progress);
   group.waiter().set_mode(environment.wait_mode());
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
-  std::string place;  // on rank 0
+  std::string place;  // on rank 0; it can be written, and holds nothing but descriptions
   agree_on(group, [&] {
-    if (group.rank() == 0) place = writable_place(options);
+    if (group.rank() != 0) return;
+    place = options.machine.empty() ? default_place() : options.machine;
+    machine_file.require_writable(place, options.machine.empty());
   });
   const auto output = open_output(options.output, group);
   std::vector<std::unique_ptr<MatrixSource>> sources;
@@ -498,7 +493,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const CalibrationConfig config{
       .sources = sources, .configuration = configuration, .environment = environment, .profile = profile};
   PlannedProgress planned(progress, works_of_calibration(group, config));
-  const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
+  const auto say = [&](const std::string& stage) { planned.say(stage); };
   MachineDescription machine;
   measure_or_refuse(group,
                     {.environment = environment,

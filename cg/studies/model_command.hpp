@@ -13,31 +13,34 @@
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/slow_ranks.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
 class Members;
 
-/// The options of `cg2d model`.
-struct ModelOptions {
-  std::string machine;  ///< a name or a file; empty: the calibrated description of this machine
+/// What `cg2d model` and `cg2d simulate` are asked for on a described machine.
+struct MachineStudyOptions {
+  std::string machine;  ///< a name or a file
   std::vector<Problem> problems;
-  std::vector<int> rank_counts;  ///< empty: the ranks that run
-  NamedGrids grids;              ///< none: all of the rank counts
-  /// Without a grid. The kernel is one of the description, automatic_choice means its default; the threads
-  /// are used with calibrates.
-  Configuration configuration;
-  SlowRanks slow;  ///< in every prediction
+  NamedGrids grids;  ///< none: all of the rank counts
+  Configuration
+      configuration;  ///< without a grid; the kernel is one of the description, or automatic_choice, which means its default
+  SlowRanks slow;
   std::string format = "text";
   std::string output;
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
+
+/// The options of `cg2d model`. Without a machine: the calibrated description of this one. The threads are used with calibrates.
+struct ModelOptions : MachineStudyOptions {
+  std::vector<int> rank_counts;  ///< empty: the ranks that run
   bool compares_paper = false;
   bool shows_template = false;  ///< writes the text of a machine that comes with cg2d
   bool calibrates = false;
   bool keeps_disturbed = false;         ///< with calibrates: saves what was measured beside other load
   std::int64_t memory_limit_bytes = 0;  ///< of a node, while it calibrates; 0: all that is free there
-  ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// Whether ranks or pieces differ on purpose.
   [[nodiscard]] bool is_uneven() const { return !slow.ranks.empty() || configuration.cut != even_cut; }
@@ -95,7 +98,6 @@ struct PaperComparison {
   std::string machine;
   std::vector<ComparedTable> tables;
 };
-void describe(Members& m, ComparedTable& table);
 void describe(Members& m, PaperComparison& comparison);
 
 }  // namespace cg2d

@@ -362,13 +362,6 @@ std::string phases_text(const PingPongReport& report) {
          left_out_lines(report.transports_left_out);
 }
 
-std::string write_pingpong_text(const PingPongReport& report) {
-  auto text = fmt::format("\n cg2d pingpong - {}, {}\n Quiet = {}\n", report.machine,
-                          format_count(report.rank_count, "rank"), report.quiet.text());
-  for (const auto& pair : report.pairs) text += pair_text(pair);
-  return text + sums_text(report) + phases_text(report);
-}
-
 // ---------------------------------------------------------------- JSON
 
 void describe_left_out(Members& m, std::string_view name,
@@ -447,7 +440,10 @@ std::string write_pingpong(const PingPongReport& report, std::string_view format
   if (format == "json") return document_text(report);
   if (format == "csv")
     return csv_of_lists(report, {{"pairs", "transfers"}, {"sums"}, {"phases", "transports"}});
-  return write_pingpong_text(report);
+  auto text = fmt::format("\n cg2d pingpong - {}, {}\n Quiet = {}\n", report.machine,
+                          format_count(report.rank_count, "rank"), report.quiet.text());
+  for (const auto& pair : report.pairs) text += pair_text(pair);
+  return text + sums_text(report) + phases_text(report);
 }
 
 void require_ranks_for(const PingPongOptions& options, int rank_count) {
@@ -472,17 +468,17 @@ Configuration resolved(const PingPongOptions& options, int rank_count) {
 
 /// Throws RunError where the memory of a node does not suffice: for the transfers of a pair, or for the vectors of all transports.
 /// Collective.
-void require_memory(const PingPongReport& report, const TransferOptions& transfers,
-                    std::span<const RankPair> pairs, const Environment& environment, comm::RankGroup& group) {
-  const auto facts = facts_of(report.problem);
-  const auto layout = make_layout(facts, report.configuration);
+void require_memory(const PingPongOptions& options, const Configuration& configuration,
+                    const Environment& environment, comm::RankGroup& group) {
+  const auto facts = facts_of(options.problem);
+  const auto layout = make_layout(facts, configuration);
   agree_on(group, [&] {
     const auto bytes_of_rank = [&](int rank) {
-      const auto vector_bytes = plan_memory(facts, 0, report.configuration, layout, rank).vector_bytes;
+      const auto vector_bytes = plan_memory(facts, 0, configuration, layout, rank).vector_bytes;
       const bool is_in_pair = std::ranges::any_of(
-          pairs, [&](const auto& pair) { return pair.first == rank || pair.second == rank; });
+          options.pairs, [&](const auto& pair) { return pair.first == rank || pair.second == rank; });
       return std::max(2 * vector_bytes * std::ssize(comm::transport_table()),
-                      is_in_pair ? transfer_bytes(transfers) : 0);
+                      is_in_pair ? transfer_bytes(options.transfers) : 0);
     };
     check_memory(environment, bytes_of_rank, "take smaller --sizes, fewer --variables or a smaller --class");
   });
@@ -494,7 +490,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   require_ranks_for(options, group.size());
   const Progress progress(options.progress, group.rank());
   const auto output = open_output(options.output, group);
-  auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
+  auto environment = inspect_environment(group, 1, options.memory_limit_bytes, &progress);
   if (options.names_hosts) name_by_host(environment);
   PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
                         .provenance = {},
@@ -502,7 +498,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .problem = options.problem,
                         .configuration = resolved(options, group.size())};
   if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
-  require_memory(report, options.transfers, options.pairs, environment, group);
+  require_memory(options, report.configuration, environment, group);
   NoiseMonitor quiet(group, environment, 1);
   quiet.begin();
   // The other ranks must not disturb the pair.

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,7 +23,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 #include "comm/communicator.hpp"
 #include "comm/domain_layout.hpp"
 
@@ -171,35 +170,23 @@ std::map<int, Ranking> rankings_of(const std::vector<ScalingRun>& runs) {
   return rankings;
 }
 
-bool compares_cuts(const ScalingStudy& study) {
-  return std::ranges::any_of(
-      study.cases, [&](const auto& one) { return !one.cut().empty() && one.cut() != one.asked.usual_cut(); });
-}
-
-std::string seconds_cell(const ScalingRow& row) {
-  if (!row.is_sound()) return row.runs.empty() ? "not run" : "failed";
-  return fmt::format("{:.6f}", row.time_s().median);
-}
-
-/// Marks the best case (*), or those that may be (~), and those with disturbed runs (!).
-std::string ratio_cell(const ScalingRow& row) {
-  const auto mark = best_mark(row.certainty, row.may_be_best);
-  return fmt::format("{:.3f}{}{}", row.ratio_to_best, mark.empty() ? " " : mark,
-                     row.measured.disturbed_count > 0 ? "!" : " ");
-}
-
 /// One line. Figures are missing where a run failed, or none was made.
 void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
   const auto run = row.median_run();
+  const bool compares_cuts = std::ranges::any_of(
+      study.cases, [](const auto& one) { return !one.cut().empty() && one.cut() != one.asked.usual_cut(); });
   table.line().number("cores", "{}", row.scaled.core_count()).word("configuration", row.scaled.name());
   if (is_system(study)) table.word("form", row.scaled.form());
   table.word("transport", row.scaled.rank_count > 1 ? row.scaled.transport() : "");
   table.number("r x t", row.scaled.shape());
-  if (compares_cuts(study)) table.word("cut", row.scaled.cut());
+  if (compares_cuts) table.word("cut", row.scaled.cut());
   table.word(is_system(study) ? "arrangement" : "grid", run.arrangement).word("kernel", run.kernel_used);
   if (is_system(study)) table.number("rows", row.is_sound() ? std::to_string(run.n) : "");
-  table.number("seconds", seconds_cell(row));
-  if (!row.is_sound()) return;
+  if (!row.is_sound()) {
+    table.number("seconds", std::string(row.runs.empty() ? "not run" : "failed"));
+    return;
+  }
+  table.number("seconds", "{:.6f}", row.time_s().median);
   table.number("spread", percent_text(row.time_s().spread(), 0));
   if (is_system(study)) {
     const double iteration_s = row.time_s().median / study.options.system->most_iterations;
@@ -211,7 +198,10 @@ void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
   table.number("efficiency", percent_text(row.efficiency, 1));
   table.number("comm", percent_text(run.shares.moving, 1));
   table.number("waiting", percent_text(run.shares.waiting, 1));
-  table.number("vs best", ratio_cell(row));
+  // Marks the best case (*), or those that may be (~), and those with disturbed runs (!).
+  const auto mark = best_mark(row.certainty, row.may_be_best);
+  table.number("vs best", "{:.3f}{}{}", row.ratio_to_best, mark.empty() ? " " : mark,
+               row.measured.disturbed_count > 0 ? "!" : " ");
 }
 
 std::string title_of(const ScalingStudy& study) {
@@ -243,15 +233,6 @@ std::string verdicts_of(const ScalingStudy& study) {
     };
     text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, name_of));
   }
-  return text;
-}
-
-/// The method by which the figures were verified.
-std::string verification_of(const ScalingStudy& study) {
-  std::string text;
-  for (const auto& agreement : agreements_of(study))
-    text += fmt::format("  {}{}\n", agreement.text(),
-                        agreement.problem.reference_zeta ? "" : "; there is no reference");
   return text;
 }
 
@@ -321,7 +302,8 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
              "over the ranks."));
   m("waiting_share", median.shares.waiting, at_least(0, "Waiting for other ranks in these."));
   m("ratio_to_best", row.ratio_to_best,
-    positive("Median ratio of paired rounds to the candidate on as many cores."));
+    positive("Median ratio of paired rounds to the candidate on as many cores; without any, the ratio of the "
+             "medians."));
   m("is_candidate", row.is_candidate,
     meaning("The case on as many cores that the others beat least, by the median ratio of paired rounds; "
             "decided or not."));
@@ -373,16 +355,6 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
          [&](ScalingRun& run, std::size_t /*index*/) { describe_run(m, run); });
 }
 
-void describe_agreement(Members& m, ZetaAgreement& one) {
-  m("n", one.problem.n, at_least(1));
-  m("reference_zeta", one.problem.reference_zeta, or_null());
-  m("runs", one.run_count, at_least(1));
-  m("zeta_minimum", one.minimum);
-  m("zeta_maximum", one.maximum);
-  m.derived("relative_difference", one.relative_difference(), at_least(0));
-  m.derived("agrees", one.holds(), meaning("Within 1e-10."));
-}
-
 std::string scaling_text(const ScalingStudy& study) {
   const auto rows = rows_of(study);
   Table table;
@@ -392,7 +364,9 @@ std::string scaling_text(const ScalingStudy& study) {
   }
   auto text = title_of(study) + table.text() + "\n" + verdicts_of(study);
   for (const auto& row : rows) text += troubles_text(row.measured, row.scaled.label());
-  text += verification_of(study);
+  for (const auto& agreement : agreements_of(study))
+    text += fmt::format("  {}{}\n", agreement.text(),
+                        agreement.problem.reference_zeta ? "" : "; there is no reference");
   for (const auto& warning : study.warnings) text += fmt::format("  Warning: {}\n", warning);
   return text + legend_of(study);
 }
@@ -427,7 +401,7 @@ class Scaling final : public Study {
   [[nodiscard]] std::vector<ScalingRun> runs() const {
     std::vector<ScalingRun> runs;
     for (const auto& record : records_of_plan()) {
-      auto& run = runs.emplace_back(ScalingRun{record, study_.cases[number_of(record.asked)]});
+      auto& run = runs.emplace_back(ScalingRun{record, study_.cases[number_of(record)]});
       run.asked = run.scaled.asked;
     }
     return runs;
@@ -442,7 +416,6 @@ class Scaling final : public Study {
         numbers.push_back(static_cast<std::size_t>(found - study_.cases.begin()));
       }
     }
-    std::ranges::sort(numbers);
     return numbers;
   }
 
@@ -477,26 +450,20 @@ class Scaling final : public Study {
     std::vector<Problem> problems;
     std::vector<SystemOptions> systems;
     for (const int core_count : core_counts) {
-      if (!options_.system) {
-        problems.push_back(problem_on(study_, core_count));
-        add_cases(core_count,
-                  {.problem = problem_name(problems.back()), .configuration = options_.common.configuration});
-        continue;
+      const auto forms = options_.system ? forms_of(systems.emplace_back(system_on(study_, core_count)))
+                                         : forms_of({problems.emplace_back(problem_on(study_, core_count))},
+                                                    options_.common.configuration);
+      for (auto common : forms) {
+        auto axes = values;
+        if (common.is_matrix_free()) {
+          axes.erase("cut");
+          common.configuration.kernel = automatic_choice;  // which is the matrix's
+        }
+        std::ranges::move(cases_of({core_count}, axes, common), std::back_inserter(study_.cases));
       }
-      systems.push_back(system_on(study_, core_count));
-      for (const auto& asked : forms_of(systems.back())) add_cases(core_count, asked);
     }
     work_ = options_.system ? system_work(std::move(systems))
                             : benchmark_work(std::move(problems), options_.common);
-  }
-
-  void add_cases(int core_count, ConfiguredProblem common) {
-    auto values = study_.options.values;
-    if (common.is_matrix_free()) {
-      values.erase("cut");
-      common.configuration.kernel = automatic_choice;  // which is the matrix's
-    }
-    std::ranges::move(cases_of({core_count}, values, common), std::back_inserter(study_.cases));
   }
 
   /// Whether the command line has values for this axis.
@@ -599,7 +566,12 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
     row.is_candidate = place == 0;
     row.may_be_best = ranking.may_be_best(one.asked);
     row.certainty = ranking.verdict.certainty();
-    if (!row.is_candidate) row.ratio_to_best = ranking.verdict.against[place].median;
+    if (row.is_candidate) continue;
+    // Ways of different calls on one file may have no round in common.
+    const auto& against = ranking.verdict.against[place];
+    row.ratio_to_best = against.round_count > 0
+                            ? against.median
+                            : row.time_s().median / sample_of(ranking.candidate()->times_s).median;
   }
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
@@ -679,7 +651,15 @@ void describe(Members& m, ScalingStudy& study) {
   m("machine", study.machine, or_null("As all ranks started see it."));
   m.list("verification", agreements_of(study),
          meaning("Of all successful runs of a problem of the benchmark, once for each problem."),
-         [&](ZetaAgreement& one, std::size_t /*index*/) { describe_agreement(m, one); });
+         [&](ZetaAgreement& one, std::size_t /*index*/) {
+           m("n", one.problem.n, at_least(1));
+           m("reference_zeta", one.problem.reference_zeta, or_null());
+           m("runs", one.run_count, at_least(1));
+           m("zeta_minimum", one.minimum);
+           m("zeta_maximum", one.maximum);
+           m.derived("relative_difference", one.relative_difference(), at_least(0));
+           m.derived("agrees", one.holds(), meaning("Within 1e-10."));
+         });
   m.list("ways", rows_of(study),
          {.meaning = "In the order of the table: by cores, and with fewer and fewer ranks.", .fewest = 1},
          [&](ScalingRow& row, std::size_t /*index*/) { describe_case(m, study, row); });

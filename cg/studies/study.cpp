@@ -26,10 +26,9 @@
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/trace_file.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/run/solve/solve_run.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -43,8 +42,8 @@ class BenchmarkWork final : public StudiedWork {
   BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras)
       : problems_(std::move(problems)), common_(std::move(common)), extras_(std::move(extras)) {}
 
-  std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose purpose,
-                                          comm::RankGroup& ranks, const Progress& progress) override {
+  ResultDocument perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
+                         const Progress& progress) override {
     auto options = common_;
     options.problem = problem_of(asked);
     options.configuration = asked.configuration;
@@ -64,7 +63,7 @@ class BenchmarkWork final : public StudiedWork {
     } catch (const RunError& error) {
       run.record_failure(error);
     }
-    return [report = run.report()] { return RunDocument{.report = report}; };
+    return RunDocument{.report = run.report()};
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
@@ -105,8 +104,8 @@ class SystemWork final : public StudiedWork {
     static_cast<void>(kept_for(options_for(system_of(asked), asked), ranks, progress));
   }
 
-  std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/,
-                                          comm::RankGroup& ranks, const Progress& progress) override {
+  ResultDocument perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/, comm::RankGroup& ranks,
+                         const Progress& progress) override {
     auto options = options_for(system_of(asked), asked);
     SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
     try {
@@ -115,9 +114,7 @@ class SystemWork final : public StudiedWork {
     } catch (const RunError& error) {
       solve.record_failure(error);
     }
-    return [report = solve.report(), options = std::move(options)] {
-      return SolveDocument{.options = options, .report = report};
-    };
+    return SolveDocument{.options = options, .report = solve.report()};
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& /*asked*/, int core_count) const override {
@@ -170,6 +167,13 @@ ConfiguredProblem with_arrangement(const StudyCase& one, const SessionReport& re
                                  : comm::ProcessGrid{.columns = 1, .rows = one.rank_count};
   if (asked.cuts_domain() && !arrangement.empty()) asked.form = arrangement;
   return asked;
+}
+
+/// Whether the run is of the case: with the arrangement that was asked for, or with any where that was open.
+bool is_of(const StudyCase& one, const SweptRun& run) {
+  if (!run.is_arrangement_open) return run.asked == one.asked;
+  return !one.asked.configuration.has_grid() && run.asked.configuration.grid.rank_count() == one.rank_count &&
+         run.asked.without_arrangement() == one.asked.without_arrangement();
 }
 
 std::string text_of(const ResultRecord& run) {
@@ -244,25 +248,14 @@ std::string troubles_text(const MeasuredConfiguration& measured, const std::stri
   return text + "\n";
 }
 
-std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds) {
+std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int first, int last) {
   std::vector<StudyStep> steps;
-  for (int round = rounds.first; round <= rounds.last; ++round) {
-    const auto first = std::ssize(steps);
+  for (int round = first; round <= last; ++round) {
+    const auto before = std::ssize(steps);
     for (const auto number : numbers) steps.push_back({.number = number, .round = round});
-    if (round % 2 == 0) std::reverse(steps.begin() + first, steps.end());
+    if (round % 2 == 0) std::reverse(steps.begin() + before, steps.end());
   }
   return steps;
-}
-
-std::vector<std::size_t> all_numbers(std::size_t case_count) {
-  std::vector<std::size_t> numbers(case_count);
-  std::iota(numbers.begin(), numbers.end(), 0U);
-  return numbers;
-}
-
-std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps) {
-  const bool is_first = group.rank() == 0;
-  return group.gather_all(is_first ? std::span(steps) : std::span<const StudyStep>()).front();
 }
 
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
@@ -327,45 +320,27 @@ void Study::open_file(const Environment& environment) {
     file_ = std::make_unique<StudyFile>(options_.file, options_.fresh, maker, options_.file_option);
   });
   if (group_.rank() != 0) return;
-  for (const auto& record : records_of_plan()) note(record);
+  for (const auto& record : records_of_plan()) note(number_of(record), record);
   if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.file));
 }
 
-std::size_t Study::number_of(const ConfiguredProblem& asked) const {
-  const auto is_of = [&](const StudyCase& one) {
-    if (one.asked == asked) return true;
-    return !one.asked.configuration.has_grid() && asked.configuration.grid.rank_count() == one.rank_count &&
-           asked.without_arrangement() == one.asked.without_arrangement();
-  };
-  return static_cast<std::size_t>(std::ranges::find_if(cases_, is_of) - cases_.begin());
+std::size_t Study::number_of(const SweptRun& run) const {
+  const auto found = std::ranges::find_if(cases_, [&](const auto& one) { return is_of(one, run); });
+  return static_cast<std::size_t>(found - cases_.begin());
 }
 
 std::vector<ResultRecord> Study::records_of_plan() const {
   std::vector<ResultRecord> records;
   std::ranges::copy_if(file_->records(), std::back_inserter(records),
-                       [&](const auto& record) { return number_of(record.asked) < cases_.size(); });
+                       [&](const auto& record) { return number_of(record) < cases_.size(); });
   return records;
-}
-
-std::vector<StudyStep> Study::missing_of(const std::vector<StudyStep>& steps) const {
-  std::vector<StudyStep> missing;
-  if (group_.rank() == 0) {
-    for (auto step : steps) {
-      step.attempt = next_attempt(step);
-      if (step.attempt > 0) missing.push_back(step);
-    }
-    const auto present = steps.size() - missing.size();
-    if (present > 0)
-      progress_.say(fmt::format("{}: {} of {} runs are there already", options_.file, present, steps.size()));
-  }
-  return of_rank_0(group_, missing);
 }
 
 /// 0: the run is there.
 int Study::next_attempt(const StudyStep& step) const {
   const auto last = std::ranges::find_if(file_->records(), [&](const ResultRecord& record) {
-    return record.round == step.round && record.purpose == step.purpose &&
-           number_of(record.asked) == step.number && !record.is_replaced;
+    return record.round == step.round && record.purpose == step.purpose && !record.is_replaced &&
+           is_of(case_of(step), record);
   });
   if (last == file_->records().end()) return 1;
   const bool lacks_its_trace = step.purpose == RunPurpose::trace && last->succeeded() &&
@@ -378,9 +353,9 @@ bool Study::must_repeat(const ResultRecord& record) const {
   return record.succeeded() && record.is_disturbed() && record.attempt <= options_.most_retries;
 }
 
-void Study::note(const ResultRecord& record) {
+void Study::note(std::size_t number, const ResultRecord& record) {
   if (record.purpose != RunPurpose::time) return;
-  auto& one = cases_[number_of(record.asked)];
+  auto& one = cases_[number];
   durations_.add(one.work, record.duration_s);
   one.last_round = std::max(one.last_round, record.round);
 }
@@ -391,9 +366,19 @@ ExitCode Study::ended(ExitCode code, const std::string& reason) {
   return static_cast<ExitCode>(group_.maximum(static_cast<std::int64_t>(code)));
 }
 
-bool Study::perform(std::vector<StudyStep> steps) {
+bool Study::perform(const std::vector<StudyStep>& steps) {
+  std::vector<StudyStep> missing;
+  if (group_.rank() == 0) {
+    for (auto step : steps) {
+      step.attempt = next_attempt(step);
+      if (step.attempt > 0) missing.push_back(step);
+    }
+    const auto present = steps.size() - missing.size();
+    if (present > 0)
+      progress_.say(fmt::format("{}: {} of {} runs are there already", options_.file, present, steps.size()));
+  }
+  steps_ = group_.gather_all(std::span<const StudyStep>(missing)).front();
   if (!watch_) watch_.emplace();
-  steps_ = std::move(steps);
   for (std::size_t index = 0; index < steps_.size(); ++index) {
     if (group_.maximum(static_cast<std::int64_t>(watch_->asked())) != 0) return false;
     perform_step(index);
@@ -402,31 +387,31 @@ bool Study::perform(std::vector<StudyStep> steps) {
 }
 
 bool Study::perform_rounds() {
-  const auto steps = interleaved(all_numbers(cases_.size()), {.first = 1, .last = round_count_});
-  if (!perform(missing_of(steps))) return false;
+  std::vector<std::size_t> all(cases_.size());
+  std::iota(all.begin(), all.end(), 0U);
+  if (!perform(interleaved(all, 1, round_count_))) return false;
   if (!options_.until_sure) return true;
   const Stopwatch added;
-  for (;;) {
+  do {
     std::vector<StudyStep> more;
     if (group_.rank() == 0) more = more_rounds(*options_.until_sure, added.seconds());
-    more = of_rank_0(group_, more);
-    if (more.empty()) return true;
-    if (!perform(std::move(more))) return false;
-  }
+    if (!perform(more)) return false;
+  } while (!steps_.empty());
+  return true;
 }
 
 /// On rank 0.
 std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double spent_s) const {
-  const auto open = open_cases(until_sure.precision);
+  auto open = open_cases(until_sure.precision);
   if (open.empty()) return {};
+  std::ranges::sort(open);
   int last = 0;
   for (const auto number : open) last = std::max(last, cases_[number].last_round);
-  const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open, {})).value_or(0.0));
+  const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open)).value_or(0.0));
   const auto affordable =
       static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
   if (affordable == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
-  return interleaved(open, {.first = last + 1,
-                            .last = std::min(rounds_after_next_block(last, open.size()), last + affordable)});
+  return interleaved(open, last + 1, std::min(rounds_after_next_block(last, open.size()), last + affordable));
 }
 
 void Study::perform_step(std::size_t index) {
@@ -439,8 +424,12 @@ void Study::perform_step(std::size_t index) {
     if (ranks == nullptr) return;
     const Stopwatch watch;
     const Progress part(Progress::Within{
-        progress_, [&](double left_s) { return left_s + rest_s(index, watch.seconds() + left_s); }});
-    const auto make = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
+        progress_, [&](double left_s) {
+          auto durations = durations_;  // the other runs go by this one, too
+          durations.add(case_of(step).work, watch.seconds() + left_s);
+          return left_s + expected_s(durations, std::span(steps_).subspan(index + 1)).value_or(0.0);
+        }});
+    auto result = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
     const auto complete = [&](auto& document) {
@@ -458,15 +447,13 @@ void Study::perform_step(std::size_t index) {
       const auto record = record_of(document);
       check(record);
       swept.asked = with_arrangement(case_of(step), document.report, record.arrangement);
+      swept.is_arrangement_open = !case_of(step).asked.configuration.has_grid();
       return json_of(document);
     };
-    file_->append(rendered([&] {
-      auto result = make();
-      return std::visit(complete, result);
-    }));
+    file_->append(rendered([&] { return std::visit(complete, result); }));
     const auto& record = file_->records().back();
     is_repeated = must_repeat(record);
-    note(record);
+    note(step.number, record);
     expect_from(index + 1);
     progress_.say(fmt::format("{}: {}", place_of(index), text_of(record)));
   });
@@ -482,12 +469,12 @@ std::string Study::place_of(std::size_t index) const {
   return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).work.key, part);
 }
 
-/// Seconds of these steps, from their first on; nothing before the first run of the study.
-std::optional<double> Study::expected_s(const DurationModel& durations, const std::vector<StudyStep>& steps,
-                                        std::size_t first) const {
+/// Seconds of these steps; nothing before the first run of the study.
+std::optional<double> Study::expected_s(const DurationModel& durations,
+                                        std::span<const StudyStep> steps) const {
   double seconds = 0.0;
-  for (std::size_t k = first; k < steps.size(); ++k) {
-    const auto one = durations.expected(case_of(steps[k]).work);
+  for (const auto& step : steps) {
+    const auto one = durations.expected(case_of(step).work);
     if (!one) return std::nullopt;
     seconds += *one;
   }
@@ -496,14 +483,7 @@ std::optional<double> Study::expected_s(const DurationModel& durations, const st
 
 void Study::expect_from(std::size_t index) const {
   if (group_.rank() != 0) return;
-  if (const auto rest = expected_s(durations_, steps_, index)) progress_.expect(*rest);
-}
-
-/// Seconds of the runs after that one, where it takes run_s: the others go by it, too.
-double Study::rest_s(std::size_t index, double run_s) const {
-  auto durations = durations_;
-  durations.add(case_of(steps_[index]).work, run_s);
-  return expected_s(durations, steps_, index + 1).value_or(0.0);
+  if (const auto rest = expected_s(durations_, std::span(steps_).subspan(index))) progress_.expect(*rest);
 }
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -55,9 +56,9 @@ class StudiedWork : public Interface {
   /// Collective over `ranks`.
   virtual void prepare(const ConfiguredProblem& /*asked*/, comm::RankGroup& /*ranks*/,
                        const Progress& /*progress*/) {}
-  /// One complete run, a failed one included: the maker of its document, which rank 0 calls. Collective over `ranks`. Throws MpiError.
-  virtual std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose purpose,
-                                                  comm::RankGroup& ranks, const Progress& progress) = 0;
+  /// One complete run, a failed one included. Collective over `ranks`. Throws MpiError.
+  virtual ResultDocument perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
+                                 const Progress& progress) = 0;
   /// The amount of computing in a run, in any unit, for the expected duration of those that have not run yet.
   [[nodiscard]] virtual double expected_work(const ConfiguredProblem& asked, int core_count) const = 0;
 };
@@ -109,26 +110,14 @@ struct StudyStep {
   RunPurpose purpose = RunPurpose::time;
 };
 
-/// Rounds from the first to the last one.
-struct RoundRange {
-  int first = 1;
-  int last = 1;
-};
-
-/// All cases in one round, then all in the next and so on: a drift of the machine affects all alike. Rounds of even
+/// All cases in the first round, then all in the next and so on to the last: a drift of the machine affects all alike. Rounds of even
 /// numbers go backwards, so that a steady drift favours none.
-std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds);
-
-/// 0, 1, ... of so many cases.
-std::vector<std::size_t> all_numbers(std::size_t case_count);
+std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int first = 1, int last = 1);
 
 /// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
 /// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and
 /// steps of later rounds have not.
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
-
-/// Returns the steps of rank 0. Collective.
-std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps);
 
 /// The results of a study's runs. With a path also a file that has a line for each, and is locked against a second study during the
 /// object's life.
@@ -191,23 +180,21 @@ class Study : public Interface {
 
   /// Throws RunError for a run that ends the study, and is not kept. On rank 0.
   virtual void check(const ResultRecord& /*record*/) const {}
-  /// The numbers of the cases that need more rounds: open_alternatives() of all verdicts. On rank 0.
+  /// The numbers of the cases that need more rounds, in any order: open_alternatives() of all verdicts. On rank 0.
   [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const = 0;
   /// Lets the work read what the runs of all cases have in common. A file that is no profile, or no matrix, is an error of this command
   /// line, not a result of each of its runs.
   void prepare(const Environment& environment);
   /// Opens the file of the options, whose runs of these cases need not be made. `environment`: of all ranks started.
   void open_file(const Environment& environment);
-  /// The case of a run, which the study may have left the arrangement open; as many as there are cases where it has none.
-  [[nodiscard]] std::size_t number_of(const ConfiguredProblem& asked) const;
+  /// The case of a run, whose arrangement the study may have left open; as many as there are cases where it has none. Local.
+  [[nodiscard]] std::size_t number_of(const SweptRun& run) const;
   /// The results of this study's cases. On rank 0.
   [[nodiscard]] std::vector<ResultRecord> records_of_plan() const;
-  /// Those steps of rank 0 that have no result yet, each with the number of its next attempt.
-  [[nodiscard]] std::vector<StudyStep> missing_of(const std::vector<StudyStep>& steps) const;
-  /// Makes these runs. False where a signal asked to end.
-  bool perform(std::vector<StudyStep> steps);
-  /// Makes those of all cases in `round_count_` rounds that have no result, then, with --until-sure, adds blocks of rounds of the cases whose verdicts are open, until none is, or no further
-  /// round is expected to fit into the time. False where a signal asked to end.
+  /// Makes those of rank 0's runs that have no result yet. False where a signal asked to end.
+  bool perform(const std::vector<StudyStep>& steps);
+  /// Makes those of all cases in `round_count_` rounds that have no result, then, with --until-sure, adds blocks of rounds of the cases
+  /// whose verdicts are open, until none is, or no further round is expected to fit into the time. False where a signal asked to end.
   bool perform_rounds();
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
   ExitCode ended(ExitCode code, const std::string& reason);
@@ -222,22 +209,20 @@ class Study : public Interface {
 
  private:
   void perform_step(std::size_t index);
-  void note(const ResultRecord& record);
+  void note(std::size_t number, const ResultRecord& record);
   [[nodiscard]] bool must_repeat(const ResultRecord& record) const;
   [[nodiscard]] int next_attempt(const StudyStep& step) const;
   [[nodiscard]] std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
   [[nodiscard]] const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
   [[nodiscard]] std::optional<double> expected_s(const DurationModel& durations,
-                                                 const std::vector<StudyStep>& steps,
-                                                 std::size_t first = 0) const;
+                                                 std::span<const StudyStep> steps) const;
   [[nodiscard]] std::string place_of(std::size_t index) const;
   void expect_from(std::size_t index) const;
-  [[nodiscard]] double rest_s(std::size_t index, double run_s) const;
 
   const StudyOptions& options_;
   std::optional<InterruptWatch> watch_;  // from the first run on
   DurationModel durations_;              // of whole runs, on rank 0
-  std::vector<StudyStep> steps_;
+  std::vector<StudyStep> steps_;         // of the last perform()
 };
 
 }  // namespace cg2d

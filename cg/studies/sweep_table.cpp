@@ -17,13 +17,18 @@
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/studies/sweep_plan.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::string_view of_key = "The unique text of a configuration.";
+
+/// Whether the configuration has the official program's grid. Systems have no official program.
+bool is_official(const ConfiguredProblem& asked) {
+  const auto& grid = asked.configuration.grid;
+  return !asked.is_system() && official_grid(grid.rank_count()) == grid;
+}
 
 /// The official grid beside the best one.
 std::string official_text(const GridVerdict& row) {
@@ -187,47 +192,48 @@ constexpr std::string_view source_of_tables =
     "the ranks, in\n"
     "the run with the median time; a PU is a rank.\n";
 
+/// Lists of the values that have the same key, in the order of their first ones.
+template <typename Value, typename KeyOf>
+std::vector<std::vector<Value>> grouped(std::vector<Value> values, const KeyOf& key_of) {
+  std::vector<std::vector<Value>> groups;
+  for (auto& value : values) {
+    auto group = std::ranges::find(groups, key_of(value),
+                                   [&](const std::vector<Value>& known) { return key_of(known.front()); });
+    if (group == groups.end()) group = groups.emplace(group);
+    group->push_back(std::move(value));
+  }
+  return groups;
+}
+
 /// The rows of one problem and configuration, by growing ranks.
-struct GridTable {
-  ConfiguredProblem common;  ///< problem and configuration of all cells; without a grid
-  std::vector<GridVerdict> rows;
-};
+using GridTable = std::vector<GridVerdict>;
+
+/// Problem and configuration of all cells, without a grid.
+const ConfiguredProblem& common_of(const GridTable& table) { return table.front().common; }
 
 std::vector<GridTable> tables_of(std::vector<GridVerdict> verdicts) {
-  std::vector<GridTable> tables;
-  for (auto& row : verdicts) {
-    auto table = std::ranges::find(tables, row.common, &GridTable::common);
-    if (table == tables.end()) table = tables.insert(table, {.common = row.common, .rows = {}});
-    table->rows.push_back(std::move(row));
-  }
-  for (auto& table : tables) std::ranges::sort(table.rows, {}, &GridVerdict::rank_count);
+  auto tables = grouped(std::move(verdicts), [](const GridVerdict& row) { return row.common; });
+  for (auto& table : tables) std::ranges::sort(table, {}, &GridVerdict::rank_count);
   return tables;
 }
 
 /// The cells of all rows.
 std::vector<MeasuredConfiguration> cells_of(const GridTable& table) {
   std::vector<MeasuredConfiguration> cells;
-  for (const auto& row : table.rows) cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+  for (const auto& row : table) cells.insert(cells.end(), row.cells.begin(), row.cells.end());
   return cells;
 }
 
 /// The tables of one problem that differ in their kernel, by kernel: the first of the sweep first.
-struct PaperStudy {
-  ConfiguredProblem common;  ///< without grid and kernel
-  std::vector<GridTable> kernels{};
-};
+using PaperStudy = std::vector<GridTable>;
 
 std::vector<PaperStudy> studies_of(std::vector<GridVerdict> rows) {
   std::erase_if(rows, [](const auto& row) { return row.common.is_system(); });
-  std::vector<PaperStudy> studies;
-  for (auto& table : tables_of(std::move(rows))) {
-    auto common = table.common;
+  return grouped(tables_of(std::move(rows)), [](const GridTable& table) {
+    auto common = common_of(table);
     common.configuration.kernel = automatic_choice;
-    auto study = std::ranges::find(studies, common, &PaperStudy::common);
-    if (study == studies.end()) study = studies.insert(study, {.common = common});
-    study->kernels.push_back(std::move(table));
-  }
-  return studies;
+    return common;
+  });
 }
 
 /// The kernels that ran, as " (sell)", where the choice was automatic.
@@ -236,7 +242,7 @@ std::string used_kernels(const GridTable& table) {
   for (const auto& cell : cells_of(table)) {
     if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
   }
-  if (table.common.configuration.has_kernel() || used.empty()) return {};
+  if (common_of(table).configuration.has_kernel() || used.empty()) return {};
   return fmt::format(" ({})", fmt::join(used, ", "));
 }
 
@@ -248,7 +254,7 @@ Table lines_by_columns(const GridTable& table, std::string_view ranks, int width
   std::set<int> all_columns;
   for (const auto& cell : cells_of(table)) all_columns.insert(columns_of(cell));
   Table lines;
-  for (const auto& row : table.rows) {
+  for (const auto& row : table) {
     lines.line().number(ranks, "{}", row.rank_count);
     for (const int columns : all_columns) {
       const auto cell = std::ranges::find(row.cells, columns, &columns_of);
@@ -299,15 +305,14 @@ std::string study_text(const PaperStudy& study) {
   const auto products_of = [](const RecordedWork& work) {
     return work.phases[index_of(Phase::multiply)].calls;
   };
-  const auto& first = study.kernels.front();
-  const auto& largest = first.rows.back();
-  const auto choices =
-      fmt::format("class {}, {}", study.common.problem, largest.common.configuration.transport);
+  const auto& first = study.front();
+  const auto& common = common_of(first);
+  const auto choices = fmt::format("class {}, {}", common.problem, common.configuration.transport);
   const auto here = [&](const GridTable& table) {
-    return fmt::format("here: {}, kernel {}{}", choices, table.common.configuration.kernel,
+    return fmt::format("here: {}, kernel {}{}", choices, common_of(table).configuration.kernel,
                        used_kernels(table));
   };
-  const auto on_largest = fmt::format("{} PU", largest.rank_count);
+  const auto on_largest = fmt::format("{} PU", first.back().rank_count);
   const auto seconds = [&](int number, std::string_view loop, const GridTable& rows) {
     return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", number, loop,
                        here(rows)) +
@@ -317,7 +322,7 @@ std::string study_text(const PaperStudy& study) {
                           const std::vector<ClockLine>& lines, double (*count_of)(const RecordedWork& work)) {
     return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {})\n", number, what, paper,
                        here(rows), on_largest) +
-           clocks_table(rows.rows.back(), lines, count_of);
+           clocks_table(rows.back(), lines, count_of);
   };
   auto text = seconds(2, "the compiler's loop, critical vector length 50", first) +
               clocks(3,
@@ -334,11 +339,11 @@ std::string study_text(const PaperStudy& study) {
                       {"Summation", {Phase::summation}},
                       {"Shuffle", {Phase::shuffle}}},
                      products_of);
-  if (study.kernels.size() < 2)
+  if (study.size() < 2)
     return text +
            "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
            "here.\n";
-  const auto& second = study.kernels[1];
+  const auto& second = study[1];
   return text +
          clocks(5, "of Multiply", "a loop by hand, critical vector length 20", second,
                 {{"Multiply", {Phase::multiply}}}, products_of) +
@@ -366,7 +371,7 @@ NamedAxes axes_worth_naming(const std::vector<GridTable>& tables) {
   NamedAxes axes;
   for (const auto& axis : configuration_axes()) {
     const auto is_worth_it = [&](const auto& table) {
-      return !axis.label(table.common.configuration).empty();
+      return !axis.label(common_of(table).configuration).empty();
     };
     if (std::ranges::any_of(tables, is_worth_it)) axes.push_back(&axis);
   }
@@ -380,11 +385,11 @@ std::string form_title(const ConfiguredProblem& common) {
 
 /// The threads come last: "..., 2 threads per rank".
 std::string title_of(const GridTable& table, const NamedAxes& axes) {
-  const auto& common = table.common;
+  const auto& common = common_of(table);
   auto text = common.is_system() ? common.problem + form_title(common) : "Class " + common.problem;
   std::string threads;
   for (const auto* axis : axes) {
-    const auto part = ", " + axis->title(table.common.configuration);
+    const auto part = ", " + axis->title(common.configuration);
     (axis->name == "threads" ? threads : text) += part;
     if (axis->name == "kernel") text += used_kernels(table);
   }
@@ -393,14 +398,14 @@ std::string title_of(const GridTable& table, const NamedAxes& axes) {
 
 /// Has a line for each division of a domain, else a line for each rank count and a column for each Px.
 std::string lines_of(const GridTable& table) {
-  if (!table.common.cuts_domain())
+  if (!common_of(table).cuts_domain())
     return lines_by_columns(table, "P", 8,
                             [](const MeasuredConfiguration& cell, const GridVerdict& row) {
                               return cell_text(cell, row.ranking);
                             })
         .text("     ");
   Table lines;
-  for (const auto& row : table.rows) {
+  for (const auto& row : table) {
     for (const auto& cell : row.cells) {
       lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
       lines.number("seconds", cell_text(cell, row.ranking));
@@ -412,8 +417,8 @@ std::string lines_of(const GridTable& table) {
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
 std::string reasons_of(const GridTable& table, const std::optional<GridPair>& why) {
   std::vector<GridDifference> differences;
-  if (!why) differences = differences_from_best(table.rows.back());
-  for (const auto& row : table.rows) {
+  if (!why) differences = differences_from_best(table.back());
+  for (const auto& row : table) {
     auto found = why ? difference_of_pair(row, *why) : std::nullopt;
     if (found) differences.push_back(*std::move(found));
   }
@@ -462,7 +467,7 @@ std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
 
 std::string table_text(const GridTable& table, const NamedAxes& axes, const SweepTableOptions& options) {
   std::string text = title_of(table, axes) + lines_of(table);
-  for (const auto& row : table.rows)
+  for (const auto& row : table)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
   for (const auto& cell : cells) text += troubles_text(cell, cell.asked.arrangement());
@@ -491,28 +496,23 @@ std::string choice_table(const Ranking& ranking) {
   return table.text("    ");
 }
 
-/// The verdict in few words: the table has the rest.
-std::string short_verdict(const ChoiceVerdict& choice) {
-  const auto& verdict = choice.ranking.verdict;
-  if (verdict.undecided.empty()) return choice_verdict_text(choice);
-  return fmt::format("no clear winner, {} may be best (~){}", verdict.undecided.size() + 1,
-                     advice_text(verdict, "--repeat"));
-}
-
 /// The best of several tables: nothing where one table has all configurations of a number of ranks.
-std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdict>& grids) {
-  const auto table_count = std::ranges::count_if(grids, [&](const auto& row) { return choice.has(row); });
-  if (table_count < 2) return {};
-  const bool is_system =
-      choice.ranking.candidate() != nullptr && choice.ranking.candidate()->asked.is_system();
-  return fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}", is_system ? "" : "Class ", choice.problem,
-                     choice.rank_count, format_count(choice.thread_count, "thread"), short_verdict(choice),
-                     choice_table(choice.ranking));
-}
-
 std::string choices_text(const RunVerdicts& verdicts) {
   std::string text;
-  for (const auto& choice : verdicts.choices) text += choice_text(choice, verdicts.grids);
+  for (const auto& choice : verdicts.choices) {
+    if (std::ranges::count_if(verdicts.grids, [&](const auto& row) { return choice.has(row); }) < 2) continue;
+    const auto* const best = choice.ranking.candidate();
+    const auto& verdict = choice.ranking.verdict;
+    // In few words: the table has the rest.
+    const auto words = verdict.undecided.empty()
+                           ? choice_verdict_text(choice)
+                           : fmt::format("no clear winner, {} may be best (~){}",
+                                         verdict.undecided.size() + 1, advice_text(verdict, "--repeat"));
+    text += fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}",
+                        best != nullptr && best->asked.is_system() ? "" : "Class ", choice.problem,
+                        choice.rank_count, format_count(choice.thread_count, "thread"), words,
+                        choice_table(choice.ranking));
+  }
   if (text.empty()) return text;
   return "\nAll tables of the same ranks together\n" + text +
          "  by the first: median ratio of paired rounds to the first line's; slower in: rounds in which it "

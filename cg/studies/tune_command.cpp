@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -71,14 +70,6 @@ std::string names_text(const TuningProfile& profile) {
                         matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
   }
   return text.empty() ? "nothing" : text;
-}
-
-/// The file that is there. Throws InputError.
-std::string place_of(const ProfileSource& source) {
-  auto path = source.place();
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) throw InputError("no profile at {}; cg2d tune makes one", path);
-  return path;
 }
 
 /// The processors with their measurements: what is known, its date, and the disturbance if there was one.
@@ -164,8 +155,8 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     options.configuration = with_default_transport(group, options.configuration);
   const Progress progress(options.progress, group.rank());
   auto cases = cases_of(options, group.size());
-  const auto environment = inspect_environment(group, options.configuration.thread_count,
-                                               options.storage.memory_limit_bytes, progress);
+  const auto environment =
+      inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes, &progress);
   group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())
@@ -195,10 +186,10 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   std::vector<Work> works{{curve_stage, "curve", curve_s}};
   for (const auto& one : cases) std::ranges::move(works_of_case(one), std::back_inserter(works));
   PlannedProgress planned(progress, std::move(works));
-  const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
+  const auto say = [&](const std::string& stage) { planned.say(stage); };
   const RetryConfig retry{.environment = environment,
                           .thread_count = thread_count,
-                          .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
+                          .keeps_disturbed = options.profile.takes_disturbed(),
                           .say = say};
   say(curve_stage);
   ProcessorProfile found;
@@ -237,12 +228,15 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
   if (options.lists || options.removes) {
     write_output("", group, [&] {
-      const auto path = place_of(options.profile);
+      const auto path = options.profile.place();
+      std::error_code error;
+      if (!std::filesystem::exists(path, error))
+        throw InputError("no profile at {}; cg2d tune makes one", path);
       return options.removes ? remove_from_profile(path, *options.removes) : list_profile(path);
     });
     return ExitCode::success;
   }
-  if (options.storage.out_of_core.is_used()) return tune_storage(options.storage, group);
+  if (options.out_of_core.is_used()) return tune_storage(options, group);
   return measure_profile(options, group);
 }
 

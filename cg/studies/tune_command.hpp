@@ -7,31 +7,26 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// The options of `cg2d tune`.
-struct TuneOptions {
+/// The options of `cg2d tune`. With folders it measures their storage, and no kernels.
+struct TuneOptions : StorageTuneOptions {
   std::vector<Problem> problems;
   NamedGrids grids;                   ///< none: every grid of the ranks
   Configuration configuration;        ///< configuration of every case, without grid and kernel
   bool transport_is_default = false;  ///< nobody has named one: with_default_transport()
   BindMode bind = BindMode::automatic;
-  ProfileSource profile;         ///< where the result goes; unused: nowhere
-  StorageTuneOptions storage;    ///< with folders: measures their storage, and no kernels
-  bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
-  bool lists = false;            ///< measures nothing, prints the contents of the profile
+  bool lists = false;  ///< measures nothing, prints the contents of the profile
   std::optional<std::string>
       removes;  ///< measures nothing, removes this processor or matrix from the profile
-  ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// Measures, prints, and keeps the result in the profile, whose other contents stay; or lists or edits the

@@ -39,12 +39,11 @@ std::int64_t even_pass_count(comm::RankGroup& group, const TimedWork& work, bool
 
 }  // namespace
 
-double best_batch_s(std::span<const std::vector<BatchSpan>> ranks) {
+double best_batch_s(std::span<const std::vector<double>> ranks) {
   double best_s = std::numeric_limits<double>::infinity();
   for (std::size_t batch = 0; batch < ranks.front().size(); ++batch) {
     double longest_s = 0.0;
-    for (const auto& spans : ranks)
-      longest_s = std::max(longest_s, spans[batch].end_s - spans[batch].begin_s);
+    for (const auto& seconds : ranks) longest_s = std::max(longest_s, seconds[batch]);
     best_s = std::min(best_s, longest_s);
   }
   return best_s;
@@ -54,20 +53,19 @@ double common_pass_rate(comm::RankGroup& group, const TimedWork& work) {
   constexpr std::size_t batch_count = 16;
   bool is_right = true;
   const auto pass_count = even_pass_count(group, work, is_right);
-  std::vector<BatchSpan> spans(batch_count);
-  const Stopwatch clock;
-  for (auto& span : spans) {
+  std::vector<double> seconds(batch_count);
+  for (double& batch_s : seconds) {
     group.barrier();
-    span.begin_s = clock.seconds();
+    const Stopwatch watch;
     is_right = work(pass_count) && is_right;
     group.barrier();
-    span.end_s = clock.seconds();
+    batch_s = watch.seconds();
   }
   agree_on(group, [&] {
     if (!is_right)
       throw RunError(ExitCode::internal, "a loop that measures the machine's limits has a wrong result");
   });
-  return static_cast<double>(pass_count) / best_batch_s(group.gather_all(std::span<const BatchSpan>(spans)));
+  return static_cast<double>(pass_count) / best_batch_s(group.gather_all(std::span<const double>(seconds)));
 }
 
 }  // namespace cg2d

@@ -90,7 +90,7 @@ EventCounters::EventCounters(const std::vector<std::string>& event_names, bool m
 std::string EventCounters::open(const std::string& event_name) {
   const auto& event = *find_software_event(event_name);
   if (!event.happens_here) return "the kernel raises it on other kinds of processor only";
-  if (!parts_of(event_name).masks.empty())
+  if (without_masks(event_name) != event_name)
     return "software events have no masks: they are counted in user and kernel mode together";
   Source source{.name = event_name, .event = &event};
   if (event.account == nullptr) {

@@ -22,7 +22,7 @@ std::string_view event_kind_name(EventKind kind) {
 }
 
 EventKind event_kind(std::string_view event_name) {
-  const auto name = parts_of(event_name).name;
+  const auto name = without_masks(event_name);
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   const auto ends = [&](std::string_view part) { return name.ends_with(part); };
   if (has("REF_CYC") || has("REF-CYCLES") || has("REF_CPU_CYCLES")) return EventKind::reference_cycles;
@@ -36,11 +36,9 @@ EventKind event_kind(std::string_view event_name) {
   return EventKind::other;
 }
 
-EventNameParts parts_of(std::string_view event_name) {
+std::string_view without_masks(std::string_view event_name) {
   const auto prefix = event_name.find("::");
-  const auto colon = event_name.find(':', prefix == std::string_view::npos ? 0 : prefix + 2);
-  if (colon == std::string_view::npos) return {.name = event_name, .masks = {}};
-  return {.name = event_name.substr(0, colon), .masks = event_name.substr(colon)};
+  return event_name.substr(0, event_name.find(':', prefix == std::string_view::npos ? 0 : prefix + 2));
 }
 
 std::vector<std::string> event_names_from(const std::string& text, std::string_view origin) {
@@ -117,19 +115,17 @@ constexpr std::array software_events{
 };
 // clang-format on
 
-bool same_text(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
 }  // namespace
 
 std::span<const SoftwareEvent> software_event_table() { return software_events; }
 
 const SoftwareEvent* find_software_event(std::string_view event_name) {
-  auto name = parts_of(event_name).name;
+  auto name = without_masks(event_name);
   if (name.starts_with(perf_prefix)) name.remove_prefix(perf_prefix.size());
   const auto found = std::find_if(software_events.begin(), software_events.end(), [&](const auto& event) {
-    const auto is_name = [&](std::string_view known) { return same_text(known, name); };
+    const auto is_name = [&](std::string_view known) {
+      return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
+    };
     return is_name(event.name) || std::ranges::any_of(split_at(event.aliases, ' '), is_name);
   });
   return found == software_events.end() ? nullptr : &*found;

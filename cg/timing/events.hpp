@@ -32,12 +32,8 @@ EventKind event_kind(std::string_view event_name);
 /// Before the names of the kernel's events.
 inline constexpr std::string_view perf_prefix = "perf::";
 
-/// "perf::CYCLES:u=1" -> "perf::CYCLES" and ":u=1".
-struct EventNameParts {
-  std::string_view name;
-  std::string_view masks;
-};
-EventNameParts parts_of(std::string_view event_name);
+/// "perf::CYCLES:u=1" -> "perf::CYCLES".
+std::string_view without_masks(std::string_view event_name);
 
 /// "A,B" -> A, B. Throws InputError (naming `origin`) for an empty name, one given twice, or too many.
 std::vector<std::string> event_names_from(const std::string& text, std::string_view origin);

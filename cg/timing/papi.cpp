@@ -51,15 +51,15 @@ void work_on_everything() {
   }
 }
 
-}  // namespace
-
+/// The reason why PAPI counts no event of the processor at all; empty: it does. Once PAPI has started.
 std::string why_papi_is_disabled() {
   const auto* component = PAPI_get_component_info(perf_component);
   if (component == nullptr) return "it was built without perf events";
   return component->disabled == 0 ? std::string() : std::string(component->disabled_reason);
 }
 
-std::string counting_remedy() {
+/// A setting of the kernel, or a machine that is not virtual.
+std::string remedy_outside_of_papi() {
   const auto paranoid = perf_event_paranoid();
   const std::string setting = paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid)
                                        : std::string("kernel.perf_event_paranoid is not there");
@@ -73,6 +73,14 @@ std::string counting_remedy() {
   if (!paranoid || *paranoid > most_paranoid_that_counts)
     return fmt::format("{}: set it to 2 or less (sysctl kernel.perf_event_paranoid=2)", setting);
   return fmt::format("this processor or its driver has no such counter ({})", setting);
+}
+
+}  // namespace
+
+std::string counting_remedy() {
+  const auto disabled = why_papi_is_disabled();
+  return (disabled.empty() ? "" : fmt::format("PAPI does not know this processor: {}; ", disabled)) +
+         remedy_outside_of_papi();
 }
 
 std::optional<std::string> papi_version() {
@@ -101,7 +109,7 @@ constexpr std::array<std::string_view, 37> generic_events{
 // clang-format on
 
 bool is_generic(std::string_view event_name) {
-  auto name = parts_of(event_name).name;
+  auto name = without_masks(event_name);
   if (!name.starts_with(perf_prefix)) return false;
   name.remove_prefix(perf_prefix.size());
   return std::ranges::count(generic_events, name) > 0;
@@ -171,8 +179,7 @@ void visit_processor_events(const EventVisitor& visit) {
 }
 
 std::string reason_of(int error) {
-  if (const auto disabled = why_papi_is_disabled(); !disabled.empty())
-    return fmt::format("PAPI does not know this processor: {}; {}", disabled, counting_remedy());
+  if (!why_papi_is_disabled().empty()) return counting_remedy();
   if (error == PAPI_ECNFLCT)
     return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
   return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
@@ -227,7 +234,7 @@ PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool mul
   const auto require = [](int result, std::string_view what) {
     if (result == PAPI_OK) return;
     throw RunError(ExitCode::unavailable, "--papi: {}: {}; {}", what, PAPI_strerror(result),
-                   counting_remedy());
+                   remedy_outside_of_papi());
   };
   if (multiplexed) require(PAPI_multiplex_init(), "PAPI_multiplex_init");
   event_set_ = PAPI_NULL;

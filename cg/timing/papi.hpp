@@ -13,11 +13,9 @@
 
 namespace cg2d {
 
-/// The reason why PAPI counts no event of the processor at all; empty: it does. Once one of the functions below has started it.
-std::string why_papi_is_disabled();
-
 /// A remedy that would make more of the processor's events countable here: a setting of the kernel, or a
-/// machine that is not virtual. One line.
+/// machine that is not virtual; before it why PAPI counts none at all, where that is so. One line. Once one of the functions below has
+/// started PAPI.
 std::string counting_remedy();
 
 /// The version of the library that runs, such as "7.0.0.0"; empty: cg2d was built without it.

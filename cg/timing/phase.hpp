@@ -17,18 +17,19 @@
 namespace cg2d {
 
 enum class Phase {
-  collection,
-  multiply,
-  summation,
-  shuffle,
-  dot,
-  vector_updates,
-  halo,
-  interior,
-  boundary,
+  collection,      ///< gathers the column block of p over the process column
+  multiply,        ///< multiplies this rank's block by its column block of p
+  summation,       ///< adds the partial sums of a row block over the process row
+  shuffle,         ///< moves each piece of q from its row owner to its column owner
+  dot,             ///< dot products, with their sums over all ranks
+  vector_updates,  ///< all other operations on vectors
+  halo,            ///< exchanges the points that stencils read of other ranks
+  interior,        ///< applies a stencil to the points that need no other rank's
+  boundary,        ///< applies a stencil to all other points
 };
 
-/// The arithmetic of a phase, which it does beside sending and receiving.
+/// The arithmetic of a phase, which it does beside sending and receiving. Products are bounded by the rate at which matrices are read, all
+/// else by that of vectors.
 enum class LocalWork {
   none,            ///< it only moves data
   product,         ///< this rank's block times its part of the operand
@@ -38,17 +39,12 @@ enum class LocalWork {
   vector_updates,  ///< vector updates, as VectorOps counts them
 };
 
-/// The bandwidth that bounds a phase from below.
-enum class PhaseLimit { matrix_bandwidth, vector_bandwidth };
-
 struct PhaseRow {
   Phase phase;
   std::string_view name;  ///< as the paper has it, where it has one; key in every report
-  std::string_view description;
   /// The communicator's operation, where the phase consists of one.
   std::optional<comm::Operation> operation;
   LocalWork work;
-  PhaseLimit limit;
   bool is_of_benchmark = true;  ///< a step of the benchmark has it, and so every report of a run
 
   [[nodiscard]] constexpr bool communicates() const { return operation.has_value(); }
@@ -56,24 +52,15 @@ struct PhaseRow {
 
 // clang-format off
 inline constexpr std::array phase_rows{
-    PhaseRow{Phase::collection, "collection", "gathers the column block of p over the process column",
-             comm::Operation::collect, LocalWork::none, PhaseLimit::vector_bandwidth},
-    PhaseRow{Phase::multiply, "multiply", "multiplies this rank's block by its column block of p",
-             std::nullopt, LocalWork::product, PhaseLimit::matrix_bandwidth},
-    PhaseRow{Phase::summation, "summation", "adds the partial sums of a row block over the process row",
-             comm::Operation::sum, LocalWork::additions, PhaseLimit::vector_bandwidth},
-    PhaseRow{Phase::shuffle, "shuffle", "moves each piece of q from its row owner to its column owner",
-             comm::Operation::shuffle, LocalWork::none, PhaseLimit::vector_bandwidth},
-    PhaseRow{Phase::dot, "dot", "dot products, with their sums over all ranks",
-             comm::Operation::dot, LocalWork::dot_products, PhaseLimit::vector_bandwidth},
-    PhaseRow{Phase::vector_updates, "vector_updates", "all other operations on vectors",
-             std::nullopt, LocalWork::vector_updates, PhaseLimit::vector_bandwidth},
-    PhaseRow{Phase::halo, "halo", "exchanges the points that stencils read of other ranks",
-             comm::Operation::halo, LocalWork::none, PhaseLimit::vector_bandwidth, false},
-    PhaseRow{Phase::interior, "interior", "applies a stencil to the points that need no other rank's",
-             std::nullopt, LocalWork::stencil, PhaseLimit::vector_bandwidth, false},
-    PhaseRow{Phase::boundary, "boundary", "applies a stencil to all other points",
-             std::nullopt, LocalWork::stencil, PhaseLimit::vector_bandwidth, false},
+    PhaseRow{Phase::collection, "collection", comm::Operation::collect, LocalWork::none},
+    PhaseRow{Phase::multiply, "multiply", std::nullopt, LocalWork::product},
+    PhaseRow{Phase::summation, "summation", comm::Operation::sum, LocalWork::additions},
+    PhaseRow{Phase::shuffle, "shuffle", comm::Operation::shuffle, LocalWork::none},
+    PhaseRow{Phase::dot, "dot", comm::Operation::dot, LocalWork::dot_products},
+    PhaseRow{Phase::vector_updates, "vector_updates", std::nullopt, LocalWork::vector_updates},
+    PhaseRow{Phase::halo, "halo", comm::Operation::halo, LocalWork::none, false},
+    PhaseRow{Phase::interior, "interior", std::nullopt, LocalWork::stencil, false},
+    PhaseRow{Phase::boundary, "boundary", std::nullopt, LocalWork::stencil, false},
 };
 // clang-format on
 

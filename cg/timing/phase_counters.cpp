@@ -134,7 +134,6 @@ std::vector<std::string> wanted_events(const CounterOptions& options, comm::Rank
 CounterSetup set_up_counters(const std::vector<std::string>& names, const CounterOptions& options,
                              comm::RankGroup& group) {
   CounterSetup setup;
-  setup.asked = names;
   if (names.empty()) return setup;
   auto resolved = resolve_on_first_rank(names, group);
   setup.refused = std::move(resolved.refused);

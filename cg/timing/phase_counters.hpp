@@ -87,7 +87,6 @@ void refuse_ways_to_count(const CounterOptions& options);
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group);
 
 struct CounterSetup {
-  std::vector<std::string> asked;           ///< events and groups
   std::unique_ptr<EventCounters> counters;  ///< null: nothing was asked for
   std::vector<RefusedEvent> refused;        ///< the same on every rank; the reason is the lowest rank's
 };

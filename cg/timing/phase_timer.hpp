@@ -95,7 +95,6 @@ class PhaseTimer {
     return activity;
   }
 
-  [[nodiscard]] bool enabled() const { return enabled_; }
   [[nodiscard]] const PhaseRecords& records() const { return records_; }
   void reset() { records_ = {}; }
 

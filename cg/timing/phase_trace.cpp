@@ -56,45 +56,38 @@ double ClockMap::reference_clocks_since(std::uint64_t origin, std::uint64_t loca
          rate_ * clocks_between(first_.local_clocks, local_clocks);
 }
 
-TraceRoom TraceRoom::of_benchmark(int step_count, std::size_t product_parts, int steps_per_iteration) {
+TraceRoom TraceRoom::of_benchmark(int step_count, std::size_t product_parts) {
   const auto steps = static_cast<std::size_t>(step_count);
   const auto events_of_parts = PhaseTrace::events_per_part * (product_parts - 1);
   return {.step_count = step_count,
           .event_count = steps * (PhaseTrace::events_per_step + events_of_parts) +
-                         (steps / static_cast<std::size_t>(steps_per_iteration) + 2) *
+                         (steps / static_cast<std::size_t>(cg_steps_per_solve) + 2) *
                              (PhaseTrace::events_per_outer_iteration + events_of_parts)};
 }
 
-PhaseTrace::PhaseTrace(const TraceRoom& room) : step_count_(room.step_count), capacity_(room.event_count) {
-  events_.reserve(capacity_);
+PhaseTrace::PhaseTrace(const TraceRoom& room) : room_(room) { events_.reserve(room.event_count); }
+
+void PhaseTrace::begin(std::int32_t kind) {
+  (kind == TraceEvent::cg_step ? step_begin_ : outer_begin_) = read_cycle_counter();
 }
 
-std::uint64_t PhaseTrace::begin(TraceLevel level) {
-  const auto now = read_cycle_counter();
-  if (level == TraceLevel::outer_iteration) outer_begin_ = now;
-  return now;
-}
-
-void PhaseTrace::end(TraceLevel level, std::uint64_t begin_clocks) {
+void PhaseTrace::end(std::int32_t kind) {
   if (!is_recording_) return;
   const auto now = read_cycle_counter();
-  if (level == TraceLevel::outer_iteration) {
-    add({.begin = begin_clocks, .end = now, .kind = TraceEvent::outer_iteration, .number = outer_++});
+  if (kind == TraceEvent::outer_iteration) {
+    add({.begin = outer_begin_, .end = now, .kind = kind, .number = outer_++});
     return;
   }
-  add({.begin = begin_clocks, .end = now, .kind = TraceEvent::cg_step, .number = step_++});
-  if (step_ < step_count_) return;
+  add({.begin = step_begin_, .end = now, .kind = kind, .number = step_++});
+  if (step_ < room_.step_count) return;
   // The outer iteration goes on; its bar ends after all that it contains. Not at the same time: readers add
   // begin and length as floating-point numbers, and the order of equal ends would be left to the rounding.
-  add({.begin = outer_begin_,
-       .end = read_cycle_counter(),
-       .kind = TraceEvent::outer_iteration,
-       .number = outer_});
+  end(TraceEvent::outer_iteration);
   close();
 }
 
 void PhaseTrace::add(const TraceEvent& event) {
-  if (events_.size() < capacity_) {
+  if (events_.size() < room_.event_count) {
     events_.push_back(event);
   } else {
     ++dropped_count_;

@@ -60,9 +60,6 @@ struct TraceOptions {
   int step_count = 100;
 };
 
-/// The levels above the phases on the time line.
-enum class TraceLevel { cg_step, outer_iteration };
-
 /// One bar of the time line, in this rank's reference clocks. Trivially copyable.
 struct TraceEvent {
   static constexpr int cg_step = static_cast<int>(phase_count);
@@ -81,8 +78,7 @@ struct TraceRoom {
   std::size_t event_count = 0;
 
   /// For steps of the benchmark. product_parts: the number of parts in which a product multiplies.
-  static TraceRoom of_benchmark(int step_count, std::size_t product_parts,
-                                int steps_per_iteration = cg_steps_per_solve);
+  static TraceRoom of_benchmark(int step_count, std::size_t product_parts);
 };
 
 /// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most
@@ -103,26 +99,26 @@ class PhaseTrace final : public PhaseObserver {
     if (!is_recording_) return;
     add({.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
   }
-  /// The clocks at which a step or an outer iteration begins; to be handed to end().
-  [[nodiscard]] std::uint64_t begin(TraceLevel level);
-  void end(TraceLevel level, std::uint64_t begin_clocks);
+  /// A bar of the levels above the phases: TraceEvent::cg_step or outer_iteration.
+  void begin(std::int32_t kind);
+  void end(std::int32_t kind);
 
   /// Records no more.
   void close() { is_recording_ = false; }
   [[nodiscard]] std::span<const TraceEvent> events() const { return events_; }
-  [[nodiscard]] std::size_t capacity() const { return capacity_; }
+  [[nodiscard]] std::size_t capacity() const { return room_.event_count; }
   /// Events that had no room; 0 unless a CG step has more phases than any has.
   [[nodiscard]] std::int64_t dropped_count() const { return dropped_count_; }
 
  private:
   void add(const TraceEvent& event);
 
-  int step_count_;
-  std::size_t capacity_;
+  TraceRoom room_;
   std::vector<TraceEvent> events_;
   bool is_recording_ = true;
   std::int32_t step_ = 0;
   std::int32_t outer_ = 0;
+  std::uint64_t step_begin_ = 0;
   std::uint64_t outer_begin_ = 0;
   std::int64_t dropped_count_ = 0;
 };

@@ -97,7 +97,8 @@ RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<c
   std::vector<std::string> compared;
   for (std::size_t k = 0; k < turns.size(); ++k) {
     if (turns[k].size() < most) continue;
-    rounds.push_back(rounds_of(turns[k]));
+    auto& times = rounds.emplace_back();
+    for (const double seconds : turns[k]) times.emplace(static_cast<int>(times.size()), seconds);
     compared.push_back(names[k]);
   }
   const auto verdict = find_best(rounds);

@@ -10,8 +10,6 @@ constexpr const char* no_papi = "this cg2d was built without PAPI, which counts 
 
 }  // namespace
 
-std::string why_papi_is_disabled() { return {}; }
-
 std::string counting_remedy() {
   return "this cg2d was built without PAPI; build it where PAPI is installed (-DCG2D_WITH_PAPI=ON)";
 }

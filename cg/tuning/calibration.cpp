@@ -85,10 +85,9 @@ std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& grou
   return points;
 }
 
-/// The time of a sum beyond that of a collection of as many bytes, per element, for each transport: the
-/// median over blocks of several sizes, since small ones differ by the noise of their messages and large ones
-/// by that of the memory.
-std::vector<double> measure_additions(comm::RankGroup& group, Transports transports) {
+/// The time of a sum beyond that of a collection of as many bytes, per element, for each transport, with blocks of several sizes: small ones
+/// differ by the noise of their messages and large ones by that of the memory.
+std::vector<std::vector<double>> measure_additions(comm::RankGroup& group, Transports transports) {
   std::vector<std::vector<double>> seconds(transports.size());
   for (const std::int64_t piece_size : {4096, 16384, 65536}) {
     const auto times =
@@ -102,10 +101,7 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
                            static_cast<double>(piece_size * (group.size() - 1)));
     }
   }
-  std::vector<double> additions;
-  additions.reserve(seconds.size());
-  for (const auto& one : seconds) additions.push_back(sample_of(one).median);
-  return additions;
+  return seconds;
 }
 
 /// Seconds of one outer step, mean over the ranks.
@@ -130,8 +126,7 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
     }
   }
   std::vector<double> totals;
-  totals.reserve(steps.size());
-  for (const auto& step : steps) totals.push_back(step.total_s());
+  std::ranges::transform(steps, std::back_inserter(totals), &StepTimes::total_s);
   std::ranges::sort(steps, {}, &StepTimes::total_s);
   constexpr std::size_t slow_part = 10;
   steps.resize(steps.size() - steps.size() / slow_part);
@@ -268,7 +263,7 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
     const NetworkCost network{
         .start_up_s = line.intercept,
         .bytes_per_s = is_level ? std::numeric_limits<double>::infinity() : 1.0 / line.slope,
-        .add_s_per_element = additions[k]};
+        .add_s_per_element = sample_of(additions[k]).median};
     if (transports[k] == &comm::default_transport())
       machine.network = network;
     else
@@ -414,7 +409,7 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   machine.vectors.dot_s_per_element = shape.dot_s_per_element;
   machine.vectors.update_s_per_element = shape.update_s_per_element;
   for (const auto& measured : cases) {
-    auto& spread = machine.measured.quality.spread;
+    auto& spread = machine.measured.spread;
     spread = std::max(spread, measured.times.spread);
   }
   return machine;

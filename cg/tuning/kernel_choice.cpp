@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"

@@ -80,20 +80,6 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
 // Larger blocks take seconds to generate, and seconds for each outer iteration.
 constexpr double most_nonzeros_per_rank = 20e6;
 
-/// Each grid of the shortlist with its kernel.
-std::vector<TriedConfiguration> candidates_of(const GridTrialConfig& config,
-                                              std::span<const comm::ProcessGrid> grids) {
-  std::vector<TriedConfiguration> candidates;
-  for (const auto& grid : grids) {
-    const auto chosen = config.kernel_for(grid);
-    auto configuration = config.configuration;
-    configuration.grid = grid;
-    configuration.kernel = chosen.kernel->name;
-    candidates.push_back({.configuration = configuration, .kernel = chosen});
-  }
-  return candidates;
-}
-
 /// The reason against a trial of these with all their blocks in memory at once: one phrase, the same on every rank; empty if
 /// there is to be one. things: what they are, such as "grids".
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
@@ -103,10 +89,9 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
     one.pop_back();
     return fmt::format("there is only one {} to try", one);
   }
-  const auto rank_count = static_cast<double>(environment.ranks.size());
-  if (const double nonzeros = source.facts().nonzero_count / rank_count; nonzeros > most_nonzeros_per_rank) {
+  const double nonzeros = source.facts().nonzero_count / static_cast<double>(environment.ranks.size());
+  if (nonzeros > most_nonzeros_per_rank)
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
-  }
   std::int64_t rank_bytes = 0;  // about what each has at once
   for (const auto& [configuration, kernel] : candidates) {
     const auto plan = plan_memory(source, configuration, make_layout(source.facts(), configuration), 0);
@@ -143,16 +128,6 @@ std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
                           .kernel = choose_kernel(config.source.facts(), configuration, choice)});
   }
   return candidates;
-}
-
-/// The reason against a trial; empty if there is to be one.
-std::string why_none(const KernelTrialConfig& config, std::span<const TriedConfiguration> candidates) {
-  // A step of a smaller system takes less than 0.1 ms, and noise would decide.
-  constexpr double least_nonzeros_per_rank = 1e5;
-  const double nonzeros = config.source.facts().nonzero_count / config.configuration.grid.rank_count();
-  if (nonzeros < least_nonzeros_per_rank)
-    return fmt::format("{:.0f} nonzeros per rank are too few to tell kernels apart", nonzeros);
-  return why_no_trial(config.source, config.environment, candidates, "kernels");
 }
 
 /// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
@@ -236,20 +211,25 @@ std::string GridsBySpeed::why(const comm::ProcessGrid& chosen) const {
 }
 
 std::string describe_trial(const GridTrial& trial) {
-  auto why = trial.by_speed.why(trial.best_grid);
+  auto why = trial.shortlist.by_speed.why(trial.best_grid);
   if (!why.empty()) why = "; " + why;
   if (!trial.skipped_because.empty())
-    return fmt::format("none: {}; the {} chose{}", trial.skipped_because, trial.shortlist_by, why);
-  return fmt::format("{}; shortlist by the {}, the trial took {:.3g} s{}", trial.text(), trial.shortlist_by,
-                     trial.duration_s, why);
+    return fmt::format("none: {}; the {} chose{}", trial.skipped_because, trial.shortlist.made_by, why);
+  return fmt::format("{}; shortlist by the {}, the trial took {:.3g} s{}", trial.text(),
+                     trial.shortlist.made_by, trial.duration_s, why);
 }
 
 GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
   GridTrial trial;
   trial.best_grid = shortlist.grids.front();
-  trial.shortlist_by = shortlist.made_by;
-  trial.by_speed = shortlist.by_speed;
-  auto shortlisted = candidates_of(config, shortlist.grids);
+  trial.shortlist = shortlist;
+  std::vector<TriedConfiguration> shortlisted;
+  for (const auto& grid : shortlist.grids) {
+    auto& one = shortlisted.emplace_back(
+        TriedConfiguration{.configuration = config.configuration, .kernel = config.kernel_for(grid)});
+    one.configuration.grid = grid;
+    one.configuration.kernel = one.kernel.kernel->name;
+  }
   trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
   if (!trial.skipped_because.empty()) return trial;
 
@@ -289,10 +269,10 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
 }
 
 void describe(Members& m, GridTrial& trial) {
-  m("shortlist_by", trial.shortlist_by, meaning("Who named the grids: model or rule."));
+  m("shortlist_by", trial.shortlist.made_by, meaning("Who named the grids: model or rule."));
   describe_race(m, "grid", trial);
   m.list(
-      "reached", trial.by_speed.reached,
+      "reached", trial.shortlist.by_speed.reached,
       meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
               "of their own."),
       [&](ReachedSpeed& one, std::size_t /*index*/) {
@@ -316,7 +296,13 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
       (config.vector_count > 1 ? kernels::default_kernel_for_several() : kernels::kernel_for_any_pattern())
           .name;
   auto candidates = candidates_of(config);
-  trial.skipped_because = why_none(config, candidates);
+  // A step of a smaller system takes less than 0.1 ms, and noise would decide.
+  constexpr double least_nonzeros_per_rank = 1e5;
+  const double nonzeros = nonzeros_per_rank(config.source.facts(), config.configuration.grid);
+  trial.skipped_because =
+      nonzeros < least_nonzeros_per_rank
+          ? fmt::format("{:.0f} nonzeros per rank are too few to tell kernels apart", nonzeros)
+          : why_no_trial(config.source, config.environment, candidates, "kernels");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;

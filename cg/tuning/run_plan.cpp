@@ -6,7 +6,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
 namespace {
@@ -127,12 +126,9 @@ std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& lay
 }
 
 void check_memory(const MatrixSource& source, const Configuration& configuration,
-                  const comm::BlockLayout& layout, const Environment& environment,
-                  const PieceMemory& beside) {
-  check_memory(environment, [&](int rank) {
-    return saturated_sum(plan_memory(source, configuration, layout, rank).total_bytes(),
-                         piece_bytes(source.facts(), layout, rank, beside));
-  });
+                  const comm::BlockLayout& layout, const Environment& environment) {
+  check_memory(environment,
+               [&](int rank) { return plan_memory(source, configuration, layout, rank).total_bytes(); });
 }
 
 void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank,

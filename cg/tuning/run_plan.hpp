@@ -49,9 +49,8 @@ std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& lay
 /// answer.
 void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank,
                   std::string_view advice = "take a smaller matrix or more nodes");
-/// check_memory() for a matrix and plain CG; `beside`: what the ranks need beside these.
+/// check_memory() for a matrix and plain CG.
 void check_memory(const MatrixSource& source, const Configuration& configuration,
-                  const comm::BlockLayout& layout, const Environment& environment,
-                  const PieceMemory& beside = {});
+                  const comm::BlockLayout& layout, const Environment& environment);
 
 }  // namespace cg2d

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -119,13 +118,6 @@ std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const Speed
   return trial;
 }
 
-/// One phrase for speeds beyond the processor's arithmetic, empty for others.
-std::string why_unphysical(const SpeedTrial& trial, int thread_count) {
-  const double fastest = std::ranges::max(trial.speeds);
-  if (fastest <= thread_count / PhysicalBounds::least_element_s) return {};
-  return fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
-}
-
 /// " (ranks 2 0 / 1 3 in its rows)"; empty where they stand by their numbers.
 std::string rows_of_ranks(const comm::ProcessGrid& grid) {
   if (grid.order == nullptr) return {};
@@ -160,7 +152,7 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
     LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
                          config.chosen.tuning);
     const auto mine = measured_speeds(group, product, nonzeros, config.slowness);
-    auto& spread = trial.measured.quality.spread;
+    auto& spread = trial.measured.spread;
     spread = std::max(spread, spread_of_repeats(mine));
     trial.speeds = group.gather_one(middle_of(mine));
     const auto found = agreed_shares_and_places(group, trial.speeds, trial.grid);
@@ -211,21 +203,24 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
     mine.ranks.push_back({.place = std::move(place)});
   if (auto known = known_speeds(config.profile, mine)) return *std::move(known);
   const Stopwatch watch;
-  const std::function<void(const std::string&)> silent;
   SpeedTrial trial;
   const auto& source = config.profile_source;
   const int thread_count = config.trial.configuration.thread_count;
-  const auto rejected =
-      measure_with_retries(group,
-                           {.environment = config.environment,
-                            .thread_count = thread_count,
-                            .keeps_disturbed = source.keeps_disturbed || !source.is_used,
-                            .say = silent,
-                            .most_attempts = 1},
-                           {.name = {},
-                            .record = trial.measured,
-                            .measure = [&] { trial = measure_speeds(group, config.trial); },
-                            .why_unphysical = [&] { return why_unphysical(trial, thread_count); }});
+  const auto fault = [&] {
+    const double fastest = std::ranges::max(trial.speeds);
+    return fastest <= thread_count / PhysicalBounds::least_element_s
+               ? std::string()
+               : fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
+  };
+  const auto rejected = measure_with_retries(group,
+                                             {.environment = config.environment,
+                                              .thread_count = thread_count,
+                                              .keeps_disturbed = source.takes_disturbed(),
+                                              .most_attempts = 1},
+                                             {.name = {},
+                                              .record = trial.measured,
+                                              .measure = [&] { trial = measure_speeds(group, config.trial); },
+                                              .why_unphysical = fault});
   trial.not_kept_because = rejected.text;
   for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];

@@ -31,13 +31,12 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
   // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
   constexpr double most_spread = 0.3;
   constexpr double percent = 100.0;
-  const double spread = record.quality.spread;
-  record.quality = {.switches_per_s = quiet.switches_per_s,
-                    .steal_share = quiet.steal_share.value_or(0.0),
-                    .spread = group.maximum(spread)};
-  if (record.quality.spread > most_spread)
+  record.switches_per_s = quiet.switches_per_s;
+  record.steal_share = quiet.steal_share.value_or(0.0);
+  record.spread = group.maximum(record.spread);
+  if (record.spread > most_spread)
     quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
-                                             percent * record.quality.spread, percent * most_spread));
+                                             percent * record.spread, percent * most_spread));
   record.disturbance = quiet.reason();
   record.date = group.broadcast(date_now());
   const auto fault = group.broadcast(unphysical);
@@ -79,15 +78,6 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
     return true;
   });
   return std::move(transports.available);
-}
-
-TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceConfig& config) {
-  TransportConditions conditions{.matrix = config.source.facts().key,
-                                 .configuration = config.trial.configuration,
-                                 .node_count = static_cast<int>(config.environment.nodes.size()),
-                                 .wait_mode = group.waiter().mode()};
-  conditions.configuration.transport = automatic_choice;
-  return conditions;
 }
 
 /// Beside the block, and twice: the estimate is of one transport's vectors.
@@ -209,7 +199,7 @@ void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& 
     }
     trial.tried.push_back({.name = candidates[k].name, .step_s = seconds[k] / race.step_count});
   }
-  auto& spread = trial.measured.quality.spread;
+  auto& spread = trial.measured.spread;
   spread = std::max(spread, result.spread());
   if (!candidates.empty()) trial.verdict = race_verdict(result.turns, names_of(candidates));
 }
@@ -331,13 +321,17 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 }
 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
-  const auto conditions = conditions_of(group, config);
+  TransportConditions conditions{.matrix = config.source.facts().key,
+                                 .configuration = config.trial.configuration,
+                                 .node_count = static_cast<int>(config.environment.nodes.size()),
+                                 .wait_mode = group.waiter().mode()};
+  conditions.configuration.transport = automatic_choice;
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
   auto trial_config = block_trial(group, config.trial);
   trial_config.has_room_for_all = has_room_for_all(group, config);
   const auto& configuration = config.trial.configuration;
   const double nonzeros_per_thread =
-      config.source.facts().nonzero_count / configuration.grid.rank_count() / configuration.thread_count;
+      nonzeros_per_rank(config.source.facts(), configuration.grid) / configuration.thread_count;
   const Stopwatch watch;
   const auto& source = config.profile_source;
   TransportTrial trial;
@@ -345,7 +339,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
       group,
       {.environment = config.environment,
        .thread_count = configuration.thread_count,
-       .keeps_disturbed = source.keeps_disturbed || !source.is_used,
+       .keeps_disturbed = source.takes_disturbed(),
        .say = config.say},
       {.name = "the trial of transports",
        .record = trial.measured,

@@ -44,8 +44,8 @@ class Members;
 struct RetryConfig {
   const Environment& environment;
   int thread_count = 1;
-  bool keeps_disturbed = false;  ///< the user wants the result whatever other processes do
-  const std::function<void(const std::string&)>& say;  ///< gets a line per repetition
+  bool keeps_disturbed = false;                   ///< the user wants the result whatever other processes do
+  std::function<void(const std::string&)> say{};  ///< gets a line per repetition
   int most_attempts = 3;
 };
 
@@ -58,7 +58,7 @@ struct RejectReason {
 /// A measurement. Collective.
 struct RetriedMeasurement {
   std::string name;  ///< in messages
-  /// The record of the result, which measure() sets anew: there it says how far the repeats spread on this rank (see MeasurementQuality).
+  /// The record of the result, which measure() sets anew: there it says how far the repeats spread on this rank (see MeasurementRecord::spread).
   MeasurementRecord& record;
   std::function<void()> measure;  ///< measures once
   /// One phrase for a value of the result that makes no sense; empty for a good one. Rank 0's counts.
@@ -109,7 +109,7 @@ struct SkippedCandidate {
   std::string reason;
 };
 
-/// The result of a trial. The spread of its measured quality is that of its turns.
+/// The result of a trial. The spread of its record is that of its turns.
 struct Trial : KeptResult {
   std::string best;                     ///< the one to take
   std::vector<TimedCandidate> tried{};  ///< empty without a trial
@@ -218,8 +218,7 @@ GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig&
 /// the shortlist.
 struct GridTrial : Trial {
   comm::ProcessGrid best_grid;
-  std::string shortlist_by;  ///< the source of the grids: "model" or "rule"
-  GridsBySpeed by_speed{};
+  GridShortlist shortlist;
 };
 
 /// One line for people: the grids with their times, or why none was tried.
@@ -336,7 +335,7 @@ struct TransportChoiceConfig {
   const Environment& environment;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;
-  const std::function<void(const std::string&)>& say;  ///< gets a line per repetition of the measurement
+  std::function<void(const std::string&)> say;  ///< gets a line per repetition of the measurement
 };
 
 /// From the profile if it has all times, else measured and kept there. A measurement that was disturbed or makes

@@ -185,7 +185,7 @@ ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count) {
     const auto seconds = result.medians();
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     found.curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
-    auto& spread = found.measured.quality.spread;
+    auto& spread = found.measured.spread;
     spread = std::max(spread, result.spread());
   }
   found.critical_vector_length = critical_vector_length_of(found.curve);

@@ -188,9 +188,11 @@ std::string format_profile(const TuningProfile& profile);
 struct ProfileSource {
   bool is_used = true;
   std::string path;              ///< empty: the default place
-  bool keeps_disturbed = false;  ///< saves what `cg2d run` measured beside other load
+  bool keeps_disturbed = false;  ///< saves also what was measured beside other load; runs that use it say so
   bool may_be_new = false;       ///< the command may write to it: a file that is named may be missing
 
+  /// Whether a measurement beside other load counts: nothing is saved, or the user asked for it.
+  [[nodiscard]] bool takes_disturbed() const { return keeps_disturbed || !is_used; }
   /// The path, or that of the default place. Throws InputError where there is none.
   [[nodiscard]] std::string place() const;
 };

@@ -4,14 +4,13 @@
 
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/report/event_list.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_report.hpp"
@@ -22,13 +21,6 @@
 
 namespace cg2d::document_test {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 template <typename Document>
 Json again(const Json& json) {
@@ -54,7 +46,7 @@ class DocumentTest : public testing::Test {
     for (std::string word; text >> word;) words.push_back(word == "@" ? folder_path_ + "/a.mtx" : word);
     words.insert(words.end(), {"--format", "json", "--output", output});
     do_command_line(words, test::group());
-    return Json::parse(text_of(output), nullptr, false);
+    return Json::parse(text_of_file(output).value_or(""), nullptr, false);
   }
 
   test::TemporaryFolder folder_;

@@ -20,14 +20,19 @@ std::vector<std::string> names_in(const std::vector<Task>& tasks) {
   return names;
 }
 
-/// The error message of a list for 4 ranks; empty: it is right.
-std::string complaint(const std::string& text) {
+/// The message of the InputError that parse() throws; empty: none.
+template <typename Parse>
+std::string complaint_of(const Parse& parse) {
   try {
-    static_cast<void>(tasks_from(text, {.path = "list", .most_ranks = 4}));
+    static_cast<void>(parse());
   } catch (const InputError& error) {
     return error.what();
   }
   return {};
+}
+/// That of a list for 4 ranks.
+std::string complaint(const std::string& text) {
+  return complaint_of([&] { return tasks_from(text, {.path = "list", .most_ranks = 4}); });
 }
 
 TEST(TaskListTest, WordsAreThoseOfAShell) {
@@ -70,12 +75,7 @@ TEST(TaskListTest, ValuesAreCrossed) {
 
 TEST(TaskListTest, ValuesThatAreThereTwiceAreTheirOwnFault) {
   const auto complaint_on = [](const std::string& text) {
-    try {
-      static_cast<void>(varied_option_from("--vary", text));
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return complaint_of([&] { return varied_option_from("--vary", text); });
   };
   EXPECT_EQ(complaint_on("--class S,A,S"),
             "--vary \"--class S,A,S\": S is there twice; give each value once");

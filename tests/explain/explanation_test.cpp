@@ -227,7 +227,7 @@ TEST(Explanation, ThreeMembersAsInTheManual) {
   const auto& last = rounds[1].messages;
   ASSERT_EQ(last.size(), 3U);
   EXPECT_EQ(last[2].receiver, 0);
-  EXPECT_EQ(message_text(last[2]), "p2");
+  EXPECT_EQ(pieces_text(last[2].vector, last[2].pieces), "p2");
 }
 
 /// The fold of an all-reduce of 6: 4 and 5 give their sums away first, and get the result last. The others wait.

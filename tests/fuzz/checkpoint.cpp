@@ -46,7 +46,7 @@ std::vector<std::vector<double>> vectors_in(const CheckpointReader& reader, cons
 
 /// A range that begins in the middle of the file's and ends after it.
 void check_a_part(const CheckpointReader& reader, const std::vector<std::vector<double>>& vectors) {
-  const auto own = reader.header().range();
+  const auto own = reader.header().range;
   const auto half = static_cast<std::size_t>(own.size() / 2);
   const auto parts = vectors_in(reader, {own.begin + own.size() / 2, own.end + 2});
   for (std::size_t v = 0; v < vectors.size(); ++v) {
@@ -60,11 +60,12 @@ void check_a_part(const CheckpointReader& reader, const std::vector<std::vector<
 
 void check_contents(const CheckpointReader& reader, std::string_view input) {
   const auto& header = reader.header();
-  const auto vectors = vectors_in(reader, header.range());
+  const auto vectors = vectors_in(reader, header.range);
   promise(checkpoint_bytes(header, reader.state(), vectors) == input,
           "an accepted file is the one that its contents are written as");
-  promise(header.begin >= 0 && header.begin <= header.end && header.end <= header.order,
-          "elements are within the vectors");
+  promise(
+      header.range.begin >= 0 && header.range.begin <= header.range.end && header.range.end <= header.order,
+      "elements are within the vectors");
   check_a_part(reader, vectors);
 }
 

@@ -53,8 +53,8 @@ std::string repaired(const std::string& bytes, unsigned seed) {
   header.rank = static_cast<std::int32_t>(folded(header.rank, static_cast<std::uint64_t>(header.rank_count)));
   header.unused = 0;
   header.order = fits ? cg2d::fuzz::checkpointed_order : folded(header.order, 16);
-  header.end = folded(header.end, static_cast<std::uint64_t>(header.order) + 1);
-  header.begin = folded(header.begin, static_cast<std::uint64_t>(header.end) + 1);
+  header.range.end = folded(header.range.end, static_cast<std::uint64_t>(header.order) + 1);
+  header.range.begin = folded(header.range.begin, static_cast<std::uint64_t>(header.range.end) + 1);
   if (fits) header.matrix_hash = is_run ? cg2d::fuzz::run_hash : cg2d::fuzz::solve_hash;
   if (fits) header.step = 1 + folded(header.step, 8);
   const auto vector_count = fits ? (is_run ? 1 : 3) : folded(header.vector_count, 4);
@@ -62,7 +62,7 @@ std::string repaired(const std::string& bytes, unsigned seed) {
   const auto state = changed_state(bytes.substr(sizeof(header), position - sizeof(header)), seed);
   std::vector<std::vector<double>> vectors;
   for (std::int64_t v = 0; v < vector_count; ++v)
-    vectors.push_back(taken(bytes, position, header.end - header.begin));
+    vectors.push_back(taken(bytes, position, header.range.end - header.range.begin));
   return cg2d::fuzz::checkpoint_bytes(header, state, vectors);
 }
 

@@ -1,12 +1,11 @@
 // The file of --config: what a command takes from it is what --save-config writes, and is read back equal.
 
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cg/commands/help/config_file.hpp"
+#include "cg/commands/help/help_texts.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"
 #include "fuzz/targets.hpp"
@@ -34,10 +33,7 @@ class Command {
   /// The options as a file, after reading a file. Throws InputError and CLI::ParseError.
   std::string taken_from(std::string_view text) {
     const MemoryFile input(text);
-    const auto file = std::make_shared<ConfigFile>(*command_, input.path());
-    file->require_readable();
-    app_.config_formatter(file);
-    app_.set_config("--config", input.path(), "");
+    set_config_file(app_, *command_, input.path());
     const std::array<const char*, 2> arguments{"cg2d", "run"};
     app_.parse(static_cast<int>(arguments.size()), arguments.data());
     return config_text(*command_);

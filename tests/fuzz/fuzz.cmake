@@ -82,7 +82,7 @@ set(file_parsers
     cg/matrix/files/market_text.cpp
     comm/block_layout.cpp)
 
-# Files of checkpoints, and the states in them. The observers that save beside the latter run: what they call is absent.
+# Files of checkpoints, and the states in them. Vectors are read on all ranks: what that calls is absent.
 set(checkpoint_parsers
     cg/base/describe_json.cpp
     cg/base/output_file.cpp
@@ -144,7 +144,6 @@ set(text_parsers
     cg/run/roofline.cpp
     cg/run/session_report.cpp
     cg/run/solve/solve_options.cpp
-    cg/run/solve/solve_report.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/one_sum_recurrences.cpp
     cg/solver/slow_ranks.cpp

@@ -3,10 +3,9 @@
 import os
 import pathlib
 import re
-import tempfile
 import unittest
 
-from program_runner import PROGRAM, PROJECT, SUCCESS, ProgramTest, launch_words, run_command
+from program_runner import PROGRAM, PROJECT, SUCCESS, ProgramTest, launch_words, run_command, temporary_folder
 
 CMAKE = os.environ.get("CG2D_CMAKE", "cmake")
 BUILD_TREE = os.environ.get("CG2D_BUILD_TREE", str(PROJECT / "build" / "release"))
@@ -17,18 +16,13 @@ CONFIGURE_OPTIONS = [word for word in os.environ.get("CG2D_CONSUMER_OPTIONS", ""
 class InstallConsumer(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-install-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.prefix = pathlib.Path(folder.name) / "prefix"
-        cls.consumer_tree = pathlib.Path(folder.name) / "consumer"
+        folder = temporary_folder(cls.addClassCleanup)
+        cls.prefix, cls.consumer_tree = folder / "prefix", folder / "consumer"
         outcome = run_command([CMAKE, "--install", BUILD_TREE, "--prefix", cls.prefix])
-        if outcome.exit_code != 0:
-            raise AssertionError(f"cannot install: {outcome}")
+        assert outcome.exit_code == 0, f"cannot install: {outcome}"
 
     def run_words(self, *command):
-        outcome = run_command(command)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        return outcome
+        return self.ends_with(SUCCESS, run_command(command))
 
     def test_a_project_finds_builds_and_links_it(self):
         self.run_words(
@@ -39,8 +33,7 @@ class InstallConsumer(ProgramTest):
         found = (self.consumer_tree / "CMakeCache.txt").read_text()
         self.assertRegex(found, rf"(?m)^cg2d_DIR:PATH={self.prefix}/\S*cmake/cg2d$")
         self.run_words(CMAKE, "--build", self.consumer_tree)
-        outcome = self.run_words(*launch_words(2), self.consumer_tree / "consumer")
-        self.assertEqual(outcome.stdout, "78148\n")
+        self.assertEqual(self.run_words(*launch_words(2), self.consumer_tree / "consumer").stdout, "78148\n")
 
     def test_the_installed_program_runs(self):
         outcome = self.run_words(*launch_words(2), self.prefix / "bin" / "cg2d", "run", "--class", "S")
@@ -48,11 +41,8 @@ class InstallConsumer(ProgramTest):
 
     def test_the_installed_program_loads_the_same_openblas(self):
         # Debian may have several of one name, of which the one with threads is found where the program names none.
-        used = [
-            self.run_words(program, "run", "--class", "S", "--format", "json").document()["environment"]["blas"]
-            for program in (PROGRAM, self.prefix / "bin" / "cg2d")
-        ]
-        self.assertEqual(used[0], used[1])
+        outcomes = (self.run_words(program, "run", "--class", "S", "--format", "json") for program in (PROGRAM, self.prefix / "bin" / "cg2d"))
+        self.assertEqual(*(outcome.document()["environment"]["blas"] for outcome in outcomes))
 
     def test_the_installed_program_makes_a_page(self):
         """With the package that is installed, beside which nothing is written."""
@@ -79,14 +69,12 @@ class InstallConsumer(ProgramTest):
 
     def test_uninstall_leaves_nothing(self):
         for others in (False, True):
-            folder = tempfile.TemporaryDirectory(prefix="cg2d-uninstall-")
-            self.addCleanup(folder.cleanup)
-            prefix = pathlib.Path(folder.name) / "prefix"
+            prefix = self.folder / f"prefix-{others}"
             if others:
                 (prefix / "share" / "doc").mkdir(parents=True)
                 (prefix / "share" / "doc" / "other").write_text("of another program")
             # The manifest in the build tree is that of whoever installed last: another test, perhaps.
-            manifest = pathlib.Path(folder.name) / "manifest"
+            manifest = self.folder / "manifest"
             self.run_words(CMAKE, "--install", BUILD_TREE, "--prefix", prefix)
             manifest.write_text("".join(f"{file}\n" for file in prefix.rglob("*") if file.is_file() and file.name != "other"))
             self.run_words(CMAKE, f"-DMANIFEST={manifest}", "-P", PROJECT / "scripts" / "cg2dUninstall.cmake")
@@ -96,22 +84,16 @@ class InstallConsumer(ProgramTest):
 
     def test_install_makes_manuals_that_no_build_has_made(self):
         """As after scripts/quickstart, which builds the program alone."""
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-manuals-")
-        self.addCleanup(folder.cleanup)
-        script = (pathlib.Path(BUILD_TREE) / "cmake_install.cmake").read_text()
-        documents = pathlib.Path(BUILD_TREE) / "documents"
-        moved = pathlib.Path(folder.name) / "documents"
-        (pathlib.Path(folder.name) / "cmake_install.cmake").write_text(script.replace(str(documents), str(moved)))
-        prefix = pathlib.Path(folder.name) / "prefix"
-        self.run_words(CMAKE, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", pathlib.Path(folder.name) / "cmake_install.cmake")
+        text = (pathlib.Path(BUILD_TREE) / "cmake_install.cmake").read_text()
+        script, prefix = self.folder / "cmake_install.cmake", self.folder / "prefix"
+        script.write_text(text.replace(str(pathlib.Path(BUILD_TREE) / "documents"), str(self.folder / "documents")))
+        self.run_words(CMAKE, f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", script)
         for file in ("man/man1/cg2d-run.1", "bash-completion/completions/cg2d"):
             self.assertTrue((prefix / "share" / file).stat().st_size > 500, file)
 
     def test_it_is_part_of_another_project(self):
         """Which has a target uninstall of its own, and wants neither tests nor benchmarks nor packages."""
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-subproject-")
-        self.addCleanup(folder.cleanup)
-        source, tree = pathlib.Path(folder.name) / "source", pathlib.Path(folder.name) / "build"
+        source, tree = self.folder / "source", self.folder / "build"
         source.mkdir()
         (source / "CMakeLists.txt").write_text(
             "cmake_minimum_required(VERSION 3.25)\nproject(parent LANGUAGES CXX)\nadd_custom_target(uninstall)\n"
@@ -129,8 +111,7 @@ class InstallConsumer(ProgramTest):
         for file in ("man/man1/cg2d.1", "man/man1/cg2d-run.1", "bash-completion/completions/cg2d", "zsh/site-functions/_cg2d",
                      "fish/vendor_completions.d/cg2d.fish"):  # fmt: skip
             self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
-        sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]
-        self.assertEqual(sources, [])
+        self.assertEqual([path for path in self.prefix.rglob("*") if path.suffix == ".cpp"], [])
 
 
 if __name__ == "__main__":

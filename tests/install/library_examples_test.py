@@ -5,21 +5,15 @@ import pathlib
 import re
 import shlex
 import shutil
-import tempfile
 import unittest
 
+from install_consumer_test import BUILD_TREE, CMAKE, CONFIGURE_OPTIONS
 from markdown_files import documents
-from program_runner import PROJECT, SUCCESS, ProgramTest, launch_words, run_command
+from program_runner import BAD_DATA, PROJECT, SUCCESS, ProgramTest, executable, launch_words, run_command, temporary_folder
 
-CMAKE = os.environ.get("CG2D_CMAKE", "cmake")
-BUILD_TREE = os.environ.get("CG2D_BUILD_TREE", str(PROJECT / "build" / "release"))
-# The compilers and the generator of the build tree: static libraries of one compiler may not link with another's.
-CONFIGURE_OPTIONS = [word for word in os.environ.get("CG2D_CONSUMER_OPTIONS", "").split(";") if word]
 WITHOUT_MPI = [word for word in CONFIGURE_OPTIONS if not word.startswith("-DMPI_CXX_COMPILER=")]
 RANK_COUNTS = (1, 2, 3, 4)
-BAD_DATA = 65
 EXAMPLES = PROJECT / "tests" / "examples"
-HEADER = PROJECT / "cg" / "library" / "cg2d.h"
 # Wherever u is known as a series: 0.0736713... is its value in the middle; linear elements on 40 x 40 cells have an error of
 # about h^2 / 16.
 POISSON_MIDDLE, POISSON_ERROR = 0.073671, 1e-4
@@ -38,9 +32,8 @@ MATRIX = """%%MatrixMarket matrix coordinate real symmetric
 
 def readme_blocks():
     """CMake lines and main.cpp in the section on the library, as they stand there."""
-    section = "As a library"
     lines = documents()["README.md"].lines
-    start = lines.index(f"## {section}")
+    start = lines.index("## As a library")
     end = next(k for k in range(start + 1, len(lines)) if lines[k].startswith("## "))
     text = "\n".join(line.removeprefix("    ") if line.startswith("    ") else f"\0{line}" if line else "" for line in lines[start:end])
     blocks = [block.strip("\n") + "\n" for block in re.split(r"(?m)^\0.*\n?", text) if block.strip()]
@@ -52,9 +45,7 @@ def readme_blocks():
 class LibraryExamples(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-examples-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = temporary_folder(cls.addClassCleanup)
         cls.prefix = cls.folder / "prefix"
         cls.examples = cls.folder / "examples"
         cls.must(CMAKE, "--install", BUILD_TREE, "--prefix", cls.prefix)
@@ -64,8 +55,7 @@ class LibraryExamples(ProgramTest):
     @classmethod
     def must(cls, *command, env=None):
         outcome = run_command(command, env=env)
-        if outcome.exit_code != SUCCESS:
-            raise AssertionError(str(outcome))
+        assert outcome.exit_code == SUCCESS, outcome
         return outcome
 
     @classmethod
@@ -80,15 +70,14 @@ class LibraryExamples(ProgramTest):
         assert re.search(rf"(?m)^cg2d_DIR:PATH={cls.prefix}/\S*cmake/cg2d$", found), "another cg2d was found"
         cls.must(CMAKE, "--build", tree)
 
-    def outcomes(self, program, *arguments):
-        """(ranks, outcome) on every number of ranks."""
+    def outcomes(self, program, *arguments, code=SUCCESS):
+        """(ranks, outcome) on every number of ranks, which must end with the code."""
         for rank_count in RANK_COUNTS:
             with self.subTest(ranks=rank_count):
-                yield rank_count, run_command([*launch_words(rank_count), program, *arguments], cwd=self.folder)
+                yield rank_count, self.ends_with(code, run_command([*launch_words(rank_count), program, *arguments], cwd=self.folder))
 
     def test_a_matrix_of_a_file(self):
         for _, outcome in self.outcomes(self.examples / "solve_file", "A.mtx", "x.mtx"):
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, r"^converged in \d+ steps")
             for phase in ("collection", "multiply", "dot"):
                 self.assertRegex(outcome.stdout, rf"(?m)^{phase} +\d")
@@ -98,24 +87,20 @@ class LibraryExamples(ProgramTest):
                 self.assertAlmostEqual(found, expected, delta=1e-9)
 
     def test_a_missing_file_is_one_line_and_one_code(self):
-        for _, outcome in self.outcomes(self.examples / "solve_file", "none.mtx"):
-            self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
+        for _, outcome in self.outcomes(self.examples / "solve_file", "none.mtx", code=BAD_DATA):
             self.assertEqual(outcome.error_lines(), ["solve_file: none.mtx: no such file"])
 
     def test_a_poisson_problem_is_assembled(self):
         for _, outcome in self.outcomes(self.examples / "poisson", "40"):
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             middle = float(re.search(r"u in the middle = (\S+)", outcome.stdout)[1])
             self.assertAlmostEqual(middle, POISSON_MIDDLE, delta=POISSON_ERROR)
 
     def test_an_operator_of_ones_own(self):
         for _, outcome in self.outcomes(self.examples / "own_operator", "1000"):
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, r"^converged in \d+ steps")
 
     def test_c(self):
         for _, outcome in self.outcomes(self.examples / "line", "1000"):
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, r"^converged: converged in \d+ steps")
 
     def test_fortran(self):
@@ -125,26 +110,16 @@ class LibraryExamples(ProgramTest):
         # The same system as that of the C example.
         expected = self.must(*launch_words(1), self.examples / "line", "1000").stdout.splitlines()[0]
         for rank_count, outcome in self.outcomes(program, "1000"):
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, r"^converged: converged in \d+ steps")
             if rank_count == 1:
                 self.assertEqual(outcome.stdout.splitlines()[0].split(":")[1], expected.split(":")[1])
 
     def test_the_fortran_module_has_every_function_of_the_header(self):
-        declared = set(re.findall(r"(?m)^[\w ]+[ *](cg2d_\w+)\(", HEADER.read_text()))
+        declared = set(re.findall(r"(?m)^[\w ]+[ *](cg2d_\w+)\(", (PROJECT / "cg" / "library" / "cg2d.h").read_text()))
         module = (self.prefix / "include" / "cg2d" / "cg2d.f90").read_text()
         bound = set(re.findall(r"(?:function|subroutine) (cg2d_\w+)\(", module))
         self.assertIn("cg2d_solve", declared)
         self.assertEqual(declared - bound, {"cg2d_ranks_create"}, "that one takes C's communicator")
-
-    def other_mpi(self):
-        """A wrapper like that of MPI, which links with the C library only and so with nothing that has functions of MPI."""
-        folder = self.folder / "other-mpi"
-        folder.mkdir(exist_ok=True)
-        wrapper = folder / "mpicxx"
-        wrapper.write_text("#!/bin/sh\necho c++ -I/usr/include -L/usr/lib -lc\n")
-        wrapper.chmod(0o755)
-        return wrapper
 
     def test_another_mpi_is_refused_by_name(self):
         built_with = re.search(r"(?m)^MPI_CXX_COMPILER:[A-Z]+=(.*)", (pathlib.Path(BUILD_TREE) / "CMakeCache.txt").read_text())[1]
@@ -164,11 +139,13 @@ class LibraryExamples(ProgramTest):
         (source / "main.cpp").write_text(program)
         (source / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(stranger LANGUAGES CXX)\n{cmake}")
         tree = self.folder / "readme-build"
-        # No MPI is named, as in the README, and the one that would be found first is another.
-        self.build(source, tree, WITHOUT_MPI, {**os.environ, "PATH": f"{self.other_mpi().parent}:{os.environ['PATH']}"})
+        # No MPI is named, as in the README, and the wrapper that would be found first links with nothing that has functions of MPI.
+        other_mpi = self.folder / "other-mpi"
+        other_mpi.mkdir()
+        executable(other_mpi / "mpicxx", "#!/bin/sh\necho c++ -I/usr/include -L/usr/lib -lc\n")
+        self.build(source, tree, WITHOUT_MPI, {**os.environ, "PATH": f"{other_mpi}:{os.environ['PATH']}"})
         target = shlex.split(re.search(r"add_executable\((.*)\)", cmake)[1])[0]
         for _, outcome in self.outcomes(tree / target):
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, r"^converged in \d+ steps: \|\| b - A x \|\| is \S+, recomputed\n$")
         elsewhere = self.folder / "elsewhere"
         elsewhere.mkdir()

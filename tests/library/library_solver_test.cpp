@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <string>

@@ -12,7 +12,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
-#include "cg/library/vectors.hpp"
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"
 

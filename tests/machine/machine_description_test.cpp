@@ -154,7 +154,8 @@ TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
 
 TEST(MachineDescriptionTest, SoftwareNodesAndTimesOutsideOfThePhasesAreKept) {
   auto condition = condition_of(2, 1e-6);
-  condition.network.software = {.step_s = 2e-6, .seconds_per_byte = 3e-10};
+  condition.network.software_step_s = 2e-6;
+  condition.network.software_s_per_byte = 3e-10;
   condition.node = {
       .ranks = 4,
       .link_bytes_per_s = 1e10,
@@ -165,13 +166,13 @@ TEST(MachineDescriptionTest, SoftwareNodesAndTimesOutsideOfThePhasesAreKept) {
   const auto text = format_machine(machine);
   const auto read = parse_machine(text).conditions.front();
   EXPECT_EQ(format_machine(parse_machine(text)), text);
-  EXPECT_DOUBLE_EQ(read.network.software.step_s, 2e-6);
-  EXPECT_DOUBLE_EQ(read.network.software.seconds_per_byte, 3e-10);
+  EXPECT_DOUBLE_EQ(read.network.software_step_s, 2e-6);
+  EXPECT_DOUBLE_EQ(read.network.software_s_per_byte, 3e-10);
   ASSERT_TRUE(read.node.network.has_value());
   EXPECT_DOUBLE_EQ(read.node.network->start_up_s, 4e-7);
   EXPECT_DOUBLE_EQ(read.outside_s_per_nonzero, 7e-9);
   const auto measured = find_machine("cp-pacs-measured").conditions.front();
-  EXPECT_DOUBLE_EQ(measured.network.software.step_s, 3200 / 150e6);
+  EXPECT_DOUBLE_EQ(measured.network.software_step_s, 3200 / 150e6);
   EXPECT_DOUBLE_EQ(measured.outside_s_per_nonzero, 2210 / 150e6);
 }
 

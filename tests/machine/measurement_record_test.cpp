@@ -13,7 +13,9 @@ namespace {
 MeasurementRecord record_of(const std::string& date, const std::string& disturbance = {}) {
   return {.date = date,
           .attempts = 2,
-          .quality = {.switches_per_s = 3.5, .steal_share = 0.01, .spread = 0.04},
+          .switches_per_s = 3.5,
+          .steal_share = 0.01,
+          .spread = 0.04,
           .disturbance = disturbance};
 }
 
@@ -31,9 +33,9 @@ TEST(MeasurementRecordTest, TheFileKeepsIt) {
   const auto read = record_in(json_of(record));
   EXPECT_EQ(read.date, record.date);
   EXPECT_EQ(read.attempts, 2);
-  EXPECT_EQ(read.quality.switches_per_s, 3.5);
-  EXPECT_EQ(read.quality.steal_share, 0.01);
-  EXPECT_EQ(read.quality.spread, 0.04);
+  EXPECT_EQ(read.switches_per_s, 3.5);
+  EXPECT_EQ(read.steal_share, 0.01);
+  EXPECT_EQ(read.spread, 0.04);
   EXPECT_EQ(read.disturbance, "busy");
   EXPECT_EQ(record_in(Json::object()).date, "") << "a file of an earlier program";
 }

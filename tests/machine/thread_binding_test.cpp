@@ -31,7 +31,7 @@ ProcessorSet first_processors(int count) {
 using Threads = std::vector<ProcessorSet>;
 
 TEST(AssignCoresTest, OneRankGetsNeighbours) {
-  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {first_processors(4)}}, 2);
+  const auto assignment = assign_cores(cores_of(4, 1), {first_processors(4)}, 2);
   EXPECT_EQ(assignment.why_not, "");
   ASSERT_EQ(assignment.ranks.size(), 1U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
@@ -39,7 +39,7 @@ TEST(AssignCoresTest, OneRankGetsNeighbours) {
 
 TEST(AssignCoresTest, RanksWithTheSameMaskShareItsCoresEvenly) {
   const auto mask = first_processors(8);
-  const auto assignment = assign_cores({.cores = cores_of(8, 1), .masks = {mask, mask}}, 2);
+  const auto assignment = assign_cores(cores_of(8, 1), {mask, mask}, 2);
   ASSERT_EQ(assignment.ranks.size(), 2U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
   EXPECT_EQ(assignment.ranks[1], (Threads{{4}, {5}}));
@@ -47,7 +47,7 @@ TEST(AssignCoresTest, RanksWithTheSameMaskShareItsCoresEvenly) {
 
 TEST(AssignCoresTest, AThreadGetsAllProcessorsOfItsCore) {
   const auto mask = first_processors(8);
-  const auto assignment = assign_cores({.cores = cores_of(4, 2), .masks = {mask, mask}}, 2);
+  const auto assignment = assign_cores(cores_of(4, 2), {mask, mask}, 2);
   ASSERT_EQ(assignment.ranks.size(), 2U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{0, 4}, {1, 5}}));
   EXPECT_EQ(assignment.ranks[1], (Threads{{2, 6}, {3, 7}}));
@@ -57,7 +57,7 @@ TEST(AssignCoresTest, TheOrderIsThatOfTheTopology) {
   // Cores of machines whose processors alternate between two sockets.
   const std::vector<ProcessorSet> cores{{0}, {2}, {1}, {3}};
   const auto mask = first_processors(4);
-  const auto assignment = assign_cores({.cores = cores, .masks = {mask, mask}}, 2);
+  const auto assignment = assign_cores(cores, {mask, mask}, 2);
   ASSERT_EQ(assignment.ranks.size(), 2U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {2}}));
   EXPECT_EQ(assignment.ranks[1], (Threads{{1}, {3}}));
@@ -69,8 +69,7 @@ TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
       for (int thread_count = 2; rank_count * thread_count <= core_count; ++thread_count) {
         const std::vector<ProcessorSet> masks(static_cast<std::size_t>(rank_count),
                                               first_processors(2 * core_count));
-        const auto assignment =
-            assign_cores({.cores = cores_of(core_count, 2), .masks = masks}, thread_count);
+        const auto assignment = assign_cores(cores_of(core_count, 2), masks, thread_count);
         EXPECT_EQ(assignment.why_not, "");
         ASSERT_EQ(assignment.ranks.size(), masks.size());
         std::set<int> taken;
@@ -87,38 +86,38 @@ TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
 }
 
 TEST(AssignCoresTest, MasksOfTheLauncherAreRespected) {
-  const auto assignment = assign_cores({.cores = cores_of(8, 1), .masks = {{4, 5, 6, 7}, {0, 1}}}, 2);
+  const auto assignment = assign_cores(cores_of(8, 1), {{4, 5, 6, 7}, {0, 1}}, 2);
   ASSERT_EQ(assignment.ranks.size(), 2U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{4}, {5}}));
   EXPECT_EQ(assignment.ranks[1], (Threads{{0}, {1}}));
 }
 
 TEST(AssignCoresTest, OfACoreOnlyWhatTheMaskHas) {
-  const auto assignment = assign_cores({.cores = cores_of(2, 2), .masks = {{0, 1}}}, 2);
+  const auto assignment = assign_cores(cores_of(2, 2), {{0, 1}}, 2);
   ASSERT_EQ(assignment.ranks.size(), 1U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
 }
 
 TEST(AssignCoresTest, NothingWhereCoresDoNotSuffice) {
   const auto mask = first_processors(4);
-  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {mask, mask}}, 3);
+  const auto assignment = assign_cores(cores_of(4, 1), {mask, mask}, 3);
   EXPECT_TRUE(assignment.ranks.empty());
   EXPECT_EQ(assignment.why_not, "2 ranks x 3 threads outnumber the 4 cores that they may run on");
   // Two processors of one core are one core.
-  EXPECT_NE(assign_cores({.cores = cores_of(1, 2), .masks = {{0, 1}}}, 2).why_not, "");
+  EXPECT_NE(assign_cores(cores_of(1, 2), {{0, 1}}, 2).why_not, "");
   // One rank's mask is too small, the other's is not.
-  EXPECT_NE(assign_cores({.cores = cores_of(4, 1), .masks = {{0, 1, 2}, {3}}}, 2).why_not, "");
+  EXPECT_NE(assign_cores(cores_of(4, 1), {{0, 1, 2}, {3}}, 2).why_not, "");
 }
 
 TEST(AssignCoresTest, NothingWhereMasksOverlap) {
-  const auto assignment = assign_cores({.cores = cores_of(4, 1), .masks = {{0, 1, 2}, {2, 3}}}, 2);
+  const auto assignment = assign_cores(cores_of(4, 1), {{0, 1, 2}, {2, 3}}, 2);
   EXPECT_TRUE(assignment.ranks.empty());
   EXPECT_EQ(assignment.why_not, "the launcher lets ranks run on overlapping, but different processors");
 }
 
 TEST(ShareCoresTest, EachCoreGetsAsManyRanksAndNeighboursShareOne) {
   const std::vector<ProcessorSet> masks(5, first_processors(4));
-  const auto assignment = assign_cores({.cores = cores_of(2, 2), .masks = masks}, 1);
+  const auto assignment = assign_cores(cores_of(2, 2), masks, 1);
   EXPECT_EQ(assignment.why_not, "");
   ASSERT_EQ(assignment.ranks.size(), 5U);
   // A rank has both processors of its core.
@@ -129,8 +128,7 @@ TEST(ShareCoresTest, EachCoreGetsAsManyRanksAndNeighboursShareOne) {
 TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {
   const ProcessorSet low{0, 1};
   const ProcessorSet high{2, 3};
-  const auto assignment =
-      assign_cores({.cores = cores_of(4, 1), .masks = {high, low, high, low, high, low, high, low}}, 1);
+  const auto assignment = assign_cores(cores_of(4, 1), {high, low, high, low, high, low, high, low}, 1);
   ASSERT_EQ(assignment.ranks.size(), 8U);
   EXPECT_EQ(assignment.ranks[0], (Threads{{2}}));
   EXPECT_EQ(assignment.ranks[1], (Threads{{0}}));
@@ -140,7 +138,7 @@ TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {
 
 TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {
   const auto why_not = [](int core_count, const std::vector<ProcessorSet>& masks) {
-    return assign_cores({.cores = cores_of(core_count, 1), .masks = masks}, 1).why_not;
+    return assign_cores(cores_of(core_count, 1), masks, 1).why_not;
   };
   const auto two = first_processors(2);
   // Three on two cores: the system can let each of them have a core for a while.
@@ -153,9 +151,8 @@ TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {
 }
 
 TEST(DescribeBindingTest, SharedCoresAreNotCalledCoresOfTheirOwn) {
-  EXPECT_EQ(
-      describe_binding({.is_bound = true, .shares_cores = true, .why_not = "", .ranks = {{"0"}, {"0"}}}),
-      "each rank to a core that it shares with others: rank 0 on 0; rank 1 on 0");
+  EXPECT_EQ(describe_binding({.is_bound = true, .why_not = "", .ranks = {{"0"}, {"0"}}}),
+            "each rank to a core that it shares with others: rank 0 on 0; rank 1 on 0");
 }
 
 TEST(DescribeBindingTest, OneLineAlsoForManyRanks) {

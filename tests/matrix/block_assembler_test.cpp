@@ -82,32 +82,13 @@ kernels::CsrBlock assemble(const Example& example, const Block& block, const Ass
   return assembler.finish();
 }
 
-void expect_block(const Example& example, const Block& block, const kernels::CsrBlock& assembled) {
-  ASSERT_EQ(assembled.row_count, block.rows.size());
-  EXPECT_EQ(assembled.column_count, block.columns.size());
-  std::vector<std::int64_t> row_starts{0};
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
-  for (auto row = block.rows.begin; row < block.rows.end; ++row) {
-    for (const auto& [column, value] : example.matrix[static_cast<std::size_t>(row)]) {
-      if (!block.columns.contains(column)) continue;
-      columns.push_back(static_cast<std::int32_t>(column - block.columns.begin));
-      values.push_back(value);
-    }
-    row_starts.push_back(static_cast<std::int64_t>(columns.size()));
-  }
-  EXPECT_TRUE(std::ranges::equal(assembled.row_starts.span(), row_starts));
-  EXPECT_TRUE(std::ranges::equal(assembled.columns.span(), columns));
-  EXPECT_TRUE(test::same_bits(assembled.values.span(), values));
-}
-
 void expect_assembled(const Example& example, const Block& block, const AssemblyOptions& options) {
   SCOPED_TRACE("n " + std::to_string(example.problem.n) + ", nonzer " +
                std::to_string(example.problem.nonzer) + ", rows " + std::to_string(block.rows.begin) + "..." +
                std::to_string(block.rows.end) + ", columns " + std::to_string(block.columns.begin) + "..." +
                std::to_string(block.columns.end) + ", " + std::to_string(options.strip_count) + " strips, " +
                std::to_string(options.thread_count) + " threads");
-  expect_block(example, block, assemble(example, block, options));
+  test::expect_block(assemble(example, block, options), example.matrix, block.rows, block.columns);
 }
 
 /// The whole matrix, and blocks on, beside and off the diagonal, some of them empty.

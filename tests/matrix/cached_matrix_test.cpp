@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,8 +15,10 @@
 
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
+#include "support/block_entries.hpp"
+#include "support/error_of.hpp"
 #include "support/layouts.hpp"
-#include "support/mpi_test.hpp"
+#include "support/shared_file_test.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::cached_matrix_test {
@@ -41,47 +42,23 @@ std::unique_ptr<StoredMatrix> made_matrix(std::int64_t n) {
   return std::make_unique<StoredMatrix>(collector.finish(), "made", std::nullopt, group());
 }
 
-bool are_equal(const kernels::CsrBlock& left, const kernels::CsrBlock& right) {
-  return left.row_count == right.row_count && left.column_count == right.column_count &&
-         std::ranges::equal(left.row_starts.span(), right.row_starts.span()) &&
-         std::ranges::equal(left.columns.span(), right.columns.span()) &&
-         std::ranges::equal(left.values.span(), right.values.span());
-}
-
-class CachedMatrixTest : public testing::Test {
+class CachedMatrixTest : public test::SharedFileTest {
  protected:
-  void SetUp() override {
-    path_ = group().broadcast(testing::TempDir() + "cg2d_cache_" + std::to_string(getpid()) + ".cg2d");
-  }
-  void TearDown() override {
-    group().barrier();
-    if (group().rank() == 0) std::filesystem::remove(path_);
-  }
-
   [[nodiscard]] std::string content() const {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
-  void replace_content(const std::string& content) const {
-    group().barrier();
-    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
-    group().barrier();
-  }
   /// The message, after the name of the file, of opening it and reading all blocks.
   [[nodiscard]] std::string message_of_reading() const {
-    try {
+    const auto error = test::error_of(ExitCode::bad_data, [&] {
       const CachedMatrix matrix(path_, "made", group());
       const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
       static_cast<void>(matrix.build(comm::BlockLayout::even(matrix.order(), grid), group(), 1));
       matrix.require_positive_diagonal(group());
-      return "no error";
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_data);
-      return std::string(error.what()).substr(path_.size());
-    }
+    });
+    EXPECT_EQ(error.substr(0, path_.size()), path_);
+    return error.substr(std::min(path_.size(), error.size()));
   }
-
-  std::string path_;
 };
 
 TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
@@ -94,16 +71,14 @@ TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
     EXPECT_EQ(cached.facts().row_lengths(1).share, stored->facts().row_lengths(1).share);
     EXPECT_EQ(cached.balanced_piece_starts(comm::equal_shares(group().size()), group()),
               stored->balanced_piece_starts(comm::equal_shares(group().size()), group()));
-    for (const auto& grid : comm::factorizations(group().size())) {
-      for (const auto& named : test::layouts_of(n, grid)) {
-        SCOPED_TRACE(test::describe(named));
-        EXPECT_TRUE(are_equal(cached.build(named.layout, group(), 1).block,
-                              stored->build(named.layout, group(), 1).block));
-        EXPECT_EQ(cached.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
-        EXPECT_EQ(cached.nonzeros_of_blocks(named.layout, group()),
-                  stored->nonzeros_of_blocks(named.layout, group()));
-      }
-    }
+    test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
+      const auto block = cached.build(named.layout, group(), 1).block;
+      EXPECT_EQ(block.column_count, named.layout.columns_of(group().rank()).size());
+      EXPECT_TRUE(test::entries_of(block) == test::entries_of(stored->build(named.layout, group(), 1).block));
+      EXPECT_EQ(cached.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
+      EXPECT_EQ(cached.nonzeros_of_blocks(named.layout, group()),
+                stored->nonzeros_of_blocks(named.layout, group()));
+    });
   }
 }
 
@@ -111,42 +86,30 @@ TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
   constexpr std::int64_t n = 3000;
   write_cache(*made_matrix(n), path_, group());
   const CachedMatrix cached(path_, "made", group());
-  for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& named : test::layouts_of(n, grid)) {
-      SCOPED_TRACE(test::describe(named));
-      const auto whole = cached.build(named.layout, group(), 1).block;
-      // More strips than rows, each of which all ranks read together, on one cut of each grid.
-      const int most = test::is_thorough() || named.name == "ragged" ? 4000 : 40;
-      for (const Strips& strips :
-           {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = most}}) {
-        std::int64_t row = 0;
-        std::int64_t entry = 0;
-        std::int64_t longest = 0;
-        int strip_count = 0;
-        cached.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
-          EXPECT_EQ(strip.column_count, whole.column_count);
-          for (std::int64_t k = 0; k < strip.row_count; ++k, ++row)
-            EXPECT_EQ(strip.row_starts[static_cast<std::size_t>(k)] + entry,
-                      whole.row_starts[static_cast<std::size_t>(row)]);
-          const auto first = static_cast<std::size_t>(entry);
-          const auto count = static_cast<std::size_t>(strip.nonzero_count());
-          EXPECT_TRUE(std::ranges::equal(strip.columns.span(), whole.columns.span().subspan(first, count)));
-          EXPECT_TRUE(std::ranges::equal(strip.values.span(), whole.values.span().subspan(first, count)));
-          entry += strip.nonzero_count();
-          longest = std::max(longest, strip.nonzero_count());
-          ++strip_count;
-        });
-        EXPECT_EQ(row, whole.row_count);
-        EXPECT_EQ(entry, whole.nonzero_count());
-        EXPECT_EQ(strip_count, strips.count);
-        const auto expected = cached.longest_strip(named.layout, group().rank(), strips);
-        EXPECT_LE(longest, expected);
-        if (grid.columns == 1) {
-          EXPECT_EQ(longest, expected);
-        }
+  test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
+    const auto whole = cached.build(named.layout, group(), 1).block;
+    // More strips than rows, each of which all ranks read together, on one cut of each grid.
+    const int most = test::is_thorough() || named.name == "ragged" ? 4000 : 40;
+    for (const Strips& strips :
+         {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = most}}) {
+      test::BlockEntries found;
+      std::int64_t longest = 0;
+      int strip_count = 0;
+      cached.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
+        EXPECT_EQ(strip.column_count, whole.column_count);
+        found.append(strip);
+        longest = std::max(longest, strip.nonzero_count());
+        ++strip_count;
+      });
+      EXPECT_TRUE(found == test::entries_of(whole));
+      EXPECT_EQ(strip_count, strips.count);
+      const auto expected = cached.longest_strip(named.layout, group().rank(), strips);
+      EXPECT_LE(longest, expected);
+      if (named.layout.grid().columns == 1) {
+        EXPECT_EQ(longest, expected);
       }
     }
-  }
+  });
 }
 
 TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
@@ -154,7 +117,7 @@ TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
   const CachedMatrix cached(path_, "made", group());
   auto bad = content();
   bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);  // a value of some rank's rows
-  replace_content(bad);
+  write(bad);
   const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
   EXPECT_THROW(cached.build_strips(comm::BlockLayout::even(cached.order(), grid), group(), 1, {.count = 5},
                                    [](const kernels::CsrBlock&) {}),
@@ -192,25 +155,15 @@ TEST_F(CachedMatrixTest, ARandomOrderIsThatOfTheRows) {
 
 TEST_F(CachedMatrixTest, NoFileIsLeftWhereTheNameCannotBeTaken) {
   const auto matrix = made_matrix(3);
-  try {
-    write_cache(*matrix, path_ + ".none/A.cg2d", group());
-    ADD_FAILURE() << "written";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::cannot_create);
-  }
+  const auto write_there = [&] { write_cache(*matrix, path_ + ".none/A.cg2d", group()); };
+  EXPECT_NE(test::error_of(ExitCode::cannot_create, write_there), "no error");
 }
 
 TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
   const auto matrix = made_matrix(3);
-  const auto refusal = [&](const std::string& path) -> std::string {
+  const auto refusal = [&](const std::string& path) {
     group().barrier();
-    try {
-      write_cache(*matrix, path, group());
-      return "written";
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::cannot_create);
-      return error.what();
-    }
+    return test::error_of(ExitCode::cannot_create, [&] { write_cache(*matrix, path, group()); });
   };
   const auto link = path_ + ".link";
   if (group().rank() == 0) {
@@ -248,15 +201,10 @@ TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
   const auto before = std::filesystem::current_path();
   group().barrier();
   std::filesystem::current_path(folder);
-  try {
-    write_cache(*matrix, "A.cg2d", group());
-    ADD_FAILURE() << "written";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::cannot_create);
-    EXPECT_EQ(std::string(error.what()),
-              "cannot create A.cg2d: rank 1 cannot open what rank 0 has made there (No such file or "
-              "directory); name a file in a folder that all ranks can write");
-  }
+  EXPECT_EQ(
+      test::error_of(ExitCode::cannot_create, [&] { write_cache(*matrix, "A.cg2d", group()); }),
+      "cannot create A.cg2d: rank 1 cannot open what rank 0 has made there (No such file or directory); "
+      "name a file in a folder that all ranks can write");
   group().barrier();
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   std::filesystem::current_path(before);
@@ -269,7 +217,7 @@ TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefuse
   const auto good = content();
   static_cast<void>(CachedMatrix(path_, "made", group()));
   const auto expect_refusal = [&](const std::string& changed) {
-    replace_content(changed);
+    write(changed);
     EXPECT_EQ(message_of_reading().substr(0, 8), ": found ");
   };
   const std::size_t stride = test::is_thorough() ? 29 : 397;
@@ -335,7 +283,7 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
   };
   for (const auto& one : cases) {
     SCOPED_TRACE(one.name);
-    replace_content(one.content);
+    write(one.content);
     EXPECT_EQ(message_of_reading().substr(0, one.message.size()), one.message);
   }
 }
@@ -383,9 +331,8 @@ TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
     for (std::size_t k = borders.size() - 1; k > 0; --k) {  // in another order than they lie
       const auto piece =
           std::span<const std::byte>(whole).subspan(borders[k - 1], borders[k] - borders[k - 1]);
-      sum ^=
-          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece),
-                                       .bytes_after = static_cast<std::int64_t>(whole.size() - borders[k])});
+      sum ^= crc32c_share(crc32c(piece), std::ssize(piece),
+                          static_cast<std::int64_t>(whole.size() - borders[k]));
     }
     EXPECT_EQ(sum, crc32c(whole)) << piece_count << " pieces";
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cg/matrix/files/market_text.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::entry_numbers_test {
 namespace {

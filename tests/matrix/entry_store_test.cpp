@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "support/error_of.hpp"
 #include "support/sanitizers.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -100,13 +100,11 @@ TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
   EXPECT_EQ(entry_count_of(store), order * row_length);
   std::int64_t faults = 0;
   std::int64_t ones_count = 0;
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      ones_count += part.is_all_ones ? 1 : 0;
-      for (std::size_t k = 0; k < part.columns.size(); ++k)
-        faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
-    });
-  }
+  store.for_each_part([&](const EntryStore::RowPart& part) {
+    ones_count += part.is_all_ones ? 1 : 0;
+    for (std::size_t k = 0; k < part.columns.size(); ++k)
+      faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
+  });
   EXPECT_EQ(faults, 0);
   EXPECT_EQ(ones_count, 0) << "every part has an entry that comes twice";
   EXPECT_EQ(store.value_at(3, 6), 1.0);
@@ -168,13 +166,11 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
       // Within what has been written: a chunk of each bucket has been full by now.
       const std::vector<char> zeros(page);
       ASSERT_EQ(pwrite(descriptor, zeros.data(), zeros.size(), k * 3 * page), page);
-      try {
+      const auto error = test::error_of(ExitCode::bad_data, [&] {
         if (!is_sealed) store.seal();
         EXPECT_EQ(entry_count_of(store), jumping_entry_count);
-        ADD_FAILURE() << "page " << k << ", " << is_sealed;
-      } catch (const RunError& error) {
-        EXPECT_EQ(error.code(), ExitCode::bad_data);
-      }
+      });
+      EXPECT_NE(error, "no error") << "page " << k << ", " << is_sealed;
     }
   }
 }

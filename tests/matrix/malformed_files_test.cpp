@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "support/compressed_text.hpp"
-#include "support/mpi_test.hpp"
+#include "support/error_of.hpp"
+#include "support/shared_file_test.hpp"
 
 namespace cg2d::malformed_files_test {
 namespace {
@@ -251,27 +251,12 @@ std::vector<MalformedFile> malformed_vectors() {
   };
 }
 
-class MalformedFilesTest : public testing::Test {
+class MalformedFilesTest : public test::SharedFileTest {
  protected:
-  void SetUp() override {
-    path_ = group().broadcast(testing::TempDir() + "cg2d_malformed_" + std::to_string(getpid()) + ".mtx");
-  }
-  void TearDown() override {
-    group().barrier();
-    if (group().rank() == 0) std::filesystem::remove_all(path_);
-  }
-
   template <typename Read>
   [[nodiscard]] std::string message_of(const Read& read) const {
     group().barrier();
-    std::string message;
-    try {
-      read();
-      message = "no error";
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_data);
-      message = error.what();
-    }
+    auto message = test::error_of(ExitCode::bad_data, read);
     group().barrier();
     return message;
   }
@@ -285,10 +270,6 @@ class MalformedFilesTest : public testing::Test {
                             .row_of = [](std::size_t element) { return static_cast<std::int64_t>(element); }};
     return message_of([&] { static_cast<void>(read_vector(path_, place, group())); });
   }
-  void write(const std::string& content) const {
-    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
-  }
-
   void expect_messages(const std::vector<MalformedFile>& files, bool are_vectors = false) const {
     for (const auto& file : files) {
       SCOPED_TRACE(file.name);
@@ -300,8 +281,6 @@ class MalformedFilesTest : public testing::Test {
       }
     }
   }
-
-  std::string path_;
 };
 
 TEST_F(MalformedFilesTest, ThereAreManyOfThem) {
@@ -377,19 +356,13 @@ TEST_F(MalformedFilesTest, RanksThatFindDifferentFilesSaySo) {
 }
 
 TEST_F(MalformedFilesTest, MoreRowsThanMemoryAreRefusedBeforeTheyAreMade) {
-  if (available_memory_bytes() > stored_bytes(2'147'483'647, 1)) GTEST_SKIP() << "they fit";
+  if (memory_room().available_bytes > stored_bytes(2'147'483'647, 1)) GTEST_SKIP() << "they fit";
   write(banner + "2147483647 2147483647 1\n1 1 1\n");
-  group().barrier();
-  try {
-    static_cast<void>(read_market_matrix({.path = path_}, group()));
-    ADD_FAILURE() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::memory);
-    // 38.7 GB, and what the processes will grow by, which is more with a sanitizer.
-    const std::string message(error.what());
-    EXPECT_TRUE(message.starts_with(path_ + ": not enough memory: storing its rows takes 3")) << message;
-    EXPECT_TRUE(std::regex_search(message, std::regex("takes 3[89]\\.[0-9] GB on"))) << message;
-  }
+  const auto message = test::error_of(
+      ExitCode::memory, [&] { static_cast<void>(read_market_matrix({.path = path_}, group())); });
+  // 38.7 GB, and what the processes will grow by, which is more with a sanitizer.
+  EXPECT_TRUE(message.starts_with(path_ + ": not enough memory: storing its rows takes 3")) << message;
+  EXPECT_TRUE(std::regex_search(message, std::regex("takes 3[89](\\.[0-9])? GB on"))) << message;
 }
 
 TEST_F(MalformedFilesTest, LinesAreCountedFromTheBeginOfTheFileOnEveryRank) {
@@ -400,7 +373,7 @@ TEST_F(MalformedFilesTest, LinesAreCountedFromTheBeginOfTheFileOnEveryRank) {
     std::string text = general + "% comment\n3 3 " + std::to_string(entry_count) + "\n";
     for (int k = 0; k < entry_count; ++k) text += k == faulty ? "1 9 1.0\n" : "1 2 1.0\n";
     for (const auto& content : {text, test::gzip(text)}) {
-      if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+      write(content);
       EXPECT_EQ(message_of_reading(),
                 path_ + ":" + std::to_string(faulty + 4) + R"(: found "9", expected a column (1 to 3))");
     }
@@ -410,7 +383,7 @@ TEST_F(MalformedFilesTest, LinesAreCountedFromTheBeginOfTheFileOnEveryRank) {
 TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
   std::string text = general + "3 3 3000\n";
   for (int k = 0; k < 3000; ++k) text += k == 10 ? "1 8 1.0\n" : (k == 2990 ? "1 9 1.0\n" : "1 2 1.0\n");
-  if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << text;
+  write(text);
   EXPECT_EQ(message_of_reading(), path_ + R"(:13: found "8", expected a column (1 to 3))");
 }
 
@@ -446,8 +419,7 @@ TEST_F(MalformedFilesTest, OtherFormatsAreNamed) {
                   "7zXZ\0\n"s,
                   "found an xz file" + unpack),
         std::pair("BZh91AY&SY\n"s, "found a bzip2 file" + unpack)}) {
-    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
-    group().barrier();
+    write(content);
     EXPECT_EQ(message_of_reading(), path_ + ": " + message);
   }
 }

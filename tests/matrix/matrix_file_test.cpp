@@ -3,18 +3,15 @@
 #include "cg/matrix/files/matrix_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <string>
 #include <utility>
 
-#include "cg/base/errors.hpp"
 #include "support/compressed_text.hpp"
-#include "support/mpi_test.hpp"
+#include "support/error_of.hpp"
+#include "support/shared_file_test.hpp"
 
 namespace cg2d::matrix_file_test {
 namespace {
@@ -31,12 +28,10 @@ Entries entries_of(const StoredMatrix& matrix) {
     double value;
   };
   std::vector<Entry> mine;
-  for (std::size_t bucket = 0; bucket < matrix.store().bucket_count(); ++bucket) {
-    matrix.store().for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      for (std::size_t k = 0; k < part.columns.size(); ++k)
-        mine.push_back({.row = part.row, .column = part.columns[k], .value = part.values[k]});
-    });
-  }
+  matrix.store().for_each_part([&](const EntryStore::RowPart& part) {
+    for (std::size_t k = 0; k < part.columns.size(); ++k)
+      mine.push_back({.row = part.row, .column = part.columns[k], .value = part.values[k]});
+  });
   Entries all;
   for (const auto& theirs : group().gather_all(std::span<const Entry>(mine))) {
     for (const auto& entry : theirs)
@@ -45,26 +40,14 @@ Entries entries_of(const StoredMatrix& matrix) {
   return all;
 }
 
-class MatrixFileTest : public testing::Test {
+class MatrixFileTest : public test::SharedFileTest {
  protected:
-  void SetUp() override {
-    path_ = group().broadcast(testing::TempDir() + "cg2d_reading_" + std::to_string(getpid()) + ".mtx");
-  }
-  void TearDown() override {
-    group().barrier();
-    if (group().rank() == 0) std::filesystem::remove(path_);
-  }
-
   Entries read(const std::string& content, const MatrixFileOptions& options = {}) const {
-    group().barrier();
-    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
-    group().barrier();
+    write(content);
     auto all_options = options;
     all_options.path = path_;
     return entries_of(*read_market_matrix(all_options, group()));
   }
-
-  std::string path_;
 };
 
 TEST_F(MatrixFileTest, EverySpellingOfOneMatrix) {
@@ -173,14 +156,9 @@ TEST_F(MatrixFileTest, LongLinesAreRefusedAlikeWhereverTheyStand) {
       const Entries expected{{{0, 0}, static_cast<double>(lines_before + lines_after + 1)}};
       EXPECT_TRUE(read(with_line(most)) == expected);
       for (const std::size_t length : {most + 1, 3 * most}) {
-        std::string message;
-        try {
-          read(with_line(length));
-        } catch (const RunError& error) {
-          message = error.what();
-        }
-        EXPECT_EQ(message, path_ + ":" + std::to_string(lines_before + 3) +
-                               ": found a line of more than 65536 bytes, expected a shorter one");
+        EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { read(with_line(length)); }),
+                  path_ + ":" + std::to_string(lines_before + 3) +
+                      ": found a line of more than 65536 bytes, expected a shorter one");
       }
     }
   }

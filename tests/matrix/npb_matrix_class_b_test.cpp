@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "cg/matrix/matrix_source.hpp"
 #include "support/matrix_figures.hpp"
 #include "support/mpi_test.hpp"
@@ -14,17 +12,7 @@ namespace {
 
 using test::group;
 
-TEST(NpbMatrixClassBTest, MeetsTheFactsOnEveryGrid) {
-  const auto& problem = *find_class("B");
-  const auto& facts = test::facts_of("B");
-  for (const auto& grid : comm::factorizations(group().size())) {
-    SCOPED_TRACE("grid " + grid.name());
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const auto sourced = default_source().make(problem)->build(layout, group(), 1);
-    test::expect_facts(test::figures_of(sourced.block, layout, group()), facts);
-    EXPECT_EQ(sourced.facts.final_seed, facts.final_seed);
-  }
-}
+TEST(NpbMatrixClassBTest, MeetsTheFactsOnEveryGrid) { test::expect_facts_on_every_grid("B", group()); }
 
 TEST(NpbMatrixClassBTest, IsMadeInSeveralExchangesOnOneRank) {
   const auto& problem = *find_class("B");

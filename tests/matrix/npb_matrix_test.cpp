@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <iterator>
 #include <string>
-#include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
 #include "support/bits.hpp"
+#include "support/block_entries.hpp"
 #include "support/layouts.hpp"
 #include "support/matrix_figures.hpp"
 #include "support/mpi_test.hpp"
@@ -24,27 +22,10 @@ SourcedBlock build(const Problem& problem, const comm::BlockLayout& layout, int 
   return default_source().make(problem)->build(layout, group(), thread_count);
 }
 
-/// This rank's block has the entries of the reference in its rows and columns, bit for bit, and no others.
+/// This rank's block has the entries of the reference.
 void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                   const test::ReferenceMatrix& reference) {
-  const auto rows = layout.row_block(layout.grid().row_of(group().rank()));
-  const auto columns = layout.column_block(layout.grid().column_of(group().rank()));
-  EXPECT_EQ(block.row_count, rows.size());
-  EXPECT_EQ(block.column_count, columns.size());
-  std::vector<std::int64_t> row_starts{0};
-  std::vector<std::int32_t> expected_columns;
-  std::vector<double> expected_values;
-  for (auto row = rows.begin; row < rows.end; ++row) {
-    for (const auto& [column, value] : reference[static_cast<std::size_t>(row)]) {
-      if (!columns.contains(column)) continue;
-      expected_columns.push_back(static_cast<std::int32_t>(column - columns.begin));
-      expected_values.push_back(value);
-    }
-    row_starts.push_back(static_cast<std::int64_t>(expected_columns.size()));
-  }
-  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), row_starts));
-  EXPECT_TRUE(std::ranges::equal(block.columns.span(), expected_columns));
-  EXPECT_TRUE(test::same_bits(block.values.span(), expected_values));
+  test::expect_block(block, reference, layout.rows_of(group().rank()), layout.columns_of(group().rank()));
 }
 
 std::int64_t entry_count(const test::ReferenceMatrix& matrix) {
@@ -57,17 +38,15 @@ TEST(NpbMatrixTest, TheUnionOfTheBlocksIsTheReferenceBitForBit) {
   for (const auto& problem : test::awkward_problems()) {
     const auto drawn = test::draw_reference_vectors(problem);
     const auto reference = test::build_reference_matrix(problem, drawn);
-    for (const auto& grid : comm::factorizations(group().size())) {
-      for (const auto& named : test::layouts_of(problem.n, grid)) {
-        SCOPED_TRACE(test::describe(named) + ", nonzer " + std::to_string(problem.nonzer));
-        const auto sourced = build(problem, named.layout);
-        expect_block(sourced.block, named.layout, reference);
-        EXPECT_EQ(group().sum(sourced.block.nonzero_count()), entry_count(reference));
-        EXPECT_EQ(sourced.facts.final_seed, drawn.final_seed);
-        EXPECT_EQ(sourced.facts.duplicate_pairs, drawn.duplicate_pairs);
-        EXPECT_EQ(sourced.facts.out_of_range_pairs, drawn.out_of_range_pairs);
-      }
-    }
+    SCOPED_TRACE("nonzer " + std::to_string(problem.nonzer));
+    test::for_every_layout(problem.n, group().size(), [&](const test::NamedLayout& named) {
+      const auto sourced = build(problem, named.layout);
+      expect_block(sourced.block, named.layout, reference);
+      EXPECT_EQ(group().sum(sourced.block.nonzero_count()), entry_count(reference));
+      EXPECT_EQ(sourced.facts.final_seed, drawn.final_seed);
+      EXPECT_EQ(sourced.facts.duplicate_pairs, drawn.duplicate_pairs);
+      EXPECT_EQ(sourced.facts.out_of_range_pairs, drawn.out_of_range_pairs);
+    });
   }
 }
 
@@ -83,28 +62,20 @@ TEST(NpbMatrixTest, StripsOfTheBlockHaveItsRows) {
         SCOPED_TRACE("n " + std::to_string(problem.n) + ", grid " + grid.name() + ", strips " +
                      std::to_string(strips.count) + " of multiples of " +
                      std::to_string(strips.row_multiple) + " rows");
-        std::vector<std::int64_t> row_starts{0};
-        std::vector<std::int32_t> columns;
-        std::vector<double> values;
+        test::BlockEntries found;
         int sunk_count = 0;
         const auto facts = default_source().make(problem)->build_strips(
             layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
               if (strip.row_count > 0) {
-                EXPECT_EQ((std::ssize(row_starts) - 1) % strips.row_multiple, 0);
+                EXPECT_EQ(std::ssize(found.row_lengths) % strips.row_multiple, 0);
               }
               ++sunk_count;
               EXPECT_EQ(strip.column_count, whole.block.column_count);
-              const auto begin = std::ssize(columns);
-              for (const auto start : strip.row_starts.span().subspan(1)) row_starts.push_back(begin + start);
-              const auto entries = static_cast<std::size_t>(strip.nonzero_count());
-              std::ranges::copy(strip.columns.span().first(entries), std::back_inserter(columns));
-              std::ranges::copy(strip.values.span().first(entries), std::back_inserter(values));
+              found.append(strip);
             });
         EXPECT_EQ(sunk_count, strips.count);
         EXPECT_EQ(facts.final_seed, whole.facts.final_seed);
-        EXPECT_TRUE(std::ranges::equal(whole.block.row_starts.span(), row_starts));
-        EXPECT_TRUE(std::ranges::equal(whole.block.columns.span(), columns));
-        EXPECT_TRUE(test::same_bits(whole.block.values.span(), values));
+        EXPECT_TRUE(found == test::entries_of(whole.block));
       }
     }
   }
@@ -137,23 +108,9 @@ TEST(NpbMatrixTest, ThreadsDoNotChangeTheBits) {
   }
 }
 
-void expect_facts_on_every_grid(std::string_view class_name) {
-  const auto& problem = *find_class(class_name);
-  const auto& facts = test::facts_of(class_name);
-  for (const auto& grid : comm::factorizations(group().size())) {
-    SCOPED_TRACE("class " + std::string(class_name) + ", grid " + grid.name());
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const auto sourced = build(problem, layout);
-    test::expect_facts(test::figures_of(sourced.block, layout, group()), facts);
-    EXPECT_EQ(sourced.facts.final_seed, facts.final_seed);
-    EXPECT_EQ(sourced.facts.duplicate_pairs, facts.duplicate_pairs);
-    EXPECT_EQ(sourced.facts.out_of_range_pairs, facts.out_of_range_pairs);
-  }
-}
-
-TEST(NpbMatrixTest, ClassSMeetsTheFacts) { expect_facts_on_every_grid("S"); }
-TEST(NpbMatrixTest, ClassWMeetsTheFacts) { expect_facts_on_every_grid("W"); }
-TEST(NpbMatrixTest, ClassAMeetsTheFacts) { expect_facts_on_every_grid("A"); }
+TEST(NpbMatrixTest, ClassSMeetsTheFacts) { test::expect_facts_on_every_grid("S", group()); }
+TEST(NpbMatrixTest, ClassWMeetsTheFacts) { test::expect_facts_on_every_grid("W", group()); }
+TEST(NpbMatrixTest, ClassAMeetsTheFacts) { test::expect_facts_on_every_grid("A", group()); }
 
 TEST(NpbMatrixTest, TheSourceIsTheFirstOfItsTable) {
   EXPECT_EQ(source_table().front().name, "npb");

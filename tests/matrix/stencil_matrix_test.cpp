@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
@@ -57,12 +55,10 @@ test::StencilRowMaps assembled(const Stencil& stencil, const comm::BlockLayout& 
 TEST(StencilMatrixTest, TheUnionOfTheBlocksIsTheDefinition) {
   for (const auto& stencil : test::awkward_stencils()) {
     const auto reference = test::reference_rows(stencil);
-    for (const auto& grid : comm::factorizations(group().size())) {
-      for (const auto& named : test::layouts_of(stencil.order(), grid)) {
-        SCOPED_TRACE(stencil.name() + ", " + test::describe(named));
-        EXPECT_EQ(assembled(stencil, named.layout), reference);
-      }
-    }
+    SCOPED_TRACE(stencil.name());
+    test::for_every_layout(stencil.order(), group().size(), [&](const test::NamedLayout& named) {
+      EXPECT_EQ(assembled(stencil, named.layout), reference);
+    });
   }
 }
 

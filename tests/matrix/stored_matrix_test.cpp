@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "support/error_of.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
@@ -60,6 +60,11 @@ Reference summed(const std::vector<Entry>& entries) {
   return sums;
 }
 
+double at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+  const auto found = matrix.find({row, column});
+  return found == matrix.end() ? 0.0 : found->second;
+}
+
 /// Every rank adds each P-th entry.
 std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries,
                                      EntryValues values = EntryValues::any) {
@@ -96,21 +101,25 @@ void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layou
   EXPECT_TRUE(found == mine);
 }
 
+/// Expects the block of the even cut on a grid.
+void expect_even_block(const StoredMatrix& matrix, const comm::ProcessGrid& grid,
+                       const Reference& reference) {
+  const auto layout = comm::BlockLayout::even(matrix.order(), grid);
+  expect_block(matrix.build(layout, group(), 1).block, layout, reference);
+}
+
 /// Expects the blocks of the matrix on all grids and cuts.
 void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValues values) {
   const auto reference = summed(entries);
   const auto matrix = stored(n, entries, values);
   EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
   matrix->require_symmetric(group());
-  for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& named : test::layouts_of(n, grid)) {
-      SCOPED_TRACE(test::describe(named));
-      expect_block(matrix->build(named.layout, group(), 1).block, named.layout, reference);
-      const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
-      EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())],
-                matrix->build(named.layout, group(), 1).block.nonzero_count());
-    }
-  }
+  test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
+    const auto block = matrix->build(named.layout, group(), 1).block;
+    expect_block(block, named.layout, reference);
+    const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
+    EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())], block.nonzero_count());
+  });
   const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
   expect_block(matrix->take(last, group()), last, reference);
   matrix->store().for_each_part(
@@ -133,14 +142,8 @@ TEST(StoredMatrixTest, AnUnsymmetricPatternIsRefused) {
   // The entry (0, 1) comes twice, its mirror once.
   const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}};
   const auto matrix = stored(2, entries, EntryValues::ones);
-  try {
-    matrix->require_symmetric(group());
-    ADD_FAILURE() << "it passes as symmetric";
-  } catch (const RunError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "test: not symmetric: entry (2, 1) is 1, entry (1, 2) is 2; conjugate gradients need equal ones");
-  }
+  EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { matrix->require_symmetric(group()); }),
+            "test: not symmetric: entry (2, 1) is 1, entry (1, 2) is 2; conjugate gradients need equal ones");
 }
 
 TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
@@ -155,50 +158,25 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
   }
   const auto reference = summed(entries);
   const auto matrix = stored(n, entries);
-  for (const auto& grid : comm::factorizations(group().size())) {
-    const auto layout = comm::BlockLayout::even(n, grid);
-    expect_block(matrix->build(layout, group(), 1).block, layout, reference);
-  }
+  for (const auto& grid : comm::factorizations(group().size())) expect_even_block(*matrix, grid, reference);
 }
-
-/// The process may write files of so many bytes only.
-class FileLimit {
- public:
-  explicit FileLimit(rlim_t byte_count) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    signal_before_ = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{.rlim_cur = byte_count, .rlim_max = before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_before_);
-  }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*signal_before_)(int) = nullptr;
-};
 
 TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
   constexpr std::int64_t n = 4000;
   const test::TemporaryFolder folder;
   EntryCollector collector(n, group(), EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
-  {
-    const FileLimit limit(group().rank() + 1 == group().size() ? 40'000'000 : RLIM_INFINITY);
-    // The ranks that send entries are not told before all have sent theirs, in several rounds.
-    for (std::int64_t k = 0; k < 3'000'000; ++k) collector.add(k * 77 % n, k % n, 1.0);
-  }
-  try {
-    collector.finish();
-    ADD_FAILURE() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::cannot_create);
-    EXPECT_NE(std::string(error.what()).find("not enough room in the folder "), std::string::npos)
-        << error.what();
-  }
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto* const signal_before = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{.rlim_cur = group().rank() + 1 == group().size() ? 40'000'000 : RLIM_INFINITY,
+                     .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  // The ranks that send entries are not told before all have sent theirs, in several rounds.
+  EXPECT_NO_THROW(for (std::int64_t k = 0; k < 3'000'000; ++k) collector.add(k * 77 % n, k % n, 1.0));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, signal_before);
+  const auto error = test::error_of(ExitCode::cannot_create, [&] { collector.finish(); });
+  EXPECT_NE(error.find("not enough room in the folder "), std::string::npos) << error;
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -221,19 +199,13 @@ TEST(StoredMatrixTest, TheDiagonalComesToTheOwnersOfPieces) {
   const auto entries = symmetric_entries(n);
   const auto reference = summed(entries);
   const auto matrix = stored(n, entries);
-  for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& named : test::layouts_of(n, grid)) {
-      SCOPED_TRACE(test::describe(named));
-      const auto diagonal = matrix->diagonal(named.layout, group());
-      const auto piece = named.layout.piece(named.layout.column_piece_of(group().rank()));
-      EXPECT_EQ(std::ssize(diagonal), piece.size());
-      for (std::int64_t k = piece.begin; k < piece.end; ++k) {
-        const auto found = reference.find({k, k});
-        EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)],
-                  found == reference.end() ? 0.0 : found->second);
-      }
-    }
-  }
+  test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
+    const auto diagonal = matrix->diagonal(named.layout, group());
+    const auto piece = named.layout.own_piece(group().rank());
+    EXPECT_EQ(std::ssize(diagonal), piece.size());
+    for (std::int64_t k = piece.begin; k < piece.end; ++k)
+      EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)], at(reference, k, k));
+  });
 }
 
 TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
@@ -261,16 +233,11 @@ TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
   const double lower = summed(entries)[{201, 77}];
   entries.push_back({{77, 201}, 0.125});
   const double upper = summed(entries)[{77, 201}];
-  try {
-    stored(n, entries)->require_symmetric(group());
-    ADD_FAILURE() << "passed";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_data);
-    std::ostringstream text;
-    text << "test: not symmetric: entry (202, 78) is " << lower << ", entry (78, 202) is " << upper
-         << "; conjugate gradients need equal ones";
-    EXPECT_EQ(error.what(), text.str());
-  }
+  std::ostringstream text;
+  text << "test: not symmetric: entry (202, 78) is " << lower << ", entry (78, 202) is " << upper
+       << "; conjugate gradients need equal ones";
+  EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { stored(n, entries)->require_symmetric(group()); }),
+            text.str());
 }
 
 /// Entries of all signs and sizes, with pairs that differ by rounding, pairs that do not, entries without a partner, and duplicates whose
@@ -293,11 +260,6 @@ std::vector<Entry> nearly_symmetric_entries(std::int64_t n) {
   }
   std::shuffle(entries.begin(), entries.end(), random);
   return entries;
-}
-
-double at(const Reference& matrix, std::int64_t row, std::int64_t column) {
-  const auto found = matrix.find({row, column});
-  return found == matrix.end() ? 0.0 : found->second;
 }
 
 double relative_difference_at(const Reference& matrix, std::int64_t row, std::int64_t column) {
@@ -345,10 +307,7 @@ TEST(SymmetrizeTest, GivesTheMeansOfBothTrianglesAndTheLargestDifference) {
     EXPECT_EQ(found->tolerance, 0.9);
     EXPECT_EQ(found->largest_difference, expected.largest_difference);
     EXPECT_EQ(std::pair(found->row, found->column), std::pair(expected.row, expected.column));
-    for (const auto& grid : comm::factorizations(group().size())) {
-      const auto layout = comm::BlockLayout::even(n, grid);
-      expect_block(matrix->build(layout, group(), 1).block, layout, means);
-    }
+    for (const auto& grid : comm::factorizations(group().size())) expect_even_block(*matrix, grid, means);
   }
 }
 
@@ -362,8 +321,7 @@ TEST(SymmetrizeTest, WorksOnAScratchDevice) {
   }
   StoredMatrix matrix(collector.finish(), "test", std::nullopt, group());
   matrix.symmetrize(0.9, scratch(), group());
-  const auto layout = comm::BlockLayout::even(n, comm::factorizations(group().size()).back());
-  expect_block(matrix.build(layout, group(), 1).block, layout, means_of(summed(entries)));
+  expect_even_block(matrix, comm::factorizations(group().size()).back(), means_of(summed(entries)));
 }
 
 TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
@@ -372,15 +330,14 @@ TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
   const auto matrix = stored(3, entries, EntryValues::ones);
   matrix->symmetrize(0.5, nullptr, group());
   EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.5) << "1 / sqrt(1 * 4)";
-  const auto layout = comm::BlockLayout::even(3, comm::factorizations(group().size()).front());
-  expect_block(matrix->build(layout, group(), 1).block, layout,
-               {{{0, 0}, 1.0},
-                {{0, 1}, 0.5},
-                {{1, 0}, 0.5},
-                {{1, 1}, 4.0},
-                {{1, 2}, 1.0},
-                {{2, 1}, 1.0},
-                {{2, 2}, 1.0}});
+  expect_even_block(*matrix, comm::factorizations(group().size()).front(),
+                    {{{0, 0}, 1.0},
+                     {{0, 1}, 0.5},
+                     {{1, 0}, 0.5},
+                     {{1, 1}, 4.0},
+                     {{1, 2}, 1.0},
+                     {{2, 1}, 1.0},
+                     {{2, 2}, 1.0}});
 }
 
 TEST(SymmetrizeTest, OneTriangleOnlyIsNotHalved) {
@@ -393,9 +350,8 @@ TEST(SymmetrizeTest, NeitherTheMeanNorTheDifferenceOverflows) {
   const auto matrix = stored(2, {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, huge}, {{1, 0}, 0.75 * huge}});
   matrix->symmetrize(0.5, nullptr, group());
   EXPECT_DOUBLE_EQ(matrix->symmetrization()->largest_difference, 0.25);
-  const auto layout = comm::BlockLayout::even(2, comm::factorizations(group().size()).front());
-  expect_block(matrix->build(layout, group(), 1).block, layout,
-               {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, 0.875 * huge}, {{1, 0}, 0.875 * huge}});
+  expect_even_block(*matrix, comm::factorizations(group().size()).front(),
+                    {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, 0.875 * huge}, {{1, 0}, 0.875 * huge}});
 }
 
 TEST(SymmetrizeTest, ASymmetricMatrixStaysAsItIs) {
@@ -403,19 +359,13 @@ TEST(SymmetrizeTest, ASymmetricMatrixStaysAsItIs) {
   const auto matrix = stored(97, entries);
   matrix->symmetrize(1e-12, nullptr, group());
   EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.0);
-  const auto layout = comm::BlockLayout::even(97, comm::factorizations(group().size()).front());
-  expect_block(matrix->build(layout, group(), 1).block, layout, summed(entries));
+  expect_even_block(*matrix, comm::factorizations(group().size()).front(), summed(entries));
 }
 
 TEST(SymmetrizeTest, TheFirstPairBeyondTheToleranceIsNamed) {
-  const auto message_of = [](const std::vector<Entry>& entries, double tolerance) -> std::string {
-    try {
-      stored(60, entries)->symmetrize(tolerance, nullptr, group());
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_data);
-      return error.what();
-    }
-    return "passed";
+  const auto message_of = [](const std::vector<Entry>& entries, double tolerance) {
+    return test::error_of(ExitCode::bad_data,
+                          [&] { stored(60, entries)->symmetrize(tolerance, nullptr, group()); });
   };
   std::vector<Entry> entries;
   for (std::int64_t row = 0; row < 60; ++row) entries.push_back({{row, row}, row < 30 ? 4.0 : 1e-4});
@@ -441,17 +391,10 @@ TEST(SymmetrizeTest, TheFirstPairBeyondTheToleranceIsNamed) {
 TEST(SymmetrizeTest, ARefusalOfRoundingNamesTheOption) {
   const std::vector<Entry> entries{{{0, 0}, 4.0}, {{1, 1}, 1.0},           {{2, 2}, 1.0},
                                    {{1, 0}, 0.5}, {{0, 1}, 0.5 + 0x1p-53}, {{2, 1}, 0x1p-40}};
-  try {
-    stored(3, entries)->require_symmetric(group());
-    ADD_FAILURE() << "passed";
-  } catch (const RunError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "test: not symmetric: entry (2, 1) is 0.5, entry (1, 2) is 0.5000000000000001; conjugate gradients "
-        "need equal ones; no pair differs by more than 9.09e-13 of sqrt(a_ii a_jj): --symmetrize 1e-12 of "
-        "cg2d "
-        "solve and convert takes the means");
-  }
+  EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { stored(3, entries)->require_symmetric(group()); }),
+            "test: not symmetric: entry (2, 1) is 0.5, entry (1, 2) is 0.5000000000000001; conjugate "
+            "gradients need equal ones; no pair differs by more than 9.09e-13 of sqrt(a_ii a_jj): "
+            "--symmetrize 1e-12 of cg2d solve and convert takes the means");
   stored(3, entries)->symmetrize(1e-12, nullptr, group());
 }
 
@@ -462,14 +405,9 @@ TEST(StoredMatrixTest, TheFirstSumOfDuplicatesThatIsNotFiniteIsNamed) {
   const auto expect = [&](std::vector<Entry> entries, const std::string& first) {
     SCOPED_TRACE(first);
     entries.insert(entries.end(), diagonal.begin(), diagonal.end());
-    try {
-      stored(4, entries);
-      ADD_FAILURE() << "passed";
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::not_finite);
-      EXPECT_EQ(error.what(), "test: not finite: the sum of the duplicates at " + first +
-                                  ": it leaves the range of double precision; scale the matrix and b");
-    }
+    EXPECT_EQ(test::error_of(ExitCode::not_finite, [&] { stored(4, entries); }),
+              "test: not finite: the sum of the duplicates at " + first +
+                  ": it leaves the range of double precision; scale the matrix and b");
   };
   constexpr double huge = 1.5e308;
   expect({{{2, 2}, huge}, {{2, 2}, huge}}, "entry (3, 3) is inf");
@@ -485,15 +423,11 @@ TEST(StoredMatrixTest, StoredZerosNeedNoPartner) {
 
 TEST(StoredMatrixTest, TheFirstRowWithoutAPositiveDiagonalIsNamed) {
   const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{2, 2}, -3.0}, {{4, 4}, 1.0}};
-  try {
-    stored(5, entries)->require_positive_diagonal(group());
-    ADD_FAILURE() << "passed";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::not_positive_definite);
-    EXPECT_EQ(error.what(),
-              std::string("test: not positive definite: the diagonal entry of row 3 is -3; it must be "
-                          "greater than 0 (if -A is meant, change the sign of A and b)"));
-  }
+  EXPECT_EQ(
+      test::error_of(ExitCode::not_positive_definite,
+                     [&] { stored(5, entries)->require_positive_diagonal(group()); }),
+      "test: not positive definite: the diagonal entry of row 3 is -3; it must be greater than 0 (if -A is "
+      "meant, change the sign of A and b)");
 }
 
 TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
@@ -509,14 +443,11 @@ TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
 }
 
 TEST(StoredMatrixTest, MemoryThatIsNotThereIsNamedOnEveryRank) {
-  require_memory("A.mtx", stored_bytes(1000, 5000), group());
-  try {
-    require_memory("A.mtx", std::int64_t{1} << 61, group());
-    ADD_FAILURE() << "no error";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::memory);
-    EXPECT_EQ(std::string(error.what()).substr(0, 47), "A.mtx: not enough memory: storing its rows take");
-  }
+  require_memory({}, "A.mtx", {.making_bytes = stored_bytes(1000, 5000)}, group());
+  const auto error = test::error_of(ExitCode::memory, [] {
+    require_memory({}, "A.mtx", {.making_bytes = std::int64_t{1} << 61}, group());
+  });
+  EXPECT_EQ(error.substr(0, 47), "A.mtx: not enough memory: storing its rows take");
 }
 
 TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {

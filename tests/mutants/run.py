@@ -7,6 +7,7 @@ without it, twice, or hangs. The tests of the fault's own room come first, then 
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import json
 import os
@@ -47,17 +48,11 @@ class Fault:
     old: str
     new: str
     harm: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Placed:
-    """A fault with its source, a path from the top of the repository. The source's folder is its room here, also within another one."""
-
-    fault: Fault
-    source: pathlib.PurePath
+    source: pathlib.PurePath = None  # a path from the top of the repository, of a fault that has its place
 
     @property
     def room(self):
+        """The source's folder, also within another room."""
         return str(self.source.parent)
 
 
@@ -69,7 +64,7 @@ def read_faults(path):
     try:
         import tomllib
 
-        return [Fault(**row) for row in tomllib.loads(path.read_text())["mutant"]]
+        return [Fault(**row, source=None) for row in tomllib.loads(path.read_text())["mutant"]]
     except ModuleNotFoundError:
         raise Failure(UNAVAILABLE, "needs Python 3.11 or later") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -89,7 +84,7 @@ def place(faults, root):
     for fault in faults:
         counts = {source: text.count(fault.old) for source, text in sources.items() if fault.old in text}
         if sum(counts.values()) == 1:
-            placed.append(Placed(fault, *counts))
+            placed.append(dataclasses.replace(fault, source=next(iter(counts))))
         else:
             first_line = fault.old.strip().splitlines()[0]
             complaints.append(f"{fault.name}: stands {sum(counts.values())} times in {', '.join(TOPS)}, must stand once: {first_line}")
@@ -98,10 +93,8 @@ def place(faults, root):
 
 def complaints_about(faults, placed, root):
     """Complaints about kinds, sentences and numbers."""
-    complaints = []
-    for name, count in collections.Counter(fault.name for fault in faults).items():
-        if count > 1:
-            complaints.append(f"{name}: is there {count} times")
+    names = collections.Counter(fault.name for fault in faults)
+    complaints = [f"{name}: is there {count} times" for name, count in names.items() if count > 1]
     for fault in faults:
         if fault.kind not in KINDS:
             complaints.append(f"{fault.name}: kind {fault.kind} is none of {', '.join(KINDS)}")
@@ -112,17 +105,15 @@ def complaints_about(faults, placed, root):
     if len(faults) < LEAST_FAULTS:
         complaints.append(f"there are {len(faults)} faults, must be at least {LEAST_FAULTS}")
     counts = collections.Counter(one.room for one in placed)
-    for room in sorted({str(source.parent) for source in sources_in(root) if source.suffix == ".cpp"}):
-        if counts[room] < LEAST_OF_A_ROOM:
-            complaints.append(f"{room}: has {counts[room]} faults, must have at least {LEAST_OF_A_ROOM}")
-    return complaints
+    poor = {str(source.parent) for source in sources_in(root) if source.suffix == ".cpp" and counts[str(source.parent)] < LEAST_OF_A_ROOM}
+    return complaints + [f"{room}: has {counts[room]} faults, must have at least {LEAST_OF_A_ROOM}" for room in sorted(poor)]
 
 
 def chosen_of(placed, names, rooms):
-    for what, wanted, known in (("--only", names, {one.fault.name for one in placed}), ("--rooms", rooms, {one.room for one in placed})):
+    for what, wanted, known in (("--only", names, {one.name for one in placed}), ("--rooms", rooms, {one.room for one in placed})):
         if unknown := [name for name in wanted if name not in known]:
             raise Failure(USAGE, f"{what} {unknown[0]}: unknown (--list tells all)")
-    return [one for one in placed if (not names or one.fault.name in names) and (not rooms or one.room in rooms)]
+    return [one for one in placed if (not names or one.name in names) and (not rooms or one.room in rooms)]
 
 
 # ---------------------------------------------------------------- one build folder, and its tests
@@ -136,18 +127,10 @@ def run_logged(words, log, environment=None):
         try:
             code = process.wait()
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         file.seek(0)
         return code, file.read()
-
-
-def failed_tests(output):
-    """{name: "Failed", "Timeout", ...} below ctest's line "The following tests FAILED:"."""
-    _, _, list_of_failed = output.partition("The following tests FAILED:")
-    return dict(re.findall(r"^\s*\d+ - (\S+) \((.+)\)$", list_of_failed, re.MULTILINE))
 
 
 class Laboratory:
@@ -185,10 +168,8 @@ class Laboratory:
     def cmake_options(self):
         """As scripts/test has them, for MPICH where it has names of its own. Later definitions override earlier ones."""
         options = ["-DCG2D_BUILD_TESTS=ON", "-DCG2D_BUILD_BENCH=OFF", "-DCG2D_WARNINGS_AS_ERRORS=ON", f"-DCG2D_TEST_SECONDS={HANG_S}"]
-        for name, program in (("MPI_CXX_COMPILER", "mpicxx.mpich"), ("MPIEXEC_EXECUTABLE", "mpiexec.mpich"),
-                              ("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")):  # fmt: skip
-            if path := shutil.which(program):
-                options.append(f"-D{name}={path}")
+        programs = {"MPI_CXX_COMPILER": "mpicxx.mpich", "MPIEXEC_EXECUTABLE": "mpiexec.mpich", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
+        options += [f"-D{name}={path}" for name, program in programs.items() if (path := shutil.which(program))]
         return options + [f"-D{definition}" for definition in self.definitions]
 
     def ctest(self, *words):
@@ -227,11 +208,11 @@ class Laboratory:
         return [test for test in self.failed(code, output) if self.fails(test)]
 
     def failed(self, code, output):
-        if code == 0:
-            return {}
-        if not (names := failed_tests(output)):
+        """{name: "Failed", "Timeout", ...} below ctest's line "The following tests FAILED:"."""
+        names = dict(re.findall(r"^\s*\d+ - (\S+) \((.+)\)$", output.partition("The following tests FAILED:")[2], re.MULTILINE))
+        if code != 0 and not names:
             raise Failure(UNAVAILABLE, f"ctest ends with code {code} ({self.log})")
-        return names
+        return names if code else {}
 
     def fails(self, test):
         """Once more, by itself."""
@@ -261,10 +242,10 @@ class Laboratory:
             return {"state": NOT_COMPILED}
         path = self.clone / placed.source
         sound = path.read_text()
-        if sound.count(placed.fault.old) != 1:
-            raise Failure(BAD_DATA, f"{placed.fault.name}: its place is not committed")
+        if sound.count(placed.old) != 1:
+            raise Failure(BAD_DATA, f"{placed.name}: its place is not committed")
         self.git("update-index", "--assume-unchanged", placed.source)  # builds tell whether the work tree is changed
-        path.write_text(sound.replace(placed.fault.old, placed.fault.new))
+        path.write_text(sound.replace(placed.old, placed.new))
         try:
             return self.look_in_stages(placed.room)
         finally:
@@ -315,9 +296,9 @@ class Results:
 def table(placed, rows):
     """A line for each room, then those that no test found."""
     lines = [f"{'room':<20} {'found':>6} {'of':>4}"]
-    made = [one for one in placed if one.fault.name in rows]
-    judged = [one for one in made if rows[one.fault.name]["state"] in (FOUND, SURVIVED)]
-    found = [one for one in judged if rows[one.fault.name]["state"] == FOUND]
+    made = [one for one in placed if one.name in rows]
+    judged = [one for one in made if rows[one.name]["state"] in (FOUND, SURVIVED)]
+    found = [one for one in judged if rows[one.name]["state"] == FOUND]
     for room in sorted({one.room for one in judged}):
         lines.append(f"{room:<20} {sum(one.room == room for one in found):>6} {sum(one.room == room for one in judged):>4}")
     share = f" ({100.0 * len(found) / len(judged):.1f} %)" if judged else ""
@@ -325,9 +306,9 @@ def table(placed, rows):
     titles = {SURVIVED: "Not found:", NOT_NEAR: "Not found near their room:", NOT_BUILT: "Do not build:",
               NOT_COMPILED: "In sources that this build leaves out:"}  # fmt: skip
     for state, title in titles.items():
-        left = [one for one in made if rows[one.fault.name]["state"] == state]
+        left = [one for one in made if rows[one.name]["state"] == state]
         if left:
-            lines += ["", title, *(f"  {one.fault.name} ({one.room}, {one.fault.kind}): {one.fault.harm}" for one in left)]
+            lines += ["", title, *(f"  {one.name} ({one.room}, {one.kind}): {one.harm}" for one in left)]
     return "\n".join(lines)
 
 
@@ -341,13 +322,13 @@ def run_all(chosen, laboratory, results, trusted):
     if failing:
         print(f"fail without a fault, and count for nothing: {', '.join(failing)}", flush=True)
     for number, one in enumerate(chosen, 1):
-        known = results.rows.get(one.fault.name)
+        known = results.rows.get(one.name)
         if known and (laboratory.near or known["state"] != NOT_NEAR):
             continue
         row = laboratory.look_for(one)
-        results.add({"name": one.fault.name, "room": one.room, "kind": one.fault.kind, **row})
+        results.add({"name": one.name, "room": one.room, "kind": one.kind, **row})
         seconds = row.get("build_s", 0.0) + row.get("test_s", 0.0)
-        print(f"{number} of {len(chosen)}, {one.fault.name}: {row['state']}, {row.get('test') or '-'}, {seconds:.0f} s", flush=True)
+        print(f"{number} of {len(chosen)}, {one.name}: {row['state']}, {row.get('test') or '-'}, {seconds:.0f} s", flush=True)
     print(table(chosen, results.rows))
 
 
@@ -395,7 +376,7 @@ def main(words):
         raise Failure(BAD_DATA, complaints[0])
     chosen = chosen_of(placed, options.only, options.rooms)
     if options.list:
-        print("\n".join(f"{one.fault.name} ({one.room}, {one.fault.kind}): {one.fault.harm}" for one in chosen))
+        print("\n".join(f"{one.name} ({one.room}, {one.kind}): {one.harm}" for one in chosen))
         return 0
     folder = (options.build_dir or root / "build" / "mutants").resolve()
     laboratory = Laboratory(root, folder, options.jobs, options.thorough, options.near, options.definitions)

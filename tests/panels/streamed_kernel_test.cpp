@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +22,7 @@
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/panels/panel_io.hpp"
+#include "support/error_of.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/random_blocks.hpp"
 #include "support/temporary_folder.hpp"
@@ -66,6 +66,17 @@ void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, cons
   }
   writer.finish({.nonzero_count = 17, .row_lengths = {}, .source = {.final_seed = 3}});
 }
+
+/// A folder with the panels of a block.
+struct WrittenPanels {
+  WrittenPanels(const kernels::KernelRow& row, const test::TestBlock& block,
+                const kernels::KernelOptions& options = {}) {
+    write_panels(folder, row, block, options);
+  }
+
+  const test::TemporaryFolder place;
+  const PanelFolder folder{place.path(), 0, 1};
+};
 
 /// Many rows with few entries: several windows of the kernels that convert rows together.
 test::TestBlock tall_block() {
@@ -121,9 +132,7 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
     std::vector<test::TestBlock> blocks{test::large_block(), tall_block()};
     for (int number = 0; number < 24; ++number) blocks.push_back(test::BlockMaker(number).make());
     for (const auto& block : blocks) {
-      const test::TemporaryFolder place;
-      const PanelFolder folder(place.path(), 0, 1);
-      write_panels(folder, *row, block);
+      const WrittenPanels panels(*row, block);
       const auto expected = whole_product(*row, block);
       for (const auto& memory : {StreamMemory{.resident_count = 0, .buffer_count = 2},
                                  StreamMemory{.resident_count = 2, .buffer_count = 4},
@@ -131,8 +140,7 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
                                  StreamMemory{.resident_count = panel_count, .buffer_count = 0}}) {
         for (const auto& reader : panel_io_table()) {
           if (!reader.why_unavailable().empty()) continue;
-          std::string reason;
-          StreamedKernel kernel(*row, {}, folder.existing(key_of(block), reason), memory, reader);
+          StreamedKernel kernel(*row, {}, panels.folder.existing(key_of(block)), memory, reader);
           // Panels under way at the end of a product belong to the next one.
           for (int repeat = 0; repeat < 3; ++repeat)
             ASSERT_TRUE(product_of(kernel, *row, block) == expected)
@@ -175,19 +183,14 @@ class LateReader final : public PanelIo {
 };
 
 TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
-  const PanelIoRow late{.name = "late",
-                        .description = "keeps the first panel back",
-                        .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+  const PanelIoRow late{.name = "late", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
                           return std::make_unique<LateReader>(setup);
                         }};
   const auto block = tall_block();
   for (const auto* const row : streamed_rows()) {
-    const test::TemporaryFolder place;
-    const PanelFolder folder(place.path(), 0, 1);
-    write_panels(folder, *row, block);
+    const WrittenPanels panels(*row, block);
     const auto expected = whole_product(*row, block);
-    std::string reason;
-    StreamedKernel kernel(*row, {}, folder.existing(key_of(block), reason),
+    StreamedKernel kernel(*row, {}, panels.folder.existing(key_of(block)),
                           {.resident_count = 2, .buffer_count = 3}, late);
     for (int repeat = 0; repeat < 3; ++repeat) {
       LateReader::positions().clear();
@@ -210,16 +213,13 @@ TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
     for (const auto& block : blocks) {
       for (const int vector_count : kernels::vector_counts) {
         const kernels::KernelOptions options{.vector_count = vector_count};
-        const test::TemporaryFolder place;
-        const PanelFolder folder(place.path(), 0, 1);
-        write_panels(folder, row, block, options);
+        const WrittenPanels panels(row, block, options);
         const auto whole = row.make_for_several(block.csr(), options);
         const auto expected = product_of(*whole, row, block, vector_count);
         for (const auto& memory : {StreamMemory{.resident_count = 0, .buffer_count = 2},
                                    StreamMemory{.resident_count = 3, .buffer_count = 3},
                                    StreamMemory{.resident_count = panel_count, .buffer_count = 0}}) {
-          std::string reason;
-          StreamedKernel kernel(row, options, folder.existing(key_of(block, vector_count), reason), memory,
+          StreamedKernel kernel(row, options, panels.folder.existing(key_of(block, vector_count)), memory,
                                 usual_panel_io());
           for (int repeat = 0; repeat < 2; ++repeat)
             ASSERT_TRUE(product_of(kernel, row, block, vector_count) == expected)
@@ -232,11 +232,8 @@ TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
 }
 
 TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
-  const test::TemporaryFolder place;
-  const PanelFolder folder(place.path(), 0, 1);
-  const auto block = test::large_block();
-  write_panels(folder, *streamed_rows().front(), block);
-  const PanelFile file(folder.file_path());
+  const WrittenPanels panels(*streamed_rows().front(), test::large_block());
+  const PanelFile file(panels.folder.file_path());
   const auto panel = file.most_panel_bytes();
   const PanelSizes sizes{.count = panel_count, .most_bytes = panel};
   EXPECT_FALSE(stream_memory(sizes, 2 * panel - 1, 4));
@@ -244,29 +241,27 @@ TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
     const auto memory = stream_memory(sizes, room * panel, 4);
     ASSERT_TRUE(memory);
     EXPECT_EQ(memory->buffer_count, std::min<std::int64_t>(room, 4));
-    EXPECT_EQ(memory->byte_count(file), room * panel);
+    EXPECT_EQ(memory->resident_count + memory->buffer_count, room);
   }
   EXPECT_EQ(stream_memory(sizes, panel_count * panel, 4)->resident_count, panel_count);
   EXPECT_EQ(stream_memory(sizes, panel_count * panel, 4)->buffer_count, 0);
 }
 
 TEST(StreamedKernelTest, MeasuringTheStorageChangesNoProduct) {
-  const test::TemporaryFolder place;
-  const PanelFolder folder(place.path(), 0, 1);
   const auto block = tall_block();
   const auto& row = *streamed_rows().front();
-  write_panels(folder, row, block);
+  const WrittenPanels panels(row, block);
   const auto expected = whole_product(row, block);
   for (const auto& reader : panel_io_table()) {
     if (!reader.why_unavailable().empty()) continue;
-    StreamedKernel kernel(row, {}, std::make_unique<PanelFile>(folder.file_path()),
+    StreamedKernel kernel(row, {}, std::make_unique<PanelFile>(panels.folder.file_path()),
                           {.resident_count = 2, .buffer_count = 3}, reader);
     for (int repeat = 0; repeat < 3; ++repeat) {
       EXPECT_GT(kernel.measure_reading(0.01), 0.0);
       EXPECT_TRUE(product_of(kernel, row, block) == expected) << reader.name;
     }
     EXPECT_EQ(kernel.figures().byte_count, 3 * kernel.streamed_byte_count());
-    StreamedKernel resident(row, {}, std::make_unique<PanelFile>(folder.file_path()),
+    StreamedKernel resident(row, {}, std::make_unique<PanelFile>(panels.folder.file_path()),
                             {.resident_count = panel_count, .buffer_count = 0}, reader);
     EXPECT_EQ(resident.measure_reading(0.01), 0.0);
   }
@@ -289,13 +284,8 @@ TEST(StorageSampleTest, IsReadAndLeavesNothing) {
 TEST(StorageSampleTest, TooLargeAFileIsRefusedWithWhatIsFree) {
   const test::TemporaryFolder place;
   const NewFile file(place.path(), "large");
-  try {
-    file.reserve(std::int64_t{1} << 60);
-    FAIL() << "an exabyte";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::cannot_create);
-    EXPECT_NE(std::string(error.what()).find("it needs "), std::string::npos) << error.what();
-  }
+  const auto error = test::error_of(ExitCode::cannot_create, [&] { file.reserve(std::int64_t{1} << 60); });
+  EXPECT_NE(error.find("it needs "), std::string::npos) << error;
 }
 
 class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
@@ -312,6 +302,10 @@ class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
             faulty_reader_};
   }
 
+  /// What is wrong with the file.
+  [[nodiscard]] std::string error_of_file() const {
+    return test::error_of(ExitCode::bad_data, [&] { const PanelFile file(folder_.file_path()); });
+  }
   void write_again() {
     folder_.remove_file();
     write_panels(folder_, row_, block_);
@@ -413,10 +407,9 @@ TEST_P(TroubleTest, EveryFlipOfABitIsFound) {
     bad[byte] = static_cast<char>(bad[byte] ^ (1 << (byte % 8)));
     place_.write(folder_.file_name(), bad);
     ++trial_count;
-    std::string reason;
-    auto file = folder_.existing(key_of(block_), reason);
+    auto file = folder_.existing(key_of(block_));
     if (!file) {
-      EXPECT_NE(reason, "");
+      EXPECT_NE(error_of_file(), "no error");
       ++refused_count;
       continue;
     }
@@ -433,29 +426,22 @@ TEST_P(TroubleTest, EveryLengthButTheRightOneIsRefused) {
   for (std::uintmax_t length = 0; length < size; length += 1 + length / 3) {
     write_again();
     std::filesystem::resize_file(folder_.file_path(), length);
-    std::string reason;
-    EXPECT_EQ(folder_.existing(key_of(block_), reason), nullptr) << length;
-    EXPECT_NE(reason, "");
+    EXPECT_EQ(folder_.existing(key_of(block_)), nullptr) << length;
+    EXPECT_NE(error_of_file(), "no error");
   }
 }
 
 TEST_P(TroubleTest, AnotherMatrixIsNotTaken) {
   auto key = key_of(block_);
-  std::string reason;
-  EXPECT_NE(folder_.existing(key, reason), nullptr);
+  EXPECT_NE(folder_.existing(key), nullptr);
   key.matrix_hash ^= 1;
-  EXPECT_EQ(folder_.existing(key, reason), nullptr);
-  EXPECT_NE(reason.find("another matrix"), std::string::npos);
+  EXPECT_EQ(folder_.existing(key), nullptr);
 }
 
 TEST_P(TroubleTest, TheFolderIsLocked) {
-  try {
-    const PanelFolder second(place_.path(), 0, 1);
-    FAIL() << "a second lock";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::folder_in_use);
-    EXPECT_NE(std::string(error.what()).find("another run uses this folder"), std::string::npos);
-  }
+  const auto error =
+      test::error_of(ExitCode::folder_in_use, [&] { const PanelFolder second(place_.path(), 0, 1); });
+  EXPECT_NE(error.find("another run uses this folder"), std::string::npos) << error;
   const PanelFolder other_rank(place_.path(), 1, 2);
 }
 

@@ -1,17 +1,12 @@
 """cg2d check: its table names every kernel, transport and grid, on any number of ranks; --check of a run or a solve comes before it."""
 
 import json
-import re
 import unittest
 
-from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, run_program
-from schemas import validator_of
+from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, names_listed, run_program
 
 
-def names_listed(option):
-    """The names of the list, and those that are not available here."""
-    lines = [line for line in run_program(0, "run", option).stdout.splitlines() if line and not line.startswith("kernel ")]
-    return {line.split()[0] for line in lines}
+SAID = r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s"
 
 
 class CheckTest(ProgramTest):
@@ -20,9 +15,7 @@ class CheckTest(ProgramTest):
     def document(self, rank_count):
         """One check for all tests: it takes seconds."""
         if rank_count not in self.documents:
-            document = self.run_well(rank_count, "check", "--format", "json").document()
-            validator_of("check").validate(document)
-            self.documents[rank_count] = document
+            self.documents[rank_count] = self.valid_document_of(rank_count, "check")
         return self.documents[rank_count]
 
     def subjects(self, document, check):
@@ -62,13 +55,11 @@ class CheckTest(ProgramTest):
         path = self.folder / "check.json"
         self.assertEqual(self.run_well(1, "check", "--format", "json", "--output", path).stdout, "")
         self.assertEqual(json.loads(path.read_text())["failed"], 0)
-        outcome = run_program(2, "check", "--output", self.folder / "none" / "check.json")
-        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (CANNOT_CREATE, 1), outcome)
+        self.assert_refused(run_program(2, "check", "--output", self.folder / "none" / "check.json"), CANNOT_CREATE)
 
     def test_faults_of_usage(self):
         for arguments in (["--format", "csv"], ["--class", "S"]):
-            outcome = run_program(2, "check", *arguments)
-            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+            self.assert_refused(run_program(2, "check", *arguments), USAGE)
 
 
 class CheckBeforeRunTest(ProgramTest):
@@ -81,32 +72,27 @@ class CheckBeforeRunTest(ProgramTest):
             run = ["run", "--class", "S", "--format", "json", *arguments]
             with self.subTest(arguments=arguments):
                 outcome = self.run_well(2, *run, "--check", "--progress")
-                said = re.search(r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s", outcome.stderr)
-                self.assertTrue(said, outcome)
+                self.assertRegex(outcome.stderr, SAID)
                 self.assertEqual(outcome.document()["status"], "success")
 
     def test_it_changes_no_bit(self):
         run = ["run", "--class", "S", "--format", "json", "--grid", "2x1", "--kernel", "sell"]
-        zetas = [self.run_well(2, *run, *more).document()["result"]["zeta"] for more in ([], ["--check"])]
-        self.assertEqual(*zetas)
+        outcomes = [self.run_well(2, *run, "--progress", *more) for more in ([], ["--check"])]
+        self.assertNotIn("checks of this kernel", outcomes[0].stderr)
+        self.assertEqual(*(outcome.document()["result"]["zeta"] for outcome in outcomes))
 
     def test_a_solve(self):
         solve = ["solve", "--operator", "laplace2d:40x30", "--assembled", "--grid", "1x2", "--kernel", "sell", "--format", "json"]
         plain, checked = (self.run_well(2, *solve, *more, "--progress") for more in ([], ["--check"]))
         self.assertNotIn("checks of this kernel", plain.stderr)
-        self.assertRegex(checked.stderr, r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s")
+        self.assertRegex(checked.stderr, SAID)
         self.assertEqual(*(outcome.document()["result"]["history"] for outcome in (plain, checked)))
-        refused = run_program(2, "solve", "--operator", "laplace2d:40x30", "--check")
-        self.assert_refused(refused, USAGE, "--check", "--assembled")
+        self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:40x30", "--check"), USAGE, "--check", "--assembled")
 
     def test_an_option_that_is_a_flag_is_saved_and_read(self):
         saved = self.folder / "options.toml"
         self.run_well(2, "run", "--class", "S", "--check", "--save-config", saved)
         self.assertIn("checks of this kernel", self.run_well(2, "run", "--config", saved, "--progress").stderr)
-
-    def test_without_it_nothing_is_checked(self):
-        outcome = self.run_well(2, "run", "--class", "S", "--progress")
-        self.assertNotIn("checks of this kernel", outcome.stderr)
 
 
 if __name__ == "__main__":

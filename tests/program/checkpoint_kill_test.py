@@ -51,7 +51,17 @@ def steps_saved(folder, generation):
     return int.from_bytes(path.read_bytes()[48:56], sys.byteorder)
 
 
-class Checkpointed:
+class Kills:
+    def result_of(self, rank_count, *words):
+        """The result of a program that is not killed."""
+        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
+            folder = pathlib.Path(name)
+            outcome = run_program(rank_count, *words, cwd=folder)
+            assert outcome.exit_code == SUCCESS, outcome
+            return self.result(folder)
+
+
+class Checkpointed(Kills):
     """What kills of run and solve have in common. Every attempt takes a grid of its own."""
 
     files = ("result.json", "state")
@@ -62,12 +72,7 @@ class Checkpointed:
         return words if folder is None else [*words, "--checkpoint", "state", "--checkpoint-interval", interval, "--restart", "state"]
 
     def __init__(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
-            folder = pathlib.Path(name)
-            outcome = run_program(0, *self.words("1x1"), cwd=folder)
-            if outcome.exit_code != SUCCESS:
-                raise AssertionError(outcome)
-            self.expected = self.result(folder)
+        self.expected = self.result_of(0, *self.words("1x1"))
 
     def kill(self, draw, folder):
         rank_count, grid = draw.choice(GRIDS)
@@ -138,17 +143,12 @@ class SolveKills(Checkpointed):
         return begun + (reached - begun - 1) // 2 if reached > begun else 0
 
 
-class SweepKills:
+class SweepKills(Kills):
     files = ("sweep.jsonl",)
     repeats = 6
 
     def __init__(self):
-        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
-            folder = pathlib.Path(name)
-            outcome = run_program(2, *self.words(), cwd=folder)
-            if outcome.exit_code != SUCCESS:
-                raise AssertionError(outcome)
-            self.expected = self.runs(self.lines(folder))
+        self.expected = self.result_of(2, *self.words())
 
     def words(self):
         return ["sweep", "--class", "S", "--repeat", str(self.repeats), *FIXED, "--retries", "0", "--output", "sweep.jsonl"]
@@ -160,10 +160,9 @@ class SweepKills:
         text = path.read_text() if path.exists() else ""
         return text.splitlines()[: text.count("\n")]
 
-    @staticmethod
-    def runs(lines):
+    def result(self, folder):
         """(grid, round) -> zeta of each outer iteration."""
-        documents = [json.loads(line) for line in lines]
+        documents = [json.loads(line) for line in self.lines(folder)]
         return sorted((document["configuration"]["grid"]["name"], document["sweep"]["round"], document["outer_steps"]) for document in documents)
 
     def kill(self, draw, folder):
@@ -183,7 +182,7 @@ class SweepKills:
         lines = self.lines(folder)
         if lines[: len(before)] != before:
             raise Complaint("does runs again that were done")
-        if self.runs(lines) != self.expected:
+        if self.result(folder) != self.expected:
             raise Complaint("has other runs, or other bits, than without the kill")
 
 

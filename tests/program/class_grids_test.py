@@ -35,21 +35,9 @@ def rank_counts_from(text):
     return counts
 
 
-def all_grids(rank_count):
-    return [f"{columns}x{rows}" for columns, rows in factorizations(rank_count)]
-
-
-def rule_grid(_):
-    return ["rule"]
-
-
-GRIDS = {"all": all_grids, "rule": rule_grid}
-
-
 def failure_of(class_name, rank_count, grid):
     """The fault of a run, an empty text if there is none, and its relative error."""
-    arguments = ("run", "--class", class_name, "--grid", grid, "--format", "json")
-    outcome = run_program(rank_count, *arguments, timeout_s=RUN_TIMEOUT_S)
+    outcome = run_program(rank_count, "run", "--class", class_name, "--grid", grid, "--format", "json", timeout_s=RUN_TIMEOUT_S)
     if outcome.exit_code != 0:
         return f"ends with {outcome.exit_code}\n{outcome}", 0.0
     document = outcome.document()
@@ -68,13 +56,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--class", dest="class_name", required=True, choices=REFERENCE_ZETA)
     parser.add_argument("--ranks", required=True, type=rank_counts_from, help="such as 1,2,4 or 1-36")
-    parser.add_argument("--grids", default="all", choices=GRIDS)
+    parser.add_argument("--grids", default="all", choices=("all", "rule"))
     options = parser.parse_args()
 
     start = time.monotonic()
     grid_count, failure_count, largest_error = 0, 0, 0.0
     for rank_count in options.ranks:
-        for grid in GRIDS[options.grids](rank_count):
+        for grid in ["rule"] if options.grids == "rule" else [f"{columns}x{rows}" for columns, rows in factorizations(rank_count)]:
             failure, error = failure_of(options.class_name, rank_count, grid)
             grid_count += 1
             largest_error = max(largest_error, error)

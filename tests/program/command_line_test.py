@@ -2,33 +2,16 @@
 
 import json
 import os
-import pathlib
 import re
 import signal
 import stat
 import subprocess
-import tempfile
 import unittest
 
 from program_runner import (
-    CANNOT_CREATE,
-    CANNOT_WRITE,
-    INTERRUPTED,
-    MEMORY,
-    NOT_FINITE,
-    PROGRAM,
-    SUCCESS,
-    THOROUGH,
-    USAGE,
-    VERIFICATION_FAILED,
-    BackgroundRun,
-    ProgramTest,
-    launch_words,
-    run_command,
-    run_program,
-    send_to_all,
-    some_of,
-)
+    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED, MEMORY, NOT_FINITE, PROGRAM, SUCCESS, THOROUGH, USAGE, VERIFICATION_FAILED, BackgroundRun,
+    ProgramTest, launch_words, run_command, run_program, send_to_all, some_of,
+)  # fmt: skip
 
 RANK_COUNTS = (1, 2, 3) if THOROUGH else (1, 2)
 
@@ -43,14 +26,10 @@ USAGE_ERRORS = (
     (["run", "--n", "100", "--shift", "10"], ["missing --nonzer --niter"]),
     (["run", "--class"], ["--class", "missing"]),
     (["run", "--class", "S", "--class", "W"], ["--class", "1"]),
-    (["run", "--class", "Q"], ["--class Q", "S, W, A, B, C, D, E, F"]),
-    (["run", "--class", "SW"], ["--class SW", "S, W, A, B, C, D, E, F"]),
+    *(([command, "--class", name], [f"--class {name}", "S, W, A, B, C, D, E, F"]) for command, name in (("run", "Q"), ("run", "SW"), ("tune", "X"))),
     (["run", "--class", "Q\nR"], ["line break"]),
     (["run", "--class", "S", "--grid", "fast"], ["--grid fast", "PXxPY", "2x4"]),
-    (["run", "--class", "S", "--grid", "0x1"], ["--grid 0x1", "PXxPY"]),
-    (["run", "--class", "S", "--grid", "-1x-1"], ["--grid -1x-1", "PXxPY"]),
-    (["run", "--class", "S", "--grid", "1x1x1"], ["--grid 1x1x1", "PXxPY"]),
-    (["run", "--class", "S", "--grid", "99999999999x1"], ["--grid 99999999999x1", "PXxPY"]),
+    *((["run", "--class", "S", "--grid", grid], [f"--grid {grid}", "PXxPY"]) for grid in ("0x1", "-1x-1", "1x1x1", "99999999999x1")),
     (["run", "--class", "S", "--px", "1.5"], ["--px", "1.5", "whole number"]),
     (["run", "--class", "S", "--px", "1", "--grid", "1x1"], ["--px", "--grid", "one of them"]),
     (["run", "--class", "S", "--kernel", "magic"], ["--kernel magic", "scalar, csr-simd, csr-short, sell, sell-rows"]),
@@ -82,7 +61,6 @@ USAGE_ERRORS = (
     (["run", "--class", "S", "--block-width", "3000"], ["--block-width 3000", "power of two", "64 ... 65536"]),
     (["run", "--class", "S", "--no-profile", "--profile", "p.json"], ["--no-profile", "--profile"]),
     (["run", "--class", "S", "--profile", ""], ["--profile", "name"]),
-    (["tune", "--class", "X"], ["--class X", "S, W, A, B, C, D, E, F"]),
     (["tune", "--grid", "auto"], ["--grid auto", "named grids"]),
     (["tune", "--threads", "0"], ["--threads 0", "1 ... 1024"]),
     (["tune", "--bogus"], ["--bogus", "cg2d tune --help"]),
@@ -101,13 +79,9 @@ class ErrorTest(ProgramTest):
 
     def assert_fails(self, outcome, exit_code, *words):
         """Expects one line from the program with these texts, and this exit code."""
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        lines = outcome.error_lines()
-        self.assertEqual(len(lines), 1, outcome)
-        self.assertTrue(lines[0].startswith("cg2d: "), outcome)
-        for word in words:
-            self.assertIn(word, lines[0], outcome)
-        return lines[0]
+        line = self.assert_refused(outcome, exit_code, *words)
+        self.assertTrue(line.startswith("cg2d: "), outcome)
+        return line
 
     def assert_fails_alike(self, arguments, exit_code, *words, rank_counts=RANK_COUNTS):
         """The same line and exit code from any number of ranks."""
@@ -129,9 +103,8 @@ class Usage(ErrorTest):
 
     def test_a_grid_that_does_not_match_lists_the_valid_ones(self):
         for rank_count, grid, valid in ((1, "2x2", "1x1"), (2, "2x2", "1x2, 2x1"), (6, "4x1", "1x6, 2x3, 3x2, 6x1")):
-            with self.subTest(ranks=rank_count):
-                outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid)
-                self.assertTrue(self.assert_fails(outcome, USAGE, f"--grid {grid}").endswith(f": {valid}"), outcome)
+            outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid)
+            self.assertTrue(self.assert_fails(outcome, USAGE, f"--grid {grid}").endswith(f": {valid}"), outcome)
 
     def test_a_grid_whose_product_overflows_does_not_match(self):
         self.assert_fails(run_program(1, "run", "--class", "S", "--grid", "65536x65536"), USAGE, "--grid 65536x65536", "valid")
@@ -144,17 +117,15 @@ class Usage(ErrorTest):
             (3, 2, "1x3, 3x1"),
             (6, 4, "1x6, 2x3, 3x2, 6x1"),
         ):
-            with self.subTest(ranks=rank_count):
-                outcome = run_program(rank_count, "run", "--class", "S", "--px", columns)
-                self.assertTrue(self.assert_fails(outcome, USAGE, f"--px {columns}").endswith(f": {valid}"), outcome)
+            outcome = run_program(rank_count, "run", "--class", "S", "--px", columns)
+            self.assertTrue(self.assert_fails(outcome, USAGE, f"--px {columns}").endswith(f": {valid}"), outcome)
 
     def test_ranks_with_different_arguments(self):
         run_s = [PROGRAM, "run", "--class", "S"]
         for others in ([PROGRAM, "run", "--class", "W"], [PROGRAM, "--bogus"], [PROGRAM, "--help"]):
             for count in (1, 2):
-                with self.subTest(others=others, count=count):
-                    outcome = run_command([*launch_words(1), *run_s, ":", "-n", str(count), *others])
-                    self.assert_fails(outcome, USAGE, "different arguments", "the same")
+                outcome = run_command([*launch_words(1), *run_s, ":", "-n", str(count), *others])
+                self.assert_fails(outcome, USAGE, "different arguments", "the same")
 
 
 class Help(ProgramTest):
@@ -169,14 +140,11 @@ class Help(ProgramTest):
             (["run", "--list-kernels"], "scalar"),
             (["run", "--list-transports"], "two-sided"),
         ):
-            for rank_count in (1, 2):
-                with self.subTest(arguments=arguments, ranks=rank_count):
-                    outcome = self.run_well(rank_count, *arguments)
-                    self.assertIn(word, outcome.stdout)
-                    self.assertEqual(outcome.error_lines(), [])
-
-    def test_help_is_said_once(self):
-        self.assertEqual(self.run_well(3, "--help").stdout, self.run_well(1, "--help").stdout)
+            with self.subTest(arguments=arguments):
+                outcomes = [self.run_well(rank_count, *arguments) for rank_count in (1, 2)]
+                self.assertIn(word, outcomes[0].stdout)
+                self.assertEqual(*((outcome.stdout, outcome.error_lines()) for outcome in outcomes))
+                self.assertEqual(outcomes[0].error_lines(), [])
 
 
 class Memory(ErrorTest):
@@ -190,17 +158,12 @@ class Memory(ErrorTest):
     def test_a_limit_that_is_too_small(self):
         for rank_count in RANK_COUNTS:
             with self.subTest(ranks=rank_count):
-                outcome = run_program(rank_count, "run", "--class", "W", "--memory-limit", "1MB")
-                self.assertEqual(self.assert_refuses(outcome)[1], "1 MB")
+                self.assertEqual(self.assert_refuses(run_program(rank_count, "run", "--class", "W", "--memory-limit", "1MB"))[1], "1 MB")
 
     def test_units_of_the_limit(self):
         for limit, said in (("1MB", "1 MB"), ("1m", "1 MB"), ("1MiB", "1.05 MB"), ("500000", "500 kB"), ("0.5mb", "500 kB")):
             with self.subTest(limit=limit):
-                outcome = run_program(1, "run", "--class", "W", "--memory-limit", limit)
-                self.assertEqual(self.assert_refuses(outcome)[1], said)
-
-    def test_a_limit_that_is_enough(self):
-        self.run_well(2, "run", "--class", "S", "--memory-limit", "1GB")
+                self.assertEqual(self.assert_refuses(run_program(1, "run", "--class", "W", "--memory-limit", limit))[1], said)
 
     def test_the_plan_obeys_the_limit(self):
         for limit, fits in (("1MB", False), ("1GB", True)):
@@ -215,8 +178,7 @@ class Memory(ErrorTest):
         if plan["fits"]:
             self.skipTest("this machine can hold class F")
         for rank_count in RANK_COUNTS:
-            with self.subTest(ranks=rank_count):
-                self.assert_refuses(run_program(rank_count, "run", "--class", "F"))
+            self.assert_refuses(run_program(rank_count, "run", "--class", "F"))
 
     def test_nothing_is_allocated_before_the_refusal(self):
         # Class D takes over 8 GB, the bare program less than 100 MB, several times that with the address sanitizer.
@@ -257,9 +219,8 @@ class Output(ErrorTest):
         to_full_disk = ["sh", "-c", 'exec "$0" "$@" >/dev/full', PROGRAM]
         for arguments in (["run", "--class", "S"], ["run", "--class", "S", "--dry-run"], ["--help"]):
             for rank_count in (0, *RANK_COUNTS):
-                with self.subTest(arguments=arguments, ranks=rank_count):
-                    outcome = run_command([*launch_words(rank_count), *to_full_disk, *arguments])
-                    self.assert_fails(outcome, CANNOT_WRITE, "standard output", "No space left on device")
+                outcome = run_command([*launch_words(rank_count), *to_full_disk, *arguments])
+                self.assert_fails(outcome, CANNOT_WRITE, "standard output", "No space left on device")
 
     def test_a_result_is_the_only_file_left(self):
         self.run_well(2, "run", "--class", "S", "--output", self.file)
@@ -295,8 +256,7 @@ class Output(ErrorTest):
             (["--export-mtx", self.folder / "missing" / "file"], CANNOT_CREATE),
         ):
             with self.subTest(arguments=arguments):
-                outcome = run_program(2, "run", "--class", "S", "--output", self.file, *arguments)
-                self.assert_fails(outcome, exit_code)
+                self.assert_fails(run_program(2, "run", "--class", "S", "--output", self.file, *arguments), exit_code)
                 self.assertEqual(self.file.read_text(), "old\n")
                 self.assertEqual(self.files(), ["result"])
 
@@ -308,9 +268,7 @@ class Output(ErrorTest):
         ):
             with self.subTest(arguments=arguments):
                 self.file.write_text("old\n" * 100_000)
-                outcome = run_program(
-                    2, "run", "--class", "S", "--format", "json", "--output", self.file, *arguments
-                )
+                outcome = run_program(2, "run", "--class", "S", "--format", "json", "--output", self.file, *arguments)
                 line = self.assert_fails(outcome, exit_code)
                 document = json.loads(self.file.read_text())
                 self.assertEqual(document["exit_code"], exit_code)
@@ -325,9 +283,7 @@ class Signals(ProgramTest):
     ENDLESS = ["run", "--class", "A", "--grid", "rule", "--niter", "1000000", "--reference", "17.130235054029"]
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-signals-")
-        self.addCleanup(folder.cleanup)
-        self.file = pathlib.Path(folder.name) / "result"
+        self.file = self.folder / "result"
 
     def interrupt(self, rank_count, send, *arguments, at=r"outer iteration [2-9]/"):
         """Starts an endless run, calls send(run) while it iterates, and returns how it ends."""
@@ -336,11 +292,13 @@ class Signals(ProgramTest):
             send(run)
             return run.finish()
 
-    def assert_interrupted(self, outcome, exit_codes=(INTERRUPTED,), least_steps=2):
+    def check(self, rank_count, send, *arguments, exit_codes=(INTERRUPTED,), least_steps=2):
+        """The end of such a run, whose result is JSON."""
+        outcome = self.interrupt(rank_count, send, "--format", "json", *arguments)
         self.assertIn(outcome.exit_code, exit_codes, outcome)
         self.assertEqual(len(outcome.error_lines()), 1, outcome)
         self.assertRegex(outcome.error_lines()[0], r"^cg2d: interrupted by a signal after ", outcome)
-        self.assertEqual([path.name for path in self.file.parent.iterdir()], ["result"])
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["result"])
         document = json.loads(self.file.read_text())
         self.assertEqual((document["status"], document["exit_code"]), ("interrupted", INTERRUPTED))
         self.assertEqual("cg2d: " + document["reason"], outcome.error_lines()[0])
@@ -353,7 +311,6 @@ class Signals(ProgramTest):
         # The first steps of class A, as the official program prints them.
         self.assert_close(steps[0]["zeta"], 19.9997581277040, 1e-12)
         self.assert_close(steps[1]["zeta"], 17.1140495745506, 1e-12)
-        return document
 
     def test_a_signal_to_all_ranks(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -365,73 +322,55 @@ class Signals(ProgramTest):
                         self.assertEqual(len(ranks), rank_count)
                         send_to_all(ranks, number)
 
-                    self.assert_interrupted(self.interrupt(rank_count, send, "--format", "json"))
+                    self.check(rank_count, send)
 
     def test_a_signal_to_one_rank_ends_all(self):
-        def send(run):
-            os.kill(run.ranks()[-1], signal.SIGTERM)
-
-        self.assert_interrupted(self.interrupt(3, send, "--format", "json"))
+        self.check(3, lambda run: os.kill(run.ranks()[-1], signal.SIGTERM))
 
     def test_a_signal_without_a_launcher(self):
         """Libraries take SIGHUP (UCX) and SIGUSR1 (MPICH) for themselves; the program takes them back."""
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, *some_of((signal.SIGUSR2, signal.SIGXCPU), 2)):
             with self.subTest(signal=number.name):
-
-                def send(run, number=number):
-                    os.kill(run.launcher, number)
-
-                self.assert_interrupted(self.interrupt(0, send, "--format", "json"))
+                self.check(0, lambda run, number=number: os.kill(run.launcher, number))
 
     def test_a_signal_of_a_batch_system_to_one_rank(self):
         for number in some_of((signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2), 3):
             with self.subTest(signal=number.name):
-
-                def send(run, number=number):
-                    os.kill(run.ranks()[0], number)
-
-                self.assert_interrupted(self.interrupt(2, send, "--format", "json"))
+                self.check(2, lambda run, number=number: os.kill(run.ranks()[0], number))
 
     def test_under_nohup_a_hangup_is_ignored(self):
         """Also where the program starts itself anew, as with --threads."""
-        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_IGN))
+
+        def send(run):
+            os.kill(run.launcher, signal.SIGHUP)
+            run.wait_for_next(r"outer iteration \d+[2-9]/")
+            os.kill(run.launcher, signal.SIGTERM)
+
         for threads in some_of(((), ("--threads", "2")), 2):
-
-            def send(run):
-                os.kill(run.launcher, signal.SIGHUP)
-                run.wait_for_next(r"outer iteration \d+[2-9]/")
-                os.kill(run.launcher, signal.SIGTERM)
-
-            self.assert_interrupted(self.interrupt(0, send, "--format", "json", *threads), least_steps=12)
+            self.check(0, send, *threads, least_steps=12)
 
     def test_a_signal_to_the_launcher(self):
         """Hydra (MPICH 4.0) passes SIGINT and SIGTERM on to the ranks. Its own exit code is the ranks' or, as a matter of
         luck, 0: it does not always wait for them to tell theirs. So here only the file is to be relied on."""
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number.name):
-
-                def send(run, number=number):
-                    os.kill(run.launcher, number)
-
-                self.assert_interrupted(self.interrupt(2, send, "--format", "json"), exit_codes=(INTERRUPTED, SUCCESS))
+                self.check(2, lambda run, number=number: os.kill(run.launcher, number), exit_codes=(INTERRUPTED, SUCCESS))
 
     def test_text_says_that_the_run_did_not_end_and_gives_no_verdict(self):
-        outcome = self.interrupt(2, lambda run: run.send(signal.SIGTERM))
-        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        self.ends_with(INTERRUPTED, self.interrupt(2, lambda run: run.send(signal.SIGTERM)))
         text = self.file.read_text()
         self.assertIn(" NOT COMPLETED: interrupted by a signal after outer iteration ", text)
         self.assertNotIn("VERIFICATION", text)
         self.assertNotIn("SUCCESSFUL", text)
 
     def test_complete_repetitions_before_the_signal_are_reported_without_a_verdict(self):
-        few = ["--niter", "15"]
-        arguments = ["run", "--class", "W", "--grid", "rule", *few, "--repeat", "1000000", "--format", "json", "--output", self.file]
+        few = ["--niter", "15", "--repeat", "1000000"]
+        arguments = ["run", "--class", "W", "--grid", "rule", *few, "--format", "json", "--output", self.file]
         with BackgroundRun(2, *arguments) as run:
             run.wait_for(r"run 3, outer iteration")
             run.send(signal.SIGTERM)
-            outcome = run.finish()
-        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+            self.ends_with(INTERRUPTED, run.finish())
         document = json.loads(self.file.read_text())
         self.assertEqual((document["status"], document["exit_code"]), ("interrupted", INTERRUPTED))
         self.assertGreaterEqual(document["result"]["repeats"]["count"], 2)
@@ -469,9 +408,7 @@ class Verdict(ErrorTest):
     def test_a_reference_that_is_barely_wrong_or_right(self):
         zeta = 8.5971775078648
         for factor, exit_code in ((1 + 0.99e-10, SUCCESS), (1 + 1.01e-10, VERIFICATION_FAILED)):
-            with self.subTest(factor=factor):
-                outcome = run_program(1, "run", "--class", "S", "--reference", repr(zeta * factor))
-                self.assertEqual(outcome.exit_code, exit_code, outcome)
+            self.ends_with(exit_code, run_program(1, "run", "--class", "S", "--reference", repr(zeta * factor)))
 
     def test_the_reference_of_the_class(self):
         for rank_count in RANK_COUNTS:
@@ -496,11 +433,6 @@ class Verdict(ErrorTest):
                 self.assertIsNone(document["problem"]["reference_zeta"])
                 # The numbers are those of class S.
                 self.assert_close(document["result"]["zeta"], 8.5971775078648, 1e-12)
-
-    def test_a_number_that_replaces_one_of_the_class_takes_its_reference_away(self):
-        document = self.document_of(1, "run", "--class", "S", "--niter", "2")
-        self.assertEqual(document["problem"]["class"], "U")
-        self.assertIsNone(document["result"]["verified"])
 
     def test_not_finite(self):
         for rank_count in RANK_COUNTS:

@@ -3,10 +3,8 @@
 import os
 import unittest
 
-from program_facts import PHASES
-from program_runner import SUCCESS, UNAVAILABLE, USAGE, run_program
-from schemas import validator_of
-from report_json_test import SchemaTest as JsonTest
+from program_runner import PHASES, UNAVAILABLE, USAGE, ProgramTest, run_program
+
 
 CLOCK, FAULTS, SWITCHES = "perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"
 MIGRATIONS = "perf::CPU-MIGRATIONS"
@@ -17,12 +15,11 @@ GROUPS = ("cache", "flops", "stalls", "tlb", "branches", "software")
 
 def can_count():
     """Whether the system's own events can be counted; containers may forbid even those."""
-    outcome = run_program(0, "run", "--class", "S", "--papi", f"{CLOCK},{SWITCHES}", "--papi-strict")
-    return outcome.exit_code != UNAVAILABLE
+    return run_program(0, "run", "--class", "S", "--papi", f"{CLOCK},{SWITCHES}", "--papi-strict").exit_code != UNAVAILABLE
 
 
 @unittest.skipUnless(can_count(), "this system lets nobody count its events (cg2d events)")
-class Counters(JsonTest):
+class Counters(ProgramTest):
     def counters_of(self, rank_count, *arguments):
         return self.valid_document_of(rank_count, "run", "--class", "S", *arguments)["counters"]
 
@@ -109,56 +106,41 @@ class Counters(JsonTest):
         self.assertTrue(any(line.startswith(" software ") and SWITCHES in line for line in lines), text)
 
 
-class Refusals(JsonTest):
-    def test_without_being_asked_nothing_is_counted(self):
-        self.assertIsNone(self.valid_document_of(2, "run", "--class", "S")["counters"])
-
+class Refusals(ProgramTest):
     def test_strict(self):
-        outcome = run_program(3, "run", "--class", "S", "--papi", NEVER, "--papi-strict", "--format", "json")
-        self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
-        self.assertEqual(outcome.document()["status"], "unavailable")
-        self.assert_valid(outcome.document())
-        lines = outcome.error_lines()
-        self.assertTrue(any(line.startswith("cg2d: --papi-strict: ") and NEVER in line for line in lines))
+        outcome = self.ends_with(UNAVAILABLE, run_program(3, "run", "--class", "S", "--papi", NEVER, "--papi-strict", "--format", "json"))
+        self.assertEqual(self.assert_valid(outcome.document())["status"], "unavailable")
+        self.assertTrue(any(line.startswith("cg2d: --papi-strict: ") and NEVER in line for line in outcome.error_lines()))
 
     def test_what_cannot_be_counted_is_a_warning_before_the_run(self):
-        outcome = run_program(3, "run", "--class", "S", "--papi", NEVER)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
-        self.assertRegex(outcome.error_lines()[0], f"^cg2d: warning: --papi: cannot be counted here: {NEVER} ")
+        outcome = self.run_well(3, "run", "--class", "S", "--papi", NEVER)
+        (line,) = outcome.error_lines()
+        self.assertRegex(line, f"^cg2d: warning: --papi: cannot be counted here: {NEVER} ")
         self.assertEqual(outcome.said().count(NEVER), 2, "once on stderr, once in the report")
 
     def test_a_misspelt_event_is_an_error_before_the_run(self):
-        cases = (("perf::CONTEXT-SWITCHS", SWITCHES), ("PAPI_TOT_CYK", "PAPI_TOT_CYC"), ("cahce", "cache"))
-        for name, meant in cases:
+        for name, meant in (("perf::CONTEXT-SWITCHS", SWITCHES), ("PAPI_TOT_CYK", "PAPI_TOT_CYC"), ("cahce", "cache")):
             outcome = run_program(2, "run", "--class", "S", "--papi", f"{CLOCK},{name}", "--dry-run")
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
-            self.assertIn(f"--papi: {name} is no event: did you mean {meant}?", outcome.stderr)
+            self.assert_refused(outcome, USAGE, f"--papi: {name} is no event: did you mean {meant}?")
         environment = {**os.environ, "PAPI_EVENTS": "perf::CONTEXT-SWITCHS"}
-        outcome = run_program(2, "run", "--class", "S", env=environment)
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        outcome = self.ends_with(USAGE, run_program(2, "run", "--class", "S", env=environment))
         self.assertIn(f"PAPI_EVENTS: perf::CONTEXT-SWITCHS is no event: did you mean {SWITCHES}?", outcome.stderr)
-        document = run_program(2, "run", "--class", "S", "--papi", "NO_SUCH_EVENT", "--format", "json").document()
+        document = self.valid_document_of(2, "run", "--class", "S", "--papi", "NO_SUCH_EVENT", code=USAGE)
         self.assertEqual(document["status"], "usage-error")
-        self.assert_valid(document)
 
     def test_input_errors(self):
         for arguments in (["--papi", "A,,B"], ["--papi", "A,A"], ["--papi", "A", "--no-phases"]):
-            outcome = run_program(1, "run", "--class", "S", *arguments)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assert_refused(run_program(1, "run", "--class", "S", *arguments), USAGE)
 
 
-class EventList(JsonTest):
+class EventList(ProgramTest):
     def test_all_has_what_does_not_exist_here_with_the_reason(self):
         text = self.run_well(1, "events", "--all").stdout
         line = next(line for line in text.splitlines() if line.startswith(f" {NEVER} "))
         self.assertTrue(line.endswith("]"), line)
 
     def test_json_is_as_in_the_schema(self):
-        document = self.run_well(2, "events", "--format", "json").document()
-        validator_of("events").validate(document)
+        document = self.valid_document_of(2, "events")
         self.assertEqual([group["name"] for group in document["groups"]], list(GROUPS))
         events = {event["name"]: event for event in document["events"]}
         self.assertEqual(len(events), len(document["events"]))
@@ -173,8 +155,7 @@ class EventList(JsonTest):
                     self.assertNotEqual(events[name]["status"], "refused", group)
 
     def test_an_unknown_format_is_refused(self):
-        outcome = run_program(1, "events", "--format", "csv")
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.ends_with(USAGE, run_program(1, "events", "--format", "csv"))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,16 @@
 """--cut of the benchmark: pieces of equal numbers of nonzeros, and by a file of shares."""
 
 import itertools
-import pathlib
-import tempfile
 import unittest
 
-from program_runner import THOROUGH, USAGE, ProgramTest, factorizations, run_program
+from program_runner import BAD_DATA, THOROUGH, USAGE, ProgramTest, factorizations, run_program
 
-BAD_DATA = 65
 RUN = ("run", "--class", "S", "--no-profile")
 
 
 class Cut(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.shares = pathlib.Path(folder.name) / "shares"
+        self.shares = self.folder / "shares"
 
     def cut_by(self, shares):
         self.shares.write_text("# one for each rank\n" + "\n".join(map(str, shares)) + "\n")
@@ -33,8 +28,7 @@ class Cut(ProgramTest):
         for count, cut in zip(range(1, 37) if THOROUGH else (4, 6), cuts):
             for columns, rows in factorizations(count):
                 with self.subTest(grid=f"{columns}x{rows}", cut=cut):
-                    shares = [1 + (7 * k + 3) % 5 for k in range(count)]
-                    given = self.cut_by(shares) if cut == "uneven" else cut
+                    given = self.cut_by([1 + (7 * k + 3) % 5 for k in range(count)]) if cut == "uneven" else cut
                     self.nonzeros_with(count, "--grid", f"{columns}x{rows}", "--transport", next(transports), "--cut", given)
 
     def test_shares_are_those_of_the_nonzeros(self):
@@ -58,7 +52,7 @@ class Cut(ProgramTest):
 
     def test_speeds_are_measured_once(self):
         """The tests' machine may be busy: what is measured is kept all the same."""
-        profile = self.shares.parent / "profile.json"
+        profile = self.folder / "profile.json"
         words = ("run", "--class", "S", "--cut", "speed", "--profile", profile, "--keep-disturbed")
 
         def trial_of(*arguments):
@@ -111,21 +105,16 @@ class Cut(ProgramTest):
             ("1:nan", "--slow-rank 1:nan: must be RANK:FACTOR"),
             ("1:2@-1", "--slow-rank 1:2@-1: must be RANK:FACTOR"),
         ):
-            with self.subTest(words=words):
-                self.assert_refused(run_program(2, *RUN, "--slow-rank", words), USAGE, line)
+            self.assert_refused(run_program(2, *RUN, "--slow-rank", words), USAGE, line)
         self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:9x9", "--slow-rank", "1:2"), USAGE, "--slow-rank: needs a matrix")
 
     def test_bad_shares_are_refused_before_anything_is_made(self):
         for text, line in (
             ("1 2", f"{self.shares}: found 2 shares, expected 3, one for each rank"),
-            ("1 2\n3 4\n", f"{self.shares}:2: found more than 3 shares, expected one for each rank"),
             ("1\n0\n1\n", f'{self.shares}:2: found "0", expected a share: a finite number greater than 0'),
-            ("1\n-2\n1\n", f'{self.shares}:2: found "-2", expected a share: a finite number greater than 0'),
-            ("nan 1 1", f'{self.shares}:1: found "nan", expected a share: a finite number greater than 0'),
         ):
-            with self.subTest(text=text):
-                self.shares.write_text(text)
-                self.assert_refused(run_program(3, *RUN, "--grid", "1x3", "--cut", f"file:{self.shares}"), BAD_DATA, line)
+            self.shares.write_text(text)
+            self.assert_refused(run_program(3, *RUN, "--grid", "1x3", "--cut", f"file:{self.shares}"), BAD_DATA, line)
 
     def test_the_file_of_shares_is_no_result(self):
         cut = self.cut_by((1, 2))
@@ -134,11 +123,8 @@ class Cut(ProgramTest):
         self.assertEqual(self.shares.read_text(), text)
 
     def test_cuts_that_the_benchmark_has_not(self):
-        self.assert_refused(
-            run_program(2, *RUN, "--cut", "random:1"),
-            USAGE,
-            "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE",
-        )
+        line = "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE"
+        self.assert_refused(run_program(2, *RUN, "--cut", "random:1"), USAGE, line)
         self.assert_refused(run_program(2, *RUN, "--cut", "speed", "--out-of-core", "/tmp"), USAGE, "--cut speed: goes with a matrix in memory only")
         system = ("solve", "--operator", "laplace2d:9x9", "--assembled", "--rhs", "random:1", "--rhs-count", "2", "--cut", "speed")
         self.assert_refused(run_program(2, *system), USAGE, "2 right-hand sides: --cut speed takes one; take even, nonzeros or file:FILE")

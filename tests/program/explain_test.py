@@ -1,13 +1,11 @@
 """cg2d explain: the picture of a CG step agrees with the plan, is one process's work, and opens everywhere."""
 
 import concurrent.futures
-import json
 import re
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, run_program
-from schemas import validator_of
+from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, run_program
 
 MOST_RANKS = 12
 SVG = "{http://www.w3.org/2000/svg}"
@@ -15,7 +13,7 @@ NO_LAUNCHER = 0
 
 
 def grids():
-    return [(px, count // px) for count in range(1, MOST_RANKS + 1) for px in range(1, count + 1) if count % px == 0]
+    return [grid for count in range(1, MOST_RANKS + 1) for grid in factorizations(count)]
 
 
 def of_step(document, name):
@@ -30,15 +28,12 @@ class ExplainTest(ProgramTest):
         return self.run_well(NO_LAUNCHER, "explain", *arguments).stdout
 
     def document(self, *arguments):
-        return json.loads(self.explain("--format", "json", *arguments))
+        return self.document_of(NO_LAUNCHER, "explain", *arguments)
 
     def compare_with_plan(self, px, py, *arguments):
         grid = ("--grid", f"{px}x{py}", "--class", "S", *arguments)
-        document = self.document(*grid)
-        plan = json.loads(
-            self.run_well(NO_LAUNCHER, "run", *grid, "--ranks", str(px * py), "--dry-run", "--format", "json").stdout
-        )["plan"]
-        validator_of("explain").validate(document)
+        document = self.assert_valid(self.document(*grid), "explain")
+        plan = self.document_of(NO_LAUNCHER, "run", *grid, "--ranks", px * py, "--dry-run")["plan"]
         place = " ".join(grid)
         self.assertEqual(document["grid"], plan["grid"]["name"], place)
         self.assertEqual(document["symmetric_storage"], plan["symmetric_storage"], place)
@@ -48,9 +43,7 @@ class ExplainTest(ProgramTest):
 
     def test_totals_are_those_of_the_plan(self):
         variants = [(), ("--sum", "whole-block"), ("--kernel", "symmetric")]
-        cases = [(px, py, *variants[(px + py) % 3]) for px, py in grids()]
-        if THOROUGH:
-            cases = [(px, py, *variant) for px, py in grids() for variant in variants]
+        cases = [(px, py, *variant) for px, py in grids() for variant in (variants if THOROUGH else [variants[(px + py) % 3]])]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda case: self.compare_with_plan(*case), cases))
 
@@ -103,12 +96,8 @@ class ExplainTest(ProgramTest):
             (["--format", "png"], "--format png: unknown; valid: text, svg, json"),
             (["--n", "0"], "--n 0"),
         ):
-            outcome = run_program(NO_LAUNCHER, "explain", *arguments)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
-            self.assertIn(words, outcome.stderr)
-        outcome = run_program(NO_LAUNCHER, "explain", "--output", "/no/such/folder/x.svg")
-        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+            self.assert_refused(run_program(NO_LAUNCHER, "explain", *arguments), USAGE, words)
+        self.ends_with(CANNOT_CREATE, run_program(NO_LAUNCHER, "explain", "--output", "/no/such/folder/x.svg"))
 
 
 class PictureTest(ProgramTest):
@@ -116,6 +105,7 @@ class PictureTest(ProgramTest):
 
     def picture(self, *arguments):
         path = self.folder / "explain.svg"
+        path.unlink(missing_ok=True)
         outcome = run_program(NO_LAUNCHER, "explain", "--format", "svg", "--output", path, *arguments)
         self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
         return path.read_text(encoding="utf-8")
@@ -125,7 +115,7 @@ class PictureTest(ProgramTest):
             xml.etree.ElementTree.fromstring(self.picture("--grid", f"{px}x{py}"))
 
     def test_every_message_is_an_arrow_with_words(self):
-        document = json.loads(self.run_well(NO_LAUNCHER, "explain", "--format", "json", "--grid", "3x2").stdout)
+        document = self.document_of(NO_LAUNCHER, "explain", "--grid", "3x2")
         messages = [message for step in document["steps"] for round in step["rounds"] for message in round["messages"]]
         picture = xml.etree.ElementTree.fromstring(self.picture("--grid", "3x2"))
         arrows = [element for element in picture.iter(f"{SVG}path") if element.get("class") == "arrow"]
@@ -157,8 +147,7 @@ class PictureTest(ProgramTest):
             width, height = float(root.get("width")), float(root.get("height"))
             for element in root.iter():
                 if element.tag in (f"{SVG}text", f"{SVG}rect") and element.get("x"):
-                    right = float(element.get("x")) + float(element.get("width", 0))
-                    self.assertLessEqual(right, width, arguments)
+                    self.assertLessEqual(float(element.get("x")) + float(element.get("width", 0)), width, arguments)
                     self.assertLessEqual(float(element.get("y")), height, arguments)
 
     def test_contrast(self):

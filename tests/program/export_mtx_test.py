@@ -78,6 +78,7 @@ class Export(ProgramTest):
 
     def test_class_s_has_its_official_figures(self):
         file = self.export(1, "1x1", *self.CLASS_S)
+        self.assertEqual(file.comments, ["% NAS CG class S: n 1400, nonzer 7, rcond 0.1, shift 10 (shift included)"])
         self.assertEqual(file.row_count, 1400)
         # 78148 nonzeros in both triangles, and all of the diagonal.
         self.assertEqual(file.entry_count, (78148 + 1400) // 2)
@@ -97,8 +98,7 @@ class Export(ProgramTest):
     def test_symmetric_storage_writes_the_whole_matrix(self):
         whole = self.export(1, "1x1", *self.CLASS_S, "--kernel", "scalar").entries
         for rank_count, grid in ((1, "1x1"), (4, "2x2")):
-            with self.subTest(grid=grid):
-                self.assertEqual(self.export(rank_count, grid, *self.CLASS_S, "--kernel", "symmetric").entries, whole)
+            self.assertEqual(self.export(rank_count, grid, *self.CLASS_S, "--kernel", "symmetric").entries, whole, grid)
 
     def test_row_lengths_in_the_report_are_those_of_the_matrix(self):
         target = self.folder / "matrix.mtx"
@@ -127,17 +127,10 @@ class Export(ProgramTest):
             rows = range(process_row * block_size, (process_row + 1) * block_size)
             self.assertEqual(rank["row_lengths"], figures([lengths[row, process_column] for row in rows]))
 
-    def test_the_comment_says_what_it_is(self):
-        file = self.export(1, "1x1", *self.CLASS_S)
-        self.assertEqual(
-            file.comments, ["% NAS CG class S: n 1400, nonzer 7, rcond 0.1, shift 10 (shift included)"]
-        )
-
     def test_every_grid_writes_the_same_bits(self):
         alone = self.export(1, "1x1", *self.CLASS_S).entries
         for rank_count, grid in ((6, "2x3"), (3, "3x1")):
-            with self.subTest(grid=grid):
-                self.assertEqual(self.export(rank_count, grid, *self.CLASS_S).entries, alone)
+            self.assertEqual(self.export(rank_count, grid, *self.CLASS_S).entries, alone, grid)
 
     def test_a_tiny_matrix_is_the_one_of_the_definition(self):
         expected = matrix_by_definition(n=7, nonzer=3, shift=2.5)
@@ -160,11 +153,8 @@ class Export(ProgramTest):
 
     def test_a_full_disk(self):
         for rank_count in (1, 2, 3, 6):
-            with self.subTest(ranks=rank_count):
-                outcome = run_program(rank_count, "run", *self.CLASS_S, "--export-mtx", "/dev/full")
-                self.assertEqual(outcome.exit_code, CANNOT_WRITE, outcome)
-                (line,) = outcome.error_lines()
-                self.assertRegex(line, r"^cg2d: cannot write /dev/full: ")
+            line = self.assert_refused(run_program(rank_count, "run", *self.CLASS_S, "--export-mtx", "/dev/full"), CANNOT_WRITE)
+            self.assertRegex(line, r"^cg2d: cannot write /dev/full: ", rank_count)
 
 
 if __name__ == "__main__":

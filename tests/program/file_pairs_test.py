@@ -10,9 +10,9 @@ import pathlib
 import re
 import unittest
 
+from help_test import commands, entries
 from program_runner import CACHE_FOLDER, PROGRAM, THOROUGH, USAGE, ProgramTest, run_command, run_program
 
-ENTRY = re.compile(r"(?m)^  ([-A-Z].*)\n((?:    .*\n)*)")
 # Options that read their file, by command; without --config, which goes with every command.
 READ = {
     "solve": {"FILE", "--rhs", "--x0"},
@@ -37,21 +37,13 @@ TEXT = "# somebody's\n"  # a file of options that gives none
 def file_options(command):
     """The names of the options and arguments whose value is a file or a folder, or may be one."""
     found = []
-    for first, rest in ENTRY.findall(run_program(0, command, "--help").stdout.partition("Examples:")[0]):
-        head, _, beside = first.partition("  ")
-        text = " ".join([beside, *rest.split()])
-        is_argument = not head.startswith("-") and head not in ("COMMAND", "SHELL")
+    for head, text in entries(command).items():
+        is_argument = head[0].isupper() and head not in ("COMMAND", "SHELL")
         values = re.search(r"; values: (.*?) \(", text)
         named = re.search(r"\b(FILE|DIR)\b", head) or (values and "FILE" in values[1].split(", "))
-        if is_argument or named:
+        if is_argument or (named and head[0] == "-"):
             found.append(re.findall(r"--[a-z][a-z0-9-]*|^[A-Z]+", head)[0])
     return found
-
-
-@functools.cache
-def commands():
-    text = run_program(0, "--help").stdout
-    return re.findall(r"(?m)^  ([a-z]+)  ", text[text.index("Commands:") : text.index("Examples:")])
 
 
 def is_read(command, option):
@@ -80,10 +72,9 @@ class FilePairsTest(ProgramTest):
         self.assertEqual(self.file.stat().st_nlink, 2, outcome)
 
     def assert_pair_refused(self, outcome, one, other):
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        line = self.assert_refused(outcome, USAGE)
         for option in (one, other):
-            self.assertRegex(outcome.stderr, rf"(^|[ ,]){option}\b", outcome)
+            self.assertRegex(line, rf"(^|[ ,]){option}\b", outcome)
         self.assert_kept(outcome)
 
     def test_no_pair_destroys_a_file(self):
@@ -97,8 +88,7 @@ class FilePairsTest(ProgramTest):
                 for spelling in self.spellings if THOROUGH else [next(turns)]:
                     pair_count += 1
                     with self.subTest(command=command, one=one, other=other, spelling=spelling):
-                        words = self.words(command, {one: "one", other: spelling})
-                        outcome = run_program(0, *words, cwd=self.folder)
+                        outcome = run_program(0, *self.words(command, {one: "one", other: spelling}), cwd=self.folder)
                         if both_read:
                             self.assert_kept(outcome)
                         else:
@@ -113,9 +103,8 @@ class FilePairsTest(ProgramTest):
                     continue
                 needed = {"run": ["--dry-run"], "sweep": ["--show", "one"], "model": ["--class", "S", "--ranks", "2"]}.get(command, [])
                 outcome = run_program(0, *self.words(command, {option: "-"}), *needed, cwd=self.folder)
-                with self.subTest(command=command, option=option):
-                    self.assertFalse((self.folder / "-").exists())
-                    self.assertLessEqual(len(outcome.error_lines()), 1, outcome)
+                self.assertFalse((self.folder / "-").exists(), outcome)
+                self.assertLessEqual(len(outcome.error_lines()), 1, outcome)
 
     def test_every_command_with_files_is_tried(self):
         with_files = {command for command in commands() if file_options(command)}
@@ -127,8 +116,7 @@ class FilePairsTest(ProgramTest):
         """Of two results, the second would replace the first."""
         for one, other in (("--output", "--trace"), ("--save-config", "--output"), ("--export-mtx", "--save-config")):
             (self.folder / "dangling").symlink_to("new")
-            words = self.words("run", {one: "new", other: "dangling"})
-            self.assert_pair_refused(run_program(2, *words, cwd=self.folder), one, other)
+            self.assert_pair_refused(run_program(2, *self.words("run", {one: "new", other: "dangling"}), cwd=self.folder), one, other)
             (self.folder / "dangling").unlink()
             self.assertFalse((self.folder / "new").exists())
 
@@ -144,16 +132,14 @@ class FilePairsTest(ProgramTest):
             (["export", "run.json", "--output", own / "machine.json"], ["--output", "the user's machine description"]),
             (["tune", "--save-config", own / "profile.json"], ["--save-config", "the user's tuning profile"]),
         ):
-            with self.subTest(words=words):
-                self.assert_pair_refused(run_program(0, *words, cwd=self.folder), *pair)
+            self.assert_pair_refused(run_program(0, *words, cwd=self.folder), *pair)
 
     def test_standard_output_in_a_file(self):
         """A shell opens it first: what replaces the file loses what is printed, and two writers at once lose parts of both."""
         for words, option in ((["run", "--class", "S", "--trace"], "--trace"), (["export", "run.json", "--save-config"], "--save-config"),
                               (["sweep", "--class", "S", "--output"], "--output"), (["compare", "run.json"], "B")):  # fmt: skip
             outcome = run_command(["sh", "-c", 'exec "$0" "$@" >>one', PROGRAM, *words, "link"], cwd=self.folder)
-            with self.subTest(words=words):
-                self.assert_pair_refused(outcome, option, "standard output")
+            self.assert_pair_refused(outcome, option, "standard output")
 
     def test_an_input_may_be_anyones(self):
         """Who may read a file through another user's link may do so: only a link to be written through is refused."""
@@ -162,8 +148,7 @@ class FilePairsTest(ProgramTest):
         (self.folder / "link").unlink()
         (self.folder / "link").symlink_to("one")
         os.chown(self.folder / "link", 12345, 12345, follow_symlinks=False)
-        outcome = run_program(0, "run", "--class", "S", "--config", "link", "--output", "result", cwd=self.folder)
-        self.assertEqual(outcome.exit_code, 0, outcome)
+        self.ends_with(0, run_program(0, "run", "--class", "S", "--config", "link", "--output", "result", cwd=self.folder))
 
 
 if __name__ == "__main__":

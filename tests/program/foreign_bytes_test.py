@@ -2,12 +2,9 @@
 
 import json
 import os
-import pathlib
-import subprocess
-import tempfile
 import unittest
 
-from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_program
+from program_runner import SUCCESS, USAGE, ProgramTest, run_program, start_program
 
 # Python's substitute for the byte 0xff in a path, and that of JSON.
 FOREIGN = os.fsdecode(b"\xff")
@@ -16,9 +13,7 @@ REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 class ForeignPathTest(ProgramTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name) / f"folder{FOREIGN}"
+        self.folder /= f"folder{FOREIGN}"
         self.folder.mkdir()
         # Text that is no JSON shows the bytes of the path as they are.
         self.options = {"errors": "surrogateescape", "env": {**os.environ, "XDG_CACHE_HOME": str(self.folder)}}
@@ -32,8 +27,7 @@ class ForeignPathTest(ProgramTest):
         return outcome.document()
 
     def test_run(self):
-        tuning = self.run_for_json("run", "--class", "S")["configuration"]["tuning"]
-        self.assertIn(f"folder{REPLACED}", tuning["no_profile_because"])
+        self.assertIn(f"folder{REPLACED}", self.run_for_json("run", "--class", "S")["configuration"]["tuning"]["no_profile_because"])
         self.assertIn(f"folder{FOREIGN}", self.run_here("run", "--class", "S", "--verbose").stdout)
         self.run_here("run", "--class", "S", "--format", "csv")
         self.run_for_json("run", "--class", "S", "--dry-run")
@@ -42,9 +36,7 @@ class ForeignPathTest(ProgramTest):
         notes = self.folder / "notes"
         notes.write_text("no profile")
         outcome = run_program(2, "run", "--class", "S", "--format", "json", "--profile", notes, **self.options)
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
-        (line,) = outcome.error_lines()
-        self.assertIn(str(notes), line)
+        self.assert_refused(outcome, USAGE, str(notes))
         self.assertIn(f"folder{REPLACED}/notes", outcome.document()["reason"])
 
     def test_profile_and_trace(self):
@@ -70,17 +62,14 @@ class ForeignPathTest(ProgramTest):
         self.assertEqual(self.run_here(*words).stdout, outcome.stdout)
 
     def test_scaling(self):
-        result = self.run_for_json("scaling", "--class", "S", "--cores", "2", "--rounds", "1")
-        self.assertTrue(result["ways"])
+        self.assertTrue(self.run_for_json("scaling", "--class", "S", "--cores", "2", "--rounds", "1")["ways"])
 
 
 class FullStderrTest(ProgramTest):
     def test_lines_that_cannot_be_written_do_not_end_a_run(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             for arguments, code in ((["run", "--class", "S", "--progress"], SUCCESS), (["run", "--class", "Z"], USAGE)):
-                command = [*launch_words(0), PROGRAM, *arguments]
-                ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=120, check=False)
-                self.assertEqual(ended.returncode, code, command)
+                self.ends_with(code, start_program(0, *arguments, stderr=full))
 
 
 if __name__ == "__main__":

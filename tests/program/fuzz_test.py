@@ -9,6 +9,7 @@ Everything follows from the seed; a failure names the number of its case, and --
 import argparse
 import concurrent.futures
 import contextlib
+import functools
 import io
 import json
 import pathlib
@@ -17,23 +18,20 @@ import sys
 import tempfile
 
 from markdown_files import documents
-from program_runner import PROGRAM, USAGE, run_program, run_until_physical
+from program_runner import DEFECT, PROGRAM, USAGE, run_program, run_until_physical
 from report_facts import BENCH, PROFILE, real_sweep, with_counters, with_predictions, with_rooflines
 
 from report_parts import paint_files
 from report_parts.__main__ import main as report_main
 from report_parts.figure_table import FIGURES
 
-DEFECT = 70
 TIMEOUT_S = 60.0
 
 
 def documented_codes(of_scripts):
     """Those of the manual; some are of the scripts alone."""
-    codes = set()
-    for table in documents()["cg/commands/README.md"].tables:
-        if table.head() == "code":
-            codes |= {int(row[0]) for row in table.body() if of_scripts or not row[1].startswith("scripts:")}
+    rows = [row for table in documents()["cg/commands/README.md"].tables if table.head() == "code" for row in table.body()]
+    codes = {int(row[0]) for row in rows if of_scripts or not row[1].startswith("scripts:")}
     assert {0, USAGE, DEFECT} <= codes
     return codes - {DEFECT}
 
@@ -81,7 +79,6 @@ OPTIONS = {
 }  # fmt: skip
 # These measure for seconds where nothing is wrong with their options: something always is.
 SLOW = ("tune",)
-OPERANDS = {"compare": 2, "export": 1}
 
 
 def random_value(draw, values):
@@ -96,7 +93,7 @@ def random_line(draw):
         words.append(name)
         if known[name] is not None and draw.random() > 0.02:
             words.append(random_value(draw, known[name]))
-    words += [random_value(draw, FILES) for _ in range(OPERANDS.get(command, 0))]
+    words += [random_value(draw, FILES) for _ in range({"compare": 2, "export": 1}.get(command, 0))]
     if command == "run":
         if "--class" not in words:
             words += ["--n", "20", "--nonzer", "2", "--shift", "10", "--niter", "1"]
@@ -245,10 +242,12 @@ class Material:
     """Valid files of every kind, as lists of documents."""
 
     def __init__(self):
-        sweep = real_sweep()[:3]
-        counted = with_rooflines(with_counters(with_predictions(sweep)))
+        counted = with_rooflines(with_counters(with_predictions(real_sweep()[:3])))
         single = {key: value for key, value in counted[0].items() if key != "sweep"}
-        self.documents = {"result": [single], "sweep": counted, "profile": [self._profile()], "machine": [self._machine()]}
+        # Of this processor, so that a run takes from it what it can.
+        profile = self._measured("--profile", (0, "tune", "--class", "S", "--grid", "1x1"), (0, "run", "--class", "S", "--transport", "auto"))
+        machine = self._measured("--machine", (2, "model", "--calibrate", "--class", "S"))
+        self.documents = {"result": [single], "sweep": counted, "profile": [profile], "machine": [machine]}
         self.files = {"result.json": self.text("result"), "sweep.jsonl": self.text("sweep"), "profile.json": self.text("profile"),
                       "machine.json": self.text("machine")}  # fmt: skip
 
@@ -256,29 +255,26 @@ class Material:
         return "".join(json.dumps(document) + "\n" for document in self.documents[kind]).encode()
 
     @staticmethod
-    def _profile():
-        """Of this processor, so that a run takes from it what it can."""
+    def _measured(option, *commands):
+        """What is in the file of the option after these commands."""
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "profile.json"
-            for words in (("tune", "--class", "S", "--grid", "1x1"), ("run", "--class", "S", "--transport", "auto")):
-                outcome = run_until_physical(0, *words, "--profile", path, "--keep-disturbed")
+            path = pathlib.Path(folder) / "file.json"
+            for words in commands:
+                outcome = run_until_physical(*words, option, path, "--keep-disturbed")
                 assert outcome.exit_code == 0, outcome
             return json.loads(path.read_text())
 
-    @staticmethod
-    def _machine():
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "machine.json"
-            outcome = run_until_physical(2, "model", "--calibrate", "--class", "S", "--machine", path, "--keep-disturbed")
-            assert outcome.exit_code == 0, outcome
-            return json.loads(path.read_text())
+
+def cases_of(check, names, count, seed):
+    """Of each name so many: what to call it, and what to call."""
+    for name in names:
+        for number in range(count):
+            yield f"{name} {number}", functools.partial(check, random.Random(f"{seed} {name} {number}"), name)
 
 
 def line_cases(count, seed, material):
     codes = documented_codes(of_scripts=False)
-    for number in range(count):
-        draw = random.Random(f"{seed} line {number}")
-        yield f"line {number}", lambda draw=draw: check_program(random_line(draw), material.files, codes)
+    return cases_of(lambda draw, _: check_program(random_line(draw), material.files, codes), ("line",), count, seed)
 
 
 def file_cases(count, seed, material):
@@ -289,59 +285,47 @@ def file_cases(count, seed, material):
         words = ["mutated" if word == "FILE" else word for word in draw.choice(READERS[kind])]
         check_program(words, {**material.files, "mutated": data}, codes)
 
-    for kind in READERS:
-        for number in range(count):
-            draw = random.Random(f"{seed} {kind} {number}")
-            yield f"{kind} {number}", lambda draw=draw, kind=kind: check(draw, kind)
+    return cases_of(check, READERS, count, seed)
 
 
 # ---------------------------------------------------------------- cg2d report's package, in this process: it takes long to start
 
 
-REPORT_INPUTS = ("result", "sweep", "profile", "bench")
+def report_cases(count, seed, material):
+    codes = documented_codes(of_scripts=True)
+    figures = [row.name for row in FIGURES]
+    of_inputs = {"report result": material.documents["result"], "report sweep": material.documents["sweep"],
+                 "report profile": [PROFILE], "report bench": [BENCH]}  # fmt: skip
 
-
-class ReportCases:
-    def __init__(self, material):
-        self._codes = documented_codes(of_scripts=True)
-        self._figures = [row.name for row in FIGURES]
-        self._documents = {**material.documents, "profile": [PROFILE], "bench": [BENCH]}
-        self._sweep = material.files["sweep.jsonl"]
-
-    def check(self, draw, kind):
-        data = mutation_of(draw, self._documents[kind], is_lines=kind == "sweep")
-        with tempfile.TemporaryDirectory(prefix="cg2d-fuzz-") as name:
-            folder = pathlib.Path(name)
+    def check(draw, name):
+        data = mutation_of(draw, of_inputs[name], is_lines=name == "report sweep")
+        with tempfile.TemporaryDirectory(prefix="cg2d-fuzz-") as path:
+            folder = pathlib.Path(path)
             (folder / "mutated").write_bytes(data)
-            (folder / "sweep").write_bytes(self._sweep)
-            inputs = [folder / "mutated"] if kind in ("result", "sweep") else [folder / "sweep", folder / "mutated"]
-            figure = draw.choice(self._figures)
-            words = ["--cg2d", PROGRAM, "--output", str(folder / "page.html"), "--progress", "terminal", "--only", figure]
-            words += ["--figures", str(folder / "figures"), "--", *map(str, inputs)]
-            before = contents(folder)
-            self._check_end(words, before, folder)
+            (folder / "sweep").write_bytes(material.files["sweep.jsonl"])
+            inputs = ["mutated"] if name in ("report result", "report sweep") else ["sweep", "mutated"]
+            words = ["--cg2d", PROGRAM, "--output", str(folder / "page.html"), "--progress", "terminal", "--only", draw.choice(figures)]
+            words += ["--figures", str(folder / "figures"), "--", *(str(folder / file) for file in inputs)]
+            check_report(words, folder, codes)
 
-    def _check_end(self, words, before, folder):
-        said = io.StringIO()
-        arguments = sys.argv
-        try:
-            sys.argv = ["cg2d report", *words]
-            with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-                code = report_main()
-        finally:
-            sys.argv = arguments
-            paint_files.load_matplotlib().pyplot.close("all")
-        lines = said.getvalue().splitlines()
-        if code not in self._codes or (code and len(lines) != 1):
-            raise Complaint(f"report ends with {code}: {words}\n{said.getvalue()[-1000:]}")
-        if code and contents(folder) != before:
-            raise Complaint(f"report refuses, and changes files: {words}")
+    return cases_of(check, of_inputs, count, seed)
 
-    def cases(self, count, seed):
-        for kind in REPORT_INPUTS:
-            for number in range(count):
-                draw = random.Random(f"{seed} report {kind} {number}")
-                yield f"report {kind} {number}", lambda draw=draw, kind=kind: self.check(draw, kind)
+
+def check_report(words, folder, codes):
+    before = contents(folder)
+    said = io.StringIO()
+    arguments = sys.argv
+    try:
+        sys.argv = ["cg2d report", *words]
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            code = report_main()
+    finally:
+        sys.argv = arguments
+        paint_files.load_matplotlib().pyplot.close("all")
+    if code not in codes or (code and len(said.getvalue().splitlines()) != 1):
+        raise Complaint(f"report ends with {code}: {words}\n{said.getvalue()[-1000:]}")
+    if code and contents(folder) != before:
+        raise Complaint(f"report refuses, and changes files: {words}")
 
 
 def complaint_of(case):
@@ -376,14 +360,14 @@ def main():
     options = parser.parse_args()
     material = Material()
     cases = [*line_cases(options.lines, options.seed, material), *file_cases(options.files, options.seed, material)]
-    report_cases = list(ReportCases(material).cases(options.report_files, options.seed))
+    cases_of_report = list(report_cases(options.report_files, options.seed, material))
     if options.only:
-        cases, report_cases = ([case for case in some if case[0] == options.only] for some in (cases, report_cases))
+        cases, cases_of_report = ([case for case in some if case[0] == options.only] for some in (cases, cases_of_report))
     with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
         found = reported(pool.map(complaint_of, cases))
-    found += reported(map(complaint_of, report_cases))
-    print(f"{len(cases)} ends of cg2d and {len(report_cases)} of scripts/report, {len(found)} of them wrong")
-    return 1 if found or not cases + report_cases else 0
+    found += reported(map(complaint_of, cases_of_report))
+    print(f"{len(cases)} ends of cg2d and {len(cases_of_report)} of scripts/report, {len(found)} of them wrong")
+    return 1 if found or not cases + cases_of_report else 0
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ sweeps, scalings and batches, which go on from them.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from program_runner import PROGRAM, SUCCESS, factorizations, kill_all, launch_words, program_processes, run_program, start
+from program_runner import PROGRAM, SUCCESS, comes_true, factorizations, kill_all, launch_words, program_processes, run_program, send_to_all, start
 
 COMMANDS = {
     "run": ("run", "--class", "S", "--repeat", "40", "--format", "json", "--output", "run.json", "--trace", "trace.json"),
@@ -28,7 +29,6 @@ COMMANDS = {
 }
 TASKS = [f"name={number} run --class S --no-profile --repeat {2 + 7 * number % 40}" for number in range(12)]
 UNDER_WAY = "batch.jsonl.under-way"
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 # A launcher that is killed cannot end its ranks: they notice when they talk to it.
 ENDING_S = 60.0
 
@@ -72,14 +72,13 @@ def shared_memory():
 
 def check_shared_memory(before):
     """Nothing new stays in /dev/shm that nobody uses. (Other programs may work beside this one.)"""
-    deadline = time.monotonic() + 5.0
-    while new := shared_memory() - before:
-        new -= {name for name in new if is_mapped(f"/dev/shm/{name}")}
-        if not new:
-            return
-        if time.monotonic() > deadline:
-            raise Complaint(f"leaves {sorted(new)} in /dev/shm")
-        time.sleep(0.2)
+
+    def left():
+        return {name for name in shared_memory() - before if not is_mapped(f"/dev/shm/{name}")}
+
+    comes_true(lambda: not left(), 5.0)
+    if names := left():
+        raise Complaint(f"leaves {sorted(names)} in /dev/shm")
 
 
 def is_mapped(path):
@@ -103,11 +102,9 @@ def kill_once(draw, words, rank_count, folder, latest_s=4.0):
     """Starts the command and kills some of its processes."""
     process = start([*launch_words(rank_count), PROGRAM, *words], cwd=folder, stdout=subprocess.DEVNULL)
     delay_s = draw.uniform(0.0, draw.choice((0.1, 0.5, latest_s / 2, latest_s)))
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=delay_s)
-    except subprocess.TimeoutExpired:
-        pass
-    number = draw.choice(SIGNALS)
+    number = draw.choice((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
     ranks = program_processes(process.pid) if rank_count else []
     while rank_count and not ranks and process.poll() is None:
         # MPICH's mpiexec itself may hang when it is killed while it starts its ranks.
@@ -115,11 +112,7 @@ def kill_once(draw, words, rank_count, folder, latest_s=4.0):
         ranks = program_processes(process.pid)
     targets = draw.choice(([process.pid], ranks, ranks[:1], ranks[-1:])) or [process.pid]
     has_hit = process.poll() is None
-    for target in targets if has_hit else ():
-        try:
-            os.kill(target, number)
-        except ProcessLookupError:
-            pass
+    send_to_all(targets if has_hit else (), number)
     whom = "the launcher" if rank_count and targets == [process.pid] else f"{len(targets)} of {max(1, rank_count)} ranks"
     kill = Kill(signal.Signals(number).name, whom, delay_s, "", has_hit)
     try:
@@ -141,11 +134,16 @@ def check_files(folder):
                 raise Complaint(f"leaves a part of {path.name}") from None
 
 
-def check_sweep_goes_on(rank_count, folder):
-    """To its end, with every run once; one that other load disturbed has several attempts."""
-    outcome = run_program(rank_count, *COMMANDS["sweep"], cwd=folder)
+def go_on(command, rank_count, folder):
+    """To its end."""
+    outcome = run_program(rank_count, *COMMANDS[command], cwd=folder)
     if outcome.exit_code != SUCCESS:
-        raise Complaint(f"the sweep does not go on: {outcome}")
+        raise Complaint(f"the {command} does not go on: {outcome}")
+
+
+def check_sweep(rank_count, folder):
+    """It goes on with every run once; one that other load disturbed has several attempts."""
+    go_on("sweep", rank_count, folder)
     lines = [json.loads(line) for line in (folder / "sweep.jsonl").read_text().splitlines()]
     places = [(line["configuration"]["grid"]["name"], line["sweep"]) for line in lines]
     attempts = [(grid, place["round"], place.get("attempt", 1)) for grid, place in places]
@@ -157,13 +155,11 @@ def check_sweep_goes_on(rank_count, folder):
         raise Complaint(f"the sweep has {found}")
 
 
-def check_scaling_goes_on(rank_count, folder):
-    """To its end, with every run once, and with all those that were there."""
+def check_scaling(rank_count, folder):
+    """It goes on with every run once, and with all those that were there."""
     file = folder / "scaling.jsonl"
     before = file.read_text().splitlines(keepends=True) if file.exists() else []
-    outcome = run_program(rank_count, *COMMANDS["scaling"], cwd=folder)
-    if outcome.exit_code != SUCCESS:
-        raise Complaint(f"the scaling does not go on: {outcome}")
+    go_on("scaling", rank_count, folder)
     whole = [line for line in before if line.endswith("\n")]
     after = file.read_text().splitlines(keepends=True)
     if after[: len(whole)] != whole:
@@ -173,16 +169,17 @@ def check_scaling_goes_on(rank_count, folder):
         raise Complaint(f"the scaling has {[way['rounds'] for way in ways]}")
 
 
-def check_batch_goes_on(rank_count, folder):
-    """To its end, with every task once."""
-    outcome = run_program(rank_count, *COMMANDS["batch"], cwd=folder)
-    if outcome.exit_code != SUCCESS:
-        raise Complaint(f"the batch does not go on: {outcome}")
+def check_batch(rank_count, folder):
+    """It goes on with every task once."""
+    go_on("batch", rank_count, folder)
     names = [json.loads(line)["task"]["name"] for line in (folder / "batch.jsonl").read_text().splitlines()]
     if sorted(names) != sorted(str(number) for number in range(len(TASKS))):
         raise Complaint(f"the batch has the results {names}")
     if (folder / UNDER_WAY).exists():
         raise Complaint(f"the batch leaves {UNDER_WAY}")
+
+
+GO_ON = {"sweep": check_sweep, "scaling": check_scaling, "batch": check_batch}
 
 
 def complaint_of(seed, number):
@@ -199,12 +196,8 @@ def complaint_of(seed, number):
             wait_for_ends(folder)
             check_shared_memory(before)
             check_files(folder)
-            if command == "sweep":
-                check_sweep_goes_on(rank_count, folder)
-            if command == "scaling":
-                check_scaling_goes_on(rank_count, folder)
-            if command == "batch":
-                check_batch_goes_on(rank_count, folder)
+            if command in GO_ON:
+                GO_ON[command](rank_count, folder)
         except (Complaint, AssertionError) as complaint:
             return f"{number}: {command} on {rank_count} ranks, {what}: {complaint}"
     return ""

@@ -26,16 +26,14 @@ class ForeignLauncher(ProgramTest):
     def test_the_first_rank_says_it_and_the_others_are_silent(self):
         for variables in VARIABLES:
             first = self.run_as(*variables, 0, 4)
-            self.assertEqual((first.exit_code, first.stdout), (UNAVAILABLE, ""), first)
-            self.assertEqual(len(first.error_lines()), 1, first)
-            self.assertIn("the launcher has started 4 ranks, but MPI knows one", first.stderr)
+            self.assert_refused(first, UNAVAILABLE, "the launcher has started 4 ranks, but MPI knows one")
+            self.assertEqual(first.stdout, "", first)
             other = self.run_as(*variables, 3, 4)
             self.assertEqual((other.exit_code, other.stdout, other.error_lines()), (UNAVAILABLE, "", []), other)
 
     def test_a_launcher_of_one_rank_may_be_any(self):
         for variables in VARIABLES[1:]:  # MPICH takes PMI_SIZE for its own launcher's
-            outcome = self.run_as(*variables, 0, 1)
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.ends_with(SUCCESS, self.run_as(*variables, 0, 1))
 
     def test_a_launcher_that_tells_no_number_of_ranks(self):
         """PMIx: neither the first rank nor another one runs by itself."""
@@ -45,13 +43,11 @@ class ForeignLauncher(ProgramTest):
         other = self.run_with(PMIX_RANK="2")
         self.assertEqual((other.exit_code, other.stdout, other.error_lines()), (UNAVAILABLE, "", []), other)
         # The MPI of one rank that its launcher has started is no stray.
-        outcome = run_program(1, "run", "--class", "S", "--no-profile", env={**os.environ, "PMIX_RANK": "0"})
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.run_well(1, "run", "--class", "S", "--no-profile", env={**os.environ, "PMIX_RANK": "0"})
 
     def test_a_batch_step_runs(self):
         """Slurm starts the script with a rank, and with the number of tasks of the job: no task of a step."""
-        outcome = self.run_with(SLURM_PROCID="0", SLURM_NTASKS="4", SLURM_JOB_ID="7")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, self.run_with(SLURM_PROCID="0", SLURM_NTASKS="4", SLURM_JOB_ID="7"))
 
     def test_the_innermost_launcher_counts(self):
         """mpiexec -n 1 in each task of a step."""
@@ -60,8 +56,7 @@ class ForeignLauncher(ProgramTest):
 
     def test_the_right_launcher_is_no_foreign_one(self):
         environment = {**os.environ, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
-        outcome = run_program(2, "run", "--class", "S", "--no-profile", env=environment)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.run_well(2, "run", "--class", "S", "--no-profile", env=environment)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,12 @@ import tempfile
 import unittest
 
 from program_runner import (
-    CAMPAIGN,
-    MEMORY,
-    MPIEXEC,
-    PROGRAM,
-    PROJECT,
-    SUCCESS,
-    THOROUGH,
-    TRY_AGAIN,
-    ProgramTest,
-    run_command,
-    run_program,
+    CAMPAIGN, MEMORY, MPIEXEC, PROGRAM, PROJECT, SUCCESS, THOROUGH, TRY_AGAIN, ProgramTest, run_command, run_program, temporary_folder,
     thorough_only,
-)
+)  # fmt: skip
 
 WRAPPER = PROJECT / "tests" / "support" / "peak_memory.py"
+LIMITS_MB = (60, 100, 150, 200, 300, 400) if CAMPAIGN else (100, 200) if THOROUGH else (80,)
 UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -33,8 +24,7 @@ def bytes_of(text):
 
 def named_limit(outcome):
     """The limit that would do, by the message of a refusal, of all runs of a study; none where it has no such words."""
-    found = re.findall(r"of (\d\S* [kMG]?B) would do", outcome.said())
-    return max(map(bytes_of, found), default=None)
+    return max(map(bytes_of, re.findall(r"of (\d\S* [kMG]?B) would do", outcome.said())), default=None)
 
 
 def is_refused(outcome):
@@ -55,8 +45,7 @@ class MemoryGroup:
     def __init__(self):
         groups = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
         root = pathlib.Path("/sys/fs/cgroup")
-        controllers = next((names for names in groups if "memory" in names.split(",")), None)
-        self.is_v1 = controllers is not None
+        self.is_v1 = next((names for names in groups if "memory" in names.split(",")), None) is not None
         # Beside our own group, not in it: in version 2 a group with processes has no groups with controllers.
         parent = root / "memory" if self.is_v1 else root
         self.folder = parent / f"cg2d-test-{os.getpid()}"
@@ -86,11 +75,8 @@ class MemoryGroup:
 class LimitTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-memory-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.files = folder.name
-        cls.matrix = pathlib.Path(cls.files, "A.mtx")
+        cls.files = temporary_folder(cls.addClassCleanup)
+        cls.matrix = cls.files / "A.mtx"
         cls.matrix.write_text(matrix_text())
         if "sanitize" in run_program(0, "run", "--class", "S", "--format", "json").document()["environment"]["flags"]:
             raise unittest.SkipTest("sanitizers take memory of their own")
@@ -108,9 +94,7 @@ class LimitTest(ProgramTest):
             "solve FILE": (2, ("solve", matrix_file, "--no-profile"), True),
             "run --out-of-core": (2, ("run", "--class", "A", "--niter", "1", "--no-profile", "--out-of-core", "DIR"), True),
         }
-        if not THOROUGH:
-            return small
-        return small | {
+        return small if not THOROUGH else small | {
             "run 2x2": (4, ("run", "--class", "A", "--niter", "1", "--grid", "2x2", "--kernel", "sell", "--no-profile"), True),
             "run --transport": (2, ("run", "--class", "A", "--niter", "1", "--transport", "auto", "--no-profile"), True),
             "run B": (2, ("run", "--class", "B", "--niter", "1", "--no-profile"), True),
@@ -149,11 +133,8 @@ class ByOption(LimitTest):
         return outcome, sum(int(path.read_text()) for path in pathlib.Path(folder).iterdir())
 
     def test_the_peak_is_within_the_limit(self):
-        limits = (60, 100, 150, 200, 300, 400) if CAMPAIGN else (100, 200) if THOROUGH else (80,)
         for name, (rank_count, arguments, has_option) in self.commands().items():
-            if not has_option:
-                continue
-            for limit in limits:
+            for limit in LIMITS_MB if has_option else ():
                 with self.subTest(command=name, limit=f"{limit}MB"):
                     self.expect_within(rank_count, arguments, limit * 10**6)
 
@@ -171,7 +152,6 @@ class ByOption(LimitTest):
 
 class ByControlGroup(LimitTest):
     def setUp(self):
-        super().setUp()
         try:
             self.group = MemoryGroup()
         except (OSError, TypeError) as error:
@@ -179,9 +159,8 @@ class ByControlGroup(LimitTest):
         self.addCleanup(self.group.remove)
 
     def test_nothing_is_killed(self):
-        limits = (60, 100, 150, 200, 300, 400) if CAMPAIGN else (100, 200) if THOROUGH else (80,)
         for name, (rank_count, arguments, _) in self.commands().items():
-            for limit in limits:
+            for limit in LIMITS_MB:
                 with self.subTest(command=name, limit=f"{limit}MB"):
                     self.expect_no_kill(rank_count, arguments, limit * 10**6)
 
@@ -256,11 +235,9 @@ class ByUser(LimitTest):
 
     def test_the_user_overrides_what_the_system_says(self):
         """ec815b87: 71 whatever limit is given; convert has none, and tune none without --out-of-core."""
-        meminfo = pathlib.Path(self.files, "meminfo")
+        meminfo = self.files / "meminfo"
         meminfo.write_text(re.sub(r"MemAvailable: *\d+", "MemAvailable: 1000", pathlib.Path("/proc/meminfo").read_text()))
-        mount = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/meminfo && exec "$@"', str(meminfo)]
-        if run_command([*mount, "true"]).exit_code != SUCCESS:
-            self.skipTest("no mount namespaces here")
+        mount = self.with_mount('mount --bind "$0" /proc/meminfo', meminfo)
         for arguments in (("run", "--class", "S", "--no-profile"), ("convert", str(self.matrix), "OUTPUT"),
                           ("tune", "--class", "S", "--grid", "1x1", "--no-profile")):  # fmt: skip
             with self.subTest(command=arguments[0]):
@@ -276,8 +253,7 @@ class SmallSystem(ProgramTest):
         """400 rows on 8 ranks: what is refused, or runs, with 400 MB is not buffers that nothing fills."""
         path = self.folder / "small.mtx"
         path.write_text(matrix_text(400))
-        outcome = run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB")
-        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        outcome = self.ends_with(MEMORY, run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB"))
         needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
         self.assertIn(f"--memory-limit of {re.search(r'needs (.*?) there', outcome.stderr)[1]} would do", outcome.stderr)
         process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
@@ -290,17 +266,15 @@ class OneRefusal(ProgramTest):
 
     def test_the_limit_of_a_streamed_operator_is_named_before_its_rows_are_counted(self):
         command = ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile", "--out-of-core", f"{self.folder}/panels")
-        outcome = run_program(2, *command, "--memory-limit", "20MB")
-        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        outcome = self.ends_with(MEMORY, run_program(2, *command, "--memory-limit", "20MB"))
         limit = named_limit(outcome)
         self.assertIsNotNone(limit, outcome)
-        outcome = run_program(2, *command, "--memory-limit", str(limit))
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.run_well(2, *command, "--memory-limit", str(limit))
 
 
 class Plan(ProgramTest):
     def test_a_plan_has_the_processes(self):
-        plan = run_program(1, "run", "--class", "A", "--dry-run", "--ranks", "4096", "--format", "json").document()["plan"]
+        plan = self.document_of(1, "run", "--class", "A", "--dry-run", "--ranks", "4096")["plan"]
         process = plan["memory_per_rank_bytes"]["process"]
         self.assertGreater(process, 10e6)  # MPI alone takes more
         self.assertGreater(plan["memory_bytes"], 4096 * process)
@@ -312,9 +286,7 @@ class Determinism(LimitTest):
         arguments = ("run", "--class", "B", "--niter", "1", "--no-profile", "--out-of-core", "DIR", "--dry-run")
         for limit in (70, 75, 80, 85):
             with self.subTest(limit=limit):
-                codes = {
-                    run_program(2, *self.words(arguments), "--memory-limit", f"{limit}MB").exit_code for _ in range(10)
-                }
+                codes = {run_program(2, *self.words(arguments), "--memory-limit", f"{limit}MB").exit_code for _ in range(10)}
                 self.assertEqual(len(codes), 1, codes)
 
 

@@ -1,6 +1,5 @@
 """The messages column of cg2d run and cg2d solve is what MPI's profiling interface counts."""
 
-import json
 import os
 import unittest
 

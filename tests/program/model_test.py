@@ -3,24 +3,22 @@
 import json
 import math
 import os
-import pathlib
 import re
 import shutil
 import statistics
-import tempfile
 import unittest
 
-from program_runner import CANNOT_CREATE, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, run_until_physical
-from schemas import schema_of, validator_of
+from program_runner import (
+    BAD_DATA, CANNOT_CREATE, PHASES, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, names_listed, run_command, run_program,
+    run_until_physical, temporary_folder, validator_of,
+)  # fmt: skip
 
-BAD_DATA = 65
-PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
 PAPER = ("model", "--machine", "cp-pacs")
 
 
 class DescribedMachineTest(ProgramTest):
     def model(self, *arguments):
-        return json.loads(self.run_well(1, *PAPER, "--format", "json", *arguments).stdout)
+        return self.document_of(1, *PAPER, *arguments)
 
     def test_the_best_grids_of_the_paper(self):
         (problem,) = self.model("--ranks", "16,32,64,128,256")["problems"]
@@ -28,17 +26,15 @@ class DescribedMachineTest(ProgramTest):
         best = [(row["ranks"], row["best_grid"].split("x")[0]) for row in problem["rank_counts"]]
         self.assertEqual(best, [(16, "1"), (32, "1"), (64, "1"), (128, "2"), (256, "2")])
         for row in problem["rank_counts"]:
-            totals = [grid["total_s"] for grid in row["grids"]]
-            self.assertEqual(row["total_s"], min(totals))
+            self.assertEqual(row["total_s"], min(grid["total_s"] for grid in row["grids"]))
             for grid in row["grids"]:
-                self.assertEqual(list(grid["phases"]), PHASES)
+                self.assertEqual(tuple(grid["phases"]), PHASES)
                 self.assert_close(sum(grid["phases"].values()), grid["total_s"], 1e-9)
 
     def test_the_official_grid(self):
         (problem,) = self.model("--ranks", "8,16", "--grid", "official")["problems"]
         self.assertEqual([[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]], [["4x2"], ["4x4"]])
-        outcome = run_program(1, *PAPER, "--ranks", "3", "--grid", "official")
-        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+        self.assert_refused(run_program(1, *PAPER, "--ranks", "3", "--grid", "official"), USAGE)
 
     def test_text_and_json_say_the_same(self):
         (problem,) = self.model("--ranks", "256", "--kernel", "compiled")["problems"]
@@ -78,15 +74,13 @@ class DescribedMachineTest(ProgramTest):
             self.assert_close(by_speed[name]["reached_share"], 1, 1e-12)
             self.assertLess(by_speed[name]["total_s"], slow[name]["total_s"])
         self.assertLess(by_speed["2x2"]["reached_share"], 0.99)
-        late = grids_of("--slow-rank", "2:2@1000000")
-        self.assertEqual(late["1x4"]["total_s"], even["1x4"]["total_s"])
+        self.assertEqual(grids_of("--slow-rank", "2:2@1000000")["1x4"]["total_s"], even["1x4"]["total_s"])
         shares = self.folder / "shares"
         shares.write_text("2 2 1 2\n")
         from_file = grids_of("--slow-rank", "2:2", "--cut", f"file:{shares}")
         self.assert_close(from_file["1x4"]["total_s"], by_speed["1x4"]["total_s"], 1e-12)
         shares.write_text("2 2 1\n")
-        outcome = run_program(1, *PAPER, "--ranks", "4", "--cut", f"file:{shares}")
-        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+        self.assert_refused(run_program(1, *PAPER, "--ranks", "4", "--cut", f"file:{shares}"), BAD_DATA)
         text = self.run_well(1, *PAPER, "--ranks", "4", "--slow-rank", "2:2", "--cut", "speed").stdout
         self.assertIn(" Class B, 4 ranks, cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
         self.assertRegex(text, r"(?m)^ 2x2 .* 83\.\d % ")
@@ -120,9 +114,7 @@ class DescribedMachineTest(ProgramTest):
         self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "1"), BAD_DATA, '"seconds_per_nonzero"')
 
     def test_time_outside_of_the_phases_is_told(self):
-        (problem,) = json.loads(
-            self.run_well(1, "model", "--machine", "cp-pacs-measured", "--ranks", "16", "--format", "json").stdout
-        )["problems"]
+        (problem,) = self.document_of(1, "model", "--machine", "cp-pacs-measured", "--ranks", "16")["problems"]
         for grid in problem["rank_counts"][0]["grids"]:
             self.assertGreater(grid["outside_s"], 0)
             self.assert_close(sum(grid["phases"].values()) + grid["outside_s"], grid["total_s"], 1e-9)
@@ -130,7 +122,7 @@ class DescribedMachineTest(ProgramTest):
         self.assertNotIn("outside", self.run_well(1, *PAPER).stdout)
 
     def test_the_tables_of_the_paper(self):
-        tables = json.loads(self.run_well(1, "model", "--paper", "--format", "json").stdout)["tables"]
+        tables = self.document_of(1, "model", "--paper")["tables"]
         text = self.run_well(1, "model", "--paper").stdout
         for table in tables:
             self.assertRegex(text, rf"(?m)^ {table['name']}: {re.escape(table['title'])}")
@@ -143,7 +135,7 @@ class DescribedMachineTest(ProgramTest):
                     if "model" in cell:
                         self.assert_close(cell["error"], cell["model"] / cell["paper"] - 1, 1e-9)
         # The basic costs alone are low in all 40 cells.
-        for table in json.loads(self.run_well(1, *PAPER, "--paper", "--format", "json").stdout)["tables"]:
+        for table in self.model("--paper")["tables"]:
             if table["name"] in ("Table 2", "Table 6"):
                 self.assertTrue(all(cell["error"] < 0 for row in table["rows"] for cell in row["cells"]))
 
@@ -166,8 +158,7 @@ class DescribedMachineTest(ProgramTest):
 
     def test_without_the_simulator(self):
         """A program beside which there is none says how to get it."""
-        program = shutil.copy(PROGRAM, self.folder)
-        outcome = run_command([program, "simulate", "--ranks", "4"])
+        outcome = run_command([shutil.copy(PROGRAM, self.folder), "simulate", "--ranks", "4"])
         self.assert_refused(outcome, UNAVAILABLE, "simulate: ", "/simulator is missing; build it: ", "-DCG2D_BUILD_SIMULATOR=ON", "libsimgrid-dev")
 
     def test_the_manual_has_each_key(self):
@@ -179,7 +170,7 @@ class DescribedMachineTest(ProgramTest):
                 inner = member.get("items", member)
                 yield from keys_of(inner) if "properties" in inner else []
 
-        schema = schema_of("machine")["anyOf"][-1]
+        schema = validator_of("machine").schema["anyOf"][-1]
         manual = (PROJECT / "cg/machine/README.md").read_text().split("### Keys of a description")[1].split("\n### ")[0]
         named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", manual))))
         self.assertEqual({key for key in keys_of(schema) if "clock" not in key or key == "clock_hz"} - named - {"$schema"}, set())
@@ -207,33 +198,33 @@ class DescribedMachineTest(ProgramTest):
             (["--paper", "--class", "A"], "--class"),
             (["--paper", "--calibrate"], "--calibrate"),
         ):
-            with self.subTest(arguments=arguments):
-                outcome = run_program(2, "model", *arguments)
-                self.assertEqual(outcome.exit_code, USAGE, outcome)
-                (line,) = outcome.error_lines()
-                self.assertIn(words, line)
+            self.assert_refused(run_program(2, "model", *arguments), USAGE, words)
         self.assertIn("at least 2 ranks", run_program(1, "model", "--calibrate", "--machine", broken.parent / "m.json").stderr)
-        outcome = run_program(2, "model", "--calibrate", "--machine", broken)
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
+        self.ends_with(USAGE, run_program(2, "model", "--calibrate", "--machine", broken))
         self.assertIn('"start_up_s": -1', broken.read_text(), "what is no description is left alone")
-        outcome = run_program(2, "model", "--calibrate", "--machine", broken.parent / "no" / "machine.json")
-        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+        self.ends_with(CANNOT_CREATE, run_program(2, "model", "--calibrate", "--machine", broken.parent / "no" / "machine.json"))
+
+
+def with_cache(folder):
+    """Options of a run."""
+    return {"env": {**os.environ, "XDG_CACHE_HOME": str(folder)}}
 
 
 class CalibrationTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
         """One calibration for all tests."""
-        cls.cache = tempfile.TemporaryDirectory()
-        cls.environment = {"env": {**os.environ, "XDG_CACHE_HOME": cls.cache.name}}
-        cls.calibration = run_until_physical(
-            2, "model", "--calibrate", "--class", "S,W", "--keep-disturbed", **cls.environment
-        )
-        cls.place = pathlib.Path(cls.cache.name) / "cg2d" / "machine.json"
+        cache = temporary_folder(cls.addClassCleanup)
+        cls.environment = with_cache(cache)
+        cls.calibration = run_until_physical(2, "model", "--calibrate", "--class", "S,W", "--keep-disturbed", **cls.environment)
+        cls.place = cache / "cg2d" / "machine.json"
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.cache.cleanup()
+    def cached(self, text):
+        """The place of a description with that text in a cache of the test's own, and the options of a run with that cache."""
+        place = self.folder / "cg2d" / "machine.json"
+        place.parent.mkdir()
+        place.write_text(text)
+        return place, with_cache(self.folder)
 
     def test_it_writes_a_description_to_the_default_place(self):
         self.assertEqual(self.calibration.exit_code, SUCCESS, self.calibration)
@@ -247,8 +238,8 @@ class CalibrationTest(ProgramTest):
 
     def test_it_describes_the_network_of_every_transport(self):
         (condition,) = json.loads(self.place.read_text())["conditions"]
-        known = [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()]
-        self.assertEqual(sorted(["two-sided"] + [cost["name"] for cost in condition["transports"]]), sorted(known))
+        known = ["two-sided"] + [cost["name"] for cost in condition["transports"]]
+        self.assertEqual(sorted(known), sorted(names_listed("--list-transports")))
         for cost in [condition["network"], *condition["transports"]]:
             self.assertGreaterEqual(cost["start_up_s"], 0)
             # A transport that copies nothing may have no rate; two-sided messages have one.
@@ -262,34 +253,29 @@ class CalibrationTest(ProgramTest):
         (condition,) = document["conditions"]
         for cost in condition["transports"]:
             cost["start_up_s"] = 1.0
-        with tempfile.TemporaryDirectory() as cache:
-            place = pathlib.Path(cache) / "cg2d" / "machine.json"
-            place.parent.mkdir()
-            place.write_text(json.dumps(document))
-            environment = {"env": {**os.environ, "XDG_CACHE_HOME": cache}}
-            for transport, is_slow in (("two-sided", False), ("shared", True)):
-                words = ["--class", "S", "--grid", "1x2", "--transport", transport, "--format", "json"]
-                run = self.run_well(2, "run", *words, **environment).document()
-                # 15 outer steps of 26 collections, each of one message.
-                self.assertEqual(run["prediction"]["phases"]["collection"] >= 15 * 26, is_slow)
-                (problem,) = json.loads(self.run_well(1, "model", *words, **environment).stdout)["problems"]
-                (grid,) = problem["rank_counts"][0]["grids"]
-                self.assertEqual(grid["phases"], run["prediction"]["phases"])
+        _, environment = self.cached(json.dumps(document))
+        for transport, is_slow in (("two-sided", False), ("shared", True)):
+            run = self.expect_prediction_of_the_model(["--class", "S", "--grid", "1x2", "--transport", transport], environment)
+            # 15 outer steps of 26 collections, each of one message.
+            self.assertEqual(run["prediction"]["phases"]["collection"] >= 15 * 26, is_slow)
 
-    def test_a_prediction_counts_slow_ranks(self):
-        words = ["--class", "S", "--grid", "1x2", "--transport", "two-sided", "--slow-rank", "1:3,0:2@300", "--format", "json"]
-        run = self.run_well(2, "run", *words, **self.environment).document()
-        (problem,) = json.loads(self.run_well(1, "model", *words, **self.environment).stdout)["problems"]
+    def expect_prediction_of_the_model(self, words, environment):
+        """Returns the document of the run."""
+        run = self.document_of(2, "run", *words, **environment)
+        (problem,) = self.document_of(1, "model", *words, **environment)["problems"]
         (grid,) = problem["rank_counts"][0]["grids"]
         self.assertEqual(grid["phases"], run["prediction"]["phases"])
-        words[words.index("--slow-rank") + 1] = "1:1"
-        even = self.run_well(2, "run", *words, **self.environment).document()["prediction"]
+        return run
+
+    def test_a_prediction_counts_slow_ranks(self):
+        words = ["--class", "S", "--grid", "1x2", "--transport", "two-sided", "--slow-rank"]
+        run = self.expect_prediction_of_the_model([*words, "1:3,0:2@300"], self.environment)
+        even = self.document_of(2, "run", *words, "1:1", **self.environment)["prediction"]
         # 390 products are timed, from the 27th on; rank 1 is three times as slow in all, so the others' delay is hidden.
         self.assert_close(run["prediction"]["total_s"], even["total_s"] + 2 * even["phases"]["multiply"], 1e-9)
 
     def test_the_model_uses_it(self):
-        outcome = self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment)
-        (problem,) = json.loads(outcome.stdout)["problems"]
+        (problem,) = self.document_of(1, "model", "--class", "W", "--ranks", "2", **self.environment)["problems"]
         self.assertEqual([grid["grid"] for grid in problem["rank_counts"][0]["grids"]], ["1x2", "2x1"])
 
     def test_each_number_of_ranks_has_its_condition(self):
@@ -308,7 +294,7 @@ class CalibrationTest(ProgramTest):
         self.assertIn("Class S, 4 ranks: predicted seconds by phase, calibrated on 4 ranks", text)
         self.assertNotIn("calibrated", text.splitlines()[1])
         clocks = {match[1]: int(match[2]) for match in re.finditer(r"(?m)^ (\dx\d) .* (\d+)(?:  best)?$", text)}
-        (problem,) = json.loads(self.run_well(1, "model", *words, "--format", "json").stdout)["problems"]
+        (problem,) = self.document_of(1, "model", *words)["problems"]
         for row, clock_hz in zip(problem["rank_counts"], (1e9, 2e9)):
             for grid in row["grids"]:
                 product_s = sum(grid["phases"][phase] for phase in ("collection", "multiply", "summation", "shuffle"))
@@ -316,20 +302,18 @@ class CalibrationTest(ProgramTest):
                 self.assertAlmostEqual(clocks[grid["grid"]], product_s * clock_hz / (15 * 26), delta=0.6)
 
     def test_a_run_shows_predicted_beside_measured(self):
-        outcome = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--format", "json", **self.environment)
-        prediction = outcome.document()["prediction"]
-        self.assertEqual(list(prediction["phases"]), PHASES)
+        prediction = self.document_of(2, "run", "--class", "W", "--grid", "2x1", **self.environment)["prediction"]
+        self.assertEqual(tuple(prediction["phases"]), PHASES)
         self.assert_close(sum(prediction["phases"].values()), prediction["total_s"], 1e-9)
         text = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--verbose", **self.environment).stdout
         self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s by the calibrated description", text)
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 
     def test_an_open_grid_is_tried_by_the_shortlist_of_the_model(self):
-        words = ("--class", "W", "--transport", "shared", "--format", "json")
-        outcome = self.run_well(2, "run", *words, **self.environment)
-        trial = outcome.document()["configuration"]["grid"]["trial"]
+        words = ("--class", "W", "--transport", "shared")
+        trial = self.document_of(2, "run", *words, **self.environment)["configuration"]["grid"]["trial"]
         self.assertEqual(trial["shortlist_by"], "model")
-        rows = json.loads(self.run_well(1, "model", *words, "--ranks", "2", **self.environment).stdout)
+        rows = self.document_of(1, "model", *words, "--ranks", "2", **self.environment)
         predicted = {grid["grid"]: grid["total_s"] for grid in rows["problems"][0]["rank_counts"][0]["grids"]}
         best = min(predicted.values())
         hopeful = [name for name in sorted(predicted, key=predicted.get) if predicted[name] <= 1.25 * best]
@@ -346,24 +330,16 @@ class CalibrationTest(ProgramTest):
             self.assertTrue(all(point["seconds_per_nonzero"] > 0 for point in kernel["row_lengths"]))
 
     def test_without_a_description_there_is_no_prediction(self):
-        with tempfile.TemporaryDirectory() as empty:
-            without = {"env": {**os.environ, "XDG_CACHE_HOME": empty}}
-            for arguments, environment in (([], without), (["--no-profile"], self.environment), (["--threads", "2"], self.environment)):
-                outcome = self.run_well(2, "run", "--class", "S", "--format", "json", *arguments, **environment)
-                self.assertNotIn("prediction", outcome.document())
-            outcome = run_program(1, "model", **without)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertIn("cg2d model --calibrate", outcome.stderr)
+        without = with_cache(self.folder)
+        for arguments, environment in (([], without), (["--no-profile"], self.environment), (["--threads", "2"], self.environment)):
+            self.assertNotIn("prediction", self.document_of(2, "run", "--class", "S", *arguments, **environment))
+        self.assertIn("cg2d model --calibrate", self.ends_with(USAGE, run_program(1, "model", **without)).stderr)
 
     def test_a_broken_description_is_a_warning_of_a_run(self):
-        with tempfile.TemporaryDirectory() as cache:
-            place = pathlib.Path(cache) / "cg2d" / "machine.json"
-            place.parent.mkdir()
-            place.write_text("{")
-            environment = {"env": {**os.environ, "XDG_CACHE_HOME": cache}}
-            document = self.run_well(2, "run", "--class", "S", "--format", "json", **environment).document()
-            self.assertNotIn("prediction", document)
-            self.assertTrue(any(str(place) in warning for warning in document["warnings"]), document["warnings"])
+        place, environment = self.cached("{")
+        document = self.document_of(2, "run", "--class", "S", **environment)
+        self.assertNotIn("prediction", document)
+        self.assertTrue(any(str(place) in warning for warning in document["warnings"]), document["warnings"])
 
 
 if __name__ == "__main__":

@@ -2,11 +2,9 @@
 
 import csv
 import io
-import json
 import unittest
 
-from program_runner import CANNOT_CREATE, USAGE, ProgramTest, run_program
-from schemas import validator_of
+from program_runner import CANNOT_CREATE, USAGE, ProgramTest, names_listed, run_program
 
 METHODS = ["blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"]
 PHASES = ["collection", "summation", "shuffle", "dot"]
@@ -14,13 +12,8 @@ SMALL = ("pingpong", "--class", "S", "--sizes", "8,1kB")
 
 
 class PingPongTest(ProgramTest):
-    def transports(self):
-        """The methods that work for ranks on one node."""
-        return [line.split()[0] for line in self.run_well(1, "run", "--list-transports").stdout.splitlines()]
-
     def test_json_is_as_in_the_schema(self):
-        document = self.document_of(3, *SMALL, "--pairs", "0:1,2:0", "--grid", "3x1")
-        validator_of("pingpong").validate(document)
+        document = self.valid_document_of(3, *SMALL, "--pairs", "0:1,2:0", "--grid", "3x1")
         self.assertEqual(document["provenance"]["command"][1], "pingpong")
         self.assertEqual(document["ranks"], 3)
         self.assertEqual([pair["ranks"] for pair in document["pairs"]], [[0, 1], [2, 0]])
@@ -39,7 +32,7 @@ class PingPongTest(ProgramTest):
         phases = document["phases"]
         self.assertEqual((phases["class"], phases["n"], phases["grid"]), ("S", 1400, "3x1"))
         served = [row["transport"] for row in phases["transports"]]
-        self.assertEqual(sorted(served + [entry["name"] for entry in phases["left_out"]]), sorted(self.transports()))
+        self.assertEqual(sorted(served + [entry["name"] for entry in phases["left_out"]]), sorted(names_listed("--list-transports")))
         for row in phases["transports"]:
             self.assertEqual(list(row["phases"]), PHASES)
         ways = [way["way"] for way in document["sums"]] + [entry["name"] for entry in document["sums_left_out"]]
@@ -60,7 +53,7 @@ class PingPongTest(ProgramTest):
         self.assertRegex(text, r"(?m)^ Dot product of 2 ranks: ")
         self.assertRegex(text, r"(?m)^ +MPI_Iallreduce +[0-9.]+ ")
         self.assertRegex(text, r"(?m)^ Class S, grid \dx\d: ")
-        for transport in self.transports():
+        for transport in names_listed("--list-transports"):
             self.assertRegex(text, rf"(?m)^ +{transport} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
 
     def test_csv_has_a_line_per_time(self):
@@ -95,13 +88,8 @@ class PingPongTest(ProgramTest):
             (2, ["--grid", "2x2"], "valid (PXxPY): 1x2, 2x1"),
             (2, ["--format", "xml"], "text, json, csv"),
         ):
-            with self.subTest(arguments=arguments):
-                outcome = run_program(rank_count, "pingpong", *arguments)
-                self.assertEqual(outcome.exit_code, USAGE, outcome)
-                (line,) = outcome.error_lines()
-                self.assertIn(words, line)
-        outcome = run_program(2, *SMALL, "--output", "/no/such/folder/file")
-        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+            self.assert_refused(run_program(rank_count, "pingpong", *arguments), USAGE, words)
+        self.ends_with(CANNOT_CREATE, run_program(2, *SMALL, "--output", "/no/such/folder/file"))
 
 
 if __name__ == "__main__":

@@ -19,11 +19,12 @@ TIMES = r" \((\d+ s|\d+ min \d+ s)(, about [^)]* left)?\)"
 class ProgressTest(ProgramTest):
     """What a terminal shows."""
 
-    def show(self, rank_count, *arguments, **options):
-        """Exit code, what the terminal was sent, and what is left on it."""
+    def show(self, rank_count, *arguments, code=SUCCESS, **options):
+        """What the terminal was sent, and what is left on it, of a run that must end with the code."""
         with TerminalRun(rank_count, *arguments, **options) as run:
-            code, text = run.finish()
-        return code, text, str(Screen(text))
+            end, text = run.finish()
+        self.assertEqual(end, code, text)
+        return text, str(Screen(text))
 
     def assert_rewritten(self, text, *stages):
         """The stages were shown on a line of their own, which is gone."""
@@ -41,8 +42,7 @@ class OnATerminal(ProgressTest):
     def test_a_run_shows_what_it_does_and_leaves_its_report(self):
         for rank_count in RANK_COUNTS:
             with self.subTest(rank_count=rank_count):
-                code, text, screen = self.show(rank_count, "run", "--class", "A", "--no-profile")
-                self.assertEqual(code, SUCCESS, text)
+                text, screen = self.show(rank_count, "run", "--class", "A", "--no-profile")
                 self.assert_rewritten(text, "trying grids" if rank_count else "generating class A")
                 self.assertIn("VERIFICATION SUCCESSFUL", screen)
                 self.assertTrue(screen.lstrip().startswith("cg2d - NAS Parallel Benchmark"), screen)
@@ -64,13 +64,9 @@ class OnATerminal(ProgressTest):
 
     def switches_of_thread(self, run):
         """How often each thread of that name gave up its processor, on all ranks."""
-        found = []
-        for rank in run.ranks():
-            for task in pathlib.Path(f"/proc/{rank}/task").iterdir():
-                if (task / "comm").read_text() == "progress\n":
-                    status = (task / "status").read_text()
-                    found.append(re.search(r"(?m)^voluntary_ctxt_switches:\s+(\d+)", status)[1])
-        return found
+        tasks = [task for rank in run.ranks() for task in pathlib.Path(f"/proc/{rank}/task").iterdir()]
+        texts = [(task / "status").read_text() for task in tasks if (task / "comm").read_text() == "progress\n"]
+        return [re.search(r"(?m)^voluntary_ctxt_switches:\s+(\d+)", text)[1] for text in texts]
 
     def test_a_signal_leaves_a_clean_line(self):
         for rank_count in RANK_COUNTS:
@@ -87,37 +83,35 @@ class OnATerminal(ProgressTest):
     def test_an_error_stands_on_a_line_of_its_own(self):
         arguments = ("run", "--class", "A", "--memory-limit", "100kB", "--no-profile")
         for rank_count in RANK_COUNTS:
-            with self.subTest(rank_count=rank_count):
-                code, text, screen = self.show(rank_count, *arguments, columns=40)
+            with self.subTest(rank_count=rank_count), TerminalRun(rank_count, *arguments, columns=40) as run:
+                code, text = run.finish()
                 self.assertNotEqual(code, SUCCESS)
                 self.assert_rewritten(text)
-                self.assertRegex(screen, r"(?m)^cg2d: .*memory")
+                self.assertRegex(str(Screen(text)), r"(?m)^cg2d: .*memory")
 
     @thorough_only("two studies, 8 s")
     def test_studies_say_which_run_is_under_way(self):
         output = self.folder / "sweep.jsonl"
-        code, text, screen = self.show(2, "sweep", "--class", "S,A", "--repeat", "2", "--no-profile", "--output", output)
-        self.assertEqual(code, SUCCESS, text)
+        text, screen = self.show(2, "sweep", "--class", "S,A", "--repeat", "2", "--no-profile", "--output", output)
         self.assert_rewritten(text, r"run \d of 8 \(A 1x2.*round \d\)", "about")
         self.assertNotIn("run 1 of", screen)
-        code, text, screen = self.show(2, "scaling", "--class", "A", "--repeat", "2", "--no-profile")
-        self.assertEqual(code, SUCCESS, text)
+        text, screen = self.show(2, "scaling", "--class", "A", "--repeat", "2", "--no-profile")
         self.assert_rewritten(text, r"run \d+ of \d+ \(2 cores, .*round \d\)")
         self.assertNotIn("run 1 of", screen)
 
     @thorough_only("a tuning takes 10 s, and a calibration has stages, too")
     def test_a_tuning_names_its_stages(self):
-        code, text, screen = self.show(2, "tune", "--class", "S", "--grid", "1x2", "--no-profile", "--keep-disturbed")
+        with TerminalRun(2, "tune", "--class", "S", "--grid", "1x2", "--no-profile", "--keep-disturbed") as run:
+            code, text = run.finish()
         self.assert_rewritten(text, "rows of one length")
         self.assertIn("about", text)
         if code != TRY_AGAIN:  # a busy machine may give times that make no sense, in any of the stages
             self.assertEqual(code, SUCCESS, text)
             self.assert_rewritten(text, "class S, grid 1x2: ")
-            self.assertIn("Critical vector length", screen)
+            self.assertIn("Critical vector length", str(Screen(text)))
 
     def test_a_calibration_names_its_stages(self):
-        machine = self.folder / "machine.json"
-        with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", machine) as run:
+        with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", self.folder / "machine.json") as run:
             for stage in ("class S, grid 1x2, transport two-sided: ", "class S: CG steps of 2 grids", "messages"):
                 run.wait_for(rf"\rcg2d: {stage}[^\r\n]*, about [^\r\n]* left\)\033\[K")
             run.send(signal.SIGINT)
@@ -131,7 +125,7 @@ class OnATerminal(ProgressTest):
             run.wait_for(r"\rcg2d: iteration \d+: residual [^\r\n]*\033\[K")
 
     def test_lines_fit_the_terminal(self):
-        _, text, _ = self.show(2, "run", "--class", "A", "--no-profile", columns=30)
+        text, _ = self.show(2, "run", "--class", "A", "--no-profile", columns=30)
         drawn = re.findall(r"\r(cg2d: [^\r\n\033]*)\033\[K", text)
         self.assertTrue(drawn, text)
         for line in drawn:
@@ -146,8 +140,7 @@ class Elsewhere(ProgressTest):
             with self.subTest(rank_count=rank_count):
                 file = self.folder / "result.txt"
                 with open(file, "w", encoding="utf-8") as stdout:
-                    code, text, screen = self.show(rank_count, *self.RUN, stdout=stdout)
-                self.assertEqual(code, SUCCESS, text)
+                    text, screen = self.show(rank_count, *self.RUN, stdout=stdout)
                 self.assert_rewritten(text, "generating class A" if rank_count == 0 else "trying grids")
                 self.assertEqual(screen.strip(), "")
                 self.assertNotIn("\033", file.read_text())
@@ -159,8 +152,7 @@ class Elsewhere(ProgressTest):
     def test_progress_writes_plain_lines(self):
         for rank_count in RANK_COUNTS:
             with self.subTest(rank_count=rank_count):
-                outcome = run_program(rank_count, *self.RUN, "--progress", env={**os.environ, "TERM": "xterm"})
-                self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+                outcome = self.run_well(rank_count, *self.RUN, "--progress", env={**os.environ, "TERM": "xterm"})
                 for pattern in ("cg2d: generating class A", r"cg2d: \d+ nonzeros in", r"cg2d: run 1, outer iteration 15/15: "):
                     self.assertTrue([line for line in outcome.error_lines() if re.match(pattern, line)], (pattern, outcome))
                 self.assertNotRegex(outcome.stderr, "[\033\r]")
@@ -169,30 +161,25 @@ class Elsewhere(ProgressTest):
         for kind, rank_counts in (("dumb", RANK_COUNTS), ("", RANK_COUNTS if THOROUGH else (2,))):
             for rank_count in rank_counts:
                 with self.subTest(kind=kind, rank_count=rank_count):
-                    code, text, _ = self.show(rank_count, *self.RUN, kind=kind)
-                    self.assertEqual(code, SUCCESS, text)
+                    text, _ = self.show(rank_count, *self.RUN, kind=kind)
                     self.assertNotIn("generating", text)
                     self.assertNotIn("\033", text)
-                    _, text, _ = self.show(rank_count, *self.RUN, "--progress", kind=kind)
+                    text, _ = self.show(rank_count, *self.RUN, "--progress", kind=kind)
                     self.assertIn("cg2d: generating class A", text)
                     self.assertNotIn("\033", text)
 
     def test_quiet_is_silent_on_a_terminal(self):
         for rank_count in RANK_COUNTS:
             with self.subTest(rank_count=rank_count), open(os.devnull, "w", encoding="utf-8") as nowhere:
-                code, text, _ = self.show(rank_count, *self.RUN, "--quiet", stdout=nowhere)
-                self.assertEqual((code, text), (SUCCESS, ""))
+                self.assertEqual(self.show(rank_count, *self.RUN, "--quiet", stdout=nowhere)[0], "")
 
     def test_a_pipe_of_a_launcher_is_no_terminal(self):
         """The launcher may mark its lines, or lead them elsewhere."""
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
-            code, text, _ = self.show(2, *self.RUN, stdout=nowhere, passes_pipes=True)
-        self.assertEqual((code, text), (SUCCESS, ""))
+            self.assertEqual(self.show(2, *self.RUN, stdout=nowhere, passes_pipes=True)[0], "")
 
     def test_usage_errors_are_one_line(self):
-        code, text, _ = self.show(0, "run", "--class", "Z")
-        self.assertEqual(code, USAGE)
-        self.assertNotIn("\033", text)
+        self.assertNotIn("\033", self.show(0, "run", "--class", "Z", code=USAGE)[0])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import sys
 import unittest
 
 from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, launch_words, run_command
-from schemas import validator_of
 
 # About half a second alone, so that the scheduler lets the other process run in between for sure.
 PROBLEM = ("--n", "1400", "--nonzer", "7", "--shift", "10", "--niter", "200")
@@ -20,8 +19,7 @@ PROBLEM = ("--n", "1400", "--nonzer", "7", "--shift", "10", "--niter", "200")
 @contextlib.contextmanager
 def busy_process(core):
     """Another process that computes on that core as long as the context."""
-    program = "print('busy', flush=True)\nwhile True: pass"
-    command = ["taskset", "-c", str(core), sys.executable, "-c", program]
+    command = ["taskset", "-c", str(core), sys.executable, "-c", "print('busy', flush=True)\nwhile True: pass"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             process.stdout.readline()  # from now on it computes
@@ -37,22 +35,15 @@ class QuietTest(ProgramTest):
     def bound(self, rank_count, *arguments, **options):
         """A run that may use that one core only."""
         command = ["taskset", "-c", self.core, *launch_words(rank_count), PROGRAM, *arguments]
-        outcome = run_command(command, **options)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        return outcome
-
-    def assert_valid(self, document):
-        validator = validator_of("run")
-        self.assertEqual(list(validator.iter_errors(document)), [])
+        return self.ends_with(SUCCESS, run_command(command, **options))
 
 
 class Disturbed(QuietTest):
     def test_a_run_beside_a_busy_process_on_its_core(self):
         with busy_process(self.core):
-            document = self.bound(1, "run", *PROBLEM, "--repeat", "2", "--format", "json").document()
+            document = self.assert_valid(self.bound(1, "run", *PROBLEM, "--repeat", "2", "--format", "json").document())
             text = self.bound(1, "run", *PROBLEM, "--verbose").stdout
             table = self.bound(1, "run", *PROBLEM, "--format", "csv").stdout.splitlines()
-        self.assert_valid(document)
         quiet = document["quiet"]
         self.assertIs(quiet["disturbed"], True)
         self.assertRegex(quiet["reason"], r"^[12] of 2 repetitions, the first of them: .*\S")
@@ -71,13 +62,9 @@ class Disturbed(QuietTest):
         words = ("sweep", *PROBLEM, "--repeat", "2", "--output", file)
         with busy_process(self.core):
             outcome = self.bound(1, *words, "--retries", "1")
-            lines = [json.loads(line) for line in file.read_text().splitlines()]
-            for line in lines:
-                self.assert_valid(line)
+            lines = [self.assert_valid(json.loads(line)) for line in file.read_text().splitlines()]
             # The repetition of a round comes before the next round.
-            self.assertEqual(
-                [(line["sweep"]["round"], line["sweep"]["attempt"]) for line in lines], [(1, 1), (1, 2), (2, 1), (2, 2)]
-            )
+            self.assertEqual([(line["sweep"]["round"], line["sweep"]["attempt"]) for line in lines], [(1, 1), (1, 2), (2, 1), (2, 2)])
             self.assertEqual([line["quiet"]["disturbed"] for line in lines], [True] * 4)
             self.assertRegex(outcome.stdout, r"(?m)^  Disturbed \(!\): 1x1, 2 of 2 runs; 2 more were repeated, in round 1: ")
             self.assertRegex(outcome.stdout, r"(?m)^ +1 +[0-9.e-]+o! *\d+%$")
@@ -126,16 +113,14 @@ class Disturbed(QuietTest):
 
     def test_retries_are_few(self):
         for number in ("-1", "9"):
-            outcome = run_command([PROGRAM, "sweep", "--class", "S", "--retries", number, "--output", self.folder / "x"])
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            outcome = self.ends_with(USAGE, run_command([PROGRAM, "sweep", "--class", "S", "--retries", number, "--output", self.folder / "x"]))
             self.assertIn("must be within 0 ... 8", outcome.stderr)
 
 
 class Alone(QuietTest):
     def test_ranks_that_share_a_core_do_not_disturb_themselves(self):
         """Other work on this machine may, so only the reasons are judged that ranks could give to each other."""
-        document = self.bound(3, "run", *PROBLEM, "--format", "json").document()
-        self.assert_valid(document)
+        document = self.assert_valid(self.bound(3, "run", *PROBLEM, "--format", "json").document())
         self.assertIs(document["environment"]["oversubscribed"], True)
         (repeat,) = document["quiet"]["repeats"]
         for reason in repeat["reasons"]:
@@ -146,8 +131,7 @@ class Origin(QuietTest):
     def test_what_a_result_says_about_its_origin(self):
         environment = {**os.environ, "OMP_DYNAMIC": "false", "UCX_LOG_FILE": f"{socket.gethostname()}.log", "SECRET": "1"}
         command = [*launch_words(2), PROGRAM, "run", "--class", "S", "--format", "json"]
-        document = run_command(command, env=environment, cwd=self.folder).document()
-        self.assert_valid(document)
+        document = self.assert_valid(run_command(command, env=environment, cwd=self.folder).document())
         provenance = document["provenance"]
         self.assertEqual(provenance["command"], [PROGRAM, "run", "--class", "S", "--format", "json"])
         self.assertEqual(provenance["variables"]["OMP_DYNAMIC"], "false")
@@ -160,25 +144,27 @@ class Origin(QuietTest):
         name = socket.gethostname()
         environment = {**os.environ, "UCX_LOG_FILE": name}
         file = self.folder / "sweep.jsonl"
+
+        def names_of(*words):
+            """The name of the node, and the variables."""
+            text = run_command([*launch_words(2), PROGRAM, *words], env=environment, cwd=self.folder).stdout
+            document = json.loads(file.read_text().splitlines()[0] if words[0] == "sweep" else text)
+            (node,) = (document.get("environment") or document["machine"])["nodes"]
+            return node["name"], document["provenance"]["variables"]
+
         for words in (
             ("run", "--class", "S", "--format", "json"),
             ("sweep", "--class", "S", "--repeat", "1", "--retries", "0", "--fresh", "--output", file),
             ("scaling", "--class", "S", "--cores", "1", "--rounds", "1", "--format", "json"),
         ):
             with self.subTest(command=words[0]):
-                command = [*launch_words(2), PROGRAM, *words]
-                hidden = run_command(command, env=environment, cwd=self.folder).stdout
-                document = json.loads(file.read_text().splitlines()[0]) if words[0] == "sweep" else json.loads(hidden)
-                (node,) = (document.get("environment") or document["machine"])["nodes"]
-                self.assertEqual(node["name"], "node 0")
+                hidden, variables = names_of(*words)
+                self.assertEqual((hidden, variables["UCX_LOG_FILE"]), ("node 0", "node 0"))
                 # The launcher's variables hold it, too. (The command line is what the user has written.)
-                self.assertNotIn(name, document["provenance"]["variables"].values())
-                self.assertEqual(document["provenance"]["variables"]["UCX_LOG_FILE"], "node 0")
-                shown = run_command([*command, "--hostname"], env=environment, cwd=self.folder).stdout
-                document = json.loads(file.read_text().splitlines()[0]) if words[0] == "sweep" else json.loads(shown)
-                (node,) = (document.get("environment") or document["machine"])["nodes"]
-                self.assertEqual(node["name"], name)
-                self.assertEqual(document["provenance"]["variables"]["UCX_LOG_FILE"], name)
+                self.assertNotIn(name, variables.values())
+                shown, variables = names_of(*words, "--hostname")
+                self.assertEqual((shown, variables["UCX_LOG_FILE"]), (name, name))
+
 
 if __name__ == "__main__":
     unittest.main()

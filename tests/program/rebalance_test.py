@@ -1,7 +1,5 @@
 """--rebalance: the matrix is repartitioned between outer iterations where ranks have drifted from their shares."""
 
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import USAGE, ProgramTest, run_program
@@ -52,20 +50,16 @@ class Rebalance(ProgramTest):
     def test_the_text_says_when_why_and_what_it_gained(self):
         text = self.run_well(2, *RUN, "--grid", "1x2", *SLOW, *ON).stdout
         self.assertRegex(text, r"(?m)^ Rebalanced after outer iteration \d+: products of rank 1 took \d\.\d\d times the mean; those of the slowest \S+ -> \S+ s, in \S+ s, (gained|lost) \S+ s$")
-        text = self.run_well(1, *RUN, *ON).stdout
-        self.assertIn("\n Rebalanced never: no other cut would have paid for the move\n", text)
+        self.assertIn("\n Rebalanced never: no other cut would have paid for the move\n", self.run_well(1, *RUN, *ON).stdout)
 
     def test_reproducible_sums_do_not_know_of_moves(self):
         options = ("--grid", "1x2", "--reproducible", "on")
         still, moved = (self.run_of(2, *options, *further) for further in ((), (*SLOW, *ON)))
         self.assertTrue(moved["rebalance"]["moves"])
-        zetas = [[step["zeta"] for step in document["outer_steps"]] for document in (still, moved)]
-        self.assertEqual(*zetas)
+        self.assertEqual(*([step["zeta"] for step in document["outer_steps"]] for document in (still, moved)))
 
     def test_a_second_repetition_and_a_restart_go_on_with_the_cut(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        saved = pathlib.Path(folder.name) / "saved"
+        saved = self.folder / "saved"
         options = ("--grid", "2x2", "--reproducible", "on")
         whole = self.run_of(4, *options)
         self.run_of(4, *options, *SLOW, *ON, "--checkpoint", saved, "--checkpoint-interval", "0s")
@@ -80,8 +74,7 @@ class Rebalance(ProgramTest):
             ((*RUN, *ON, "--out-of-core", "/tmp"), "--rebalance on: goes with a matrix in memory only"),
             (("solve", "--operator", "laplace3d:3x3x3", "--assembled", *ON), "--rebalance: not an option of cg2d solve"),
         ):
-            with self.subTest(words=words):
-                self.assert_refused(run_program(1, *words), USAGE, reason)
+            self.assert_refused(run_program(1, *words), USAGE, reason)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,10 @@ import pathlib
 import re
 import unittest
 
-from program_facts import CLASS_S_NONZEROS
-from report_json_test import SchemaTest
+from program_runner import CLASS_S_NONZEROS, ProgramTest, listed_kernels
 
 
-class Blocks(SchemaTest):
+class Blocks(ProgramTest):
     def test_row_lengths_of_the_whole_matrix(self):
         setup = self.valid_document_of(1, "run", "--class", "S")["setup"]
         lengths = setup["row_lengths"]
@@ -19,8 +18,7 @@ class Blocks(SchemaTest):
     def test_row_lengths_of_the_blocks_add_up(self):
         for cvl in (0, 25, 1000):
             with self.subTest(cvl=cvl):
-                arguments = ("run", "--class", "S", "--grid", "2x2", "--kernel", "csr-simd", "--cvl", cvl)
-                setup = self.valid_document_of(4, *arguments)["setup"]
+                setup = self.valid_document_of(4, "run", "--class", "S", "--grid", "2x2", "--kernel", "csr-simd", "--cvl", cvl)["setup"]
                 lengths, blocks = setup["row_lengths"], [rank["row_lengths"] for rank in setup["ranks"]]
                 self.assertEqual({block["critical_vector_length"] for block in [lengths, *blocks]}, {cvl})
                 self.assertEqual([block["rows"] for block in blocks], [700] * 4)
@@ -51,7 +49,7 @@ class Blocks(SchemaTest):
     def test_figures_of_the_matrix_are_the_same_whatever_the_kernel_stores(self):
         for rank_count, grid in ((1, "1x1"), (4, "2x2")):
             seen = []
-            for kernel in self.listed_kernels():
+            for kernel in listed_kernels():
                 document = self.valid_document_of(rank_count, "run", "--class", "S", "--grid", grid, "--kernel", kernel)
                 result, setup = document["result"], document["setup"]
                 true = 2 * 15 * (26 * CLASS_S_NONZEROS + 1400 * (25 * 5 + 6))
@@ -62,10 +60,9 @@ class Blocks(SchemaTest):
             self.assertEqual(seen[0][0], CLASS_S_NONZEROS)
 
     def test_bytes_before_and_after_the_conversion(self):
-        for kernel, converts in self.listed_kernels().items():
+        for kernel, converts in listed_kernels().items():
             with self.subTest(kernel=kernel):
-                arguments = ("run", "--class", "S", "--grid", "2x2", "--kernel", kernel)
-                document = self.valid_document_of(4, *arguments)
+                document = self.valid_document_of(4, "run", "--class", "S", "--grid", "2x2", "--kernel", kernel)
                 setup, is_half = document["setup"], document["configuration"]["symmetric_storage"]
                 self.assertIs(setup["converted"], converts or is_half)
                 for rank in setup["ranks"]:

@@ -11,9 +11,8 @@ import sys
 import unittest
 
 from page_reader import read_page
-from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, launch_words, run_command, run_program
+from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
 from report_facts import as_class_b, real_sweep, simulated_sweep, write_lines
-from schemas import validator_of
 from session_facts import session_files
 from terminal import open_terminal
 
@@ -31,8 +30,7 @@ LEAST_MARK_CONTRAST = 2.0  # marks that only colour tells apart have shapes, nam
 
 def with_variables(**variables):
     """This process's environment with these; an empty one is left out."""
-    changed = os.environ | variables
-    return {name: value for name, value in changed.items() if value}
+    return {name: value for name, value in (os.environ | variables).items() if value}
 
 
 class ReportCommand(ProgramTest):
@@ -63,7 +61,7 @@ class OnePage(ReportCommand):
         kinds = {"ways", "messages", "row-length", "roofline", "solves", "cg-step", "comparison", "counters", "time-by-grid"}
         self.assertLessEqual(kinds, set(page.sections))
 
-    def test_contents_lead_to_every_section(self):
+    def test_contents_lead_to_every_section_and_pictures_have_texts(self):
         page = self.made(*self.files)
         self.assertEqual(len(page.ids), len(set(page.ids)), "an id stands twice")
         self.assertEqual(page.contents, page.sections)
@@ -71,28 +69,20 @@ class OnePage(ReportCommand):
         self.assertEqual(page.heading_levels[0], 1)
         for level, following in zip(page.heading_levels, page.heading_levels[1:]):
             self.assertLessEqual(following, level + 1, "a level of headings is left out")
-
-    def test_every_picture_has_a_text(self):
-        page = self.made(*self.files)
         self.assertGreater(len(page.pictures), 15)
         for picture in page.pictures:
             if picture.get("aria-hidden") != "true":
                 self.assertEqual(picture.get("role"), "img", picture)
                 self.assertGreater(len(picture.get("aria-label", "")), 20, picture)
         self.assertEqual(page.language, "en")
+        self.assertEqual([address for address in page.addresses if not address.startswith(("#", "data:"))], [], "the page asks for nothing")
 
-    def test_the_page_asks_for_nothing(self):
-        page = self.made(*self.files)
-        self.assertEqual([address for address in page.addresses if not address.startswith(("#", "data:"))], [])
-
-    def test_counters_of_a_sweep_are_shown_by_grid_and_phase(self):
-        text = self.made(self.sweep).text_of("counters")
+    def test_counters_of_a_sweep_by_grid_and_phase_and_figures_that_are_compared(self):
+        """These under the labels and in the units that the schema gives them: the page has no list of them."""
+        page = self.made(self.sweep)
         for word in ("1x4", "2x2", "4x1", "multiply", "shuffle", "PAPI_L3_TCM"):
-            self.assertIn(word, text)
-
-    def test_figures_that_are_compared_stand_with_the_runs(self):
-        """Under the labels and in the units that the schema gives them: the page has no list of them."""
-        text = self.made(self.sweep).text_of("runs")
+            self.assertIn(word, page.text_of("counters"))
+        text = page.text_of("runs")
         peaks = [rank["peak_bytes"] for line in self.sweep.read_text().splitlines() for rank in json.loads(line)["setup"]["ranks"]]
         self.assertRegex(text, rf"peak memory\s*(\S+ to )?{max(peaks) / 1e6:.4g} MB")
         self.assertRegex(text, r"conversion time\s*\S+( to \S+)? s")
@@ -146,20 +136,18 @@ class Compare(ReportCommand):
         """The sweep simulated, and later with one grid that takes longer."""
         sweep = real_sweep()
         before = write_lines(self.folder / "monday.jsonl", simulated_sweep(sweep, {}, ROUNDS))
-        after = write_lines(self.folder / "tuesday.jsonl", simulated_sweep(sweep, {"1x2": factor}, ROUNDS))
-        return before, after
+        return before, write_lines(self.folder / "tuesday.jsonl", simulated_sweep(sweep, {"1x2": factor}, ROUNDS))
 
     def compared(self, *words):
         outcome = run_program(0, "compare", *words, "--format", "json")
-        validator_of("compare").validate(json.loads(outcome.stdout))
+        self.assert_valid(outcome.document(), "compare")
         return outcome
 
     def test_the_json_says_what_the_text_says(self):
         files = self.slower(1.25)
         outcome, text = self.compared(*files), run_program(0, "compare", *files)
-        self.assertEqual(outcome.exit_code, text.exit_code)
-        document = json.loads(outcome.stdout)
-        self.assertEqual(document["exit_code"], outcome.exit_code)
+        document = outcome.document()
+        self.assertEqual({document["exit_code"], text.exit_code}, {outcome.exit_code})
         (worse,) = [pair for pair in document["compared"] if pair["change"] == "regression"]
         self.assertEqual(worse["grid"], "1x2")
         self.assertAlmostEqual(worse["ratio"]["ratio"], 1.25)
@@ -198,8 +186,8 @@ class Compare(ReportCommand):
         text = run_program(0, "compare", *files, "--label", "gcc,clang").stdout
         self.assertRegex(text, r"(?m)^Differs: instruction set: \S+ in gcc, portable in clang$")
         for labels in ("gcc", "gcc,gcc", "gcc,clang,icc", "gcc,"):
-            self.assertEqual(run_program(0, "compare", *files, "--label", labels).exit_code, USAGE, labels)
-            self.assertEqual(self.report(*files, "--compare", "--label", labels).exit_code, USAGE, labels)
+            self.ends_with(USAGE, run_program(0, "compare", *files, "--label", labels))
+            self.ends_with(USAGE, self.report(*files, "--compare", "--label", labels))
 
     def test_times_that_nothing_can_be_computed_with_are_refused(self):
         before, after = self.slower(1.25)
@@ -207,8 +195,7 @@ class Compare(ReportCommand):
             lines = [json.loads(line) for line in after.read_text().splitlines()]
             lines[1]["result"]["repeats"]["times_s"] = [time_s]
             outcome = run_program(0, "compare", before, write_lines(self.folder / "odd.jsonl", lines))
-            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
-            self.assertIn(f"odd.jsonl: line 2: its time is {time_s:g} s", outcome.stderr)
+            self.assert_refused(outcome, BAD_DATA, f"odd.jsonl: line 2: its time is {time_s:g} s")
 
     def test_sets_side_by_side_have_one_range_and_one_unit(self):
         sweep = real_sweep()
@@ -232,16 +219,13 @@ class Compare(ReportCommand):
         self.assertEqual((slow, fast), ({"h12"}, {"h0"}), "one scale of colours for both")
 
     def test_nothing_in_common_is_a_note(self):
-        other = write_lines(self.folder / "b.jsonl", as_class_b(real_sweep()))
-        page = self.made(self.sweep, other, "--compare")
+        page = self.made(self.sweep, write_lines(self.folder / "b.jsonl", as_class_b(real_sweep())), "--compare")
         self.assertIn("no configuration is in both", page.text_of("notes"))
         self.assertNotIn("comparison", page.sections)
 
     def test_one_set_cannot_be_compared(self):
         for words, code in (((self.sweep,), USAGE), ((self.sweep, self.files[2]), BAD_DATA)):
-            outcome = self.report(*words, "--compare")
-            self.assertEqual(outcome.exit_code, code, outcome)
-            self.assertRegex(outcome.stderr, r"\Acg2d: .*--compare: takes two files.*\n\Z")
+            self.assertRegex(self.ends_with(code, self.report(*words, "--compare")).stderr, r"\Acg2d: .*--compare: takes two files.*\n\Z")
 
 
 class Refusals(ReportCommand):
@@ -260,8 +244,7 @@ class Refusals(ReportCommand):
 
     def test_a_page_that_cannot_be_made(self):
         self.page = self.sweep / "report.html"
-        outcome = self.report(self.sweep)
-        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+        self.ends_with(CANNOT_CREATE, self.report(self.sweep))
 
     def test_each_output_by_itself(self):
         file = self.folder / "file"
@@ -287,16 +270,13 @@ class Refusals(ReportCommand):
     def test_without_python_or_what_it_needs(self):
         none = with_variables(CG2D_PYTHON="/none/python3")
         self.assert_refused(UNAVAILABLE, "/none/python3 cannot be started; install Python", self.sweep, env=none)
-        old = self.folder / "old-python"
-        old.write_text("#!/bin/sh\nexit 3\n")
-        old.chmod(0o755)
+        old = executable(self.folder / "old-python", "#!/bin/sh\nexit 3\n")
         self.assertEqual(self.report(self.sweep, env=with_variables(CG2D_PYTHON=str(old))).exit_code, 3, "its code is passed on")
         # 0 and 1 have a meaning of their own, and no page was made.
         for code in (0, 1, 2):
             old.write_text(f"#!/bin/sh\nexit {code}\n")
             self.assert_refused(UNAVAILABLE, f"old-python ended with code {code} and made no page", self.sweep, env=with_variables(CG2D_PYTHON=str(old)))
-        outcome = self.report(self.sweep, env=with_variables(PYTHONHOME="/none"))
-        self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+        outcome = self.ends_with(UNAVAILABLE, self.report(self.sweep, env=with_variables(PYTHONHOME="/none")))
         self.assertRegex(outcome.stderr, r"cg2d: report: python3 ended with code 1 and made no page; install Python 3\.10 or later[^\n]*\n\Z")
         (self.folder / "matplotlib.py").write_text("raise ImportError\n")
         figures = ("--figures", self.folder / "figures")
@@ -323,8 +303,7 @@ class Surroundings(ReportCommand):
 
     def test_started_by_a_launcher(self):
         for ranks in (1, 2):
-            outcome = run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page])
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            outcome = self.ends_with(SUCCESS, run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page]))
             self.assertEqual(outcome.stdout.count("figures"), 1, "one rank acts")
 
     def test_progress(self):

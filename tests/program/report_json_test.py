@@ -3,26 +3,15 @@
 import copy
 import json
 import os
-import pathlib
 import signal
 import statistics
-import tempfile
 import unittest
 
-import jsonschema
 
-from program_facts import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES
 from program_runner import (
-    PROGRAM,
-    SUCCESS,
-    THOROUGH,
-    BackgroundRun,
-    ProgramTest,
-    launch_words,
-    run_command,
-    run_program,
-)
-from schemas import validator_of
+    CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, PROGRAM, SUCCESS, THOROUGH, BackgroundRun, ProgramTest, launch_words, listed_kernels,
+    run_command, validator_of,
+)  # fmt: skip
 
 # One outer iteration: 25 CG steps of one product and two dot products; before them rho; after them one more product and
 # the residual norm; at last one sum of three numbers (x . z, z . z, request to stop).
@@ -39,58 +28,16 @@ def scalar_sum_messages(rank_count):
     return core * (core.bit_length() - 1) + 2 * (rank_count - core)
 
 
-class SchemaTest(ProgramTest):
-    """Assertions on JSON documents."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.validator = validator_of("run")
-
-    def assert_valid(self, document):
-        error = jsonschema.exceptions.best_match(self.validator.iter_errors(document))
-        if error is not None:
-            self.fail(f"not as in the schema: {error.json_path}: {error.message[:500]}")
-
-    def assert_invalid(self, document, why):
-        self.assertFalse(self.validator.is_valid(document), why)
-
-    def valid_document_of(self, rank_count, *arguments, **options):
-        document = self.document_of(rank_count, *arguments, **options)
-        self.assert_valid(document)
-        return document
-
-    def listed_kernels(self):
-        """Every kernel of --list-kernels that can serve here: its name, and whether it converts the CSR."""
-        lines = self.run_well(1, "run", "--list-kernels").stdout.splitlines()[1:]
-        rows = [line.split() for line in lines if "not available here" not in line]
-        self.assertGreater(len(rows), 1)
-        return {row[0]: row[2] == "conversion" for row in rows}
-
-
-class Schema(SchemaTest):
+class Schema(ProgramTest):
     """Every way to end writes a document of the schema, and the schema is strict."""
 
     def ending(self, exit_code, *arguments):
-        outcome = run_program(2, "run", "--format", "json", *arguments)
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        document = outcome.document()
-        self.assert_valid(document)
+        document = self.valid_document_of(2, "run", *arguments, code=exit_code)
         self.assertEqual(document["exit_code"], exit_code)
         return document
 
-    def test_success(self):
-        document = self.ending(0, "--class", "S")
-        for key in ("zeta", "rnorm", "verified", "time_s", "mops_total"):
-            self.assertIn(key, document["result"])
-        self.assertEqual(document["status"], "success")
-        self.assertIs(document["result"]["verified"], True)
-
-    def test_without_phases(self):
-        self.assertIsNone(self.ending(0, "--class", "S", "--no-phases")["phases"])
-
     def test_without_a_reference(self):
-        problem = ("--n", "50", "--nonzer", "3", "--niter", "2", "--shift", "5")
-        self.assertIsNone(self.ending(0, *problem)["result"]["verified"])
+        self.assertIsNone(self.ending(0, "--n", "50", "--nonzer", "3", "--niter", "2", "--shift", "5")["result"]["verified"])
 
     def test_several_repetitions_threads_and_ranks(self):
         for rank_count, arguments in (
@@ -124,8 +71,7 @@ class Schema(SchemaTest):
         self.assertEqual(self.ending(82, "--class", "S", "--reference", "9")["status"], "verification-failed")
 
     def test_not_finite(self):
-        problem = ("--n", "100", "--nonzer", "5", "--niter", "3", "--shift", "1e308")
-        document = self.ending(84, *problem)
+        document = self.ending(84, "--n", "100", "--nonzer", "5", "--niter", "3", "--shift", "1e308")
         self.assertEqual(document["status"], "not-finite")
         self.assertEqual([step["zeta"] for step in document["outer_steps"]], [None])
 
@@ -134,16 +80,15 @@ class Schema(SchemaTest):
             (["--niter", "1000000"], r"iteration [3-9]/"),
             (["--niter", "15", "--repeat", "1000000"], r"run 2, outer iteration"),
         ):
-            with self.subTest(arguments=arguments), tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
-                file = pathlib.Path(folder) / "result.json"
+            with self.subTest(arguments=arguments):
+                file = self.folder / "result.json"
+                file.unlink(missing_ok=True)
                 fixed = ("run", "--class", "W", "--format", "json", "--output", file)
                 with BackgroundRun(2, *fixed, *arguments) as run:
                     run.wait_for(line)
                     run.send(signal.SIGTERM)
                     self.assertEqual(run.finish().exit_code, 75)
-                document = json.loads(file.read_text())
-                self.assert_valid(document)
-                self.assertEqual(document["status"], "interrupted")
+                self.assertEqual(self.assert_valid(json.loads(file.read_text()))["status"], "interrupted")
 
     def test_the_schema_is_strict(self):
         good = self.ending(0, "--class", "S")
@@ -190,10 +135,10 @@ class Schema(SchemaTest):
             (plan, ["plan", "memory_bytes"], -5),
             (plan, ["plan", "all_ranks_per_cg_step", "bytes"], KeyError),
         ):
-            self.assert_invalid(changed(document, path, value), f"{path} = {value}")
+            self.assertFalse(validator_of("run").is_valid(changed(document, path, value)), f"{path} = {value}")
 
 
-class Steps(SchemaTest):
+class Steps(ProgramTest):
     def test_every_outer_step_has_the_zeta_of_the_official_program(self):
         for rank_count, grid in ((1, "1x1"), (2, "2x1"), (6, "2x3"), (5, "1x5")):
             with self.subTest(grid=grid):
@@ -206,31 +151,29 @@ class Steps(SchemaTest):
                     self.assertLess(step["rnorm"], 5e-13 if step["step"] == 1 else 1e-14)
                     self.assertGreater(step["rnorm"], 1e-16)
 
-    def test_the_result_is_the_last_step(self):
+    def test_the_result_is_the_last_step_and_rates_follow_from_the_time(self):
         document = self.valid_document_of(2, "run", "--class", "S")
-        self.assertEqual(document["result"]["zeta"], document["outer_steps"][-1]["zeta"])
-        self.assertEqual(document["result"]["rnorm"], document["outer_steps"][-1]["rnorm"])
-        error = abs(document["result"]["zeta"] - 8.5971775078648) / 8.5971775078648
-        self.assertAlmostEqual(document["result"]["relative_error"], error, delta=1e-16)
-
-    def test_the_matrix_has_its_official_facts(self):
-        document = self.valid_document_of(6, "run", "--class", "S", "--grid", "2x3")
-        problem = document["problem"]
-        self.assertEqual(problem["nonzero_count"], CLASS_S_NONZEROS)
-        self.assertEqual(problem["final_seed"], 37562041448909)
-        self.assertEqual(problem["draw_pairs_rejected_as_duplicate"], 28)
-        self.assertEqual(problem["draw_pairs_rejected_as_out_of_range"], 4669)
-        self.assertEqual(sum(rank["nonzeros"] for rank in document["setup"]["ranks"]), CLASS_S_NONZEROS)
-
-    def test_rates_follow_from_the_time(self):
-        document = self.valid_document_of(2, "run", "--class", "S")
-        result = document["result"]
+        self.assertEqual((document["status"], document["exit_code"], document["result"]["verified"]), ("success", SUCCESS, True))
+        self.assertIsNone(document["counters"], "nothing is counted without being asked")
+        result, last = document["result"], document["outer_steps"][-1]
+        self.assertEqual((result["zeta"], result["rnorm"]), (last["zeta"], last["rnorm"]))
+        error = abs(result["zeta"] - 8.5971775078648) / 8.5971775078648
+        self.assertAlmostEqual(result["relative_error"], error, delta=1e-16)
         row = 7 * 8
         official = 2 * 15 * 1400 * (3 + row + 25 * (5 + row) + 3)
         self.assert_close(result["mops_total"], official / result["time_s"] / 1e6, 1e-12)
         self.assert_close(result["mops_per_process"], result["mops_total"] / 2, 1e-12)
         true = 2 * 15 * (26 * CLASS_S_NONZEROS + 1400 * (25 * 5 + 6))
         self.assert_close(result["true_mflops"], true / result["time_s"] / 1e6, 1e-12)
+        self.assertEqual(result["repeats"]["times_s"], [result["time_s"]], "one is its own median")
+        self.assertIsNone(result["repeats"]["spread"], "a spread of 0 would say that repetitions agree")
+
+    def test_the_matrix_has_its_official_facts(self):
+        document = self.valid_document_of(6, "run", "--class", "S", "--grid", "2x3")
+        facts = {"nonzero_count": CLASS_S_NONZEROS, "final_seed": 37562041448909, "draw_pairs_rejected_as_duplicate": 28,
+                 "draw_pairs_rejected_as_out_of_range": 4669}  # fmt: skip
+        self.assertEqual({key: document["problem"][key] for key in facts}, facts)
+        self.assertEqual(sum(rank["nonzeros"] for rank in document["setup"]["ranks"]), CLASS_S_NONZEROS)
 
     def test_a_repeated_run_on_the_same_grid_repeats_its_bits(self):
         for rank_count, arguments in (
@@ -241,15 +184,12 @@ class Steps(SchemaTest):
             (1, ["--threads", "2"]),
         ):
             with self.subTest(ranks=rank_count, arguments=arguments):
-                first, second = (
-                    self.valid_document_of(rank_count, "run", "--class", "S", *arguments)["outer_steps"] for _ in range(2)
-                )
-                self.assertEqual(first, second)
+                self.assertEqual(*(self.valid_document_of(rank_count, "run", "--class", "S", *arguments)["outer_steps"] for _ in range(2)))
 
 
-class Configuration(SchemaTest):
+class Configuration(ProgramTest):
     def test_a_forced_kernel_is_the_one_that_ran(self):
-        for kernel in self.listed_kernels():
+        for kernel in listed_kernels():
             with self.subTest(kernel=kernel):
                 document = self.valid_document_of(2, "run", "--class", "S", "--kernel", kernel)
                 self.assertEqual(document["configuration"]["kernel"], kernel)
@@ -285,8 +225,7 @@ class Configuration(SchemaTest):
         grid = self.valid_document_of(6, "run", "--class", "S", "--no-profile")["configuration"]["grid"]
         self.assertIs(grid["automatic"], True)
         trial = grid["trial"]
-        tried = {one["grid"]: one["step_s"] for one in trial["tried"]}
-        self.assertEqual(set(tried), {"1x6", "2x3", "3x2", "6x1"})
+        self.assertEqual({one["grid"] for one in trial["tried"]}, {"1x6", "2x3", "3x2", "6x1"})
         self.assertEqual(grid["name"], trial["verdict"]["candidate"])
         self.assertEqual((trial["shortlist_by"], trial["skipped_because"]), ("rule", ""))
         text = self.run_well(2, "run", "--class", "S", "--grid", "auto", "--no-profile", "--verbose").stdout
@@ -322,21 +261,18 @@ class Configuration(SchemaTest):
         cores = sum(node["cores"] for node in environment["nodes"])
         self.assertIs(environment["oversubscribed"], 3 > cores)
         self.assertEqual(environment["waiting"], "yield" if 3 > cores else "spin")
-        version = self.run_well(1, "--version").stdout.strip()
-        self.assertEqual(version, f"{document['program']['name']} {document['program']['version']}")
+        self.assertEqual(self.run_well(1, "--version").stdout.strip(), f"{document['program']['name']} {document['program']['version']}")
 
     def test_more_ranks_than_cores_are_noticed_by_the_affinity_mask(self):
         one_core = str(min(os.sched_getaffinity(0)))
         command = ["taskset", "-c", one_core, *launch_words(2), PROGRAM, "run", "--class", "S", "--format", "json"]
-        outcome = run_command(command)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        environment = outcome.document()["environment"]
+        environment = self.ends_with(SUCCESS, run_command(command)).document()["environment"]
         self.assertEqual({place["processors"] for place in environment["binding"]}, {one_core})
         self.assertIs(environment["oversubscribed"], True)
         self.assertEqual(environment["waiting"], "yield")
 
 
-class Phases(SchemaTest):
+class Phases(ProgramTest):
     def assert_phases_of(self, document, rank_count):
         ranks = document["phases"]["ranks"]
         self.assertEqual([rank["rank"] for rank in ranks], list(range(rank_count)))
@@ -355,8 +291,7 @@ class Phases(SchemaTest):
                 document = self.valid_document_of(rank_count, "run", "--class", "W")
                 shares = []
                 for rank in self.assert_phases_of(document, rank_count):
-                    clocks = sum(phase["clocks"] for phase in rank["phases"].values())
-                    shares.append(clocks / rank["region_clocks"])
+                    shares.append(sum(phase["clocks"] for phase in rank["phases"].values()) / rank["region_clocks"])
                     # A rank may lose its core between two phases, so a loose bound; a bench measures how much it is.
                     self.assertGreaterEqual(shares[-1], 0.9)
                     self.assertLessEqual(shares[-1], 1.0)
@@ -390,8 +325,7 @@ class Phases(SchemaTest):
                 problem = ("--n", n, "--nonzer", nonzer, "--niter", niter, "--shift", "10")
                 arguments = ("run", *problem, "--grid", grid, "--sum", form, "--transport", "two-sided")
                 plan = self.valid_document_of(0, *arguments, "--dry-run", "--ranks", columns * rows)["plan"]
-                document = self.valid_document_of(columns * rows, *arguments)
-                self.assert_traffic(self.assert_phases_of(document, columns * rows), plan, niter)
+                self.assert_traffic(self.assert_phases_of(self.valid_document_of(columns * rows, *arguments), columns * rows), plan, niter)
 
     def assert_traffic(self, ranks, plan, niter):
         # A CG step is one product and two dot products, so PRODUCTS such steps hold all single sums: 26 * 2 = 52.
@@ -399,20 +333,15 @@ class Phases(SchemaTest):
         triple_messages = scalar_sum_messages(len(ranks))
         expected = plan["all_ranks_per_cg_step"]
         sent = [phase for rank in ranks for phase in rank["phases"].values()]
-        self.assertEqual(
-            sum(phase["messages"] for phase in sent), niter * (PRODUCTS * expected["messages"] + triple_messages)
-        )
-        self.assertEqual(
-            sum(phase["bytes"] for phase in sent), niter * (PRODUCTS * expected["bytes"] + 3 * 8 * triple_messages)
-        )
+        for value, of_a_triple in (("messages", 1), ("bytes", 3 * 8)):
+            self.assertEqual(sum(phase[value] for phase in sent), niter * (PRODUCTS * expected[value] + of_a_triple * triple_messages))
 
         # Among the ranks is the busiest one of the plan, with these figures in every phase.
         def figures(name, value):
             traffic = plan["busiest_rank_per_cg_step"][name]
             if name != "dot":
                 return niter * PRODUCTS * traffic[value]
-            of_one_sum = traffic[value] // 2
-            return niter * (SINGLE_SUMS + TRIPLE_SUMS * (3 if value == "bytes" else 1)) * of_one_sum
+            return niter * (SINGLE_SUMS + TRIPLE_SUMS * (3 if value == "bytes" else 1)) * (traffic[value] // 2)
 
         names = ("collection", "summation", "shuffle", "dot")
         busiest = {(name, value): figures(name, value) for name in names for value in ("messages", "bytes")}
@@ -427,19 +356,15 @@ class Phases(SchemaTest):
         self.assertIn(" VERIFICATION SUCCESSFUL \n", text)
 
 
-class Repeats(SchemaTest):
+class Repeats(ProgramTest):
     def test_the_median_of_three(self):
         document = self.valid_document_of(2, "run", "--class", "S", "--repeat", "3")
-        result = document["result"]
-        times = result["repeats"]["times_s"]
-        self.assertEqual(result["repeats"]["count"], 3)
-        self.assertEqual(len(times), 3)
-        self.assertEqual(result["time_s"], sorted(times)[1])
-        self.assertEqual(result["repeats"]["minimum_s"], min(times))
-        self.assertEqual(result["repeats"]["maximum_s"], max(times))
-        self.assertEqual(result["repeats"]["lower_quartile_s"], min(times))
-        self.assertEqual(result["repeats"]["upper_quartile_s"], max(times))
-        self.assertAlmostEqual(result["repeats"]["spread"], (max(times) - min(times)) / statistics.median(times), delta=1e-12)
+        result, repeats = document["result"], document["result"]["repeats"]
+        times = repeats["times_s"]
+        self.assertEqual((repeats["count"], len(times), result["time_s"]), (3, 3, sorted(times)[1]))
+        for key, expected in (("minimum_s", min), ("maximum_s", max), ("lower_quartile_s", min), ("upper_quartile_s", max)):
+            self.assertEqual(repeats[key], expected(times), key)
+        self.assertAlmostEqual(repeats["spread"], (max(times) - min(times)) / statistics.median(times), delta=1e-12)
         # The phases are those of the repetition reported.
         self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), result["time_s"])
 
@@ -455,11 +380,6 @@ class Repeats(SchemaTest):
         self.assertLessEqual(repeats["lower_quartile_s"], result["time_s"])
         self.assertLessEqual(result["time_s"], repeats["upper_quartile_s"])
         self.assertAlmostEqual(repeats["spread"], (repeats["maximum_s"] - repeats["minimum_s"]) / result["time_s"], delta=1e-12)
-
-    def test_one_is_its_own_median(self):
-        result = self.valid_document_of(2, "run", "--class", "S")["result"]
-        self.assertEqual(result["repeats"]["times_s"], [result["time_s"]])
-        self.assertIsNone(result["repeats"]["spread"], "a spread of 0 would say that repetitions agree")
 
 
 if __name__ == "__main__":

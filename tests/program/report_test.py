@@ -5,8 +5,7 @@ import io
 import re
 import unittest
 
-from program_facts import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES
-from program_runner import USAGE, ProgramTest, run_program
+from program_runner import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, USAGE, ProgramTest, run_program
 
 
 class Csv(ProgramTest):
@@ -97,6 +96,9 @@ class Text(ProgramTest):
 
     def test_closing_block(self):
         text = self.run_well(2, "run", "--class", "S").stdout
+        for label in ("Huge pages", "Row lengths", "Commit", "No profile"):
+            self.assertNotIn(f" {label} ", text, "only a verbose report says all")
+        self.assertLessEqual(len(text.splitlines()), 45)
         lines = self.assert_lines(text, self.BLOCK)
         self.assertEqual(lines[1], " Zeta is     0.8597177507865E+01")
         result = self.document_of(2, "run", "--class", "S")["result"]
@@ -105,13 +107,13 @@ class Text(ProgramTest):
 
     def test_closing_block_of_a_failed_verification(self):
         text = run_program(2, "run", "--class", "S", "--reference", "22.5").stdout
+        self.assertRegex(self.summary_of(text)["Result"], r"^class \w+ WRONG: zeta 8\.59717750786\d\d, not 22\.5000000000000$")
         failed = (
             r" VERIFICATION FAILED",
             r" Zeta                 0\.8597177507865E\+01",
             r" The correct zeta is  0\.2250000000000E\+02",
         )
-        unsuccessful = r" Verification    =             UNSUCCESSFUL"
-        self.assert_lines(text, (*failed, *self.BLOCK[3:-1], unsuccessful))
+        self.assert_lines(text, (*failed, *self.BLOCK[3:-1], r" Verification    =             UNSUCCESSFUL"))
 
     def test_closing_block_without_a_reference(self):
         text = self.run_well(2, "run", "--class", "S", "--niter", "4").stdout
@@ -142,22 +144,12 @@ class Text(ProgramTest):
             self.assert_lines(text, (pattern,))
 
     def test_row_lengths_of_the_whole_matrix(self):
-        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", "9", "--kernel", "csr-simd", "--verbose").stdout
-        self.assert_lines(
-            text,
-            (
-                r" Row lengths     = 8 to 127, mean 55\.8 in the blocks; below the critical vector length 9: "
-                r"0\.[1-9] % of rows, 0\.\d % of nonzeros",
-            ),
-        )
-
-    def test_row_lengths_where_vectors_never_pay(self):
-        never = 2**31 - 1
-        text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", never, "--kernel", "csr-simd", "--verbose").stdout
-        self.assert_lines(
-            text,
-            (r" Row lengths     = 8 to 127, mean 55\.8 in the blocks; no critical vector length: vectors pay for none of them",),
-        )
+        for cvl, words in (
+            (9, r"below the critical vector length 9: 0\.[1-9] % of rows, 0\.\d % of nonzeros"),
+            (2**31 - 1, "no critical vector length: vectors pay for none of them"),
+        ):
+            text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", cvl, "--kernel", "csr-simd", "--verbose").stdout
+            self.assert_lines(text, (rf" Row lengths     = 8 to 127, mean 55\.8 in the blocks; {words}",))
 
     def test_what_the_conversion_made(self):
         # CSR: 12 bytes per nonzero and 8 per row, of which there are 1400 and the end: 12.14 in all.
@@ -197,8 +189,7 @@ class Text(ProgramTest):
         self.assertAlmostEqual(sum(shares[:-1]), shares[-1], delta=0.05 * len(names))
 
     def test_phase_table_in_time(self):
-        arguments = ("run", "--class", "S", "--grid", "2x1")
-        text = self.run_well(2, *arguments).stdout
+        text = self.run_well(2, "run", "--class", "S", "--grid", "2x1").stdout
         number = r" +\d+\.\d\d"
         columns = rf" +(\d+\.\d) %({number}){number} +([\d.]+|-) +([\d.]+|-) +\d+\.\d\d +\d+"
         names = (*PHASES, "all phases")
@@ -244,8 +235,7 @@ class Text(ProgramTest):
         self.assertRegex(summary["Quiet"], r"^(yes|no|unknown)\b")
 
     def test_the_summary_says_why(self):
-        text = self.run_well(2, "run", "--class", "S", "--no-profile", "--repeat", "3", "--no-phases").stdout
-        summary = self.summary_of(text)
+        summary = self.summary_of(self.run_well(2, "run", "--class", "S", "--no-profile", "--repeat", "3", "--no-phases").stdout)
         self.assertRegex(summary["Grid"], r"^(1x2|2x1), (best of 2 tried: better than|no clear winner of 2 tried: faster than .* rounds?|of 2 tried; the others)")
         self.assertRegex(summary["Kernel"], r" \(default; cg2d tune measures\)$")
         self.assertRegex(summary["Time"], r"^[\d.]+ s, median of 3 \(quartiles [\d.]+ and [\d.]+\); \d+ Mop/s")
@@ -254,16 +244,6 @@ class Text(ProgramTest):
         self.assertRegex(summary["Result"], r"^zeta 8\.\d{13}, not verified: no reference for n 1400, niter 3$")
         self.assertTrue(summary["Grid"].startswith("1x1 (the only grid of 1 rank);"), summary)
         self.assertRegex(summary["Limit"], r"^\d+ % of the machine's limit; multiply \d+ %: [\d.]+ GB/s")
-
-    def test_the_summary_of_a_failed_verification(self):
-        summary = self.summary_of(run_program(2, "run", "--class", "S", "--reference", "22.5").stdout)
-        self.assertRegex(summary["Result"], r"^class \w+ WRONG: zeta 8\.59717750786\d\d, not 22\.5000000000000$")
-
-    def test_only_a_verbose_report_says_all(self):
-        short = self.run_well(2, "run", "--class", "S").stdout
-        for label in ("Huge pages", "Row lengths", "Commit", "No profile"):
-            self.assertNotIn(f" {label} ", short)
-        self.assertLessEqual(len(short.splitlines()), 45)
 
     def test_a_minimum_time_adds_repetitions(self):
         for rank_count, words in ((1, ("--min-time", "0.2s")), (3, ("--min-time", "0.2", "--repeat", "2"))):
@@ -275,15 +255,11 @@ class Text(ProgramTest):
 
     def test_a_minimum_time_that_is_none(self):
         for word in ("2q", "-1s", "", "nan", "1e99h"):
-            outcome = run_program(2, "run", "--class", "S", "--min-time", word)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
-            self.assertIn("--min-time", outcome.error_lines()[0])
+            self.assert_refused(run_program(2, "run", "--class", "S", "--min-time", word), USAGE, "--min-time")
 
     def test_repetitions(self):
-        text = self.run_well(2, "run", "--class", "S", "--repeat", "3", "--verbose").stdout
         self.assertRegex(
-            text,
+            self.run_well(2, "run", "--class", "S", "--repeat", "3", "--verbose").stdout,
             r"(?m)^ Seconds         = \d+\.\d{6} "
             r"\(median of 3; minimum \d+\.\d{6}, quartiles \d+\.\d{6} and \d+\.\d{6}, maximum \d+\.\d{6}, spread \d+\.\d %\)$",
         )

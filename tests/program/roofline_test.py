@@ -2,9 +2,8 @@
 
 import unittest
 
-from program_facts import PHASES
-from program_runner import USAGE, run_program
-from report_json_test import SchemaTest as JsonTest
+from program_runner import PHASES, USAGE, ProgramTest, run_program
+
 
 PRODUCTS_PER_SOLVE = 26
 DOTS_PER_SOLVE = 54  # two in each of 25 steps, one before them, one for the residual, two for zeta
@@ -12,7 +11,7 @@ VECTORS_IN_DOTS = 2 * (25 + 1) + (25 + 1) + 1 + 1  # p . q and x . z read two; r
 DOUBLE = 8
 
 
-class Roofline(JsonTest):
+class Roofline(ProgramTest):
     def roofline_of(self, rank_count, *arguments):
         document = self.valid_document_of(rank_count, "run", "--class", "S", "--roofline", *arguments)
         return document, document["roofline"]
@@ -24,8 +23,7 @@ class Roofline(JsonTest):
             self.assertEqual(tuple(phases), PHASES)
             order, solves = document["problem"]["n"], document["problem"]["niter"]
             products = PRODUCTS_PER_SOLVE * solves
-            nonzeros = document["problem"]["nonzero_count"]
-            self.assertEqual(phases["multiply"]["flops"], 2 * nonzeros * products)
+            self.assertEqual(phases["multiply"]["flops"], 2 * document["problem"]["nonzero_count"] * products)
             block = document["setup"]["ranks"][0]["block_bytes"]
             vectors = (3 if document["configuration"]["symmetric_storage"] else 2) * DOUBLE * order
             self.assertEqual(phases["multiply"]["bytes"], (block + vectors) * products)
@@ -34,9 +32,7 @@ class Roofline(JsonTest):
             self.assertEqual(phases["collection"]["bytes"], 0)
             self.assertGreater(phases["vector_updates"]["flops"], 6 * order * 25 * solves)
             for phase in phases.values():
-                bandwidth = roofline["vector_bytes_per_s"]
-                if phase is phases["multiply"]:
-                    bandwidth = roofline["matrix_bytes_per_s"]
+                bandwidth = roofline["matrix_bytes_per_s" if phase is phases["multiply"] else "vector_bytes_per_s"]
                 limit = max(phase["bytes"] / bandwidth, phase["flops"] / roofline["flops_per_s"])
                 self.assert_close(phase["limit_s"], limit, 1e-9)
                 self.assert_close(phase["share"] * phase["measured_s"], limit, 1e-9)
@@ -45,6 +41,9 @@ class Roofline(JsonTest):
         """Vectors of class S sit in faster caches, one or two at a time, than all vectors of a step: the limit of these says
         nothing of such a phase."""
         text = self.run_well(1, "run", "--class", "S", "--roofline").stdout
+        self.assertIn(" Limits, all ranks at once: ", text)
+        self.assertRegex(text, r"measured with .*B of matrix and .*B of vectors on a rank, .*B and .*B in all")
+        self.assertNotIn("Limits", self.run_well(1, "run", "--class", "S").stdout)
         lines = text[text.index("limit us") :].splitlines()[1 : 1 + len(PHASES)]
         shares = {line.split()[0]: line.split(maxsplit=7)[7] for line in lines}
         self.assertEqual(tuple(shares), PHASES)
@@ -58,10 +57,9 @@ class Roofline(JsonTest):
         document, roofline = self.roofline_of(2, "--grid", "1x2", "--kernel", "scalar", "--bind", "none")
         if roofline is None:
             self.skipTest("two ranks share cores here")
-        ranks = document["setup"]["ranks"]
         # A rank reads whole steps of 512 bytes, at least 4096 bytes.
         for footprint, sizes in (
-            (roofline["matrix_footprint_bytes"], [rank["block_bytes"] for rank in ranks]),
+            (roofline["matrix_footprint_bytes"], [rank["block_bytes"] for rank in document["setup"]["ranks"]]),
             (roofline["vector_footprint_bytes"], [5 * DOUBLE * document["problem"]["n"] // 2] * 2),
         ):
             read = [size // 512 * 512 for size in sizes]
@@ -77,21 +75,12 @@ class Roofline(JsonTest):
 
     def test_ranks_that_share_cores_have_no_limits_of_their_own(self):
         document, _ = self.roofline_of(1)
-        cores = sum(node["cores"] for node in document["environment"]["nodes"])
-        document, roofline = self.roofline_of(cores + 1)
+        document, roofline = self.roofline_of(sum(node["cores"] for node in document["environment"]["nodes"]) + 1)
         self.assertIsNone(roofline)
         self.assertEqual(len([text for text in document["warnings"] if "--roofline" in text]), 1)
 
-    def test_text(self):
-        text = self.run_well(1, "run", "--class", "S", "--roofline").stdout
-        self.assertIn(" Limits, all ranks at once: ", text)
-        self.assertRegex(text, r"measured with .*B of matrix and .*B of vectors on a rank, .*B and .*B in all")
-        self.assertNotIn("Limits", self.run_well(1, "run", "--class", "S").stdout)
-
     def test_needs_phases(self):
-        outcome = run_program(0, "run", "--class", "S", "--roofline", "--no-phases")
-        self.assertEqual(outcome.exit_code, USAGE)
-        self.assertIn("--no-phases", outcome.stderr)
+        self.assertIn("--no-phases", self.ends_with(USAGE, run_program(0, "run", "--class", "S", "--roofline", "--no-phases")).stderr)
 
 
 if __name__ == "__main__":

@@ -4,28 +4,12 @@ import csv
 import io
 import json
 import os
-import pathlib
 import re
 import signal
-import tempfile
 import unittest
 
-import jsonschema
 
-from program_facts import CLASS_S_ZETA
-from program_runner import (
-    INTERRUPTED,
-    MEMORY,
-    MPIEXEC,
-    PROGRAM,
-    SUCCESS,
-    USAGE,
-    BackgroundRun,
-    ProgramTest,
-    run_command,
-    run_program,
-)
-from schemas import validator_of
+from program_runner import CLASS_S_ZETA, INTERRUPTED, MEMORY, MPIEXEC, PROGRAM, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_command, run_program
 from verdict_words import complaints_of_scaling
 
 TOLERANCE = 1e-10  # of the benchmark, for zeta
@@ -52,32 +36,18 @@ FOUR_CORES = [
 
 
 class ScalingTest(ProgramTest):
-    @classmethod
-    def setUpClass(cls):
-        cls.validator = validator_of("scaling")
-
     def scaling(self, rank_count, *arguments):
-        words = [] if "--class" in arguments else ["--class", "S"]
-        return run_program(rank_count, "scaling", *words, *arguments)
+        return run_program(rank_count, "scaling", *([] if "--class" in arguments else ["--class", "S"]), *arguments)
 
     def valid_document(self, rank_count, *arguments, exit_code=SUCCESS):
-        outcome = self.scaling(rank_count, "--format", "json", *arguments)
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        document = outcome.document()
-        error = jsonschema.exceptions.best_match(self.validator.iter_errors(document))
-        if error is not None:
-            self.fail(f"not as in the schema: {error.json_path}: {error.message[:500]}")
+        document = self.valid_document_of(rank_count, "scaling", "--class", "S", *arguments, code=exit_code)
         self.assertEqual(document["exit_code"], exit_code)
         return document
 
-    def assert_refuses(self, exit_code, words, *arguments, rank_count=2):
-        outcome = self.scaling(rank_count, *arguments)
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
+    def assert_refuses(self, exit_code, words, *arguments):
+        outcome = self.scaling(2, *arguments)
+        self.assert_refused(outcome, exit_code, *words)
         self.assertEqual(outcome.stdout, "", outcome)
-        lines = outcome.error_lines()
-        self.assertEqual(len(lines), 1, outcome)
-        for word in words:
-            self.assertIn(word, lines[0])
 
 
 class Strong(ScalingTest):
@@ -95,8 +65,7 @@ class Strong(ScalingTest):
                 self.assert_close(run["zeta"], CLASS_S_ZETA[-1], TOLERANCE)
                 self.assertLessEqual(run["moving_share"] + run["waiting_share"], 1.0)
             figures = way["figures"]
-            times_s = [run["time_s"] for run in way["rounds"]]
-            self.assertEqual(figures["median_s"], min(times_s), "the lower of the middle two")
+            self.assertEqual(figures["median_s"], min(run["time_s"] for run in way["rounds"]), "the lower of the middle two")
             columns, rows = map(int, figures["grid"].split("x"))
             self.assertEqual(columns * rows, way["ranks"])
             self.assert_close(figures["efficiency"] * way["cores"], figures["speed_up"], 1e-12)
@@ -115,8 +84,7 @@ class Strong(ScalingTest):
         self.assert_close(agreement["reference_zeta"], CLASS_S_ZETA[-1], TOLERANCE)
 
     def test_the_table(self):
-        outcome = self.scaling(2, "--rounds", "1")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.scaling(2, "--rounds", "1"))
         self.assertRegex(outcome.stdout, r"(?m)^Strong scaling of class S \(n 1400\), kernel auto")
         for line in (
             " 1 one core - 1 x 1 1x1 ",
@@ -135,8 +103,7 @@ class Strong(ScalingTest):
         document = self.valid_document(2, "--niter", "1")
         self.assertEqual(document["options"]["rounds"], 8, "three ways on two cores")
         self.assertEqual({len(way["rounds"]) for way in document["ways"]}, {8})
-        document = self.valid_document(1, "--niter", "1")
-        self.assertEqual(document["options"]["rounds"], 3, "one way")
+        self.assertEqual(self.valid_document(1, "--niter", "1")["options"]["rounds"], 3, "one way")
 
     def test_until_sure_adds_rounds_of_what_is_undecided(self):
         words = ("--rounds", "1", "--cores", "1,2", "--until-sure", "2%")
@@ -144,18 +111,12 @@ class Strong(ScalingTest):
         counts = {(way["cores"], len(way["rounds"])) for way in document["ways"]}
         self.assertIn((1, 1), counts, "one way is in no question")
         self.assertGreater(max(count for _, count in counts), 1)
-        text = self.scaling(2, *words, "--budget", "0").stdout
-        self.assertIn("medians of 1 round\n", text)
+        self.assertIn("medians of 1 round\n", self.scaling(2, *words, "--budget", "0").stdout)
         self.assert_refuses(USAGE, ["--until-sure none"], "--until-sure", "none")
 
     def test_lists_of_cores_transports_and_the_kernel(self):
-        document = self.valid_document(
-            3, "--cores", "3,3", "--transport", "native,native", "--kernel", "scalar", *SHORT
-        )
-        self.assertEqual(
-            places_of(document),
-            [ONE_CORE, (3, "ranks only", "native", 3, 1), (3, "threads only", "two-sided", 1, 3)],
-        )
+        document = self.valid_document(3, "--cores", "3,3", "--transport", "native,native", "--kernel", "scalar", *SHORT)
+        self.assertEqual(places_of(document), [ONE_CORE, (3, "ranks only", "native", 3, 1), (3, "threads only", "two-sided", 1, 3)])
         self.assertEqual({way["figures"]["kernel"] for way in document["ways"]}, {"scalar"})
 
     def test_csv_has_a_line_per_way(self):
@@ -171,25 +132,18 @@ class Strong(ScalingTest):
     def test_threads_beyond_the_cores_are_warned_of(self):
         document = self.valid_document(0, *SHORT)
         self.assertEqual(places_of(document), [ONE_CORE])
-        cores = document["machine"]["nodes"][0]["cores"]
-        if cores < 4:
+        if document["machine"]["nodes"][0]["cores"] < 4:
             document = self.valid_document(4, "--cores", "4", *SHORT)
             self.assertTrue(any("4 cores: there are fewer here" in text for text in document["warnings"]))
 
     def test_threads_have_no_room_where_ranks_are_bound(self):
-        processor = min(os.sched_getaffinity(0))
-        before = os.sched_getaffinity(0)
-        if len(before) < 2:
+        processors = os.sched_getaffinity(0)
+        if len(processors) < 2:
             self.skipTest("needs two processors")
         # Every rank on a processor of its own, as mpiexec -bind-to core has it.
-        other = max(before)
         words = ["scaling", "--class", "S", *SHORT, "--format", "json"]
-        outcome = run_command(
-            [MPIEXEC, "-n", "1", "taskset", "-c", processor, PROGRAM, *words]
-            + [":", "-n", "1", "taskset", "-c", other, PROGRAM, *words]
-        )
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        document = outcome.document()
+        parts = [["-n", "1", "taskset", "-c", one, PROGRAM, *words] for one in (min(processors), max(processors))]
+        document = self.ends_with(SUCCESS, run_command([MPIEXEC, *parts[0], ":", *parts[1]])).document()
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES[:2]])
         [warning] = document["warnings"]
         self.assertRegex(warning, "^left out, since the launcher binds .*: 2 cores, threads only, 1 x 2; .*-bind-to none")
@@ -197,9 +151,7 @@ class Strong(ScalingTest):
 
 class Resumed(ScalingTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.file = pathlib.Path(folder.name) / "runs.jsonl"
+        self.file = self.folder / "runs.jsonl"
 
     def test_it_goes_on_where_the_file_ends(self):
         words = ("--niter", "1", "--runs", self.file)
@@ -207,8 +159,7 @@ class Resumed(ScalingTest):
         lines = self.file.read_text()
         self.assertEqual(lines.count("\n"), 4)
         self.file.write_text(lines[:-50])  # as a kill leaves it
-        outcome = self.scaling(2, *words, "--rounds", "2", "--format", "json", "--progress")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.scaling(2, *words, "--rounds", "2", "--format", "json", "--progress"))
         self.assertIn("runs.jsonl: dropped a line that was cut off", outcome.stderr)
         self.assertIn("runs.jsonl: 3 of 8 runs are there already", outcome.stderr)
         ways = outcome.document()["ways"]
@@ -232,6 +183,32 @@ class Resumed(ScalingTest):
         self.assertEqual(lines.count("\n"), 4)
         self.valid_document(2, *words, exit_code=MEMORY)
         self.assertEqual(self.file.read_text(), lines)
+        words = ("--operator", "laplace2d:3x3", "--iterations", "90", "--rounds", "1", "--runs", self.file, "--fresh")
+        self.assert_refused(run_program(2, "scaling", *words), USAGE)
+        self.assertEqual(self.file.read_text(), "")
+
+    def test_every_form_is_known_again(self):
+        """Systems with and without a matrix, weak scaling, and options that no sweep crosses."""
+        for words in (
+            ("--operator", "laplace3d:12x12x12", "--assembled", "--weak", "--cores", "2", "--rounds", "1"),
+            ("--class", "S", "--weak", "--cores", "2", "--ranks-per-node", "1", "--transport", "two-sided", *SHORT),
+        ):
+            with self.subTest(words=words):
+                command = ("scaling", *words, "--runs", self.file, "--format", "json")
+                first = run_program(2, *command, "--fresh")
+                ways = first.document()["ways"]
+                self.assertEqual([way["runs"] for way in ways], [1] * len(ways), first)
+                lines = self.file.read_text()
+                self.assertEqual(lines.count("\n"), len(ways))
+                self.assertEqual(run_program(2, *command).document()["ways"], ways)
+                self.assertEqual(self.file.read_text(), lines)
+
+    def test_runs_of_a_sweep_are_none_of_a_scaling(self):
+        self.run_well(2, "sweep", "--class", "S", "--niter", "1", "--repeat", "1", "--transport", "two-sided", "--output", self.file)
+        lines = self.file.read_text()
+        self.valid_document(2, "--runs", self.file, *SHORT)
+        self.assertTrue(self.file.read_text().startswith(lines))
+        self.assertEqual(self.file.read_text().count("\n"), lines.count("\n") + 4)
 
     def test_another_file_is_refused_and_kept(self):
         self.file.write_text("notes")
@@ -257,8 +234,7 @@ class Cuts(ScalingTest):
         self.assert_refuses(65, [f'{shares}:2: found "-2", expected a share'], "--cut", f"file:{shares}")
 
     def test_the_table_names_the_cuts(self):
-        outcome = self.scaling(2, *SHORT, "--transport", "shared", "--cores", "2", "--cut", "nonzeros,even")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.scaling(2, *SHORT, "--transport", "shared", "--cores", "2", "--cut", "nonzeros,even"))
         for cut in ("nonzeros", "even"):
             self.assertRegex(outcome.stdout, rf"(?m)^ +2  shared-memory ranks +shared +2 x 1  {cut} +1x2 ")
         self.assertRegex(outcome.stdout, r"(?m)^  2 cores: no clear winner: .*shared, 2 x 1, cut nonzeros")
@@ -298,8 +274,7 @@ class Refused(ScalingTest):
             (["--weak on 2 cores", "2147483647"], ["--weak", "--n", "2000000000"]),
             (["--px"], ["--px", "1"]),
         ):
-            with self.subTest(arguments=arguments):
-                self.assert_refuses(USAGE, words, *arguments)
+            self.assert_refuses(USAGE, words, *arguments)
 
     def test_an_output_that_cannot_be_made_is_refused_before_the_runs(self):
         self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
@@ -317,8 +292,7 @@ class Refused(ScalingTest):
         with BackgroundRun(2, *words) as run:
             run.wait_for(r"cg2d: run 3 of 4000 ")
             os.kill(run.ranks()[0], signal.SIGTERM)
-            outcome = run.finish()
-        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+            self.ends_with(INTERRUPTED, run.finish())
         document = json.loads(file.read_text())
         self.assertEqual(document["status"], "interrupted")
         self.assertGreaterEqual(len(document["ways"][0]["rounds"]), 1)

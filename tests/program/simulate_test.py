@@ -4,18 +4,14 @@ import json
 import unittest
 
 from page_reader import read_page
-from program_runner import USAGE, ProgramTest, run_program
-from schemas import validator_of
+from program_runner import BAD_DATA, USAGE, ProgramTest, run_program
 
-BAD_DATA = 65
 PAPER = ("simulate", "--interconnect", "hyper-crossbar:4x8x8")
 
 
 class SimulateTest(ProgramTest):
     def grids(self, *arguments, command=PAPER):
-        document = json.loads(self.run_well(1, *command, "--format", "json", *arguments).stdout)
-        validator_of("simulate").validate(document)
-        (problem,) = document["problems"]
+        (problem,) = self.valid_document_of(1, *command, *arguments)["problems"]
         for grid in problem["grids"]:
             for phase in grid["phases"]:
                 self.assertLessEqual(phase["mean_s"], phase["slowest_s"], grid["grid"])
@@ -59,8 +55,7 @@ class SimulateTest(ProgramTest):
             self.assertEqual([phase["messages"] for phase in phases.values()], [phase["messages"] for phase in grids["blocked"].values()])
 
     def test_what_if(self):
-        document = json.loads(self.run_well(1, *PAPER, "--ranks", "64", "--what-if", "--format", "json").stdout)
-        (problem,) = document["problems"]
+        (problem,) = self.document_of(1, *PAPER, "--ranks", "64", "--what-if")["problems"]
         steps = {other["name"]: {grid["grid"]: grid["step_s"] for grid in other["grids"]} for other in problem["what_if"]}
         described = {grid["grid"]: grid["step_s"] for grid in problem["grids"]}
         for faster in ("links twice as fast", "half the latency", "ranks four times as fast"):
@@ -144,8 +139,7 @@ class SimulateTest(ProgramTest):
             (("--ranks", "4", "--machine", f"{self.folder}/dimensions"), '"interconnect.dimensions[1]" is -4: it must be at least 1'),
             (("--ranks", "4", "--machine", f"{self.folder}/shape"), "fat-tree has the dimensions: nodes of a leaf switch"),
         ):
-            with self.subTest(arguments=arguments):
-                self.assert_refused(run_program(2, "simulate", *arguments), USAGE, words)
+            self.assert_refused(run_program(2, "simulate", *arguments), USAGE, words)
 
 
 if __name__ == "__main__":

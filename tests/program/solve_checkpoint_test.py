@@ -6,10 +6,10 @@ import shlex
 import signal
 import unittest
 
-from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program
-from schemas import validator_of
+from program_runner import (
+    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+)  # fmt: skip
 
-BAD_DATA, NOT_CONVERGED = 65, 81
 FIXED = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "csr-short", "--no-profile")
 
 
@@ -19,9 +19,7 @@ class SolveCheckpointTest(ProgramTest):
         self.x = self.folder / "x.mtx"
 
     def document(self, rank_count, *arguments):
-        document = self.document_of(rank_count, *arguments, "-o", self.x)
-        validator_of("solve").validate(document)
-        return document
+        return self.valid_document_of(rank_count, *arguments, "-o", self.x)
 
     def saved(self, rank_count, *arguments):
         return self.document(rank_count, *FIXED, *arguments, "--checkpoint", self.state, "--checkpoint-interval", "0s")
@@ -98,10 +96,9 @@ class Restart(SolveCheckpointTest):
 class Refusals(SolveCheckpointTest):
     def test_another_system(self):
         self.saved(2, "--grid", "1x2")
-        base = list(FIXED)
         for change, value in (("--operator", "laplace3d:20x20x21"), ("--rhs", "random:6"), ("--preconditioner", "jacobi"), ("--cut", "random:1")):
             with self.subTest(change=change):
-                words = base.copy()
+                words = list(FIXED)
                 if change in words:
                     words[words.index(change) + 1] = value
                 else:
@@ -142,10 +139,8 @@ class Signals(SolveCheckpointTest):
         with BackgroundRun(2, *arguments, "--monitor", "--checkpoint", self.state) as run:
             run.wait_for(r"iteration 2\d: residual")
             os.kill(run.ranks()[-1], signal.SIGTERM)
-            outcome = run.finish()
-        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
-        document = json.loads(result.read_text())
-        validator_of("solve").validate(document)
+            self.ends_with(INTERRUPTED, run.finish())
+        document = self.assert_valid(json.loads(result.read_text()), "solve")
         self.assertEqual(document["checkpoints"]["count"], 1)
         command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
         self.assertEqual(run_command([*launch_words(2), *command]).exit_code, SUCCESS)

@@ -6,10 +6,11 @@ import os
 import stat
 import unittest
 
-from program_runner import CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, NOT_FINITE, PROGRAM, SUCCESS, THOROUGH, USAGE, run_command, run_program
-from solve_test import BAD_DATA, NOT_CONVERGED, NOT_POSITIVE_DEFINITE, SolveTest, vector_text
-
-RANK_COUNTS = (1, 3) if THOROUGH else (2,)
+from program_runner import (
+    BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, NOT_CONVERGED, NOT_FINITE, NOT_POSITIVE_DEFINITE, PROGRAM, SUCCESS, THOROUGH, USAGE,
+    run_command, run_program,
+)  # fmt: skip
+from solve_test import SolveTest, vector_text
 
 SYMMETRIC = "%%MatrixMarket matrix coordinate real symmetric\n"
 GENERAL = "%%MatrixMarket matrix coordinate real general\n"
@@ -19,67 +20,34 @@ MATRIX = SYMMETRIC + "2 2 3\n" + ENTRIES
 BANNER_LINE = 'expected a line such as "%%MatrixMarket matrix coordinate real symmetric"'
 PACKED = gzip.compress(MATRIX.encode(), mtime=0)
 
-# All kinds of faults, one or two of each: tests/matrix/malformed_files_test.cpp has every one. Name, content, message.
+# A few kinds of faults: tests/matrix/malformed_files_test.cpp has every one. Name, content, message.
 MALFORMED_MATRICES = (
-    ("empty", "", f":1: found an empty file, {BANNER_LINE}"),
-    ("header only", SYMMETRIC, ":2: found the end of the file, expected the line of sizes"),
     ("wrong banner", MATRIX[1:], f':1: found "{SYMMETRIC[1:41]}...", {BANNER_LINE}'),
     ("fewer entries", SYMMETRIC + "2 2 4\n" + ENTRIES, ":6: found the end of the file after 3 entries, expected the 4 that are announced"),
-    ("more entries", SYMMETRIC + "2 2 2\n" + ENTRIES, ":5: found one more entry, expected the end of the file after the 2 that are announced"),
     ("index 0", MATRIX.replace("2 1 -1", "2 0 -1"), ':4: found "0", expected a column (1 to 2)'),
-    ("index > n", MATRIX.replace("2 1 -1", "3 1 -1"), ':4: found "3", expected a row (1 to 2)'),
-    ("no number", MATRIX.replace("-1", "one"), ':4: found "one", expected a finite number'),
-    ("overflow", MATRIX.replace("-1", "-1e999"), ':4: found "-1e999", expected a finite number'),
-    ("NaN", MATRIX.replace("-1", "nan"), ':4: found "nan", expected a finite number'),
-    ("both triangles", MATRIX.replace("2 1 -1", "1 2 -1"), ":4: found entry (1, 2) above the diagonal, expected entries on or below it, since the file is symmetric"),
     ("not square", SYMMETRIC + "2 3 3\n" + ENTRIES, ":2: found 2 rows and 3 columns, expected a square matrix, since the file is symmetric"),
-    ("no rows", SYMMETRIC + "0 0 0\n", ':2: found "0", expected the number of rows (1 to 2147483647)'),
-    ("n of 2^63", SYMMETRIC + "9223372036854775808 9223372036854775808 1\n1 1 1\n", ':2: found "9223372036854775808", expected the number of rows (1 to 2147483647)'),
-    ("late comment", MATRIX.replace("2 1 -1", "% 2 1 -1"), ":4: found a comment, expected an entry: comments stand before the line of sizes"),
-    ("control Z", MATRIX + "\x1a", ":6: found 1 of 3 numbers, expected row, column and value"),
     ("binary junk", bytes(range(128, 256)), ':1: found "' + "".join(f"\\x{byte:02x}" for byte in range(128, 168)) + f'...", {BANNER_LINE}'),
     ("truncated gzip", PACKED[:-5], ": found a gzip file that ends too early, expected a whole one"),
     ("gzip with a tail", PACKED + b"\0" * 600, ": found damaged gzip data (incorrect header check), expected a whole gzip file"),
     ("gzip in gzip", gzip.compress(b"\x1f\x8b\x08\x00"), f':1: found "\\x1f\\x8b\\x08\\x00", {BANNER_LINE}'),
 )  # fmt: skip
 MALFORMED_VECTORS = (
-    ("empty", "", f":1: found an empty file, {BANNER_LINE}"),
     ("matrix", MATRIX, ":2: found 2 rows and 2 columns, expected 2 rows and 1 column, as the matrix needs"),
     ("symmetric vector", SYMMETRIC + "2 1 2\n1 1 1\n2 1 1\n", ":2: found 2 rows and 1 columns, expected a square matrix, since the file is symmetric"),
     ("symmetric array", ARRAY.replace("general", "symmetric") + "2 1\n1\n1\n", ":2: found 2 rows and 1 columns, expected a square matrix, since the file is symmetric"),
-    ("fewer values", ARRAY + "2 1\n1", ":4: found the end of the file after 1 value, expected the 2 that are announced"),
-    ("more values", ARRAY + "2 1\n1\n2\n3\n", ":5: found one more value, expected the end of the file after the 2 that are announced"),
     ("no number", ARRAY + "2 1\n1\n0x10\n", ':4: found "0x10", expected a finite number'),
-    ("NaN", ARRAY + "2 1\nNaN\n1\n", ':3: found "NaN", expected a finite number'),
-    ("index > n", GENERAL + "2 1 1\n3 1 1\n", ':3: found "3", expected a row (1 to 2)'),
-    ("truncated gzip", gzip.compress((ARRAY + "2 1\n1\n2\n").encode())[:-1], ": found a gzip file that ends too early, expected a whole one"),
 )  # fmt: skip
 
-# The same matrix in other spellings.
+# The same matrix in other spellings; tests/matrix/matrix_file_test.cpp has more.
 ODD_SPELLINGS = (
-    ("CRLF", MATRIX.replace("\n", "\r\n")),
-    ("tabs", MATRIX.replace(" ", "\t")),
-    ("no last line feed", MATRIX[:-1]),
-    ("capitals", SYMMETRIC.upper() + MATRIX[len(SYMMETRIC) :]),
-    ("integers", MATRIX.replace("real", "integer")),
     ("general", GENERAL + "2 2 4\n1 2 -1\n" + ENTRIES),
-    ("duplicates", SYMMETRIC + "2 2 5\n" + ENTRIES.replace("2 2 2", "2 2 0.5\n2 2 1\n2 2 0.5")),
     ("entries that cancel", GENERAL + "2 2 6\n1 2 -2\n1 2 1\n2 2 0\n" + ENTRIES),
-    ("comments and blank lines", SYMMETRIC + "% a\n\n \t\n%\n2 2 3\n" + ENTRIES.replace("\n", "\n\n")),
-    ("blanks around", MATRIX.replace("\n", " \t \n").replace("\n2 1", "\n  2  1")),
-    ("signs and points", MATRIX.replace("1 1 2", "+1 +1 +2.")),
-    ("gzip", PACKED),
     ("gzip of three members", gzip.compress(MATRIX[:60].encode()) + gzip.compress(b"") + gzip.compress(MATRIX[60:].encode())),
 )
 
 
 class OddFilesTest(SolveTest):
-    def expect_line(self, code, line, *arguments, rank_counts=RANK_COUNTS):
-        for rank_count in rank_counts:
-            with self.subTest(ranks=rank_count, arguments=arguments):
-                outcome = run_program(rank_count, *arguments)
-                self.assertEqual(outcome.exit_code, code, outcome)
-                self.assertEqual(outcome.error_lines(), [f"cg2d: {line}"])
+    RANK_COUNTS = (1, 3) if THOROUGH else (2,)
 
 
 class Malformed(OddFilesTest):
@@ -135,16 +103,10 @@ class Malformed(OddFilesTest):
         cache = self.folder / "A.cg2d"
         self.run_well(1, "convert", self.file("A.mtx", MATRIX), cache)
         content = cache.read_bytes()
-        damaged = content[:20] + bytes([content[20] ^ 1]) + content[21:]
-        for name, changed, message in (
-            ("header only", content[:48], f"found 48 bytes, expected {len(content)} for a matrix of order 2 with 4 nonzeros"),
-            ("a byte too many", content + b"\0", f"found {len(content) + 1} bytes, expected {len(content)} for a matrix of order 2 with 4 nonzeros"),
-            ("begin of the header", content[:8], "found 8 bytes, expected a header of 48"),
-            ("a byte of the header", damaged, "found a damaged header, expected one that meets its checksum"),
-        ):
-            with self.subTest(name):
-                cache.write_bytes(changed)
-                self.expect_line(BAD_DATA, f"{cache}: {message}", "solve", cache)
+        for changed in (content[:48], content + b"\0"):
+            cache.write_bytes(changed)
+            message = f"found {len(changed)} bytes, expected {len(content)} for a matrix of order 2 with 4 nonzeros"
+            self.expect_line(BAD_DATA, f"{cache}: {message}", "solve", cache)
 
     def test_ranks_that_find_different_files(self):
         for name, content in (("mine", MATRIX), ("other", MATRIX.replace("2 2 3\n", "3 3 3\n"))):
@@ -152,12 +114,8 @@ class Malformed(OddFilesTest):
             (self.folder / name / "A.mtx").write_text(content)
         words = [PROGRAM, "solve", "A.mtx"]
         parts = [["-n", str(count), "-wdir", self.folder / name, *words] for count, name in ((1, "mine"), (2, "other"))]
-        outcome = run_command([MPIEXEC, *parts[0], ":", *parts[1]])
-        self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
-        self.assertEqual(
-            outcome.error_lines(),
-            ["cg2d: A.mtx: found another content on rank 1 than on rank 0, expected the same file on every node"],
-        )
+        line = self.assert_refused(run_command([MPIEXEC, *parts[0], ":", *parts[1]]), BAD_DATA)
+        self.assertEqual(line, "cg2d: A.mtx: found another content on rank 1 than on rank 0, expected the same file on every node")
 
 
 class OddButValid(OddFilesTest):
@@ -165,7 +123,7 @@ class OddButValid(OddFilesTest):
         plain = self.report_of(1, self.file("A.mtx", MATRIX), "--rhs", "random:4")["result"]
         for name, content in ODD_SPELLINGS:
             path = self.file("odd.mtx", content)
-            for rank_count in RANK_COUNTS:
+            for rank_count in self.RANK_COUNTS:
                 with self.subTest(name, ranks=rank_count):
                     result = self.report_of(rank_count, path, "--rhs", "random:4", "--grid", "rule")["result"]
                     self.assertEqual(result["iterations"], plain["iterations"])
@@ -184,24 +142,21 @@ class OddButValid(OddFilesTest):
             ("tiny numbers", SYMMETRIC + "1 1 1\n1 1 1e-200\n", SUCCESS),
         ):
             path = self.file("odd.mtx", content)
-            for rank_count in (*RANK_COUNTS, 6) if THOROUGH else (4,):
+            for rank_count in (*self.RANK_COUNTS, 6) if THOROUGH else (4,):
                 with self.subTest(name, ranks=rank_count):
-                    outcome = self.solve(rank_count, path)
-                    self.assertEqual(outcome.exit_code, code, outcome)
+                    outcome = self.ends_with(code, self.solve(rank_count, path))
                     self.assertEqual(len(outcome.error_lines()), 0 if code == SUCCESS else 1, outcome)
 
     def test_a_tolerance_of_zero_is_no_fault_of_the_matrix(self):
         for variant in ("classic", "chronopoulos-gear", "pipelined"):
-            for rank_count in RANK_COUNTS:
+            for rank_count in self.RANK_COUNTS:
                 with self.subTest(variant=variant, ranks=rank_count):
                     outcome = self.solve(rank_count, "--operator", "laplace2d:9x9", "--rtol", "0", "--variant", variant)
-                    self.assertEqual(outcome.exit_code, NOT_CONVERGED, outcome)
-                    self.assertRegex(outcome.error_lines()[0], "^cg2d: stagnated after ")
+                    self.assertRegex(self.ends_with(NOT_CONVERGED, outcome).error_lines()[0], "^cg2d: stagnated after ")
 
 
 class Outputs(OddFilesTest):
     def setUp(self):
-        super().setUp()
         self.matrix = self.file("A.mtx", MATRIX)
 
     def test_a_full_disk(self):
@@ -234,7 +189,7 @@ class Outputs(OddFilesTest):
 
     def test_an_initial_guess_may_be_replaced_by_the_solution(self):
         guess = self.file("x.mtx", vector_text([1.0, 2.0]))
-        for rank_count in RANK_COUNTS:
+        for rank_count in self.RANK_COUNTS:
             self.run_well(rank_count, "solve", self.matrix, "--x0", guess, "-o", guess)
         self.assertEqual(self.report_of(1, self.matrix, "--x0", guess)["result"]["iterations"], 0)
 

@@ -1,15 +1,12 @@
 """cg2d solve --out-of-core: the bits of a solve in memory, files that the next solve takes, and every trouble with them."""
 
 import functools
-import os
 import re
 import unittest
 
-from program_runner import MEMORY, SUCCESS, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, some_of
-from schemas import validator_of
+from out_of_core_test import StreamingTest
+from program_runner import BAD_DATA, CANNOT_CREATE, MEMORY, USAGE, process_bytes, run_program, some_of
 
-BAD_DATA, CANNOT_CREATE = 65, 73
-FORM = ("--no-profile", "--format", "json")
 RESULTS = ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end", "right_hand_sides")
 SIDE = 44
 
@@ -34,18 +31,19 @@ def mesh_text(side):
     return header + "\n".join(entries) + "\n"
 
 
-class SolveOutOfCoreTest(ProgramTest):
+class SolveOutOfCoreTest(StreamingTest):
+    command = ("solve",)
+
     def setUp(self):
-        self.store = self.folder / "store"
+        super().setUp()
         self.x = self.folder / "x.mtx"
 
     def document(self, rank_count, *arguments):
-        document = self.run_well(rank_count, "solve", *arguments, "-o", self.x, *FORM).document()
-        validator_of("solve").validate(document)
-        return document
+        return self.valid_document_of(rank_count, "solve", *arguments, "-o", self.x, "--no-profile")
 
-    def streamed(self, rank_count, *arguments):
-        return self.document(rank_count, *arguments, "--out-of-core", self.store)
+    @staticmethod
+    def figures_of(document):
+        return document["result"]["history"]
 
     def converted(self, side=SIDE):
         """A binary file, and the text that it is made from."""
@@ -64,8 +62,7 @@ class SolveOutOfCoreTest(ProgramTest):
                 break
             number, unit = re.search(r"--memory-limit of ([\d.]+) ([kMG]?)B would do", outcome.stderr).groups()
             limit = str(round(float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[unit]))
-        for path in self.store.iterdir():
-            path.unlink()
+        self.clear_store()
         return limit
 
     def expect_same(self, document, x, whole, whole_x):
@@ -74,9 +71,7 @@ class SolveOutOfCoreTest(ProgramTest):
         self.assertEqual(x, whole_x)
         self.assertEqual(document["setup"]["nonzero_count"], whole["setup"]["nonzero_count"])
         self.assertEqual(document["setup"]["balance"], whole["setup"]["balance"])
-        self.assertEqual(
-            [rank["nonzeros"] for rank in document["setup"]["ranks"]], [rank["nonzeros"] for rank in whole["setup"]["ranks"]]
-        )
+        self.assertEqual(*([rank["nonzeros"] for rank in one["setup"]["ranks"]] for one in (document, whole)))
 
     def expect_bits_of_memory(self, rank_count, arguments, *more):
         """Also from the files that the first solve has left. `more`: for the streamed ones alone."""
@@ -88,8 +83,7 @@ class SolveOutOfCoreTest(ProgramTest):
             self.expect_same(document, self.x.read_text(), whole, whole_x)
             self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {is_reused})
             documents.append(document)
-        for path in self.store.iterdir():
-            path.unlink()
+        self.clear_store()
         return documents
 
 
@@ -115,7 +109,7 @@ class Converting(SolveOutOfCoreTest):
         ):
             for rank_count in (1, 2):
                 outcome = run_program(rank_count, "convert", text, binary, "--scratch", folders)
-                self.assertEqual((outcome.exit_code, outcome.error_lines()), (code, [f"cg2d: {line}"]))
+                self.assertEqual(self.assert_refused(outcome, code), f"cg2d: {line}")
         self.assertEqual(binary.read_bytes(), content)
 
 
@@ -140,23 +134,20 @@ class Streaming(SolveOutOfCoreTest):
             arguments = ("--grid", "2x2", "--kernel", "symmetric")
             whole = self.document(4, text, *arguments)
             whole_x = self.x.read_text().splitlines()[2:]  # without its name
-            document = self.streamed(4, binary, *arguments)
-            self.assertEqual(document["result"]["history"], whole["result"]["history"])
+            self.assertEqual(self.streamed(4, binary, *arguments)["result"]["history"], whole["result"]["history"])
             self.assertEqual(self.x.read_text().splitlines()[2:], whole_x)
 
     def test_little_memory_is_streamed_and_much_keeps_all(self):
         binary, _ = self.converted()
         large = ("--operator", "laplace3d:46x46x46:27", "--assembled", "--rtol", "1e-3")
-        pairs = ((large, "1x2"), (large, "2x1"), ((binary,), "2x1"), ((binary,), "1x2"))
-        for source, grid in some_of(pairs, 3):
+        for source, grid in some_of(((large, "1x2"), (large, "2x1"), ((binary,), "2x1"), ((binary,), "1x2")), 3):
             with self.subTest(source=source, grid=grid):
                 arguments = (*source, "--grid", grid, "--kernel", "sell")
                 limit = self.least_limit(2, arguments)
                 for document in self.expect_bits_of_memory(2, arguments, "--memory-limit", limit):
                     self.assertEqual(document["out_of_core"]["memory_limit_bytes"], int(limit))
                     for rank in document["out_of_core"]["ranks"]:
-                        streamed = rank["panels"] - rank["resident_panels"]
-                        self.assertGreater(streamed, 0)
+                        self.assertGreater(rank["panels"] - rank["resident_panels"], 0)
                         self.assertGreater(rank["buffers"], 1)
                         self.assertGreater(rank["read_bytes"], 0)
         much = self.streamed(2, *large, "--grid", "1x2")["out_of_core"]
@@ -203,17 +194,12 @@ class Streaming(SolveOutOfCoreTest):
             self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {is_reused})
 
     def test_the_text_says_so(self):
-        arguments = ("--operator", "laplace2d:30x30", "--assembled", "--grid", "1x2", "--no-profile", "--verbose")
-        text = self.run_well(2, "solve", *arguments, "--out-of-core", f"{self.store},{self.folder}").stdout
-        self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(made in .* s, of which writing took .* s\), .* stay in memory; (products read nothing|read at [1-9.])")
-        self.assertNotRegex(text, r"read at 0 GB/s|0 B of CSR|0\.000000 s to convert")
-        self.assertTrue((self.folder / "1-of-2.panels").exists())
+        self.expect_text("--operator", "laplace2d:30x30", "--assembled")
 
     def test_checkpoints_go_on_in_memory_and_streamed(self):
         state = self.folder / "state"
         arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "symmetric", "--grid", "2x2")
-        saving = ("--checkpoint", state, "--checkpoint-interval", "0s")
-        whole = self.streamed(4, *arguments, *saving)
+        whole = self.streamed(4, *arguments, "--checkpoint", state, "--checkpoint-interval", "0s")
         whole_x = self.x.read_text()
         # The files are those of the solve before: their matrix is known without a pass over its entries.
         for rest in (self.streamed(4, *arguments, "--restart", state), self.document(4, *arguments, "--restart", state)):
@@ -228,22 +214,7 @@ class Streaming(SolveOutOfCoreTest):
 class Trouble(SolveOutOfCoreTest):
     def test_damage_is_named_or_mended(self):
         binary, _ = self.converted(12)
-        arguments = (binary, "--grid", "1x2")
-        whole = self.streamed(2, *arguments)
-        file = self.store / "1-of-2.panels"
-        good = file.read_bytes()
-        # In the header or the length: the file is written anew.
-        for bad in (good[:-1], b"", b"x" + good[1:]):
-            file.write_bytes(bad)
-            document = self.streamed(2, *arguments)
-            self.assertEqual(document["result"]["history"], whole["result"]["history"])
-            self.assertIs(document["out_of_core"]["ranks"][0]["reused"], False)
-        # In a panel: the solve ends, on all ranks alike.
-        damaged = bytearray(good)
-        damaged[4096 + 1000] ^= 1
-        file.write_bytes(damaged)
-        outcome = run_program(2, "solve", *arguments, "--no-profile", "--out-of-core", self.store)
-        self.assert_refused(outcome, BAD_DATA, str(file), "panel 0 at byte 4096: found damaged data")
+        self.expect_damage_named_or_mended(binary, "--grid", "1x2")
 
     def test_another_matrix_under_the_same_name_is_written_anew(self):
         binary, text = self.converted(12)
@@ -266,16 +237,9 @@ class Trouble(SolveOutOfCoreTest):
         self.assertEqual(list(self.store.iterdir()), [])
 
     def test_a_file_that_fails_under_way_ends_the_solve_on_all_ranks(self):
-        endless = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--grid", "1x2", "--kernel", "sell", "--rtol", "0",
-                   "--rhs", "random:1")
+        endless = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--grid", "1x2", "--kernel", "sell", "--rtol", "0", "--rhs", "random:1")
         limit = self.least_limit(2, (*endless, "--max-iterations", "1"))
-        with BackgroundRun(2, "solve", *endless, "--max-iterations", "1000000", "--memory-limit", limit, "--out-of-core", self.store, "--progress") as run:
-            run.wait_for(r"iteration \d+: residual")
-            os.truncate(self.store / "1-of-2.panels", 1 << 20)
-            outcome = run.finish()
-        self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
-        (line,) = [line for line in outcome.error_lines() if "1-of-2.panels" in line]
-        self.assertRegex(line, r"panel \d+ at byte \d+: ")
+        self.expect_end_on_all_ranks(*endless, "--max-iterations", "1000000", "--memory-limit", limit, at=r"iteration \d+: residual")
 
     def test_a_text_is_to_be_converted_first(self):
         text = self.folder / "A.mtx"
@@ -285,27 +249,16 @@ class Trouble(SolveOutOfCoreTest):
         self.assert_refused(run_program(2, "solve", self.folder / "none", "--out-of-core", self.store), BAD_DATA, "none")
 
     def test_what_does_not_go_with_it(self):
-        base = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--out-of-core", self.store)
-        for arguments, exit_code, text in (
-            (("--threads", "2"), USAGE, "--threads"),
-            (("--overlap", "on"), USAGE, "--overlap"),
-            (("--reproducible", "on"), USAGE, "--reproducible"),
-            (("--guard",), USAGE, "--guard"),
-            (("--transport", "auto"), USAGE, "--transport auto"),
+        system = ("solve", "--operator", "laplace3d:20x20x20")
+        several = ("--rhs", "random:1", "--rhs-count", "4", "--kernel", "sell")
+        self.expect_refusals(
+            (*system, "--assembled"),
             (("--cut", "random:1"), USAGE, "--cut random"),
             (("--preconditioner", "block-jacobi"), USAGE, "--preconditioner block-jacobi"),
-            (("--kernel", "scalar"), USAGE, "valid: sell, symmetric-distinct, symmetric"),
-            (("--rhs", "random:1", "--rhs-count", "4", "--kernel", "sell"), USAGE, "4 right-hand sides: --kernel sell takes one; take one of symmetric"),
-            (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
-        ):
-            with self.subTest(arguments=arguments):
-                self.assert_refused(run_program(2, *base, *arguments), exit_code, text)
-        free = ("solve", "--operator", "laplace3d:20x20x20", "--out-of-core", self.store)
-        self.assert_refused(run_program(2, *free), USAGE, "--operator: has no matrix without --assembled")
-        file = self.folder / "file"
-        file.write_text("x")
-        self.assert_refused(run_program(2, *base[:-1], file), CANNOT_CREATE, str(file))
-        self.assertEqual(run_program(2, *base).exit_code, SUCCESS)
+            (several, USAGE, "4 right-hand sides: --kernel sell takes one; take one of symmetric"),
+        )
+        free = run_program(2, *system, "--out-of-core", self.store)
+        self.assert_refused(free, USAGE, "--operator: has no matrix without --assembled")
 
 
 if __name__ == "__main__":

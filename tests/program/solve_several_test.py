@@ -7,10 +7,10 @@ import os
 import signal
 import unittest
 
-from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, some_of
-from schemas import validator_of
+from program_runner import (
+    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, some_of,
+)  # fmt: skip
 
-BAD_DATA, NOT_CONVERGED = 65, 81
 SIDE = 11
 N = SIDE * SIDE
 MATRIX = ("--operator", f"laplace2d:{SIDE}x{SIDE}", "--assembled")
@@ -39,11 +39,7 @@ class SeveralTest(ProgramTest):
         return path
 
     def report_of(self, rank_count, *arguments, code=SUCCESS):
-        outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
-        self.assertEqual(outcome.exit_code, code, outcome)
-        document = outcome.document()
-        validator_of("solve").validate(document)
-        return document
+        return self.valid_document_of(rank_count, "solve", *arguments, code=code)
 
     def solution_of(self, rank_count, *arguments):
         report = self.report_of(rank_count, *MATRIX, "-o", self.x, "--rtol", "1e-10", *arguments)
@@ -53,9 +49,7 @@ class SeveralTest(ProgramTest):
 
     def expect_near(self, values, expected):
         # The residuals are at most 1e-10 of b; the condition number is below 100.
-        largest = max(map(abs, expected))
-        for value, other in zip(values, expected, strict=True):
-            self.assertLessEqual(abs(value - other), 2e-8 * largest)
+        self.assert_near(values, expected, 2e-8)
 
 
 class Solutions(SeveralTest):
@@ -81,9 +75,7 @@ class Solutions(SeveralTest):
         grids = [grid for rank_count in (1, 2, 3, 4, 6) for grid in factorizations(rank_count)]
         for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd", "symmetric", "blocks")), 5):
             with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
-                report, x = self.solution_of(
-                    columns * rows, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
-                )
+                report, x = self.solution_of(columns * rows, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel)
                 self.expect_singles(report, x)
                 for result, (single, _) in zip(report["result"]["right_hand_sides"], self.singles):
                     self.assertLessEqual(abs(result["iterations"] - single["iterations"]), 1)
@@ -110,8 +102,7 @@ class Solutions(SeveralTest):
 
     def test_the_solution_is_a_perfect_initial_guess(self):
         _, columns = self.solution_of(2, "--rhs", self.rhs)
-        guess = self.columns_file(columns, "guess.mtx")
-        report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", guess)
+        report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", self.columns_file(columns, "guess.mtx"))
         self.assertEqual([result["iterations"] for result in report["result"]["right_hand_sides"]], [0] * 5)
 
     def test_random_ones_differ_and_the_first_is_that_of_a_single_solve(self):
@@ -141,13 +132,11 @@ class Solutions(SeveralTest):
                 before, after = (calls_of(count, preconditioner, iterations) for iterations in (9, 19))
                 growth = [tuple(map(int.__sub__, more, less)) for more, less in zip(after, before, strict=True)]
                 of_one = of_one or growth
-                with self.subTest(preconditioner=preconditioner, count=count):
-                    self.assertEqual(growth, of_one)
-                    self.assertEqual(sum(sums for _, sums in growth), 6 * 10 * 2)  # two on each rank in each iteration
+                self.assertEqual(growth, of_one, (preconditioner, count))
+                self.assertEqual(sum(sums for _, sums in growth), 6 * 10 * 2)  # two on each rank in each iteration
 
     def test_text_has_a_row_for_each(self):
-        outcome = run_program(2, "solve", *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--monitor")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.run_well(2, "solve", *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--monitor")
         for number in (1, 2, 3):
             self.assertRegex(outcome.stdout, rf"\n +{number}  converged +\d+ ")
         self.assertIn("cg2d: right-hand side 3, iteration 1: residual ", outcome.stderr)
@@ -156,11 +145,8 @@ class Solutions(SeveralTest):
 class Ends(SeveralTest):
     def test_each_ends_by_itself_and_the_worst_gives_the_code(self):
         smooth = [math.sin(math.pi * (k // SIDE + 1) / (SIDE + 1)) * math.sin(math.pi * (k % SIDE + 1) / (SIDE + 1)) for k in range(N)]
-        rough = [math.sin(k * k) for k in range(N)]
-        rhs = self.columns_file([smooth, [0.0] * N, rough])
-        report = self.report_of(
-            4, *MATRIX, "--rhs", rhs, "--x0", "ones", "--max-iterations", "60", "-o", self.x, "--rtol", "1e-9"
-        )
+        rhs = self.columns_file([smooth, [0.0] * N, [math.sin(k * k) for k in range(N)]])
+        report = self.report_of(4, *MATRIX, "--rhs", rhs, "--x0", "ones", "--max-iterations", "60", "-o", self.x, "--rtol", "1e-9")
         ends = [result["end"] for result in report["result"]["right_hand_sides"]]
         self.assertEqual(ends, ["converged", "zero_right_hand_side", "converged"])
         self.assertEqual(columns_of(self.x)[1], [0.0] * N)
@@ -174,19 +160,13 @@ class Ends(SeveralTest):
     def test_not_a_number_in_one_leaves_the_others_alone(self):
         good = [math.sin(k) for k in range(N)]
         huge = [1e200 * value for value in good]
-        rhs = self.columns_file([good, huge])
-        report = self.report_of(2, *MATRIX, "--rhs", rhs, code=NOT_CONVERGED)
-        ends = [result["end"] for result in report["result"]["right_hand_sides"]]
-        self.assertEqual(ends, ["converged", "stagnated"])
+        report = self.report_of(2, *MATRIX, "--rhs", self.columns_file([good, huge]), code=NOT_CONVERGED)
+        self.assertEqual([result["end"] for result in report["result"]["right_hand_sides"]], ["converged", "stagnated"])
         self.assertRegex(report["reason"], "^right-hand side 2 of 2: stagnated after 0 iterations: b . b is inf")
 
     def test_a_tolerance_beyond_double_precision_stagnates(self):
-        report = self.report_of(
-            2, *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--rtol", "1e-17", code=NOT_CONVERGED
-        )
-        ends = {result["end"] for result in report["result"]["right_hand_sides"]}
-        self.assertEqual(ends, {"stagnated"})
-
+        report = self.report_of(2, *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--rtol", "1e-17", code=NOT_CONVERGED)
+        self.assertEqual({result["end"] for result in report["result"]["right_hand_sides"]}, {"stagnated"})
 
     def test_a_signal_ends_all_after_the_same_iteration(self):
         result = self.folder / "result"
@@ -194,8 +174,7 @@ class Ends(SeveralTest):
         with BackgroundRun(2, "solve", *endless, "--progress", "--format", "json", "--output", result) as run:
             run.wait_for(r"iteration \d+: residual")
             os.kill(run.ranks()[-1], signal.SIGTERM)
-            outcome = run.finish()
-        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+            self.ends_with(INTERRUPTED, run.finish())
         report = json.loads(result.read_text())
         ends = {(end["end"], end["iterations"]) for end in report["result"]["right_hand_sides"]}
         self.assertEqual(ends, {("stopped", report["result"]["iterations"])})
@@ -208,8 +187,7 @@ class Kernels(SeveralTest):
             1, "--operator", "laplace3d:30x30x30", "--assembled", "--rhs", "random:1", "--rhs-count", "3", "--max-iterations", "3",
             code=NOT_CONVERGED,
         )
-        trial = report["configuration"]["kernel_trial"]
-        tried = [one["kernel"] for one in trial["tried"]]
+        tried = [one["kernel"] for one in report["configuration"]["kernel_trial"]["tried"]]
         self.assertEqual(sorted(tried), ["csr-short", "csr-simd", "symmetric"])
         self.assertIn(report["configuration"]["kernel"], tried)
 
@@ -227,8 +205,7 @@ class Kernels(SeveralTest):
 
 class Refusals(SeveralTest):
     def expect_line(self, code, line, *arguments):
-        outcome = run_program(2, "solve", *arguments)
-        self.assertEqual(outcome.exit_code, code, outcome)
+        outcome = self.ends_with(code, run_program(2, "solve", *arguments))
         self.assertRegex(outcome.stderr.splitlines()[0], f"^cg2d: (solve: )?{line}")
         self.assertEqual(outcome.stdout, "")
 
@@ -246,8 +223,7 @@ class Refusals(SeveralTest):
             ("--rhs-count 0", (*MATRIX, "--rhs-count", "0")),
             ("--rhs-count 17", (*MATRIX, "--rhs-count", "17")),
         ):
-            with self.subTest(line=line):
-                self.expect_line(USAGE, line, *arguments)
+            self.expect_line(USAGE, line, *arguments)
 
     def test_solutions_in_files_have_all_digits(self):
         self.report_of(1, *MATRIX, "--rhs", "random:1", "-o", self.x)

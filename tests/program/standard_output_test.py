@@ -1,8 +1,6 @@
 """A file named "-" is standard output: it gets that file and nothing else, or the command says why not. No file of that name is made."""
 
 import json
-import pathlib
-import tempfile
 import unittest
 
 from program_runner import CANNOT_WRITE, PROGRAM, USAGE, ProgramTest, run_command, run_program
@@ -25,8 +23,7 @@ class StandardOutputTest(ProgramTest):
         for words, option in ((solve, "-o"), (solve, "--solution"), (RUN, "--export-mtx")):
             for ranks in (0, 1):
                 self.run_here(ranks, *words, option, file)
-                with self.subTest(words=words, option=option, ranks=ranks):
-                    self.assertEqual(self.run_here(ranks, *words, option, "-").stdout, file.read_text())
+                self.assertEqual(self.run_here(ranks, *words, option, "-").stdout, file.read_text(), (words, option))
         for words in (RUN, SOLVE):
             self.assertIn("traceEvents", json.loads(self.run_here(2, *words[:-2], "--trace", "-").stdout))
         self.assertEqual(json.loads(self.run_here(0, *RUN, "--format", "json", "--output", "-").stdout)["status"], "success")
@@ -67,15 +64,12 @@ class StandardOutputTest(ProgramTest):
             (0, ["report", "r.json"], "--figures", "folder"),
             (0, ["convert", "A.mtx", "A.cg2d"], "--scratch", "folder"),
         ):
-            outcome = run_program(ranks, *words, option, "-", cwd=self.folder)
-            with self.subTest(words=words, option=option):
-                self.assert_refused(outcome, USAGE, f"{option} -: ", reason)
+            self.assert_refused(run_program(ranks, *words, option, "-", cwd=self.folder), USAGE, f"{option} -: ", reason)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_two_results(self):
         for words, one, other in ((RUN, "--output", "--trace"), (RUN, "--trace", "--export-mtx"), (SOLVE, "--solution", "--output")):
-            outcome = run_program(0, *words, one, "-", other, "-", cwd=self.folder)
-            self.assert_refused(outcome, USAGE, one, other, "name the same file, -")
+            self.assert_refused(run_program(0, *words, one, "-", other, "-", cwd=self.folder), USAGE, one, other, "name the same file, -")
 
     def test_an_input_that_is_not_there(self):
         for words in (["solve", "-"], [*SOLVE, "--rhs", "-"], [*RUN, "--config", "-"], ["export", "-"], ["convert", "-", "A.cg2d"]):
@@ -94,29 +88,26 @@ class StandardOutputTest(ProgramTest):
         for end, reason in ((">&-", "it is closed"), (">/dev/full", "No space left on device")):
             for option in ("--solution", "--trace", "--output"):
                 outcome = run_command(["sh", "-c", f'exec "$0" "$@" {end}', PROGRAM, *SOLVE, option, "-"], cwd=self.folder)
-                with self.subTest(end=end, option=option):
-                    self.assert_refused(outcome, CANNOT_WRITE, f"cannot write standard output: {reason}")
+                self.assert_refused(outcome, CANNOT_WRITE, f"cannot write standard output: {reason}")
 
 
 class SeveralOutputs(ProgramTest):
     def test_each_is_written_by_itself(self):
         """One that cannot be written takes no other along, and each failure has its line."""
-        with tempfile.TemporaryDirectory(prefix="cg2d-outputs-") as name:
-            folder = pathlib.Path(name)
-            (folder / "full").symlink_to("/dev/full")
-            for words, options in ((RUN, ("--output", "--trace")), (SOLVE, ("--output", "--solution", "--trace"))):
-                for bad in (*((option,) for option in options), options[:2]):
-                    files = {option: "full" if option == bad[0] else "/dev/full" if option in bad else f"{option}.out" for option in options}
-                    with self.subTest(words=words, bad=bad):
-                        outcome = run_program(2, *words[:-2], *(word for pair in files.items() for word in pair), cwd=folder)
-                        self.assertEqual(outcome.exit_code, CANNOT_WRITE, outcome)
-                        self.assertEqual(len(outcome.error_lines()), len(bad), outcome)
-                        for option in options:
-                            self.assertIs((folder / f"{option}.out").exists(), option not in bad, outcome)
-                        for option in bad:
-                            self.assertIn(f"cannot write {files[option]}: No space left", outcome.stderr)
-                    for path in folder.glob("*.out"):
-                        path.unlink()
+        (self.folder / "full").symlink_to("/dev/full")
+        for words, options in ((RUN, ("--output", "--trace")), (SOLVE, ("--output", "--solution", "--trace"))):
+            for bad in (*((option,) for option in options), options[:2]):
+                files = {option: "full" if option == bad[0] else "/dev/full" if option in bad else f"{option}.out" for option in options}
+                with self.subTest(words=words, bad=bad):
+                    outcome = run_program(2, *words[:-2], *(word for pair in files.items() for word in pair), cwd=self.folder)
+                    self.ends_with(CANNOT_WRITE, outcome)
+                    self.assertEqual(len(outcome.error_lines()), len(bad), outcome)
+                    for option in options:
+                        self.assertIs((self.folder / f"{option}.out").exists(), option not in bad, outcome)
+                    for option in bad:
+                        self.assertIn(f"cannot write {files[option]}: No space left", outcome.stderr)
+                for path in self.folder.glob("*.out"):
+                    path.unlink()
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ import signal
 import time
 import unittest
 
-from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, send_to_all
-from schemas import validator_of
+from program_runner import (
+    CANNOT_CREATE, INTERRUPTED, MEMORY, NOT_CONVERGED, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, send_to_all,
+)  # fmt: skip
 
-NOT_CONVERGED = 81
 SHAPE = ("--shape", "30x20x29")
 STEPS = ("--steps", "12")
 LONG = ("--shape", "160x160x160", "--steps", "1000000", "--temporal-block", "4")
@@ -17,9 +17,7 @@ LONG = ("--shape", "160x160x160", "--steps", "1000000", "--temporal-block", "4")
 
 class StencilTest(ProgramTest):
     def document(self, rank_count, *arguments, steps=STEPS):
-        document = self.run_well(rank_count, "stencil", *SHAPE, *steps, *arguments, "--format", "json").document()
-        validator_of("stencil").validate(document)
-        return document
+        return self.valid_document_of(rank_count, "stencil", *SHAPE, *steps, *arguments)
 
     def assert_nothing_left(self):
         self.assertEqual(list(self.folder.iterdir()), [])
@@ -46,23 +44,20 @@ class Results(StencilTest):
         expected = self.document(0, *options, steps=steps)
         self.assertEqual((expected["status"], expected["method"], expected["conforming"]), ("success", "s-step-cg", False))
         self.assertLessEqual(expected["solve"]["true_residual"], 1.001e-8)
-        solved = self.run_well(0, "solve", "--operator", f"laplace3d:{SHAPE[1]}", "--rhs", "ones", "--rtol", "1e-8", "--format", "json").document()
+        solved = self.document_of(0, "solve", "--operator", f"laplace3d:{SHAPE[1]}", "--rhs", "ones", "--rtol", "1e-8")
         self.assertEqual(expected["solve"]["iterations"], solved["result"]["iterations"])
         for rank_count in (1, 2, 3, 4):
             for place in ((), ("--out-of-core", self.folder)):
-                with self.subTest(rank_count=rank_count, place=place):
-                    document = self.document(rank_count, *options, *place, steps=steps)
-                    self.assertEqual((document["result"], document["solve"]), (expected["result"], expected["solve"]))
+                document = self.document(rank_count, *options, *place, steps=steps)
+                self.assertEqual((document["result"], document["solve"]), (expected["result"], expected["solve"]), (rank_count, place))
         self.assert_nothing_left()
 
     def test_s_step_cg_has_converged_by_the_residual_of_x_alone(self):
         # With 12 steps in a pass rounding keeps x at some 6e-11 while the recurrences go below 1e-13.
         options = ("--shape", "32x32x32", "--method", "s-step-cg", "--steps", "400", "--temporal-block", "12", "--rtol")
-        run = run_program(1, "stencil", *options, "1e-13")
-        self.assertEqual(run.exit_code, NOT_CONVERGED)
+        run = self.ends_with(NOT_CONVERGED, run_program(1, "stencil", *options, "1e-13"))
         self.assertRegex(run.stderr, r"(?m)^cg2d: NOT CONVERGED: relative residual \S+ \(true\) after .*, tolerance 1e-13; .* take a smaller --temporal-block")
-        run = run_program(1, "stencil", *options, "1e-13", "--format", "json")
-        solve = json.loads(run.stdout)["solve"]
+        solve = json.loads(run_program(1, "stencil", *options, "1e-13", "--format", "json").stdout)["solve"]
         self.assertLessEqual(solve["residual"], 1e-13)
         self.assertGreater(solve["true_residual"], 1e-13)
         self.assertFalse(solve["is_converged"])
@@ -73,8 +68,7 @@ class Results(StencilTest):
         document = self.document(2, *options, steps=steps)
         self.assertEqual((document["steps"], document["solve"]["iterations"], document["solve"]["is_converged"]), (9, 9, False))
         self.assertLessEqual(document["temporal_block"], 7)  # two planes of 14 for each step
-        run = run_program(2, "stencil", *SHAPE, *options, *steps, "--rtol", "1e-8")
-        self.assertEqual(run.exit_code, NOT_CONVERGED)
+        run = self.ends_with(NOT_CONVERGED, run_program(2, "stencil", *SHAPE, *options, *steps, "--rtol", "1e-8"))
         self.assertRegex(run.stdout, r"(?m)^ Quiet: (yes|no: timing unreliable|unknown: .* ms are too short to tell)")
         self.assertRegex(run.stdout, r"(?m)^ NOT CONVERGED after 9 iterations: relative residual .* \(recurrence\), .* \(true\); tolerance 1e-08$")
         self.assertRegex(run.stderr, r"(?m)^cg2d: NOT CONVERGED: relative residual .* \(true\) after 9 iterations, tolerance 1e-08; take more --steps$")
@@ -137,8 +131,7 @@ class Refusals(StencilTest):
             (2, ("--out-of-core", self.folder / "missing"), CANNOT_CREATE, "cannot create a file in the folder"),
             (2, ("--output", self.folder / "missing" / "report"), CANNOT_CREATE, "missing"),
         ):
-            with self.subTest(arguments=arguments):
-                self.assert_refused(run_program(rank_count, "stencil", *arguments), exit_code, text)
+            self.assert_refused(run_program(rank_count, "stencil", *arguments), exit_code, text)
         self.assertEqual(run_program(0, "stencil", "--out-of-core", "").exit_code, USAGE)
         self.assert_nothing_left()
 
@@ -153,8 +146,7 @@ class Ends(StencilTest):
                 run.wait_for("steps 5 to 8 of 1000000")
                 self.assert_nothing_left()  # the files have no names
                 send_to_all(run.ranks()[sent_to], number)
-                outcome = run.finish()
-            self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+                outcome = self.ends_with(INTERRUPTED, run.finish())
             self.assertRegex(outcome.stderr, r"interrupted by a signal after \d+ of 1000000 steps")
             self.assert_nothing_left()
 
@@ -165,8 +157,7 @@ class Ends(StencilTest):
                 with self.under_way() as run:
                     run.wait_for("writing the start values")
                     os.kill(run.ranks()[rank], signal.SIGTERM)
-                    outcome = run.finish()
-                self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+                    outcome = self.ends_with(INTERRUPTED, run.finish())
                 lines = [line for line in outcome.stderr.splitlines() if "interrupted by a signal" in line]
                 self.assertEqual(len(lines), 1, outcome)
                 self.assert_nothing_left()
@@ -179,7 +170,7 @@ class Ends(StencilTest):
                 run.send(signal.SIGKILL)
                 run.finish()
             self.assert_nothing_left()
-        self.assertEqual(run_program(2, "stencil", *SHAPE, *STEPS, "--out-of-core", self.folder).exit_code, SUCCESS)
+        self.run_well(2, "stencil", *SHAPE, *STEPS, "--out-of-core", self.folder)
 
 
 if __name__ == "__main__":

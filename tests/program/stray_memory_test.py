@@ -3,18 +3,15 @@
 import os
 import pathlib
 import signal
-import time
 import unittest
 
-from program_runner import MEMORY, SUCCESS, BackgroundRun, ProgramTest, start_program
-
-SHARED_MEMORY = pathlib.Path("/dev/shm")
+from program_runner import MEMORY, SUCCESS, BackgroundRun, ProgramTest, comes_true, start_program
 
 
 def names():
     """Names in shared memory, except those that MPI and clang's OpenMP library leave there."""
     others = ("mpich", "ucx", "__KMP_REGISTERED_LIB")
-    return {path.name for path in SHARED_MEMORY.iterdir() if not any(word in path.name for word in others)}
+    return {path.name for path in pathlib.Path("/dev/shm").iterdir() if not any(word in path.name for word in others)}
 
 
 def holders():
@@ -32,26 +29,21 @@ def holders():
 
 class StrayMemory(ProgramTest):
     def setUp(self):
-        super().setUp()
         self.before = names()
         self.others = set(holders())  # somebody else's
 
     def expect_nothing_left(self):
-        deadline = time.monotonic() + 10.0
-        while set(holders()) - self.others and time.monotonic() < deadline:  # killed ones take a moment to go
-            time.sleep(0.05)
+        comes_true(lambda: not set(holders()) - self.others, 10.0)  # killed ones take a moment to go
         self.assertEqual(set(holders()) - self.others, set())
         self.assertEqual(names() - self.before, set())
 
     def test_success(self):
         for transport in ("two-sided", "shared", "put"):
-            outcome = start_program(3, "run", "--class", "S", "--transport", transport, "--no-profile")
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.ends_with(SUCCESS, start_program(3, "run", "--class", "S", "--transport", transport, "--no-profile"))
             self.expect_nothing_left()
 
     def test_error(self):
-        outcome = start_program(2, "run", "--class", "S", "--transport", "shared", "--memory-limit", "1MB", "--no-profile")
-        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        self.ends_with(MEMORY, start_program(2, "run", "--class", "S", "--transport", "shared", "--memory-limit", "1MB", "--no-profile"))
         self.expect_nothing_left()
 
     def test_killed(self):

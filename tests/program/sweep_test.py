@@ -6,33 +6,20 @@ import csv
 import itertools
 import json
 import os
-import pathlib
 import re
 import resource
 import signal
-import tempfile
 import time
 import unittest
 from random import Random
 
-from program_facts import PHASES
 from program_runner import (
-    INTERRUPTED,
-    MEMORY,
-    SUCCESS,
-    THOROUGH,
-    USAGE,
-    VERIFICATION_FAILED,
-    BackgroundRun,
-    ProgramTest,
-    factorizations,
-    kill_all,
-    run_program,
-)
-from schemas import validator_of
+    CANNOT_CREATE, INTERRUPTED, MEMORY, PHASES, SUCCESS, THOROUGH, USAGE, VERIFICATION_FAILED, BackgroundRun, ProgramTest, factorizations,
+    kill_all, run_program, temporary_folder,
+)  # fmt: skip
+from report_facts import write_lines
 from verdict_words import complaints_of_compare, complaints_of_sweep
 
-CANNOT_CREATE = 73
 REGRESSION, UNDECIDED = 1, 2
 
 
@@ -73,14 +60,12 @@ class SweepTest(ProgramTest):
         self.assertEqual(found, collections.Counter(expected))
 
     def test_lines_are_runs_in_interleaved_order(self):
-        outcome = self.sweep(4, "--ranks", "1,2,4", "--repeat", "2")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.sweep(4, "--ranks", "1,2,4", "--repeat", "2"))
         self.assert_complete([1, 2, 4], 2)
         lines = lines_of(self.file)
         self.assertEqual([line["sweep"]["round"] for line in lines], [1] * 6 + [2] * 6)
-        validator = validator_of("run")
         for line in lines:
-            self.assertEqual(list(validator.iter_errors(line)), [])
+            self.assert_valid(line)
             self.assertTrue(line["result"]["verified"])
             self.assertEqual(line["result"]["repeats"]["count"], 1)
             # The machine is judged by the ranks that take part.
@@ -92,8 +77,7 @@ class SweepTest(ProgramTest):
             self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: {'1x1 with .* s: nothing to compare it with;' if ranks == 1 else 'no clear winner: .* was faster than .* in [012] of 2 rounds.*; (at least [78] rounds are needed|too noisy to decide)'}")
         (session,) = {line["sweep"]["session"] for line in lines}
         self.assertRegex(session, r"^20\d\d-\d\d-\d\dT")
-        shown = self.run_well(0, "sweep", "--show", self.file)
-        self.assertEqual(shown.stdout, outcome.stdout)
+        self.assertEqual(self.run_well(0, "sweep", "--show", self.file).stdout, outcome.stdout)
 
     def test_every_second_round_goes_backwards(self):
         self.assertEqual(self.sweep(2, "--repeat", "3").exit_code, SUCCESS)
@@ -103,13 +87,12 @@ class SweepTest(ProgramTest):
     def test_counted_and_traced_runs_come_after_the_timed_ones(self):
         """Lines of their own, which no table takes for timed ones; a second call makes nothing."""
         words = ["--repeat", "2", "--retries", "0", "--papi", "software", "--roofline", "--trace-best"]
-        outcome = self.sweep(2, *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.sweep(2, *words))
         lines = lines_of(self.file)
         purposes = [line["sweep"].get("purpose") for line in lines]
         self.assertEqual(purposes, [None] * 4 + ["counters"] * 2 + ["limits"] * 2 + ["trace"])
         for line in lines:
-            validator_of("run").validate(line)
+            self.assert_valid(line)
             purpose = line["sweep"].get("purpose")
             self.assertEqual(line["counters"] is not None, purpose == "counters")
             # The limits are null where ranks outnumber cores.
@@ -119,8 +102,7 @@ class SweepTest(ProgramTest):
         self.assertTrue(json.loads(trace.read_text())["traceEvents"])
         self.assertIn("Events per CG step", outcome.stdout)
         self.assertNotIn("Left out", outcome.stdout)
-        verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
-        validator_of("sweep").validate(verdicts)
+        verdicts = self.valid_document_of(0, "sweep", "--show", self.file)
         (row,) = verdicts["grids"]
         self.assertEqual([cell["times"]["count"] for cell in row["cells"]], [2, 2])
         self.assertEqual(len(row["why"]), 1)
@@ -136,15 +118,11 @@ class SweepTest(ProgramTest):
 
     def test_events_of_the_environment_do_not_slow_timed_runs(self):
         words = ["sweep", "--class", "S", "--output", self.file, "--repeat", "1"]
-        outcome = run_program(1, *words, env={**os.environ, "PAPI_EVENTS": "perf::TASK-CLOCK"})
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.run_well(1, *words, env={**os.environ, "PAPI_EVENTS": "perf::TASK-CLOCK"})
         self.assertTrue(all(line["counters"] is None for line in lines_of(self.file)))
 
     def test_events_that_cannot_be_counted_end_it_before_the_first_run(self):
-        outcome = self.sweep(2, "--papi", "perf::TASK-CLOCKS")
-        self.assertEqual(outcome.exit_code, USAGE)
-        (line,) = outcome.error_lines()
-        self.assertIn("--papi: perf::TASK-CLOCKS is no event", line)
+        self.assert_refused(self.sweep(2, "--papi", "perf::TASK-CLOCKS"), USAGE, "--papi: perf::TASK-CLOCKS is no event")
         self.assertFalse(self.file.exists())
 
     def test_named_grids(self):
@@ -158,14 +136,10 @@ class SweepTest(ProgramTest):
             (["--why", "1x4"], "--why 1x4: must be two different grids of as many ranks"),
             (["--why", "1x4,1x2"], "--why 1x4,1x2: must be two different grids of as many ranks"),
         ):
-            outcome = self.sweep(4, "--fresh", *words)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            (line,) = outcome.error_lines()
-            self.assertIn(text, line)
+            self.assert_refused(self.sweep(4, "--fresh", *words), USAGE, text)
 
     def test_the_papers_tables(self):
-        outcome = self.sweep(2, "--repeat", "1", "--kernel", "sell,scalar", "--paper", "--why", "1x2,2x1")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.sweep(2, "--repeat", "1", "--kernel", "sell,scalar", "--paper", "--why", "1x2,2x1"))
         self.assertEqual(re.findall(r"(?m)^Table (\d)\.", outcome.stdout), list("23456"))
         (collection, multiply, summation, shuffle) = (
             [int(word) for word in re.search(rf"(?m)^{name} +(\d.*)$", outcome.stdout)[1].split()]
@@ -182,8 +156,7 @@ class SweepTest(ProgramTest):
         counted = self.folder / "counted.json"
         self.run_well(1, "run", "--class", "S", "--grid", "1x1", "--papi", "software", "--format", "json", "--output", counted)
         words = ["--show", self.file, "--show", counted]
-        verdicts = json.loads(self.run_well(0, "sweep", *words, "--format", "json").stdout)
-        validator_of("sweep").validate(verdicts)
+        verdicts = self.valid_document_of(0, "sweep", *words)
         one, two = verdicts["grids"]
         self.assertEqual((one["verdict"]["candidate"], one["verdict"]["certainty"]), ("S 1x1 auto shared 1 thread", "alone"))
         self.assertEqual((one["verdict"]["best"], two["verdict"]["best"]), (None, None), "one grid gets no verdict")
@@ -197,24 +170,20 @@ class SweepTest(ProgramTest):
 
     def test_the_verdict_names_the_runs_that_were_repeated(self):
         self.assertEqual(self.sweep(2, "--repeat", "2").exit_code, SUCCESS)
-        words = ["sweep", "--show", self.file, "--format", "json"]
-        self.assertEqual(json.loads(self.run_well(0, *words).stdout)["replaced"], [])
+        self.assertEqual(self.document_of(0, "sweep", "--show", self.file)["replaced"], [])
         again = lines_of(self.file)[1]
         again["sweep"]["attempt"] = 2
         with self.file.open("a") as file:
             file.write(json.dumps(again) + "\n")
-        verdicts = json.loads(self.run_well(0, *words).stdout)
-        validator_of("sweep").validate(verdicts)
+        verdicts = self.valid_document_of(0, "sweep", "--show", self.file)
         self.assertEqual(verdicts["replaced"], [f"{self.file}:2"])
         compared = [place for row in verdicts["grids"] for cell in row["cells"] for place in cell["runs"]]
         self.assertEqual(sorted(compared), [f"{self.file}:{line}" for line in (1, 3, 4, 5)])
 
     def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
-        few = self.sweep(2, "--niter", "1", "--repeat", "2", "--progress")
-        self.assertEqual(few.exit_code, SUCCESS, few)
+        few = self.ends_with(SUCCESS, self.sweep(2, "--niter", "1", "--repeat", "2", "--progress"))
         self.assertIn("2 configurations, 2 rounds; a verdict on them needs 7\n", few.stderr)
-        outcome = self.sweep(2, "--niter", "1", "--progress")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.sweep(2, "--niter", "1", "--progress"))
         self.assertIn("2 configurations, 7 rounds; a verdict on them needs 7\n", outcome.stderr)
         self.assertIn("4 of 14 runs are there already", outcome.stderr)
         self.assert_complete([2], 7)
@@ -225,12 +194,9 @@ class SweepTest(ProgramTest):
 
     def test_until_sure_adds_rounds_of_what_is_undecided(self):
         words = ["--ranks", "1,2", "--repeat", "2", "--until-sure", "2%"]
-        outcome = self.sweep(2, *words, "--budget", "0")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertIn("--budget is spent", outcome.stderr)
+        self.assertIn("--budget is spent", self.ends_with(SUCCESS, self.sweep(2, *words, "--budget", "0")).stderr)
         self.assert_complete([1, 2], 2)
-        outcome = self.sweep(2, *words, "--budget", "3s")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, self.sweep(2, *words, "--budget", "3s"))
         lines = lines_of(self.file)
         rounds = collections.Counter(line["configuration"]["grid"]["name"] for line in lines)
         self.assertEqual(rounds["1x1"], 2, "nothing is in question there")
@@ -238,8 +204,7 @@ class SweepTest(ProgramTest):
         self.assertEqual(rounds["1x2"], rounds["2x1"])
         self.assertEqual({line["sweep"]["sitting"] for line in lines}, {1, 2})
         self.assertEqual(len({line["sweep"]["session"] for line in lines}), 1)
-        validator = validator_of("run")
-        self.assertEqual(list(validator.iter_errors(lines[-1])), [])
+        self.assert_valid(lines[-1])
 
     def test_a_killed_sweep_goes_on_where_it_was(self):
         arguments = ["sweep", "--class", "S", "--ranks", "1,2,3", "--repeat", "3", "--output", self.file]
@@ -248,13 +213,10 @@ class SweepTest(ProgramTest):
                 run.wait_for(rf"cg2d: run {runs} of ")
                 kill_all(run._process)
         # And a line that is cut off, as a kill within a write would leave it.
-        text = self.file.read_text()
-        lines = text.splitlines(keepends=True)
+        lines = self.file.read_text().splitlines(keepends=True)
         self.assertGreaterEqual(len(lines), 8)
         self.file.write_text("".join(lines[:-1]) + lines[-1][:100])
-        outcome = run_program(3, *arguments, "--progress")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertIn("dropped a line that was cut off", outcome.stderr)
+        self.assertIn("dropped a line that was cut off", self.run_well(3, *arguments, "--progress").stderr)
         self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
         self.assert_complete([1, 2, 3], 3)
         before = self.file.read_text()
@@ -263,18 +225,15 @@ class SweepTest(ProgramTest):
 
     def test_killed_at_any_moment_it_ends_with_what_an_uninterrupted_one_has(self):
         arguments = ["--ranks", "1,3,4", "--repeat", "3"]
-        uninterrupted = self.sweep(4, *arguments)
-        self.assertEqual(uninterrupted.exit_code, SUCCESS, uninterrupted)
+        uninterrupted = self.ends_with(SUCCESS, self.sweep(4, *arguments))
         keys = [(line["sweep"]["key"], line["sweep"]["round"]) for line in lines_of(self.file)]
         self.file = self.folder / "killed.jsonl"
-        words = ["sweep", "--class", "S", *arguments, "--output", self.file]
         for delay_s in (0.0, 0.013, 0.029, 0.047, 0.101) if THOROUGH else (0.0, 0.029):
-            with BackgroundRun(4, *words) as run:
+            with BackgroundRun(4, "sweep", "--class", "S", *arguments, "--output", self.file) as run:
                 run.wait_for(r"cg2d: run 1 of ")
                 time.sleep(delay_s)
                 kill_all(run._process)
-        resumed = self.sweep(4, *arguments)
-        self.assertEqual(resumed.exit_code, SUCCESS, resumed)
+        resumed = self.ends_with(SUCCESS, self.sweep(4, *arguments))
         self.assertEqual([(line["sweep"]["key"], line["sweep"]["round"]) for line in lines_of(self.file)], keys)
         places = places_in_tables(resumed.stdout)
         self.assertEqual(places, places_in_tables(uninterrupted.stdout))
@@ -297,19 +256,15 @@ class SweepTest(ProgramTest):
             self.assertNotEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertFalse(self.file.read_text().endswith("\n"), "no line was cut off")
         lines = self.file.read_text().splitlines(keepends=True)
-        outcome = run_program(4, *words, "--progress")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertIn("dropped a line that was cut off", outcome.stderr)
+        self.assertIn("dropped a line that was cut off", self.run_well(4, *words, "--progress").stderr)
         self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
         self.assert_complete([2, 4], 2)
 
     def test_a_signal_ends_it_behind_the_run_under_way(self):
         with BackgroundRun(2, "sweep", "--class", "S", "--repeat", "5000", "--output", self.file) as run:
             run.wait_for(r"cg2d: run 3 of ")
-            for process in run.ranks():
-                os.kill(process, signal.SIGTERM)
-            outcome = run.finish()
-        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+            run.send(signal.SIGTERM)
+            outcome = self.ends_with(INTERRUPTED, run.finish())
         self.assertIn(f"the same command goes on where {self.file} ends", outcome.stderr)
         for line in lines_of(self.file):
             self.assertEqual(line["status"], "success")
@@ -324,10 +279,7 @@ class SweepTest(ProgramTest):
             change(line)
             self.file.write_text(json.dumps(line) + "\n")
             before = self.file.read_text()
-            outcome = self.sweep(2, "--repeat", "1")
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            (error,) = outcome.error_lines()
-            self.assertIn("--fresh", error)
+            self.assert_refused(self.sweep(2, "--repeat", "1"), USAGE, "--fresh")
             self.assertEqual(self.file.read_text(), before)
             self.assertEqual(self.sweep(1, "--repeat", "1", "--fresh").exit_code, SUCCESS)
             self.assert_complete([1], 1)
@@ -335,29 +287,18 @@ class SweepTest(ProgramTest):
     def test_a_file_that_is_no_sweeps_is_refused_and_kept(self):
         self.assertEqual(self.sweep(1, "--repeat", "1").exit_code, SUCCESS)
         line = self.file.read_text()
-        single = self.folder / "run.json"
-        self.run_well(1, "run", "--class", "S", "--format", "json", "--output", single)
-        run = single.read_text()
+        run = self.run_well(1, "run", "--class", "S", "--format", "json").stdout
         compact = json.dumps(json.loads(run), separators=(",", ":"))
-        other = json.loads(line)
-        other["program"]["version"] = "0.0.1"
         for content, text in (
             ("one line without its end", "not written by a sweep"),
             ("two lines\nwithout an end", "line 1 is no result"),
             (run, "result of a single run"),
-            (compact, "result of a single run"),
-            (compact + "\n", "result of a single run"),
             (line + compact, "result of a single run"),
-            (json.dumps(other) + "\n" + line[:100], "another program or machine"),
         ):
             with self.subTest(content=content[:40]):
                 self.file.write_text(content)
-                outcome = self.sweep(2, "--repeat", "1")
+                self.assert_refused(self.sweep(2, "--repeat", "1"), USAGE, text, f"--output {self.file}: ")
                 self.assertEqual(self.file.read_text(), content)
-                self.assertEqual(outcome.exit_code, USAGE, outcome)
-                (error,) = outcome.error_lines()
-                self.assertIn(text, error)
-                self.assertIn(f"--output {self.file}: ", error)
 
     def test_problems_and_sums_are_crossed(self):
         problem = ["--n", "200", "--nonzer", "3", "--shift", "5", "--niter", "2"]
@@ -366,12 +307,9 @@ class SweepTest(ProgramTest):
         lines = lines_of(self.file)
         name = "U(n 200, nonzer 3, shift 5, niter 2)"
         usual = [f"{name} {grid} auto two-sided 1 thread" for grid in ("1x2", "2x1")]
-        self.assertEqual(
-            [line["sweep"]["key"] for line in lines], [key + end for key in usual for end in (" whole-block", "")]
-        )
-        validator = validator_of("run")
+        self.assertEqual([line["sweep"]["key"] for line in lines], [key + end for key in usual for end in (" whole-block", "")])
         for line in lines:
-            self.assertEqual(list(validator.iter_errors(line)), [])
+            self.assert_valid(line)
             self.assertEqual(line["problem"]["n"], 200)
             self.assertEqual(line["configuration"]["sum_form"], line["sweep"]["configuration"]["sum_form"])
             self.assertIn("--no-profile", line["configuration"]["tuning"]["no_profile_because"])
@@ -383,8 +321,7 @@ class SweepTest(ProgramTest):
 
     def test_memory_limit_and_reference_count(self):
         self.assertEqual(self.sweep(1, "--memory-limit", "1kB", "--repeat", "1").exit_code, MEMORY)
-        outcome = self.sweep(1, "--fresh", "--repeat", "1", "--reference", "17.5")
-        self.assertEqual(outcome.exit_code, VERIFICATION_FAILED, outcome)
+        self.ends_with(VERIFICATION_FAILED, self.sweep(1, "--fresh", "--repeat", "1", "--reference", "17.5"))
 
     def test_what_cannot_be_swept(self):
         for arguments, code, text in (
@@ -403,11 +340,7 @@ class SweepTest(ProgramTest):
             (["--output", self.folder / "no" / "file"], CANNOT_CREATE, "No such file"),
             (["--show", self.folder / "nothing"], USAGE, "--class excludes --show"),
         ):
-            with self.subTest(arguments=arguments):
-                outcome = run_program(2, "sweep", "--class", "S", *arguments)
-                self.assertEqual(outcome.exit_code, code, outcome)
-                (line,) = outcome.error_lines()
-                self.assertIn(text, line)
+            self.assert_refused(run_program(2, "sweep", "--class", "S", *arguments), code, text)
         self.assertFalse(self.file.exists())
 
 
@@ -432,8 +365,7 @@ class PredictionTest(ProgramTest):
         place = self.folder / "cg2d" / "machine.json"
         place.parent.mkdir()
         place.write_text(json.dumps(described_machine("another")))
-        complaint = run_program(1, "model", "--class", "S", **environment).stderr
-        processor = re.search(r"nothing of this processor \((.*)\); give", complaint)[1]
+        processor = re.search(r"nothing of this processor \((.*)\); give", run_program(1, "model", "--class", "S", **environment).stderr)[1]
         place.write_text(json.dumps(described_machine(processor)))
         file = self.folder / "sweep.jsonl"
         words = ["--class", "S", "--kernel", "auto,scalar,csr-simd", "--repeat", "3", "--output", file]
@@ -472,6 +404,12 @@ class PredictionTest(ProgramTest):
                 self.assertAlmostEqual(float(text), 100 * (after / before - 1), delta=0.06)
 
 
+def slowed(line, factor):
+    changed = copy.deepcopy(line)
+    changed["result"]["repeats"]["times_s"] = [factor * time_s for time_s in line["result"]["repeats"]["times_s"]]
+    return changed
+
+
 class ReadersTest(ProgramTest):
     """Commands that process existing results."""
 
@@ -480,23 +418,13 @@ class ReadersTest(ProgramTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.sweep = pathlib.Path(cls.folder.name) / "sweep.jsonl"
-        cls.slow = pathlib.Path(cls.folder.name) / "slow.jsonl"
-        cls.single = pathlib.Path(cls.folder.name) / "run.json"
-        outcome = run_program(2, "sweep", "--class", "S", "--repeat", cls.rounds, "--output", cls.sweep)
-        assert outcome.exit_code == SUCCESS, outcome
-        lines = lines_of(cls.sweep)
-        for line in lines:
-            line["result"]["repeats"]["times_s"] = [100.0 * time for time in line["result"]["repeats"]["times_s"]]
-        cls.slow.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        arguments = ["run", "--class", "S", "--grid", "1x2", "--format", "json", "--output", cls.single]
-        outcome = run_program(2, *arguments)
-        assert outcome.exit_code == SUCCESS, outcome
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+        cls.folder = temporary_folder(cls.addClassCleanup)
+        cls.sweep, cls.single = cls.folder / "sweep.jsonl", cls.folder / "run.json"
+        single = ("run", "--grid", "1x2", "--format", "json", "--output", cls.single)
+        for words in (("sweep", "--repeat", cls.rounds, "--output", cls.sweep), single):
+            outcome = run_program(2, *words, "--class", "S")
+            assert outcome.exit_code == SUCCESS, outcome
+        cls.slow = write_lines(cls.folder / "slow.jsonl", [slowed(line, 100.0) for line in lines_of(cls.sweep)])
 
     def test_compare_ends_with_1_on_a_regression_and_with_2_where_it_cannot_say(self):
         for words, code in (
@@ -507,8 +435,7 @@ class ReadersTest(ProgramTest):
             ([self.single, self.slow], UNDECIDED),
             ([self.single, self.single], UNDECIDED),
         ):
-            outcome = run_program(0, "compare", *words)
-            self.assertEqual(outcome.exit_code, code, outcome)
+            outcome = self.ends_with(code, run_program(0, "compare", *words))
             self.assertEqual(outcome.stdout.count("REGRESSION") > 0, code == REGRESSION, outcome)
             self.assertEqual(outcome.stdout.count("not decided: ") > 0, code == UNDECIDED, outcome)
 
@@ -518,15 +445,12 @@ class ReadersTest(ProgramTest):
         problems = [dict(line["problem"], **{"class": name}) for name in "SW" for line in lines]
         pair = []
         for factor in (1.0, 1.2):
-            changed = copy.deepcopy(lines) + copy.deepcopy(lines)
+            changed = [slowed(line, factor) for line in lines + lines]
             for line, problem in zip(changed, problems):
                 line["problem"] = problem
                 line["sweep"]["configuration"]["class"] = problem["class"]
-                line["result"]["repeats"]["times_s"] = [factor * time_s for time_s in line["result"]["repeats"]["times_s"]]
-            pair.append(pathlib.Path(self.folder.name) / f"factor-{factor}.jsonl")
-            pair[-1].write_text("".join(json.dumps(line) + "\n" for line in changed))
-        outcome = run_program(0, "compare", *pair)
-        self.assertEqual(outcome.exit_code, REGRESSION, outcome)
+            pair.append(write_lines(self.folder / f"factor-{factor}.jsonl", changed))
+        outcome = self.ends_with(REGRESSION, run_program(0, "compare", *pair))
         self.assertIn("All together: B/A 1.200; REGRESSION: slower by 20 % (20 ... 20 %)", outcome.stdout)
 
     def test_no_verdict_contradicts_the_figures_beside_it(self):
@@ -544,24 +468,18 @@ class ReadersTest(ProgramTest):
                     reasons = ["a compiler"] if random.random() < busy else []
                     (repeat, *_) = line["quiet"]["repeats"]
                     line["quiet"] = {"disturbed": bool(reasons), "reason": "".join(reasons), "repeats": [repeat | {"reasons": reasons}]}
-                pair.append(pathlib.Path(self.folder.name) / f"drawn-{name}.jsonl")
-                pair[-1].write_text("".join(json.dumps(line) + "\n" for line in drawn))
+                pair.append(write_lines(self.folder / f"drawn-{name}.jsonl", drawn))
                 text = self.run_well(0, "sweep", "--show", pair[-1]).stdout
                 self.assertEqual(complaints_of_sweep(text, drawn), [], text)
                 seen.update(word for word in ("best is", "no clear winner", "too noisy", "take --repeat", "below the noise") if word in text)
             text = run_program(0, "compare", *pair).stdout
-            document = json.loads(run_program(0, "compare", *pair, "--format", "json").stdout)
-            self.assertEqual(complaints_of_compare(text, document), [], text)
+            self.assertEqual(complaints_of_compare(text, json.loads(run_program(0, "compare", *pair, "--format", "json").stdout)), [], text)
         self.assertEqual(len(seen), 5, seen)
 
-    def test_compare_names_what_only_one_file_has(self):
-        outcome = run_program(0, "compare", self.sweep, self.single)
-        self.assertIn("Only in A: S 2x1 auto shared 1 thread", outcome.stdout)
-
     def test_what_cannot_be_compared(self):
-        broken = pathlib.Path(self.folder.name) / "broken.json"
+        broken = self.folder / "broken.json"
         broken.write_text('{"schema_version": 1}')
-        one = pathlib.Path(self.folder.name) / "one.json"
+        one = self.folder / "one.json"
         self.run_well(1, "run", "--class", "S", "--format", "json", "--output", one)
         for words, text in (
             ([self.sweep, "/no/such/file"], "/no/such/file: there is no such file"),
@@ -569,10 +487,7 @@ class ReadersTest(ProgramTest):
             ([self.sweep, one], "no configuration is in both"),
             ([self.sweep, self.slow, "--threshold", "some"], "--threshold some"),
         ):
-            outcome = run_program(2, "compare", *words)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            (line,) = outcome.error_lines()
-            self.assertIn(text, line)
+            self.assert_refused(run_program(2, "compare", *words), USAGE, text)
 
     def test_export(self):
         lines = [json.loads(line) for line in self.run_well(0, "export", self.sweep, "--format", "extra-p").stdout.splitlines()]
@@ -582,7 +497,7 @@ class ReadersTest(ProgramTest):
         (total, *phases) = [line["value"] for line in lines[:7]]
         self.assertEqual([line["callpath"] for line in lines[:2]], ["total", "collection"])
         self.assertLess(sum(phases), 1.01 * total)
-        path = pathlib.Path(self.folder.name) / "export.csv"
+        path = self.folder / "export.csv"
         self.run_well(2, "export", self.sweep, self.single, "--format", "csv", "--output", path)
         rows = list(csv.DictReader(path.read_text().splitlines()))
         self.assertEqual([(row["px"], row["py"], row["round"]) for row in rows[:2]], [("1", "2", "1"), ("2", "1", "1")])

@@ -2,25 +2,19 @@
 
 import csv
 import io
-import json
 import unittest
 
-from program_runner import SUCCESS, USAGE, ProgramTest, run_program
-from schemas import validator_of
+from program_runner import USAGE, ProgramTest, run_program
 
 ITERATIONS = 10
 
 
 class SystemScalingTest(ProgramTest):
     def scaling(self, *arguments, ranks=4):
-        words = ("--iterations", str(ITERATIONS), "--rounds", "2", *arguments, "--format", "json")
-        result = json.loads(self.run_well(ranks, "scaling", *words).stdout)
-        validator_of("scaling").validate(result)
-        return result
+        return self.valid_document_of(ranks, "scaling", "--iterations", ITERATIONS, "--rounds", "2", *arguments)
 
     def refused(self, message, *arguments):
-        outcome = run_program(2, "scaling", *arguments)
-        self.assertEqual((outcome.exit_code, outcome.error_lines()), (USAGE, [f"cg2d: {message}"]), outcome)
+        self.assertEqual(self.assert_refused(run_program(2, "scaling", *arguments), USAGE), f"cg2d: {message}")
 
     def test_strong_scaling_compares_both_forms(self):
         result = self.scaling("--operator", "laplace3d:9x8x7", "--assembled", "--cores", "2,4")
@@ -28,9 +22,7 @@ class SystemScalingTest(ProgramTest):
         self.assertEqual(result["options"]["system"], f"laplace3d:9x8x7, {ITERATIONS} iterations")
         ways = result["ways"]
         shapes = {1: [(1, 1)], 2: [(2, 1), (2, 1), (1, 2)], 4: [(4, 1), (4, 1), (2, 2), (2, 2), (1, 4)]}
-        expected = [
-            (*shape, form, 9 * 8 * 7) for cores in (1, 2, 4) for form in ("matrix-free", "matrix") for shape in shapes[cores]
-        ]
+        expected = [(*shape, form, 9 * 8 * 7) for cores in (1, 2, 4) for form in ("matrix-free", "matrix") for shape in shapes[cores]]
         self.assertEqual([(way["ranks"], way["threads"], way["form"], way["n"]) for way in ways], expected)
         self.assertEqual({way["matrix"] for way in ways}, {"laplace3d:9x8x7"})
         base = {way["form"]: way["figures"]["median_s"] for way in ways if way["cores"] == 1}
@@ -55,8 +47,7 @@ class SystemScalingTest(ProgramTest):
         base_s = cubes[1]["figures"]["median_s"]
         for way in cubes.values():
             self.assertAlmostEqual(way["figures"]["efficiency"], base_s / way["figures"]["median_s"])
-        squares = self.scaling("--operator", "laplace2d:10x12", "--weak")["ways"]
-        self.assertEqual(squares[-1]["matrix"], "laplace2d:20x24")
+        self.assertEqual(self.scaling("--operator", "laplace2d:10x12", "--weak")["ways"][-1]["matrix"], "laplace2d:20x24")
 
     def test_a_file_with_several_transports(self):
         matrix = self.folder / "A.mtx"
@@ -67,8 +58,7 @@ class SystemScalingTest(ProgramTest):
         of_one_thread = [(way["ranks"], way["transport"]) for way in ways if way["threads"] == 1]
         self.assertEqual(of_one_thread, [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
         self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
-        outcome = run_program(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.run_well(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
         self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
 
     def test_cuts_of_the_matrix_are_compared(self):
@@ -81,8 +71,7 @@ class SystemScalingTest(ProgramTest):
 
     def test_rounds_are_added_and_csv_names_the_forms(self):
         words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "1", "--rounds", "1", "--until-sure", "2%", "--budget", "2s")
-        outcome = self.run_well(1, "scaling", *words, "--format", "csv")
-        lines = list(csv.DictReader(io.StringIO(outcome.stdout)))
+        lines = list(csv.DictReader(io.StringIO(self.run_well(1, "scaling", *words, "--format", "csv").stdout)))
         self.assertEqual([(line["form"], line["n"]) for line in lines], [("matrix-free", "400"), ("matrix", "400")])
         self.assertGreater(int(lines[0]["runs"]), 1)
 
@@ -92,13 +81,10 @@ class SystemScalingTest(ProgramTest):
         self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
         self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
         self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
-        self.refused(
-            "--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto"
-        )
+        self.refused("--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto")
         no_laplacian = "npb-factored:S: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ"
         self.refused(f"--weak: {no_laplacian}", "--operator", "npb-factored:S", "--weak")
-        solved = run_program(2, "scaling", "--operator", "laplace2d:3x3", "--iterations", "90", "--rounds", "1")
-        self.assertEqual((solved.exit_code, len(solved.error_lines())), (USAGE, 1), solved)
+        self.assert_refused(run_program(2, "scaling", "--operator", "laplace2d:3x3", "--iterations", "90", "--rounds", "1"), USAGE)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,11 @@
 import re
 import itertools
 import json
-import subprocess
 import sys
 import unittest
 
-from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, factorizations, run_program
-from schemas import validator_of
+from program_runner import BAD_DATA, NOT_POSITIVE_DEFINITE, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, factorizations, run_command, run_program
 
-BAD_DATA, NOT_POSITIVE_DEFINITE = 65, 80
 LAPLACIAN = "laplace3d:9x8x7"
 
 
@@ -43,27 +40,22 @@ class SystemSweepTest(ProgramTest):
         return [json.loads(line) for line in self.file.read_text().splitlines()]
 
     def verdicts(self):
-        verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
-        validator_of("sweep").validate(verdicts)
-        return verdicts
+        return self.valid_document_of(0, "sweep", "--show", self.file)
 
     def refused(self, message, *arguments):
-        outcome = self.sweep(2, *arguments)
-        self.assertEqual((outcome.exit_code, outcome.error_lines()), (USAGE, [f"cg2d: {message}"]), outcome)
+        self.assertEqual(self.assert_refused(self.sweep(2, *arguments), USAGE), f"cg2d: {message}")
 
     def test_a_file_on_every_grid(self):
         words = (self.matrix, "--ranks", "4,6", "--cut", "nonzeros,even,random:3", "--iterations", "6", "--repeat", "2")
-        outcome = self.sweep(6, *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.sweep(6, *words))
         lines = self.lines()
         found = sorted(
             (*(line["sweep"]["configuration"][key] for key in ("columns", "rows", "cut")), line["sweep"]["round"]) for line in lines
         )
         grids = [*factorizations(4), *factorizations(6)]
         self.assertEqual(found, sorted((*grid, cut, r) for grid in grids for cut in ("nonzeros", "even", "random:3") for r in (1, 2)))
-        validator = validator_of("solve")
         for line in lines:
-            validator.validate(line)
+            self.assert_valid(line, "solve")
             self.assertEqual((line["result"]["end"], line["result"]["iterations"]), ("step_limit", 6))
             # Each cut has its own figures beside those of the other one.
             cut = line["configuration"]["cut"]
@@ -85,8 +77,7 @@ class SystemSweepTest(ProgramTest):
     def test_kernels_are_tried_once_on_each_grid(self):
         # Large enough for a trial. The times of two trials differ, so equal ones are of the same.
         words = ("--operator", "laplace2d:300x300", "--assembled", "--domain", "1x1x1,1x2x1", "--transport", "two-sided,shared")
-        outcome = self.sweep(2, *words, "--iterations", "3", "--repeat", "2", "--no-profile")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, self.sweep(2, *words, "--iterations", "3", "--repeat", "2", "--no-profile"))
         trials = {}
         for line in self.lines():
             configuration = line["configuration"]
@@ -108,16 +99,14 @@ class SystemSweepTest(ProgramTest):
 
     def test_every_cut_of_a_laplacian_and_its_matrix(self):
         words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "4,6", "--iterations", "10", "--repeat", "1")
-        outcome = self.sweep(6, *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.sweep(6, *words))
         verdicts = self.verdicts()
         cells = {(row["ranks"], row["form"]): {cell["grid"] for cell in row["cells"]} for row in verdicts["grids"]}
         expected = {(ranks, "domain"): triples(ranks) for ranks in (4, 6)}
         expected |= {(ranks, "matrix"): {f"{x}x{y}" for x, y in factorizations(ranks)} for ranks in (4, 6)}
         self.assertEqual(cells, expected)
-        validator = validator_of("solve")
         for line in self.lines():
-            validator.validate(line)
+            self.assert_valid(line, "solve")
             self.assertEqual(line["system"]["is_assembled"], line["sweep"]["configuration"]["form"] == "matrix")
         # Both forms answer one question.
         for choice in verdicts["choices"]:
@@ -149,17 +138,14 @@ class SystemSweepTest(ProgramTest):
         self.assertEqual(len(self.lines()), len(whole) + len(triples(4)))
 
     def test_a_system_that_is_solved_earlier_is_refused(self):
-        outcome = self.sweep(2, "--operator", "laplace2d:4x4", "--iterations", "100", "--repeat", "1")
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
-        validator = validator_of("solve")
+        self.ends_with(USAGE, self.sweep(2, "--operator", "laplace2d:4x4", "--iterations", "100", "--repeat", "1"))
         for line in self.lines():
-            validator.validate(line)
+            self.assert_valid(line, "solve")
             self.assertRegex(line["reason"], r"^--iterations 100: the system is solved to rounding after \d+ iterations?; take no more")
 
     def test_a_matrix_that_is_no_good_ends_the_sweep_at_once(self):
         self.matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 1\n")
-        outcome = self.sweep(4, self.matrix, "--ranks", "2", "--repeat", "1")
-        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+        self.assert_refused(self.sweep(4, self.matrix, "--ranks", "2", "--repeat", "1"), BAD_DATA)
         self.assertFalse(self.file.exists())
 
     def test_an_indefinite_matrix_is_a_failed_run(self):
@@ -193,9 +179,8 @@ class SystemSweepTest(ProgramTest):
         words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "2,4", "--iterations", "10", "--repeat", "2")
         self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
         page = self.folder / "page.html"
-        command = [sys.executable, PROJECT / "scripts" / "report", self.file, "-o", page, "--cg2d", PROGRAM]
-        outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-        self.assertEqual((outcome.returncode, outcome.stderr), (0, ""), outcome)
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", self.file, "-o", page, "--cg2d", PROGRAM])
+        self.assertEqual((outcome.exit_code, outcome.stderr), (0, ""), outcome)
         text = page.read_text()
         self.assertIn(f"{LAPLACIAN}, 10 iterations", text)
         for arrangement in (*triples(2), *triples(4), "2x2", "4x1"):

@@ -1,12 +1,9 @@
 """The time line of cg2d --trace: viewers can read it, and its bars nest and do not overlap."""
 
 import json
-import pathlib
-import tempfile
 import unittest
 
-from program_facts import PHASES
-from program_runner import CANNOT_CREATE, ProgramTest, run_program
+from program_runner import CANNOT_CREATE, PHASES, ProgramTest, run_program, temporary_folder
 
 RANKS = 8
 STEPS = 60
@@ -16,14 +13,12 @@ STEPS_PER_OUTER_ITERATION = 25
 class Trace(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory(prefix="cg2d-trace-") as folder:
-            file = pathlib.Path(folder) / "trace.json"
-            outcome = run_program(
-                RANKS, "run", "--class", "S", "--grid", "4x2", "--trace", file, "--trace-steps", STEPS, "--repeat", 2
-            )
-            assert outcome.exit_code == 0, outcome
-            cls.document = json.loads(file.read_text())
-            cls.files = [path.name for path in pathlib.Path(folder).iterdir()]
+        folder = temporary_folder(cls.addClassCleanup)
+        words = ("--class", "S", "--grid", "4x2", "--trace", folder / "trace.json", "--trace-steps", STEPS, "--repeat", 2)
+        outcome = run_program(RANKS, "run", *words)
+        assert outcome.exit_code == 0, outcome
+        cls.document = json.loads((folder / "trace.json").read_text())
+        cls.files = [path.name for path in folder.iterdir()]
 
     def bars(self, rank, category):
         """(begin, end, name) in nanoseconds, in the order of their beginnings."""
@@ -34,32 +29,24 @@ class Trace(ProgramTest):
                 found.append((begin, begin + round(event["dur"] * 1000), event["name"]))
         return sorted(found)
 
-    def assert_apart(self, bars):
-        for before, after in zip(bars, bars[1:]):
-            self.assertLessEqual(before[1], after[0], f"{before} overlaps {after}")
-
-    def assert_inside(self, inner, outer):
-        self.assertTrue(any(bar[0] <= inner[0] and inner[1] <= bar[1] for bar in outer), f"{inner} lies in no bar")
-
     def test_bars_of_a_rank_nest_and_do_not_overlap(self):
         for rank in range(RANKS):
             with self.subTest(rank=rank):
                 phases, steps, outers = (self.bars(rank, name) for name in ("phase", "cg_step", "outer_iteration"))
                 for bars in (phases, steps, outers):
-                    self.assert_apart(bars)
+                    for before, after in zip(bars, bars[1:]):
+                        self.assertLessEqual(before[1], after[0], f"{before} overlaps {after}")
                 for bar in phases + steps:
-                    self.assert_inside(bar, outers)
+                    self.assertTrue(any(outer[0] <= bar[0] and bar[1] <= outer[1] for outer in outers), f"{bar} lies in no bar")
                 for phase in phases:
                     for step in steps:
                         apart = phase[1] <= step[0] or step[1] <= phase[0]
-                        within = step[0] <= phase[0] and phase[1] <= step[1]
-                        self.assertTrue(apart or within, f"{phase} straddles {step}")
+                        self.assertTrue(apart or (step[0] <= phase[0] and phase[1] <= step[1]), f"{phase} straddles {step}")
 
     def test_every_step_and_phase_is_there(self):
         for rank in range(RANKS):
             self.assertEqual([bar[2] for bar in self.bars(rank, "cg_step")], [f"CG step {k + 1}" for k in range(STEPS)])
-            outer_count = -(-STEPS // STEPS_PER_OUTER_ITERATION)
-            self.assertEqual(len(self.bars(rank, "outer_iteration")), outer_count)
+            self.assertEqual(len(self.bars(rank, "outer_iteration")), -(-STEPS // STEPS_PER_OUTER_ITERATION))
             phases = self.bars(rank, "phase")
             self.assertEqual({bar[2] for bar in phases}, set(PHASES))
             for step in self.bars(rank, "cg_step"):
@@ -68,6 +55,7 @@ class Trace(ProgramTest):
                 self.assertEqual(inside.count("dot"), 2, step)
 
     def test_ranks_and_nodes_have_names(self):
+        self.assertEqual(self.files, ["trace.json"], "nothing else remains")
         names = [event for event in self.document["traceEvents"] if event["ph"] == "M"]
         threads = {event["tid"]: event["args"]["name"] for event in names if event["name"] == "thread_name"}
         self.assertEqual(sorted(threads), list(range(RANKS)))
@@ -92,21 +80,15 @@ class Trace(ProgramTest):
         self.assertTrue(all(value > 0.02 for value in facts["clock_uncertainty_us"][1:]))
         self.assertEqual((facts["class"], facts["grid"]), ("S", "4x2"))
 
-    def test_nothing_else_remains(self):
-        self.assertEqual(self.files, ["trace.json"])
-
 
 class TraceErrors(ProgramTest):
     def test_a_file_that_cannot_be_made(self):
-        outcome = run_program(2, "run", "--class", "S", "--trace", "/nonexistent-folder/trace.json")
-        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+        outcome = self.ends_with(CANNOT_CREATE, run_program(2, "run", "--class", "S", "--trace", "/nonexistent-folder/trace.json"))
         self.assertEqual(outcome.stdout, "")
 
     def test_options_that_contradict(self):
         for arguments in (["--no-phases", "--trace", "t"], ["--trace", "t", "--trace-steps", "0"]):
-            outcome = run_program(1, "run", "--class", "S", *arguments)
-            self.assertEqual(outcome.exit_code, 64, outcome)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assert_refused(run_program(1, "run", "--class", "S", *arguments), 64)
 
 
 if __name__ == "__main__":

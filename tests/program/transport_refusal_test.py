@@ -37,16 +37,13 @@ class CannotServe(ProgramTest):
     @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
     def test_ranks_that_cannot_map_each_others_memory(self):
         for transport in ("shared", "put"):
-            outcome = run_in(APART, "--transport", transport)
-            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
-            self.assertEqual(outcome.stderr,
+            self.assertEqual(self.ends_with(UNAVAILABLE, run_in(APART, "--transport", transport)).stderr,
                              f"cg2d: --transport {transport}: the ranks of a node cannot map each other's memory "
                              "(memfd_create and /proc/PID/fd are needed)\n")
 
     @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
     def test_auto_takes_one_of_the_others(self):
-        outcome = run_in(APART, "--transport", "auto", "--verbose")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, run_in(APART, "--transport", "auto", "--verbose"))
         self.assertRegex(outcome.stdout, r"Transport +=  *(two-sided|native), ")
 
 
@@ -54,8 +51,7 @@ class ByDefault(ProgramTest):
     """A transport that nobody has named always serves."""
 
     def transport_of(self, *namespaces, prefix=()):
-        outcome = run_in(namespaces, "--verbose", prefix=prefix)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, run_in(namespaces, "--verbose", prefix=prefix))
         return re.search(r"(?m)^ Transport +=  *(\S+) \(default\), ", outcome.stdout)[1]
 
     def test_it_is_shared_on_a_node(self):
@@ -81,24 +77,20 @@ class RanksInContainers(ProgramTest):
 
     def test_shared_memory_is_refused(self):
         for transport in ("shared", "put") * REPETITIONS:
-            outcome = run_in(CONTAINERS, "--transport", transport)
-            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
-            self.assertEqual(outcome.error_lines(), [f"cg2d: --transport {transport}: {self.REASON}"])
+            line = self.assert_refused(run_in(CONTAINERS, "--transport", transport), UNAVAILABLE)
+            self.assertEqual(line, f"cg2d: --transport {transport}: {self.REASON}")
 
     def test_messages_are_right(self):
         for transport in ("two-sided", "native") * REPETITIONS:
-            outcome = run_in(CONTAINERS, "--transport", transport)
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.ends_with(SUCCESS, run_in(CONTAINERS, "--transport", transport))
 
     def test_messages_are_right_where_ranks_sleep(self):
         for prefix in (ONE_PROCESSOR,) * REPETITIONS:
-            outcome = run_in(CONTAINERS, "--transport", "two-sided", prefix=prefix)
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            self.ends_with(SUCCESS, run_in(CONTAINERS, "--transport", "two-sided", prefix=prefix))
 
     def test_auto_takes_messages_and_says_why(self):
         for prefix in ((), ONE_PROCESSOR) * REPETITIONS:
-            outcome = run_in(CONTAINERS, "--transport", "auto", "--format", "json", prefix=prefix)
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            outcome = self.ends_with(SUCCESS, run_in(CONTAINERS, "--transport", "auto", "--format", "json", prefix=prefix))
             skipped = outcome.document()["configuration"]["transport_trial"]["skipped"]
             self.assertEqual({one["transport"]: one["reason"] for one in skipped},
                              {"put": self.REASON, "shared": self.REASON})
@@ -118,8 +110,7 @@ class TooLittleMemory(ProgramTest):
 
     def test_needed_and_available_bytes(self):
         for transport in ("shared", "put"):
-            outcome = self.run_limited(transport)
-            self.assertEqual(outcome.exit_code, MEMORY, outcome)
+            outcome = self.ends_with(MEMORY, self.run_limited(transport))
             message = re.fullmatch(rf"cg2d: --transport {transport}: the ranks need (\d+) MB of shared memory, "
                                    r"[\d.]+ .B are available on the node with least; "
                                    r"take a smaller class, more nodes or --transport two-sided\n", outcome.stderr)

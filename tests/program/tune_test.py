@@ -2,12 +2,12 @@
 
 import json
 import os
-import pathlib
-import tempfile
 import unittest
 
-from program_facts import CLASS_S_ZETA
-from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, process_bytes, run_program, run_until_physical, thorough_only
+from program_runner import (
+    CANNOT_CREATE, CLASS_S_ZETA, SUCCESS, THOROUGH, USAGE, ProgramTest, names_listed, process_bytes, run_program, run_until_physical,
+    temporary_folder, thorough_only,
+)  # fmt: skip
 
 # Name -> n
 CLASSES = {"S": 1400, "W": 7000} if THOROUGH else {"S": 1400}
@@ -17,15 +17,10 @@ class TuneTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
         """One tuning for all tests: it takes seconds."""
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.profile = pathlib.Path(cls.folder.name) / "profile.json"
-        cls.tuning = run_until_physical(
-            2, "tune", "--class", ",".join(CLASSES), "--grid", "1x2", "--profile", cls.profile, "--keep-disturbed"
-        )
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+        cls.folder = temporary_folder(cls.addClassCleanup)
+        cls.profile = cls.folder / "profile.json"
+        words = ("--class", ",".join(CLASSES), "--grid", "1x2", "--profile", cls.profile)
+        cls.tuning = run_until_physical(2, "tune", *words, "--keep-disturbed")
 
     def processor(self, path=None):
         """The one processor of a profile."""
@@ -38,12 +33,12 @@ class TuneTest(ProgramTest):
         """A copy of the profile with a change of its document."""
         document = json.loads(self.profile.read_text())
         change(document)
-        path = pathlib.Path(self.folder.name) / name
+        path = self.folder / name
         path.write_text(json.dumps(document))
         return path
 
-    def tuning_of(self, *arguments):
-        configuration = self.document_of(2, "run", "--class", "S", "--grid", "1x2", *arguments)["configuration"]
+    def tuning_of(self, *arguments, **options):
+        configuration = self.document_of(2, "run", "--class", "S", "--grid", "1x2", *arguments, **options)["configuration"]
         return configuration["kernel"], configuration["tuning"]
 
     def test_the_table_and_the_profile_say_the_same(self):
@@ -51,7 +46,7 @@ class TuneTest(ProgramTest):
         self.assertIn(f"Profile written to {self.profile}", self.tuning.stdout)
         processor = self.processor()
         self.assertEqual([(case["class"], case["n"]) for case in processor["cases"]], list(CLASSES.items()))
-        kernels = {line.split()[0] for line in self.run_well(1, "run", "--list-kernels").stdout.splitlines()[1:]}
+        kernels = names_listed("--list-kernels")
         for case in processor["cases"]:
             # What gains by the matrix's pattern is taken only where it is named.
             self.assertEqual({kernel["name"] for kernel in case["kernels"]}, kernels - {"blocks"})
@@ -93,23 +88,20 @@ class TuneTest(ProgramTest):
 
             path = self.write_changed("changed.json", put_first)
             document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--profile", path)
-            first = self.processor(path)["cases"][0]["kernels"][0]["name"]
-            self.assertEqual(document["configuration"]["kernel"], first)
+            self.assertEqual(document["configuration"]["kernel"], self.processor(path)["cases"][0]["kernels"][0]["name"])
             self.assert_close(document["result"]["zeta"], CLASS_S_ZETA[-1], 1e-12)
 
     def test_the_default_place_is_used_without_being_named(self):
-        with tempfile.TemporaryDirectory() as cache:
-            place = pathlib.Path(cache) / "cg2d" / "profile.json"
-            place.parent.mkdir()
-            place.write_text(self.profile.read_text())
-            environment = {"env": {**os.environ, "XDG_CACHE_HOME": cache}}
-            outcome = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--format", "json", **environment)
-            self.assertEqual(outcome.document()["configuration"]["tuning"]["profile"], str(place))
+        place = self.folder / "cg2d" / "profile.json"
+        place.parent.mkdir()
+        place.write_text(self.profile.read_text())
+        _, tuning = self.tuning_of(env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
+        self.assertEqual(tuning["profile"], str(place))
 
     def test_storage_is_measured_kept_and_used(self):
-        folder = pathlib.Path(self.folder.name) / "panels"
+        folder = self.folder / "panels"
         folder.mkdir()
-        profile = pathlib.Path(self.folder.name) / "storage.json"
+        profile = self.folder / "storage.json"
         processes = 2 * process_bytes(2)
         limit = ("--memory-limit", str(processes + 90_000_000))
         outcome = self.run_well(2, "tune", "--out-of-core", folder, *limit, "--profile", profile, "--keep-disturbed")
@@ -126,8 +118,7 @@ class TuneTest(ProgramTest):
         run = ("run", "--class", "A", "--niter", "1", "--reference", "17", "--grid", "1x2", "--kernel", "sell", "--out-of-core", folder,
                "--memory-limit", str(processes + 24_000_000))
         # zeta of one iteration is none that the program knows.
-        text = run_program(2, *run, "--profile", profile).stdout
-        self.assertIn("panels by the tuning profile", text)
+        self.assertIn("panels by the tuning profile", run_program(2, *run, "--profile", profile).stdout)
         used = run_program(2, *run, "--profile", profile, "--format", "json").document()
         self.assertEqual({rank["buffers"] for rank in used["out_of_core"]["ranks"]}, {3})
         self.assertIn(f"1 measurement of {folder} removed", self.run_well(0, "tune", "--remove", folder, "--profile", profile).stdout)
@@ -139,45 +130,31 @@ class TuneTest(ProgramTest):
         self.assertEqual((tuning["critical_vector_length"], tuning["prefetch_distance"]), (5, 7))
 
     def test_without_a_profile_the_built_in_rule_says_so_once(self):
-        missing = pathlib.Path(self.folder.name) / "missing.json"
-
-        def to_another_processor(document):
-            document["processors"] = {"Another one": next(iter(document["processors"].values()))}
-
-        foreign = self.write_changed("foreign.json", to_another_processor)
+        missing = self.folder / "missing.json"
+        foreign = self.write_changed("foreign.json", lambda document: document.update(processors={"Another one": self.processor()}))
         _, tuning = self.tuning_of("--no-profile")
         self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
         self.assertIn("--no-profile", tuning["no_profile_because"])
         outcome = self.run_well(2, "run", "--class", "S", "--verbose", "--no-profile")
         self.assertEqual(outcome.said().count("--no-profile"), 1, outcome)
         for path, reason in ((foreign, "knows nothing of this processor"), (missing, "is no tuning profile: there is no such file")):
-            outcome = run_program(2, "run", "--class", "S", "--profile", path)
-            self.assert_refused(outcome, USAGE, f"--profile {path}: {reason}")
+            self.assert_refused(run_program(2, "run", "--class", "S", "--profile", path), USAGE, f"--profile {path}: {reason}")
 
     def test_a_named_file_that_is_no_profile(self):
-        broken = pathlib.Path(self.folder.name) / "broken.json"
+        broken = self.folder / "broken.json"
         broken.write_text('{"schema_version": 1')
         for rank_count in (1, 3):
             for command in (["run", "--class", "S"], ["tune"]):
-                outcome = run_program(rank_count, *command, "--profile", broken)
-                self.assertEqual(outcome.exit_code, USAGE, outcome)
-                (line,) = outcome.error_lines()
-                self.assertIn(f"--profile {broken}", line)
+                self.assert_refused(run_program(rank_count, *command, "--profile", broken), USAGE, f"--profile {broken}")
         self.assertEqual(broken.read_text(), '{"schema_version": 1', "what is no profile is left alone")
 
     def test_a_folder_that_is_not_there(self):
-        outcome = run_program(2, "tune", "--profile", pathlib.Path(self.folder.name) / "no" / "profile.json")
-        self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
-        self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        self.assert_refused(run_program(2, "tune", "--profile", self.folder / "no" / "profile.json"), CANNOT_CREATE)
 
     @thorough_only("one more tuning, 4 s; tuning_profile_test adds to profiles, too")
     def test_a_second_tuning_adds_to_the_first(self):
-        def add_a_processor(document):
-            document["processors"]["Another one"] = next(iter(document["processors"].values()))
-
-        path = self.write_changed("grown.json", add_a_processor)
-        outcome = run_until_physical(1, "tune", "--class", "S", "--profile", path, "--keep-disturbed")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        path = self.write_changed("grown.json", lambda document: document["processors"].update({"Another one": self.processor()}))
+        self.ends_with(SUCCESS, run_until_physical(1, "tune", "--class", "S", "--profile", path, "--keep-disturbed"))
         processors = json.loads(path.read_text())["processors"]
         self.assertEqual(len(processors), 2)
         here = next(cases for name, cases in processors.items() if name != "Another one")["cases"]
@@ -186,9 +163,7 @@ class TuneTest(ProgramTest):
 
     @thorough_only("one more tuning, 4 s")
     def test_no_profile_is_written_when_none_is_wanted(self):
-        outcome = run_until_physical(1, "tune", "--class", "S", "--no-profile")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertIn("No profile written", outcome.stdout)
+        self.assertIn("No profile written", self.ends_with(SUCCESS, run_until_physical(1, "tune", "--class", "S", "--no-profile")).stdout)
 
     def test_the_profile_says_how_it_was_measured(self):
         processor = self.processor()
@@ -205,8 +180,7 @@ class TuneTest(ProgramTest):
                 for case in processor["cases"]:
                     change(case)
 
-        path = self.write_changed("remarks.json", change_all)
-        document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--profile", path)
+        document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--profile", self.write_changed("remarks.json", change_all))
         return [warning for warning in document["warnings"] if "cg2d tune renews it" in warning]
 
     def test_a_run_says_that_its_profile_is_old_or_poor(self):
@@ -245,20 +219,17 @@ class TuneTest(ProgramTest):
         self.assertIn("1 measurement of S removed", self.run_well(1, "tune", "--remove", "S", "--profile", path).stdout)
         self.assertEqual([case["class"] for case in self.processor(path)["cases"]], ["W"])
         before = path.read_text()
-        outcome = run_program(2, "tune", "--remove", "Z80", "--profile", path)
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
-        self.assertIn("it has W on", outcome.stderr)
+        self.assertIn("it has W on", self.ends_with(USAGE, run_program(2, "tune", "--remove", "Z80", "--profile", path)).stderr)
         self.assertEqual(path.read_text(), before)
         (name,) = json.loads(before)["processors"]
         self.run_well(1, "tune", "--remove", name, "--profile", path)
         self.assertEqual(json.loads(path.read_text())["processors"], {})
 
     def test_list_and_remove_need_a_profile(self):
-        missing = pathlib.Path(self.folder.name) / "missing.json"
+        missing = self.folder / "missing.json"
         for arguments in (["--list"], ["--remove", "S"]):
-            self.assertEqual(run_program(0, "tune", *arguments, "--no-profile").exit_code, USAGE)
-            outcome = run_program(0, "tune", *arguments, "--profile", missing)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            self.ends_with(USAGE, run_program(0, "tune", *arguments, "--no-profile"))
+            outcome = self.ends_with(USAGE, run_program(0, "tune", *arguments, "--profile", missing))
             self.assertIn(f"no profile at {missing}", outcome.stderr)
         self.assertFalse(missing.exists())
         self.assertEqual(run_program(0, "tune", "--list", "--remove", "S").exit_code, USAGE)

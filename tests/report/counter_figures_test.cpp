@@ -10,12 +10,18 @@
 namespace cg2d::counter_figures_test {
 namespace {
 
-/// Totals of `in_multiply` in multiply, a tenth of it in dot, none elsewhere.
-PhaseTotals totals(double in_multiply) {
-  PhaseTotals made{};
-  made[index_of(Phase::multiply)] = in_multiply;
-  made[index_of(Phase::dot)] = in_multiply / 10.0;
-  return made;
+/// The figures of a rank with so many of each event in multiply, a tenth of it, rounded down, in dot, none elsewhere.
+std::vector<CounterFigure> figures_of(const std::vector<std::pair<std::string, std::int64_t>>& events,
+                                      double nonzeros_multiplied) {
+  SessionReport report;
+  RepeatReport repeat;
+  auto& phases = repeat.counts.emplace_back().phases;
+  for (const auto& [name, in_multiply] : events) {
+    phases[index_of(Phase::multiply)][report.counters.counted.size()] = in_multiply;
+    phases[index_of(Phase::dot)][report.counters.counted.size()] = in_multiply / 10;
+    report.counters.counted.push_back(name);
+  }
+  return counter_figures({.report = report, .repeat = repeat, .nonzeros_multiplied = nonzeros_multiplied});
 }
 
 const CounterFigure* find(const std::vector<CounterFigure>& figures, std::string_view name) {
@@ -30,12 +36,15 @@ double in(const CounterFigure* figure, Phase phase) {
 }
 
 TEST(CounterFiguresTest, AreMadeOfWhatWasCounted) {
-  const auto figures = counter_figures(
-      {.names = {"perf::INSTRUCTIONS", "PAPI_TOT_CYC", "perf::STALLED-CYCLES-BACKEND", "PAPI_BR_INS",
-                 "PAPI_BR_MSP", "PAPI_L3_TCM", "PAPI_DP_OPS", "perf::TASK-CLOCK"},
-       .totals = {totals(3000), totals(1500), totals(900), totals(200), totals(5), totals(100), totals(1600),
-                  totals(7)},
-       .nonzeros_multiplied = 800.0});
+  const auto figures = figures_of({{"perf::INSTRUCTIONS", 3000},
+                                   {"PAPI_TOT_CYC", 1500},
+                                   {"perf::STALLED-CYCLES-BACKEND", 900},
+                                   {"PAPI_BR_INS", 200},
+                                   {"PAPI_BR_MSP", 5},
+                                   {"PAPI_L3_TCM", 100},
+                                   {"PAPI_DP_OPS", 1600},
+                                   {"perf::TASK-CLOCK", 7}},
+                                  800.0);
   EXPECT_DOUBLE_EQ(in(find(figures, "instructions_per_cycle"), Phase::multiply), 2.0);
   EXPECT_DOUBLE_EQ(in(find(figures, "instructions_per_cycle"), Phase::dot), 2.0);
   EXPECT_DOUBLE_EQ(in(find(figures, "stalled_cycle_share"), Phase::multiply), 0.6);
@@ -48,15 +57,12 @@ TEST(CounterFiguresTest, AreMadeOfWhatWasCounted) {
 }
 
 TEST(CounterFiguresTest, AreThereOnlyWhereTheyMeanSomething) {
-  const auto figures = counter_figures({.names = {"PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L3_TCM"},
-                                        .totals = {totals(10), totals(0), totals(64)},
-                                        .nonzeros_multiplied = 64.0});
+  const auto figures = figures_of({{"PAPI_TOT_INS", 10}, {"PAPI_TOT_CYC", 0}, {"PAPI_L3_TCM", 64}}, 64.0);
   EXPECT_DOUBLE_EQ(in(find(figures, "instructions_per_cycle"), Phase::multiply),
                    -2.0);                                                             // no cycles: no ratio
   EXPECT_DOUBLE_EQ(in(find(figures, "memory_bytes_per_nonzero"), Phase::dot), -2.0);  // no nonzeros there
   EXPECT_EQ(find(figures, "stalled_cycle_share"), nullptr);
-  EXPECT_TRUE(counter_figures({.names = {"PAPI_TOT_INS"}, .totals = {totals(1)}, .nonzeros_multiplied = 1.0})
-                  .empty());
+  EXPECT_TRUE(figures_of({{"PAPI_TOT_INS", 1}}, 1.0).empty());
 }
 
 TEST(FigureTableTest, NamesAreUniqueAndFitTheTable) {

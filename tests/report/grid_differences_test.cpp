@@ -153,14 +153,13 @@ TEST(GridDifferencesTest, CountedRunsDoNotChangeTheTimes) {
 TEST(GridDifferencesTest, TwoNamedGridsAreComparedWhicheverIsSlower) {
   const auto records = clear_rounds(9);
   const auto row = verdicts_of(records).grids.front();
-  for (const auto& pair : {GridPair{.one = {.columns = 1, .rows = 2}, .other = {.columns = 2, .rows = 1}},
-                           GridPair{.one = {.columns = 2, .rows = 1}, .other = {.columns = 1, .rows = 2}}}) {
+  for (const auto& pair : {GridPair{{.columns = 1, .rows = 2}, {.columns = 2, .rows = 1}},
+                           GridPair{{.columns = 2, .rows = 1}, {.columns = 1, .rows = 2}}}) {
     const auto difference = difference_of_pair(row, pair);
     ASSERT_TRUE(difference);
     EXPECT_EQ(difference->slower.arrangement(), "2x1");
   }
-  EXPECT_FALSE(
-      difference_of_pair(row, {.one = {.columns = 1, .rows = 4}, .other = {.columns = 1, .rows = 2}}));
+  EXPECT_FALSE(difference_of_pair(row, {{.columns = 1, .rows = 4}, {.columns = 1, .rows = 2}}));
 }
 
 TEST(GridDifferencesTest, AWrongPhaseIsRarelyNamed) {

@@ -143,7 +143,7 @@ TEST(ResultCompareTest, SetsAreToldApartByWhatDiffersAndByTheirNames) {
   auto after = runs_of(times_around(0.5, 9), 2);
   for (auto& record : before) record.facts = {{"kernel", "symmetric-distinct"}, {"instruction set", "avx2"}};
   for (auto& record : after) record.facts = {{"kernel", "symmetric"}, {"instruction set", "avx2"}};
-  after.back().facts.back().value = "portable";
+  after.back().facts.back().second = "portable";
   const auto text = comparison_text(compare_results(before, after, 0.05, {.before = "old", .after = "new"}));
   for (const std::string words :
        {"\nDiffers: kernel: symmetric-distinct in old, symmetric in new\n",

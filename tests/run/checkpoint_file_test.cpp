@@ -30,18 +30,15 @@ CheckpointHeader header_of_the_file() {
   header.kind = CheckpointKind::solve;
   header.matrix_hash = 42;
   header.order = 20;
-  header.generation = name.generation;
   header.step = 5;
-  header.begin = 10;
-  header.end = 14;
-  header.rank = name.rank;
-  header.rank_count = name.rank_count;
+  header.range = {.begin = 10, .end = 14};
   return header;
 }
 
 void write_file(const test::TemporaryFolder& folder) {
-  write_checkpoint_file(folder.path(), header_of_the_file(),
-                        {.text = state, .vectors = {first_vector, second_vector}});
+  write_checkpoint_file(
+      folder.path(), name,
+      {.header = header_of_the_file(), .text = state, .vectors = {first_vector, second_vector}});
 }
 
 std::string bytes_of_file(const std::string& path) {
@@ -87,9 +84,8 @@ TEST(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
   for (std::size_t k = 0; k < vector.size(); ++k) vector[k] = std::sqrt(static_cast<double>(k));
   auto header = header_of_the_file();
   header.order = std::ssize(vector);
-  header.begin = 0;
-  header.end = header.order;
-  write_checkpoint_file(folder.path(), header, {.text = state, .vectors = {vector}});
+  header.range = {.begin = 0, .end = header.order};
+  write_checkpoint_file(folder.path(), name, {.header = header, .text = state, .vectors = {vector}});
   const CheckpointReader reader(folder.path(name.text()), name);
   std::vector<double> middle(100'000);
   const std::array targets{std::span<double>(middle)};
@@ -172,9 +168,9 @@ TEST(CheckpointFile, NeverReplacesAFile) {
 
 TEST(CheckpointFile, ARehearsalLeavesNothing) {
   const test::TemporaryFolder folder;
-  write_checkpoint_file(folder.path(), header_of_the_file(), {.text = state}, false);
+  write_checkpoint_file(folder.path(), name, {.header = header_of_the_file(), .text = state}, false);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-  EXPECT_THROW(write_checkpoint_file(folder.path("missing"), header_of_the_file(), {}, false), RunError);
+  EXPECT_THROW(write_checkpoint_file(folder.path("missing"), name, {}, false), RunError);
 }
 
 TEST(CheckpointName, IsReadAsItIsWritten) {

@@ -82,8 +82,7 @@ class Saved {
                        .matrix_hash = 11,
                        .order = order,
                        .step = step_,
-                       .begin = range_.begin,
-                       .end = range_.end},
+                       .range = range_},
             .text = state_,
             .vectors = {first_, second_}};
   }

@@ -17,7 +17,7 @@ TEST(ExitWatch, LeavesWithTheCodeAndTheLastWordsWhenTheTimeIsOver) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
-        const ExitWatch watch(ExitCode::verification_failed, milliseconds(20), "left without it");
+        const auto watch = watch_exit(ExitCode::verification_failed, milliseconds(20), "left without it");
         std::this_thread::sleep_for(std::chrono::minutes(1));
       },
       testing::ExitedWithCode(82), "^cg2d: left without it\n$");
@@ -27,9 +27,9 @@ TEST(ExitWatch, HoldsTheWatchedThreadBeforeItLeaves) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(
       {
-        const ExitWatch watch(ExitCode::success, milliseconds(20), "left without it");
+        const auto watch = watch_exit(ExitCode::success, milliseconds(20), "left without it");
         // Long after the limit, and well before the process leaves.
-        std::this_thread::sleep_for(milliseconds(20) + ExitWatch::holding_time / 2);
+        std::this_thread::sleep_for(milliseconds(20) + holding_time / 2);
         std::fputs("the thread goes on\n", stderr);
         std::this_thread::sleep_for(std::chrono::minutes(1));
       },
@@ -38,7 +38,7 @@ TEST(ExitWatch, HoldsTheWatchedThreadBeforeItLeaves) {
 
 TEST(ExitWatch, DoesNothingWhenItGoesInTime) {
   const auto start = std::chrono::steady_clock::now();
-  { const ExitWatch watch(ExitCode::internal, milliseconds(200), "not in time"); }
+  { const auto watch = watch_exit(ExitCode::internal, milliseconds(200), "not in time"); }
   // The watch must not be waited for; and it must be gone, or this process would end with 70.
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(200));
   std::this_thread::sleep_for(milliseconds(300));

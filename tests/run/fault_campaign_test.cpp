@@ -91,8 +91,8 @@ class Campaign {
   void inject_one(test::GuardedSolver& solver, const test::GuardedRun& clean, const InjectOptions& options,
                   const std::string& place) {
     SCOPED_TRACE(place);
-    const auto free_run = solver.run({.injects = true, .inject = options});
-    const auto run = solver.run({.checks = true, .injects = true, .inject = options});
+    const auto free_run = solver.run({.inject = options});
+    const auto run = solver.run({.checks = true, .inject = options});
     ASSERT_EQ(run.report.faults.size(), 1U);
     const auto& fault = run.report.faults.front();
     const bool is_harmful = is_harmed(free_run, clean);
@@ -170,7 +170,7 @@ TEST(FaultCampaignTest, ManyFlipsEndTheRun) {
     const GuardedProblem on_grid(problem, grid);
     for (const bool checks : {true, false}) {
       const auto run =
-          on_grid.run({}, {.checks = checks, .injects = true, .inject = {.seed = 9, .count = flip_count}});
+          on_grid.run({}, {.checks = checks, .inject = InjectOptions{.seed = 9, .count = flip_count}});
       if (checks) {
         EXPECT_TRUE(run.is_refused());
         for (const auto& reason : group().gather_all(run.reason)) EXPECT_EQ(reason, run.reason);

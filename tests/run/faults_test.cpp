@@ -38,14 +38,14 @@ TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
   for (std::size_t k = 0; k < faults.size(); ++k) {
     EXPECT_EQ(faults[k].draw, again[k].draw);
     EXPECT_EQ(faults[k].target, again[k].target);
-    EXPECT_EQ(faults[k].rank, again[k].rank);
+    EXPECT_EQ(faults[k].place.rank, again[k].place.rank);
     different += faults[k].draw != others[k].draw ? 1 : 0;
-    EXPECT_TRUE(faults[k].rank >= 0 && faults[k].rank < 4);
-    EXPECT_TRUE(faults[k].outer_step >= 1 && faults[k].outer_step <= 15);
-    EXPECT_TRUE(faults[k].product >= 1 && faults[k].product <= 26);
+    EXPECT_TRUE(faults[k].place.rank >= 0 && faults[k].place.rank < 4);
+    EXPECT_TRUE(faults[k].place.outer_step >= 1 && faults[k].place.outer_step <= 15);
+    EXPECT_TRUE(faults[k].place.product >= 1 && faults[k].place.product <= 26);
     targets.insert(faults[k].target);
     if (k > 0) {
-      EXPECT_LE(faults[k - 1].outer_step, faults[k].outer_step);
+      EXPECT_LE(faults[k - 1].place.outer_step, faults[k].place.outer_step);
     }
   }
   EXPECT_GT(different, 1900U);
@@ -61,37 +61,36 @@ TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
   std::set<FaultTarget> targets;
   for (std::size_t k = 0; k < faults.size(); ++k) {
     EXPECT_EQ(faults[k].draw, again[k].draw);
-    EXPECT_EQ(faults[k].outer_step, of_a_solve);
-    EXPECT_TRUE(faults[k].rank >= 0 && faults[k].rank < 3);
-    EXPECT_TRUE(faults[k].product >= 1 && faults[k].product <= 100);
-    early_count += faults[k].product <= 10 ? 1 : 0;
+    EXPECT_EQ(faults[k].place.outer_step, of_a_solve);
+    EXPECT_TRUE(faults[k].place.rank >= 0 && faults[k].place.rank < 3);
+    EXPECT_TRUE(faults[k].place.product >= 1 && faults[k].place.product <= 100);
+    early_count += faults[k].place.product <= 10 ? 1 : 0;
     targets.insert(faults[k].target);
   }
   EXPECT_NEAR(early_count, 1040, 150);  // ln 11 / ln 101 of them, six standard deviations
   EXPECT_EQ(targets.size(), fault_target_names.size());
-  EXPECT_EQ(describe(Fault{.rank = 1,
-                           .outer_step = of_a_solve,
-                           .product = 7,
+  EXPECT_EQ(describe(Fault{.place = {.rank = 1, .outer_step = of_a_solve, .product = 7},
                            .target = FaultTarget::z,
                            .is_made = true,
                            .element = 3,
                            .bit = 62}),
             "rank 1, iteration 7: x[3], bit 62");
-  for (const auto& fault : draw_faults(options, 1, of_a_solve, 1)) EXPECT_EQ(fault.product, 1);
+  for (const auto& fault : draw_faults(options, 1, of_a_solve, 1)) EXPECT_EQ(fault.place.product, 1);
 }
 
 TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {
-  std::vector<Fault> faults{
-      {.rank = 1, .outer_step = 2, .product = 3, .target = FaultTarget::r, .draw = (5U << 8U) | 62U}};
+  std::vector<Fault> faults{{.place = {.rank = 1, .outer_step = 2, .product = 3},
+                             .target = FaultTarget::r,
+                             .draw = (5U << 8U) | 62U}};
   std::vector<double> vector(8, 1.0);
-  FaultInjector of_other(faults, 0);
-  of_other.flip(FaultTarget::r, {.outer_step = 2, .product = 3}, vector);
-  FaultInjector injector(faults, 1);
-  injector.flip(FaultTarget::p, {.outer_step = 2, .product = 3}, vector);
-  injector.flip(FaultTarget::r, {.outer_step = 2, .product = 2}, vector);
+  FaultInjector of_other(faults);
+  of_other.flip(FaultTarget::r, {.rank = 0, .outer_step = 2, .product = 3}, vector);
+  FaultInjector injector(faults);
+  injector.flip(FaultTarget::p, {.rank = 1, .outer_step = 2, .product = 3}, vector);
+  injector.flip(FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 2}, vector);
   EXPECT_EQ(vector, std::vector<double>(8, 1.0));
-  injector.flip(FaultTarget::r, {.outer_step = 2, .product = 3}, vector);
-  injector.flip(FaultTarget::r, {.outer_step = 2, .product = 3}, vector);
+  injector.flip(FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 3}, vector);
+  injector.flip(FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 3}, vector);
   std::vector<double> expected(8, 1.0);
   expected[5] = std::numeric_limits<double>::infinity();  // the highest bit of the exponent
   EXPECT_EQ(vector, expected);
@@ -101,8 +100,9 @@ TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {
 }
 
 TEST(FaultTest, AVectorWithoutElementsHasNoFault) {
-  FaultInjector injector({{.rank = 0, .target = FaultTarget::z, .draw = 1}}, 0);
-  injector.flip(FaultTarget::z, {.outer_step = 1, .product = 1}, {});
+  constexpr SolvePlace place{.rank = 0, .outer_step = 1, .product = 1};
+  FaultInjector injector(std::vector<Fault>{{.place = place, .target = FaultTarget::z, .draw = 1}});
+  injector.flip(FaultTarget::z, place, {});
   EXPECT_FALSE(injector.faults()[0].is_made);
 }
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +28,7 @@ TEST(FeatureTest, OptionsAreReadByTheirFeatureAndBelongToOne) {
     for (const auto& option : row.options) {
       EXPECT_TRUE(option.name.starts_with("--")) << option.name;
       EXPECT_TRUE(seen.insert(option.name).second) << option.name;
-      EXPECT_FALSE(option.help.empty() || option.group.empty()) << option.name;
+      EXPECT_FALSE(option.help.empty() || row.group.empty()) << option.name;
       EXPECT_NE(option.read, nullptr) << option.name;
       EXPECT_TRUE(option.value.empty() ? option.default_text.empty() : true) << option.name;
     }
@@ -48,10 +47,10 @@ TEST(FeatureTest, AnEmptyTextIsRefusedAndNotTakenForNone) {
 }
 
 TEST(FeatureTest, NoneOfTheirOptionsGivenNoneIsUsed) {
-  const SessionOptions options;
+  const FeatureSettings none;
   for (const auto& row : feature_table()) {
     ASSERT_NE(row.is_used, nullptr) << row.options.front().name;
-    EXPECT_FALSE(row.is_used(options)) << row.options.front().name;
+    EXPECT_FALSE(row.is_used(none)) << row.options.front().name;
   }
 }
 

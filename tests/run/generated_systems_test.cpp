@@ -9,7 +9,6 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,13 +16,13 @@
 
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
-#include "cg/solver/block_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::generated_systems_test {
@@ -215,9 +214,9 @@ class DistributedSystem {
     diagonal_ = stored_matrix.diagonal(layout, group());
     auto block = stored_matrix.take(layout, group());
     diagonal_block_ = diagonal_block_of(block, layout, group());
-    product_ = make_block_product(*turn.kernel, std::move(block), layout, group().rank(), {});
-    communicator_ = comm::default_transport().make(group(), layout, {.mirrored = product_->is_symmetric()});
-    matrix_ = std::make_unique<BlockOperator>(*communicator_, *product_, timer_, 1);
+    assembled_ = test::assembled(std::move(block), layout,
+                                 {.kernel = turn.kernel, .transport = &comm::default_transport()});
+    matrix_ = &assembled_->matrix();
     first_row_ = layout.piece(layout.column_piece_of(group().rank())).begin;
     const auto place = place_of(layout, stored_matrix.permutation(), group().rank());
     const auto whole_b = product_with_solution(system);
@@ -301,10 +300,8 @@ class DistributedSystem {
   HugePageVector diagonal_;
   kernels::CsrBlock diagonal_block_;
   std::int64_t first_row_ = 0;
-  PhaseTimer timer_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  std::unique_ptr<BlockOperator> matrix_;
+  std::unique_ptr<AssembledOperator> assembled_;
+  LinearOperator* matrix_ = nullptr;
   std::vector<double> b_;
   std::vector<double> solution_;
   std::vector<double> x_;

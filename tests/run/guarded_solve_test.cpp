@@ -26,17 +26,9 @@ Problem class_with(const char* name, int outer_step_count) {
   return problem;
 }
 
-/// Upper bound on error / tolerance of every check in clean solves.
-constexpr double largest_clean_ratio = 0.5;
-
 void expect_clean(const test::GuardedRun& run, const Problem& problem) {
   ASSERT_EQ(run.steps.size(), static_cast<std::size_t>(problem.niter)) << run.reason;
-  EXPECT_TRUE(run.report.detections.empty()) << describe(run.report.detections.front());
-  EXPECT_EQ(run.report.rollback_count, 0);
-  for (std::size_t check = 0; check < guard_check_count; ++check) {
-    EXPECT_GT(run.report.check_counts[check], 0) << guard_checks[check].name;
-    EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_checks[check].name;
-  }
+  test::expect_clean_report(run.report);
 }
 
 void expect_no_alarm(const Problem& problem, std::size_t configs_per_grid) {

@@ -66,18 +66,15 @@ class GridRun {
   std::unique_ptr<NpbIteration> solver_;
 };
 
-/// A temporary folder of rank 0, for all ranks.
+/// The temporary folder of rank 0 for all ranks, whose own ones stay empty.
 struct CommonFolder {
-  CommonFolder() {
-    if (group().rank() == 0) own = std::make_unique<test::TemporaryFolder>();
-    path = group().broadcast(own ? own->path().string() : "");
-  }
+  CommonFolder() = default;
   ~CommonFolder() { group().barrier(); }
   CommonFolder(const CommonFolder&) = delete;
   CommonFolder& operator=(const CommonFolder&) = delete;
 
-  std::unique_ptr<test::TemporaryFolder> own;
-  std::string path;
+  test::TemporaryFolder own;
+  std::string path = group().broadcast(own.path().string());
 };
 
 TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers) {

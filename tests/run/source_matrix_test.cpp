@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
+#include "support/block_entries.hpp"
+#include "support/error_of.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 
@@ -21,27 +22,6 @@ using test::group;
 
 constexpr std::int64_t much_memory = std::int64_t{1} << 30;
 const std::vector<std::string> texts{"laplace2d:7x9", "laplace3d:4x5x6:27", "npb:S"};
-
-/// The entries of a block, whichever way it was made.
-struct Entries {
-  std::vector<std::int64_t> row_lengths;
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
-
-  void append(const kernels::CsrBlock& block) {
-    for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row)
-      row_lengths.push_back(block.row_starts[row + 1] - block.row_starts[row]);
-    columns.insert(columns.end(), block.columns.span().begin(), block.columns.span().end());
-    values.insert(values.end(), block.values.span().begin(), block.values.span().end());
-  }
-  friend bool operator==(const Entries&, const Entries&) = default;
-};
-
-Entries entries_of(const kernels::CsrBlock& block) {
-  Entries entries;
-  entries.append(block);
-  return entries;
-}
 
 TEST(SourceMatrixTest, HasTheFactsAndCutsOfTheStoredOne) {
   for (const auto& text : texts) {
@@ -63,20 +43,18 @@ TEST(SourceMatrixTest, HasTheBlocksOfTheStoredOneInAnyStrips) {
   for (const auto& text : texts) {
     const auto stored = generate_matrix({.path = text}, group());
     const SourceMatrix made(text, much_memory, group());
-    for (const auto& grid : comm::factorizations(group().size())) {
-      for (const auto& named : test::layouts_of(made.order(), grid)) {
-        SCOPED_TRACE(text + ' ' + test::describe(named));
-        const auto expected = entries_of(stored->build(named.layout, group(), 1).block);
-        EXPECT_TRUE(entries_of(made.build(named.layout, group(), 1).block) == expected);
-        Entries found;
-        made.build_strips(named.layout, group(), 1, {.count = 5, .row_multiple = 4},
-                          [&](const kernels::CsrBlock& strip) { found.append(strip); });
-        EXPECT_TRUE(found == expected);
-        EXPECT_EQ(made.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
-        EXPECT_EQ(made.nonzeros_of_blocks(named.layout, group()),
-                  stored->nonzeros_of_blocks(named.layout, group()));
-      }
-    }
+    SCOPED_TRACE(text);
+    test::for_every_layout(made.order(), group().size(), [&](const test::NamedLayout& named) {
+      const auto expected = test::entries_of(stored->build(named.layout, group(), 1).block);
+      EXPECT_TRUE(test::entries_of(made.build(named.layout, group(), 1).block) == expected);
+      test::BlockEntries found;
+      made.build_strips(named.layout, group(), 1, {.count = 5, .row_multiple = 4},
+                        [&](const kernels::CsrBlock& strip) { found.append(strip); });
+      EXPECT_TRUE(found == expected);
+      EXPECT_EQ(made.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
+      EXPECT_EQ(made.nonzeros_of_blocks(named.layout, group()),
+                stored->nonzeros_of_blocks(named.layout, group()));
+    });
   }
 }
 
@@ -90,14 +68,9 @@ TEST(SourceMatrixTest, AnotherMatrixHasAnotherHash) {
 }
 
 TEST(SourceMatrixTest, TooLittleMemoryIsNamedOnAllRanks) {
-  try {
-    const SourceMatrix made("npb:S", 1000, group());
-    ADD_FAILURE() << "a matrix in 1000 bytes";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::memory);
-    EXPECT_NE(std::string(error.what()).find("to count the rows of npb:S"), std::string::npos)
-        << error.what();
-  }
+  const auto error =
+      test::error_of(ExitCode::memory, [] { const SourceMatrix made("npb:S", 1000, group()); });
+  EXPECT_NE(error.find("to count the rows of npb:S"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -36,11 +36,11 @@ struct End {
   std::atomic<int> code = 0;
   std::atomic<int> count = 0;
 
-  [[nodiscard]] StallOptions after(double limit_s) {
-    return {.limit_s = limit_s, .end = [this](ExitCode given) {
-              code = static_cast<int>(given);
-              ++count;
-            }};
+  [[nodiscard]] StallWatch::EndAll recorded() {
+    return [this](ExitCode given) {
+      code = static_cast<int>(given);
+      ++count;
+    };
   }
 };
 
@@ -57,7 +57,7 @@ TEST(StallWatchTest, EndsOnEveryRankWhatStandsStill) {
   End end;
   PhaseTimer timer;
   StepObservers observers;
-  const StallWatch watch(end.after(0.1), group(), timer, observers);
+  const StallWatch watch(0.1, end.recorded(), group(), timer, observers);
   EXPECT_TRUE(comes([&] { return end.count > 0; }));
   EXPECT_EQ(end.code, 85);
   EXPECT_EQ(end.count, 1);
@@ -69,7 +69,7 @@ TEST(StallWatchTest, DoesNotEndWhatIsSlow) {
   PhaseTimer timer;
   StepObservers observers;
   {
-    const StallWatch watch(end.after(1.0), group(), timer, observers);
+    const StallWatch watch(1.0, end.recorded(), group(), timer, observers);
     for (int k = 0; k < 30; ++k) {
       observers.before_step();
       std::this_thread::sleep_for(milliseconds(100));
@@ -89,7 +89,7 @@ TEST(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
     const MemoryFile said;
     const RedirectedStreams redirected(STDOUT_FILENO, said.descriptor());
     const auto says = [&](std::string_view words) { return said.text().find(words) != std::string::npos; };
-    const StallWatch watch(end.after(limit_s), group(), timer, observers);
+    const StallWatch watch(limit_s, end.recorded(), group(), timer, observers);
     EXPECT_TRUE(comes([&] { return says("no progress for 0.5 s"); }));
     // Steps come while the end is decided and afterwards, for more than the second that ranks take to speak.
     for (int k = 0; k < 30; ++k) {
@@ -106,7 +106,7 @@ TEST(StallWatchTest, APhaseIsProgress) {
   PhaseTimer timer;
   StepObservers observers;
   {
-    const StallWatch watch(end.after(1.0), group(), timer, observers);
+    const StallWatch watch(1.0, end.recorded(), group(), timer, observers);
     for (int k = 0; k < 30; ++k) {
       const auto timed = timer.scope(Phase::dot);
       std::this_thread::sleep_for(milliseconds(100));
@@ -119,7 +119,7 @@ TEST(StallWatchTest, SaysWhereTheRankIs) {
   End end;
   PhaseTimer timer;
   StepObservers observers;
-  StallWatch watch(end.after(1e6), group(), timer, observers);
+  StallWatch watch(1e6, end.recorded(), group(), timer, observers);
   EXPECT_EQ(watch.describe(), "CG step 0: between the phases, waits for no rank");
   observers.before_step();
   observers.before_step();
@@ -137,7 +137,7 @@ TEST(StallWatchTest, IsNoObserverAfterItsEnd) {
   End end;
   PhaseTimer timer;
   StepObservers observers;
-  { const StallWatch watch(end.after(1e6), group(), timer, observers); }
+  { const StallWatch watch(1e6, end.recorded(), group(), timer, observers); }
   observers.before_step();  // would touch freed memory, which the sanitizers find
   EXPECT_FALSE(observers.after_step({}));
   EXPECT_EQ(end.count, 0);
@@ -147,7 +147,7 @@ TEST(StallWatchTest, NamesTheRankThatIsWaitedFor) {
   End end;
   PhaseTimer timer;
   StepObservers observers;
-  const StallWatch watch(end.after(1e6), group(), timer, observers);
+  const StallWatch watch(1e6, end.recorded(), group(), timer, observers);
   const int last = group().size() - 1;
   const std::vector<std::pair<int, std::string>> cases{{0, "waits for rank 0"},
                                                        {last, "waits for rank " + std::to_string(last)},

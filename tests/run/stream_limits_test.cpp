@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "cg/run/streaming/out_of_core.hpp"
 
 namespace cg2d::stream_limits_test {
@@ -23,27 +25,23 @@ RankStream slow_rank() {
 }
 
 TEST(StreamLimits, HaveRoomForWhatIsNotReadMeanwhileAndForTheBuffers) {
-  OutOfCoreFacts facts;
-  facts.ranks = {slow_rank()};
-  const auto limits = limits_of(facts);
+  const auto limits = limits_of(std::array{slow_rank()});
   EXPECT_EQ(limits.unbound_bytes, 2 * (100'000'000 + 2'000'000'000 + 8 * 16'000'000LL));
   EXPECT_EQ(limits.in_core_bytes, 2 * (100'000'000 + 3'000'000'000LL + 16'000'000));
 }
 
 TEST(StreamLimits, AreThoseOfTheRankThatNeedsMost) {
-  OutOfCoreFacts facts;
-  facts.ranks = {slow_rank(), slow_rank(), slow_rank()};
-  const auto before = limits_of(facts).unbound_bytes;
-  facts.ranks[1].figures.wait_s = 4.0;  // half the time to read in
-  EXPECT_EQ(limits_of(facts).unbound_bytes, before + 2 * 500'000'000LL);
+  std::array ranks{slow_rank(), slow_rank(), slow_rank()};
+  const auto before = limits_of(ranks).unbound_bytes;
+  ranks[1].figures.wait_s = 4.0;  // half the time to read in
+  EXPECT_EQ(limits_of(ranks).unbound_bytes, before + 2 * 500'000'000LL);
 }
 
 TEST(StreamLimits, AreNoneWhereNothingIsKnown) {
-  OutOfCoreFacts facts;
-  facts.ranks = {slow_rank(), slow_rank()};
-  facts.ranks[1].figures.product_count = 0;
-  EXPECT_EQ(limits_of(facts).unbound_bytes, 0);
-  EXPECT_EQ(limits_of(facts).in_core_bytes, 0);
+  std::array ranks{slow_rank(), slow_rank()};
+  ranks[1].figures.product_count = 0;
+  EXPECT_EQ(limits_of(ranks).unbound_bytes, 0);
+  EXPECT_EQ(limits_of(ranks).in_core_bytes, 0);
 }
 
 }  // namespace

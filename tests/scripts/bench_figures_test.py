@@ -7,14 +7,12 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, temporary_folder
+from program_runner import BAD_DATA, CANNOT_CREATE, NO_INPUT, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, temporary_folder
 
 BENCH_FOLDER = PROJECT / "build" / "release" / "bench"
 SPMV_BENCH = os.environ.get("CG2D_SPMV_BENCH", str(BENCH_FOLDER / "spmv_bench"))
 ROW_LENGTH_BENCH = os.environ.get("CG2D_ROW_LENGTH_BENCH", str(BENCH_FOLDER / "row_length_bench"))
 
-# Those of the script that the program does not have.
-BAD_DATA, NO_INPUT = 65, 66
 
 CROSSOVER_FILES = {"crossover.png", "crossover.svg"}
 ROOFLINE_FILES = {"roofline.png", "roofline.svg"}
@@ -39,8 +37,7 @@ class BenchFigures(ProgramTest):
         outcome = run_command(
             [*command, "--benchmark_min_time=0.0001", f"--benchmark_out={path}", "--benchmark_out_format=json"]
         )
-        if outcome.exit_code != 0:
-            raise AssertionError(f"no measurements: {outcome}")
+        assert outcome.exit_code == 0, f"no measurements: {outcome}"
         return path
 
     @classmethod
@@ -61,8 +58,7 @@ class BenchFigures(ProgramTest):
         return run_command([sys.executable, PROJECT / "scripts" / "bench-figures", *words])
 
     def draw_well(self, *files):
-        outcome = self.draw(*files, "-o", self.output)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.draw(*files, "-o", self.output))
         self.assertEqual(outcome.stderr, "")
         return outcome
 
@@ -79,8 +75,7 @@ class BenchFigures(ProgramTest):
 
     def assert_refused(self, exit_code, pattern, *words):
         outcome = self.draw(*words)
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        self.assertEqual(outcome.stdout, "")
+        self.assertEqual((outcome.exit_code, outcome.stdout), (exit_code, ""), outcome)
         self.assertRegex(outcome.stderr, rf"\Abench-figures: [^\n]*{pattern}[^\n]*\n\Z")
         self.assertFalse(self.output.exists(), "a folder was made")
 
@@ -154,8 +149,7 @@ class BenchFigures(ProgramTest):
                 entry["label"], entry["register_bits"] = "long", 1024
 
         other = self.changed(self.count(), of_another)
-        outcome = self.draw_well(self.count(), other)
-        self.assertIn("crossover.png and crossover.svg are left out", outcome.stdout)
+        self.assertIn("crossover.png and crossover.svg are left out", self.draw_well(self.count(), other).stdout)
         self.assert_figures(INSTRUCTION_FILES)
         processor = json.loads(self.count().read_text())["context"]["processor"]
         texts = set(self.text_of("instructions.svg"))
@@ -166,8 +160,7 @@ class BenchFigures(ProgramTest):
         def without_scalar(document):
             document["benchmarks"] = [entry for entry in document["benchmarks"] if "/scalar/" not in entry["name"]]
 
-        outcome = self.draw_well(self.changed(self.rows, without_scalar))
-        self.assertIn("no crossover of L2", outcome.stdout)
+        self.assertIn("no crossover of L2", self.draw_well(self.changed(self.rows, without_scalar)).stdout)
         self.assert_figures(CROSSOVER_FILES)
 
     def test_wrong_usage(self):
@@ -191,8 +184,7 @@ class BenchFigures(ProgramTest):
             (entry,) = [entry for entry in document["benchmarks"] if entry["name"] == "L2/1/sell/real_time"]
             entry.update(error_occurred=True, error_message="the result differs")
 
-        failed = self.changed(self.rows, fail)
-        self.assert_refused(BAD_DATA, "L2/1/sell/real_time failed: the result differs", failed, "-o", self.output)
+        self.assert_refused(BAD_DATA, "L2/1/sell/real_time failed: the result differs", self.changed(self.rows, fail), "-o", self.output)
 
     def test_counters_that_are_no_numbers_give_no_figure(self):
         def zero(document):

@@ -7,12 +7,12 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
 from program_runner import (
-    INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, factorizations, run_command, run_program, temporary_folder,
-)
+    INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, comes_true, executable, factorizations, names_listed,
+    run_command,
+)  # fmt: skip
 
 FOUND = 1
 SIMULATE = PROJECT / "scripts" / "simulate"
@@ -79,23 +79,10 @@ def row(outcome, name):
     return dict(zip(heads, map(int, counts)))
 
 
-def wait_for(condition, limit_s=60.0):
-    """Looks until it is true, or for a hang's time."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it does not come true")
-        time.sleep(0.01)
-
-
-class ScriptTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
-
+class ScriptTest(ProgramTest):
     def stand_in(self, name, text):
         """A program of that name, first on the path of run()."""
-        (self.folder / name).write_text(text)
-        (self.folder / name).chmod(0o755)
+        executable(self.folder / name, text)
 
     def run_script(self, *words):
         path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
@@ -128,8 +115,7 @@ class Arguments(ScriptTest):
             (EMULATE, "emulate", "--ranks", "3"),
             (EMULATE, "emulate", "--processor", "riscv64", "--count", "counts"),
         ):
-            outcome = self.run_script(script, *arguments)
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
+            outcome = self.ends_with(USAGE, self.run_script(script, *arguments))
             self.assertEqual(outcome.stdout, "", outcome)
             self.assertRegex(outcome.stderr, rf"\A{name}: [^\n]+\n\Z")
 
@@ -139,20 +125,16 @@ class Arguments(ScriptTest):
             (MEMCHECK, "valgrind", "thorough"),
             (EMULATE, "qemu-aarch64", "cross"),
         ):
-            outcome = run_command(["/usr/bin/python3", script], env={"PATH": str(self.folder)})
-            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+            outcome = self.ends_with(UNAVAILABLE, run_command(["/usr/bin/python3", script], env={"PATH": str(self.folder)}))
             self.assertRegex(outcome.stderr, rf"\A[^\n]*no {name}: [^\n]*scripts/install-dependencies {extent}[^\n]*\n\Z")
 
     def test_they_know_the_kernels_and_the_transports_of_the_program(self):
-        def names(option):
-            return {line.split()[0] for line in run_program(0, "run", option).stdout.splitlines()}
-
         def known(script, option):
             return set(re.search(r"none of (.*); see", self.run_script(script, option, "?").stderr)[1].split(", "))
 
-        self.assertEqual(known(MEMCHECK, "--kernels"), names("--list-kernels") - {"kernel"})
+        self.assertEqual(known(MEMCHECK, "--kernels"), names_listed("--list-kernels"))
         for script in (SIMULATE, MEMCHECK, EMULATE):
-            self.assertEqual({name.split(":")[0] for name in known(script, "--transports")}, names("--list-transports"))
+            self.assertEqual({name.split(":")[0] for name in known(script, "--transports")}, names_listed("--list-transports"))
 
 
 class SimulatorJudge(ScriptTest):
@@ -163,8 +145,7 @@ class SimulatorJudge(ScriptTest):
         return self.run_script(SIMULATE, "--program", "planted", "--ranks", ranks, "--transports", "native")
 
     def test_a_right_run_passes_on_all_140_grids(self):
-        outcome = self.judged(f"{RIGHT_ZETA}\n{COUNTED}", ranks="1-36")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.judged(f"{RIGHT_ZETA}\n{COUNTED}", ranks="1-36"))
         self.assertEqual(sum(len(factorizations(ranks)) for ranks in range(1, 37)), 140)
         self.assertEqual((row(outcome, "all")["runs"], row(outcome, "native")["passed"]), (140, 140))
 
@@ -176,8 +157,7 @@ class SimulatorJudge(ScriptTest):
             ("failed", RIGHT_ZETA, 0),  # handles were not counted
             ("failed", COUNTED, 0),  # no zeta, or another one
         ):
-            outcome = self.judged(words, code)
-            self.assertEqual(outcome.exit_code, FOUND, outcome)
+            outcome = self.ends_with(FOUND, self.judged(words, code))
             self.assertEqual((row(outcome, "all")["runs"], row(outcome, "native")[kind]), (2, 2), outcome)
 
     def test_leaked_handles_are_named(self):
@@ -196,8 +176,7 @@ class SimulatorJudge(ScriptTest):
             ratio = f"{float(shares_s) / 4:.3f} x, 0.750 by the speeds"
             for grid in ("1x3", "3x1"):
                 self.assertIn(f"native {grid}: 4 s with even pieces, {shares_s} s with shares: {ratio}{end}\n", outcome.stdout)
-        outcome = self.judged(f"{RIGHT_ZETA}\n{COUNTED}")
-        self.assertEqual(outcome.exit_code, SUCCESS, "without speeds no time is needed")
+        self.assertEqual(self.judged(f"{RIGHT_ZETA}\n{COUNTED}").exit_code, SUCCESS, "without speeds no time is needed")
         self.assertEqual(row(self.run_script(SIMULATE, *words), "native")["failed"], 4, "the simulator has told no time")
 
     def test_a_run_without_an_end_is_ended(self):
@@ -212,7 +191,7 @@ class SimulatorJudge(ScriptTest):
         for thread in (0, -1):
             (self.folder / "started").write_text("")
             script = subprocess.Popen(words, env={**os.environ, "PATH": f"{self.folder}{os.pathsep}{os.environ['PATH']}"})
-            wait_for((self.folder / "started").read_text)
+            self.assertTrue(comes_true((self.folder / "started").read_text))
             threads = sorted(int(entry.name) for entry in pathlib.Path(f"/proc/{script.pid}/task").iterdir())
             self.assertGreater(len(threads), 1)
             self.assertEqual(ctypes.CDLL(None).tgkill(script.pid, threads[thread], int(signal.SIGTERM)), 0)
@@ -250,8 +229,7 @@ class MemcheckJudge(ScriptTest):
         return self.run_script(MEMCHECK, "--program", "planted", "--ranks", ranks, "--kernels", "sell", "--transports", "put,put:2")
 
     def test_runs_without_errors_pass(self):
-        outcome = self.judged(summary(0), ranks="1,4")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.judged(summary(0), ranks="1,4"))
         self.assertEqual((row(outcome, "all")["passed"], row(outcome, "put:2")["passed"]), (6, 2))
 
     def test_errors_and_missing_summaries_are_defects(self):
@@ -299,8 +277,7 @@ exit {code}
         return self.run_script(EMULATE, "--program", "planted", "--native", self.folder / "native", "--ranks", "1,2", "--transports", "put")
 
     def test_right_runs_pass(self):
-        outcome = self.judged()
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.judged())
         self.assertEqual((row(outcome, "all")["passed"], row(outcome, "put")["passed"], row(outcome, "check")["passed"]), (9, 2, 1))
 
     def test_other_words_other_bits_and_other_codes_are_defects(self):

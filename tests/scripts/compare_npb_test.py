@@ -7,11 +7,10 @@ import unittest
 
 import jsonschema
 
-from program_runner import MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, run_command, temporary_folder
+from program_runner import BAD_DATA, MPIEXEC, NO_INPUT, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, executable, run_command
 
 SCRIPT = PROJECT / "scripts" / "compare-npb"
 SCHEMA = json.loads((PROJECT / "scripts" / "compare-npb.schema.json").read_text())
-BAD_DATA, NO_INPUT = 65, 66
 # The name of the rank differs between launchers. The order of all runs is kept in a file.
 STAND_IN = """#!/usr/bin/python3
 import os
@@ -38,25 +37,20 @@ if rank == 0:
 """
 
 
-class CompareNpb(unittest.TestCase):
+class CompareNpb(ProgramTest):
     def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
         (self.folder / "bin").mkdir()
 
     def stand_in(self, name="cg.S.x", text=None, **facts):
         facts = {"letter": "S", "time_s": "100.00", "ranks": 2, "verification": "SUCCESSFUL", **facts}
-        path = self.folder / "bin" / name
-        path.write_text(STAND_IN.format(**facts) if text is None else text)
-        path.chmod(0o755)
-        return path
+        return executable(self.folder / "bin" / name, STAND_IN.format(**facts) if text is None else text)
 
     def compare(self, *words, path=None):
         environment = {**os.environ, "MPIEXEC": MPIEXEC}
         return run_command([sys.executable, SCRIPT, path or self.folder, "--cg2d", PROGRAM, *words], env=environment)
 
     def row_of(self, *words):
-        outcome = self.compare("--format", "json", *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.compare("--format", "json", *words))
         jsonschema.validate(outcome.document(), SCHEMA)
         (row,) = outcome.document()["classes"]
         return row
@@ -95,13 +89,10 @@ class CompareNpb(unittest.TestCase):
 
     def test_turns_and_table(self):
         order = self.folder / "order"
-        wrapper = self.folder / "cg2d"
-        wrapper.write_text(f'#!/bin/sh\n[ "$1" = run ] && [ "${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-0}}}}" = 0 ] && echo ours >>{order}\nexec {PROGRAM} "$@"\n')
-        wrapper.chmod(0o755)
+        wrapper = executable(self.folder / "cg2d", f'#!/bin/sh\n[ "$1" = run ] && [ "${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-0}}}}" = 0 ] && echo ours >>{order}\nexec {PROGRAM} "$@"\n')
         text = STAND_IN.format(letter="S", time_s="0.05", ranks=2, verification="SUCCESSFUL")
         self.stand_in(text=text + f"    open('{order}', 'a').write('theirs\\n')\n")
-        outcome = self.compare("--repeat", "3", "--cg2d", wrapper)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.compare("--repeat", "3", "--cg2d", wrapper))
         self.assertEqual(order.read_text().split(), ["theirs", "ours", "ours", "theirs", "theirs", "ours"])
         self.assertRegex(outcome.stdout, r"(?m)^    S       0\.05 +666 +0\.0% +\S+ +\d+ +\S+% +\S+  not decided: 3 of at least 8 rounds")
         self.assertEqual(len([line for line in outcome.error_lines() if ", round " in line]), 3)

@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from program_runner import PROJECT, USAGE, run_command
+from program_runner import PROJECT, USAGE, ProgramTest, run_command
 
 SCRIPT = PROJECT / "scripts" / "fuzz"
 CORPUS = PROJECT / "tests" / "fuzz" / "corpus"
@@ -15,7 +15,7 @@ def rows():
     return re.findall(r"^cg2d_add_fuzz_target\((\w+) EXECUTIONS (\d+) LONGEST (\d+)", text, re.MULTILINE)
 
 
-class FuzzScript(unittest.TestCase):
+class FuzzScript(ProgramTest):
     def test_bad_arguments_get_one_line(self):
         for arguments in ([], ["soon"], ["-1"], ["1", "nothing"], ["1e3"], ["--workers"], ["--workers", "0", "1"], ["--workers", "2"]):
             result = run_command([str(SCRIPT), *arguments])
@@ -29,12 +29,11 @@ class FuzzScript(unittest.TestCase):
             self.assertIn(name, message)
 
     def test_help_says_what_it_takes(self):
-        result = run_command([str(SCRIPT), "--help"])
-        self.assertEqual(result.exit_code, 0)
+        result = self.ends_with(0, run_command([str(SCRIPT), "--help"]))
         self.assertIn("usage: scripts/fuzz [--workers N] MINUTES [TARGET...]", result.stdout)
 
 
-class Targets(unittest.TestCase):
+class Targets(ProgramTest):
     def test_bounded_runs_have_two_million_executions(self):
         """Those of scripts/test: --thorough has the command line, too."""
         self.assertEqual(sum(int(count) for name, count, _ in rows() if name != "command_line"), 2_000_000)

@@ -1,15 +1,13 @@
 """tests/mutants/run.py: each fault of its list has its one place, and in a small project it tells what becomes of faults."""
 
 import json
-import subprocess
 import sys
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command, temporary_folder
+from release_check_test import TreeTest
+from program_runner import BAD_DATA, PROJECT, SUCCESS, USAGE, run_command
 
 SCRIPT = PROJECT / "tests" / "mutants" / "run.py"
-BAD_DATA = 65
-HAS_TOML = sys.version_info >= (3, 11)
 
 # Twice is tested, half is not, and third belongs to another processor. One test fails each second time, and one always.
 FILES = {
@@ -29,19 +27,8 @@ foreach(name comm quick default)
   add_custom_target(${name}_tests DEPENDS check)
 endforeach()
 """,
-    "CMakePresets.json": json.dumps(
-        {
-            "version": 6,
-            "configurePresets": [
-                {
-                    "name": "release",
-                    "generator": "Ninja",
-                    "binaryDir": "${sourceDir}/build/release",
-                    "cacheVariables": {"CMAKE_EXPORT_COMPILE_COMMANDS": "ON"},
-                }
-            ],
-        }
-    ),
+    "CMakePresets.json": """{"version": 6, "configurePresets": [{"name": "release", "generator": "Ninja",
+"binaryDir": "${sourceDir}/build/release", "cacheVariables": {"CMAKE_EXPORT_COMPILE_COMMANDS": "ON"}}]}""",
 }
 FAULTS = {
     "thrice": ("x + x", "x + x + x"),
@@ -56,11 +43,8 @@ def list_of(faults):
     return "".join(row.format(name, kind, old, new) for name, kind, old, new in faults)
 
 
-@unittest.skipUnless(HAS_TOML, "the script needs Python 3.11")
-class Mutants(unittest.TestCase):
-    def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
-
+@unittest.skipUnless(sys.version_info >= (3, 11), "the script needs Python 3.11")
+class Mutants(TreeTest):
     def start(self, *words):
         return run_command([sys.executable, "-B", SCRIPT, *words])
 
@@ -69,32 +53,13 @@ class Mutants(unittest.TestCase):
         path.write_text(list_of(faults))
         return self.start("--faults", path, *words)
 
-    def make_project(self):
-        root = self.folder / "small"
-        for name, text in FILES.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text)
-        self.git("init", "--quiet")
-        self.commit()
-        return root
-
-    def git(self, *words):
-        identity = ("-c", "user.name=test", "-c", "user.email=test@example.org")
-        subprocess.run(["git", "-C", self.folder / "small", *identity, *words], check=True)
-
-    def commit(self):
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", "a state")
-
     def test_every_fault_has_its_place_and_every_room_its_faults(self):
-        outcome = self.start("--check")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, self.start("--check"))
 
     def test_a_fault_without_its_place_is_named(self):
         place = "int all_reduce_is_no_such_function"
         wrong = [("nowhere", "bound", place, "x"), ("everywhere", "bound", "return", "x"), ("odd", "evil", place, place)]
-        outcome = self.start_with([*wrong, wrong[0]], "--check")
-        self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
+        outcome = self.ends_with(BAD_DATA, self.start_with([*wrong, wrong[0]], "--check"))
         for words in (
             f"nowhere: stands 0 times in cg, comm, kernels, must stand once: {place}",
             "nowhere: is there 2 times",
@@ -112,12 +77,11 @@ class Mutants(unittest.TestCase):
             self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr.count("\n")), (USAGE, "", 1), outcome)
 
     def test_what_becomes_of_faults(self):
-        root = self.make_project()
+        self.make_tree(FILES)
         results = self.folder / "results.jsonl"
         faults = [(name, "bound", *change) for name, change in FAULTS.items()]
-        words = ("--root", root, "--results", results)
-        outcome = self.start_with(faults, *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        words = ("--root", self.root, "--results", results)
+        outcome = self.ends_with(SUCCESS, self.start_with(faults, *words))
         rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())}
         states = {name: row.get("state") for name, row in rows.items()}
         expected = {"thrice": "found", "whole": "survived", "nothing": "does not build", "fourth": "not compiled here"}
@@ -131,12 +95,11 @@ class Mutants(unittest.TestCase):
         self.assert_goes_on(faults, words, results)
 
     def test_near_tests_first_and_the_others_for_what_they_do_not_find(self):
-        root = self.make_project()
+        self.make_tree(FILES)
         results = self.folder / "results.jsonl"
         faults = [(name, "bound", *FAULTS[name]) for name in ("thrice", "whole")]
-        words = ("--root", root, "--results", results, "--trusted")
-        outcome = self.start_with(faults, *words, "--near")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        words = ("--root", self.root, "--results", results, "--trusted")
+        outcome = self.ends_with(SUCCESS, self.start_with(faults, *words, "--near"))
         self.assertRegex(outcome.stdout, r"(?m)^comm +1 +1$")
         self.assertIn("Not found near their room:\n  whole (comm, bound): Wrong numbers.", outcome.stdout)
         self.assertNotIn(" of 2, ", self.start_with(faults, *words, "--near").stdout)
@@ -148,8 +111,7 @@ class Mutants(unittest.TestCase):
         """A later start makes what is missing; of another commit nothing is known."""
         lines = results.read_text().splitlines(keepends=True)
         results.write_text("".join(line for line in lines if '"thrice"' not in line))
-        outcome = self.start_with(faults, *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.start_with(faults, *words))
         self.assertEqual(outcome.stdout.count(" of 4, "), 1, outcome)
         self.assertIn("1 of 4, thrice: found, twice_test", outcome.stdout)
         self.commit()

@@ -17,16 +17,9 @@ def text_of(name):
     return (PACKAGING / name).read_text()
 
 
-class FakeSpec(dict):
-    """Spec of the package, as far as the recipe asks it."""
-
-    def __init__(self, blas):
-        super().__init__(blas=types.SimpleNamespace(name=blas))
-
-
 class FakeCMakePackage:
     def __init__(self, blas, variants):
-        self.spec = FakeSpec(blas)
+        self.spec = {"blas": types.SimpleNamespace(name=blas)}
         self.variants = variants
 
     def define(self, name, value):
@@ -44,8 +37,7 @@ def spack_recipe():
     for name in ("license", "version", "variant", "depends_on", "generator", "which"):
         calls[name] = []
         setattr(module, name, lambda *words, _name=name, **options: calls[_name].append((words, options)))
-    path = PACKAGING / "spack/packages/cg2d/package.py"
-    spec = importlib.util.spec_from_file_location("cg2d_recipe", path)
+    spec = importlib.util.spec_from_file_location("cg2d_recipe", PACKAGING / "spack/packages/cg2d/package.py")
     recipe = importlib.util.module_from_spec(spec)
     with mock.patch.dict(sys.modules, {"spack": types.ModuleType("spack"), "spack.package": module}):
         spec.loader.exec_module(recipe)
@@ -94,16 +86,14 @@ class Recipes(ProgramTest):
         self.assertEqual(len(re.findall(r"(?m)^FROM ", recipes["Dockerfile"])), 2, "what builds is not in the image")
 
     def test_the_workflow_runs_scripts_that_exist(self):
-        workflow = (PROJECT / ".github" / "workflows" / "test.yml").read_text()
-        scripts = set(re.findall(r"\bscripts/[\w/-]+", workflow))
+        scripts = set(re.findall(r"\bscripts/[\w/-]+", (PROJECT / ".github" / "workflows" / "test.yml").read_text()))
         self.assertIn("scripts/test", scripts)
         for script in scripts:
             self.assertTrue((PROJECT / script).is_file(), script)
 
     def test_scripts_have_a_usage(self):
         for name in ("deb", "try"):
-            outcome = run_command([PACKAGING / name, "--help"])
-            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+            outcome = self.ends_with(SUCCESS, run_command([PACKAGING / name, "--help"]))
             self.assertTrue(outcome.stdout.startswith(f"usage: scripts/packaging/{name}"), outcome)
             self.assertEqual(run_command([PACKAGING / name, "--no-such-option"]).exit_code, USAGE)
 

@@ -4,14 +4,13 @@ import os
 import shutil
 import unittest
 
-from program_runner import PROJECT, SUCCESS, run_command, temporary_folder
+from program_runner import PROJECT, SUCCESS, ProgramTest, executable, run_command
 
 NINJA_LINES = ("[0/2] Re-running CMake...", "[1/4] Building CXX object a.o", "a.cpp: warning: unused", "[4/4] Linking cg2d")
 
 
-class Quickstart(unittest.TestCase):
+class Quickstart(ProgramTest):
     def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
         (self.folder / "scripts").mkdir()
         for name in ("quickstart", "common.sh"):
             shutil.copy(PROJECT / "scripts" / name, self.folder / "scripts")
@@ -19,9 +18,7 @@ class Quickstart(unittest.TestCase):
         self.stub("launcher", 'echo "launched: $*"')
 
     def stub(self, name, text):
-        path = self.folder / name
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
+        executable(self.folder / name, f"#!/bin/sh\n{text}\n")
 
     def quickstart(self, build_code=0):
         prints = "\n".join(f"echo '{line}'" for line in NINJA_LINES)
@@ -31,9 +28,7 @@ class Quickstart(unittest.TestCase):
         return run_command([self.folder / "scripts" / "quickstart"], env=env)
 
     def test_the_build_says_what_is_left_and_no_time_before(self):
-        outcome = self.quickstart()
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        lines = outcome.stdout.splitlines()
+        lines = self.ends_with(SUCCESS, self.quickstart()).stdout.splitlines()
         begin = lines.index(NINJA_LINES[0])
         self.assertNotRegex("\n".join(lines[:begin]), r"\d+ s\b|minute")
         self.assertRegex(lines[begin + 1], r"^\[1/4\] \d+ s, about \d+ s left: Building CXX object a\.o$")

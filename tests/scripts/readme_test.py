@@ -92,11 +92,7 @@ def source_words():
     """Every identifier of the sources, the build and the scripts."""
     files = [PROJECT / "CMakeLists.txt", *(path for folder in FOLDERS for path in (PROJECT / folder).rglob("*"))]
     corpus = PROJECT / "tests" / "fuzz" / "corpus"  # bytes of any kind
-    sources = [
-        path
-        for path in files
-        if path.is_file() and path.suffix not in (".md", ".png", ".pyc") and corpus not in path.parents
-    ]
+    sources = [path for path in files if path.is_file() and path.suffix not in (".md", ".png", ".pyc") and corpus not in path.parents]
     return set().union(*(re.findall(r"\w+", path.read_text()) for path in sources))
 
 
@@ -178,17 +174,16 @@ def fault_of(arguments, rank_count):
     """Why the program does not take these arguments; nothing where it does. Runs nothing: a run is planned, and any other
     command gets an option that it does not have, which must be the only one that it complains of."""
     is_planned = arguments[:1] == ["run"] and not {"csv", "--out-of-core"} & set(arguments)
+    extra = [UNKNOWN_OPTION]
     if is_planned:
         extra = [] if "--dry-run" in arguments else ["--dry-run", "--ranks", rank_count]
-    else:
-        extra = [UNKNOWN_OPTION]
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_command([PROGRAM, *arguments, *extra], cwd=folder)
     if is_planned:
         is_fine = outcome.exit_code == SUCCESS or "this cg2d was built without PAPI" in outcome.stderr
-        return "" if is_fine else str(outcome)
-    complains = f"{UNKNOWN_OPTION}: not an option of cg2d {arguments[0]}" in outcome.stderr
-    return "" if outcome.exit_code == USAGE and complains else str(outcome)
+    else:
+        is_fine = outcome.exit_code == USAGE and f"{UNKNOWN_OPTION}: not an option of cg2d {arguments[0]}" in outcome.stderr
+    return "" if is_fine else str(outcome)
 
 
 def rounds_for(alternatives):
@@ -225,9 +220,8 @@ class Size(unittest.TestCase):
         rooms = re.findall(r"^cg2d_add_room\((\S+)[ )]", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)
         self.assertIn("cg/base", rooms)
         for room in rooms:
-            with self.subTest(room=room):
-                self.assertIn(f"{room}/README.md", documents())
-                self.assertGreaterEqual(len(documents()[f"{room}/README.md"].lines), LEAST_ROOM_LINES)
+            self.assertIn(f"{room}/README.md", documents())
+            self.assertGreaterEqual(len(documents()[f"{room}/README.md"].lines), LEAST_ROOM_LINES, room)
 
 
 class Options(unittest.TestCase):
@@ -280,18 +274,15 @@ class CommandLines(unittest.TestCase):
         self.assertGreater(len(lines), 20)
         with concurrent.futures.ThreadPoolExecutor(2) as executor:
             faults = list(executor.map(lambda line: fault_of(line[2], line[1]), lines))
-        for (name, _, arguments), fault in zip(lines, faults):
-            with self.subTest(document=name, arguments=" ".join(arguments)):
-                self.assertEqual(fault, "")
+        self.assertEqual([(name, fault) for (name, _, _), fault in zip(lines, faults) if fault], [])
 
     def test_sweeps_can_decide(self):
         """A command of a README that asks for fewer rounds than its verdict needs never names a winner."""
         sweeps = [line for line in program_lines() if line[2][:1] == ["sweep"] and "--repeat" in line[2]]
         self.assertGreater(len(sweeps), 0)
         for name, ranks, arguments in sweeps:
-            with self.subTest(document=name, arguments=" ".join(arguments)):
-                rounds = int(arguments[arguments.index("--repeat") + 1])
-                self.assertGreaterEqual(rounds, rounds_for(sweep_alternatives(ranks, arguments)))
+            rounds = int(arguments[arguments.index("--repeat") + 1])
+            self.assertGreaterEqual(rounds, rounds_for(sweep_alternatives(ranks, arguments)), (name, arguments))
 
     def test_scripts_exist_and_have_the_options_given(self):
         lines = started(r"(scripts|\.ci)/[\w./-]+")
@@ -323,9 +314,6 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(tables), 1, [table.place for table in tables])
         return tables[0].body()
 
-    def only_table(self, head):
-        return [row[0] for row in self.only_rows(head)]
-
     def test_exit_codes(self):
         """The README, the help and the manual pages: the same codes, meanings and commands."""
         errors = (PROJECT / "cg" / "base" / "errors.hpp").read_text()
@@ -340,14 +328,12 @@ class Tables(unittest.TestCase):
             self.assertEqual(codes_in_manual(command), expected, command)
 
     def test_environment_variables(self):
-        listed = set(re.findall(r"`(\w+)`", " ".join(self.only_table("variable"))))
-        read = set()
-        for source in (path for folder in ("cg", "comm", "kernels") for path in (PROJECT / folder).rglob("*.cpp")):
-            if re.search(r"\b(getenv|environment_variable)\(", source.read_text()):
-                read |= set(re.findall(r'"([A-Z][A-Z_]{3,})"', source.read_text())) - VALUE_WORDS
-        for script in (PROJECT / "scripts").iterdir():
-            if script.is_file():
-                read |= set(re.findall(r"\$\{([A-Z][A-Z_0-9]+):-", script.read_text()))
+        listed = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in self.only_rows("variable"))))
+        sources = [path.read_text() for folder in ("cg", "comm", "kernels") for path in (PROJECT / folder).rglob("*.cpp")]
+        asking = [text for text in sources if re.search(r"\b(getenv|environment_variable)\(", text)]
+        read = {name for text in asking for name in re.findall(r'"([A-Z][A-Z_]{3,})"', text)} - VALUE_WORDS
+        scripts = [script.read_text() for script in (PROJECT / "scripts").iterdir() if script.is_file()]
+        read |= {name for text in scripts for name in re.findall(r"\$\{([A-Z][A-Z_0-9]+):-", text)}
         self.assertIn("PAPI_EVENTS", read)
         self.assertEqual(read - listed, set(), "in no table")
         self.assertEqual(listed - source_words(), set(), "read by nothing")
@@ -384,16 +370,13 @@ class Words(unittest.TestCase):
 
     def test_replaced_phrases_are_gone(self):
         """From the program, the page, the scripts and the READMEs. Texts of C++ and Python are joined over the ends of lines."""
-        found = []
         suffixes = (".cpp", ".hpp", ".py", ".md", ".js", ".json", ".slurm", "")
-        for path in (path for folder in ("cg", "comm", "kernels", "scripts") for path in sorted((PROJECT / folder).rglob("*"))):
-            if path.is_file() and path.suffix in suffixes:
-                text = re.sub(r'"\s*\n\s*f?"', "", path.read_text())
-                found += [f"{path.relative_to(PROJECT)}: {phrase}; say: {better}" for phrase, better in self.REPLACED.items() if phrase in text]
-        for document in present_documents():
-            text = " ".join(document.lines)
-            found += [f"{document.name}: {phrase}; say: {better}" for phrase, better in self.REPLACED.items() if phrase in text]
-        self.assertEqual(sorted(set(found)), [])
+        paths = (path for folder in ("cg", "comm", "kernels", "scripts") for path in (PROJECT / folder).rglob("*"))
+        files = (path for path in paths if path.is_file() and path.suffix in suffixes)
+        texts = [(path.relative_to(PROJECT), re.sub(r'"\s*\n\s*f?"', "", path.read_text())) for path in files]
+        texts += [(document.name, " ".join(document.lines)) for document in present_documents()]
+        found = {f"{name}: {phrase}; say: {better}" for name, text in texts for phrase, better in self.REPLACED.items() if phrase in text}
+        self.assertEqual(sorted(found), [])
 
 
 class References(unittest.TestCase):
@@ -411,17 +394,14 @@ class References(unittest.TestCase):
                     broken.append(f"{document.name}: {link}: no such heading")
         self.assertEqual(broken, [])
 
-    def is_there(self, name):
-        """A file, a folder, a pattern ("<name>", "*.hpp"), or a measuring program by its name alone."""
-        return "<" in name or any(PROJECT.glob(name)) or (PROJECT / f"{name}.cpp").exists()
-
     def test_files_that_are_named_exist(self):
         missing = []
         for document in present_documents():
             names = re.findall(rf"(?<![\w/.$-])(?:{'|'.join(FOLDERS)})/[\w./<>*-]*[\w*>]", "\n".join(document.lines))
             # An include ends with the ">" that stands for nothing else without a "<".
-            names = [name if "<" in name else name.rstrip(">") for name in names]
-            missing += [f"{document.name}: {name}" for name in names if not self.is_there(name)]
+            names = [name.rstrip(">") for name in names if "<" not in name]
+            # A file, a folder, a pattern ("*.hpp"), or a measuring program by its name alone; "<name>" stands for any.
+            missing += [f"{document.name}: {name}" for name in names if not (any(PROJECT.glob(name)) or (PROJECT / f"{name}.cpp").exists())]
             for name in document.code_spans():
                 is_source = re.fullmatch(r"\w+\.[hc]pp", name)
                 if is_source and document.path.parent != PROJECT and not (document.path.parent / name).exists():
@@ -430,13 +410,9 @@ class References(unittest.TestCase):
 
     def test_names_in_code_exist(self):
         """Types, functions and keys: single words with a capital or an underscore within, or a call."""
-        unknown = []
-        for document in present_documents():
-            for span in document.code_spans():
-                name = re.fullmatch(r"([A-Z][a-z]\w*|[a-z]\w*_\w+)(\(\))?", span)
-                if name and name[1] not in source_words() | SPELLINGS:
-                    unknown.append(f"{document.name}: {span}")
-        self.assertEqual(unknown, [])
+        spans = [(document.name, span) for document in present_documents() for span in document.code_spans()]
+        names = [(place, re.fullmatch(r"([A-Z][a-z]\w*|[a-z]\w*_\w+)(\(\))?", span)) for place, span in spans]
+        self.assertEqual([(place, name[0]) for place, name in names if name and name[1] not in source_words() | SPELLINGS], [])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """bench/regression: the table that it writes, and the comparison of two tables."""
 
-import atexit
 import copy
 import functools
 import importlib.machinery
@@ -10,17 +9,17 @@ import pathlib
 import re
 import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
 import jsonschema
 
 from markdown_files import documents
-from program_runner import CANNOT_CREATE, HANG_S, MPIEXEC, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command
+from program_runner import (
+    BAD_DATA, CANNOT_CREATE, MPIEXEC, NO_INPUT, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, comes_true, run_command,
+    temporary_folder,
+)  # fmt: skip
 
-# Those of the script that the program does not have.
-SLOWER, BAD_DATA, NO_INPUT = 1, 65, 66
+SLOWER = 1
 
 BENCH = PROJECT / "bench"
 PROGRAMS = ("--build-dir", pathlib.Path(PROGRAM).parent, "--mpiexec", MPIEXEC)
@@ -60,12 +59,9 @@ def keys_of(schema):
 @functools.cache
 def measured_table():
     """A file, in a folder for others; measured once, so nothing may change it."""
-    folder = tempfile.TemporaryDirectory(prefix="cg2d-regression-")
-    atexit.register(folder.cleanup)
-    path = pathlib.Path(folder.name) / "results" / "measured.json"
+    path = temporary_folder(unittest.addModuleCleanup) / "results" / "measured.json"
     outcome = regression(*PROGRAMS, *SETTINGS, "--output", path)
-    if outcome.exit_code != SUCCESS or outcome.stdout:
-        raise AssertionError(f"no table: {outcome}")
+    assert outcome.exit_code == SUCCESS and not outcome.stdout, f"no table: {outcome}"
     return path
 
 
@@ -120,10 +116,8 @@ class Table(RegressionTest):
 
     def test_times_fit_together(self):
         for cell in self.table["products"] + self.table["runs"]:
-            times = cell["ns_per_nonzero"]
-            self.assertLessEqual(times["minimum"], times["lower_quartile"])
-            self.assertLessEqual(times["lower_quartile"], times["median"])
-            self.assertLessEqual(times["median"], times["upper_quartile"])
+            times = [cell["ns_per_nonzero"][name] for name in ("minimum", "lower_quartile", "median", "upper_quartile")]
+            self.assertEqual(times, sorted(times))
             if cell["kernel"] == "scalar":
                 self.assertEqual(set(cell["speedup"].values()), {1.0}, "over itself")
         self.assertEqual({cell["repetitions"] for cell in self.table["products"]}, {REPETITIONS})
@@ -147,8 +141,7 @@ class Table(RegressionTest):
 
     def test_rounds_and_repetitions_of_zero_leave_their_half_out(self):
         path = self.folder / "runs.json"
-        outcome = regression(*PROGRAMS, *SETTINGS, "--repetitions", "0", "--shapes", "1x1", "--rounds", "1", "--output", path)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, regression(*PROGRAMS, *SETTINGS, "--repetitions", "0", "--shapes", "1x1", "--rounds", "1", "--output", path))
         table = json.loads(path.read_text())
         self.assertEqual((len(table["products"]), len(table["runs"])), (0, len(KERNELS)))
         jsonschema.Draft202012Validator(self.schema).validate(table)
@@ -161,9 +154,7 @@ class Table(RegressionTest):
         words = [*PROGRAMS, *SETTINGS, "--repetitions", 0, "--shapes", "1x1", "--rounds", 9999, "--output", path]
         command = [sys.executable, BENCH / "regression", *words]
         with subprocess.Popen([str(word) for word in command], stderr=subprocess.DEVNULL) as measurement:
-            deadline = time.monotonic() + HANG_S
-            while not partial.exists() and time.monotonic() < deadline:
-                time.sleep(0.01)
+            comes_true(partial.exists)
             measurement.kill()
         table = json.loads(partial.read_text())
         jsonschema.Draft202012Validator(self.schema).validate(table)
@@ -234,10 +225,8 @@ class Comparison(RegressionTest):
 
     def test_a_new_measurement_takes_the_settings_of_the_table(self):
         path = self.folder / "again.json"
-        outcome = regression(*PROGRAMS, "--compare", self.measured, "--output", path, "--within", "100000")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        settings = json.loads(path.read_text())["measurement"]["settings"]
-        self.assertEqual(settings, self.table["measurement"]["settings"])
+        outcome = self.ends_with(SUCCESS, regression(*PROGRAMS, "--compare", self.measured, "--output", path, "--within", "100000"))
+        self.assertEqual(json.loads(path.read_text())["measurement"]["settings"], self.table["measurement"]["settings"])
         self.assertNotIn("only in", outcome.stdout)
 
 
@@ -262,8 +251,7 @@ class Refusals(RegressionTest):
         def zero(table):
             table["runs"][0]["ns_per_nonzero"]["median"] = 0
 
-        with_zero = self.steady("zero.json", zero)
-        self.assert_refused(BAD_DATA, "median is out of range", "--compare", with_zero, "--new", self.measured)
+        self.assert_refused(BAD_DATA, "median is out of range", "--compare", self.steady("zero.json", zero), "--new", self.measured)
 
     def test_programs_and_folders_that_are_not_there(self):
         self.assert_refused(UNAVAILABLE, "no such program", "--build-dir", self.folder)

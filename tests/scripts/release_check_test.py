@@ -5,10 +5,9 @@ import subprocess
 import sys
 import unittest
 
-from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, run_command, temporary_folder
+from program_runner import BAD_DATA, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, run_command
 
 SCRIPT = PROJECT / "scripts" / "release-check"
-BAD_DATA = 65
 TODAY = datetime.date.today()
 FILES = {
     "CMakeLists.txt": "project(\n  cg2d\n  VERSION 1.2.3\n  LANGUAGES CXX)\n",
@@ -35,10 +34,12 @@ def points_of(outcome):
     return {line[:32].strip(): line[33:] for line in outcome.stdout.splitlines() if line[32:33] == " "}
 
 
-class ReleaseCheck(unittest.TestCase):
-    def setUp(self):
-        self.root = temporary_folder(self.addCleanup) / "tree"
-        for name, text in FILES.items():
+class TreeTest(ProgramTest):
+    """A small work tree under git."""
+
+    def make_tree(self, files):
+        self.root = self.folder / "tree"
+        for name, text in files.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text)
         self.git("init", "--quiet")
@@ -52,6 +53,11 @@ class ReleaseCheck(unittest.TestCase):
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "a state")
 
+
+class ReleaseCheck(TreeTest):
+    def setUp(self):
+        self.make_tree(FILES)
+
     def check(self, *words):
         return run_command([sys.executable, SCRIPT, "--root", self.root, *words])
 
@@ -60,8 +66,7 @@ class ReleaseCheck(unittest.TestCase):
         self.assertEqual([name for name, state in points_of(outcome).items() if state.startswith("NO: ")], [point], outcome)
 
     def test_a_state_that_is_ready(self):
-        outcome = self.check()
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        outcome = self.ends_with(SUCCESS, self.check())
         self.assertTrue(outcome.stdout.endswith("ready: git tag -a v1.2.3 -m 'cg2d 1.2.3'\n"), outcome)
         self.git("tag", "v1.2.3")
         self.assertEqual(self.check().exit_code, SUCCESS, "the tag of this very commit")
@@ -73,8 +78,7 @@ class ReleaseCheck(unittest.TestCase):
                 self.assertIn(text, FILES[name])
                 path.write_text(FILES[name].replace(text, other))
                 self.commit()
-                outcome = self.check()
-                self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
+                outcome = self.ends_with(BAD_DATA, self.check())
                 self.assertTrue(points_of(outcome)[point].startswith("NO: "), outcome)
                 path.write_text(FILES[name])
 
@@ -86,20 +90,18 @@ class ReleaseCheck(unittest.TestCase):
         self.assert_only_fault("the tag is free", self.check())
         self.git("tag", "--delete", "v1.2.3")
         self.assert_only_fault("the same in the program", self.check("--program", PROGRAM))
-        log = self.root.parent / "log"
+        log = self.folder / "log"
         log.write_text("==> stage format: passed in 3 s\n")
         self.assert_only_fault("scripts/test --thorough passed", self.check("--log", log))
         log.write_text("==> all stages passed: 312 tests in 2000 s (format 3 s)\n")
         self.assertEqual(self.check("--log", log).exit_code, SUCCESS)
 
     def test_usage(self):
-        for words in (("--no-such-option",), ("--root", self.root.parent)):
-            outcome = run_command([sys.executable, SCRIPT, *words])
-            self.assertEqual(outcome.exit_code, USAGE, outcome)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        for words in (("--no-such-option",), ("--root", self.folder)):
+            self.assert_refused(run_command([sys.executable, SCRIPT, *words]), USAGE)
 
 
-class ThisTree(unittest.TestCase):
+class ThisTree(ProgramTest):
     def test_versions_agree_and_all_tests_are_listed(self):
         points = points_of(run_command([sys.executable, SCRIPT, "--program", PROGRAM]))
         for point in ("version in CMakeLists.txt", "the same in CITATION.cff", "the same in the Spack recipe", "the same in the program",

@@ -17,7 +17,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from program_runner import PROGRAM, SUCCESS, run_command, run_program, temporary_folder
+from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command, temporary_folder
 from report_facts import (
     BENCH, PROFILE, RANK_COUNTS, as_class_b, as_streamed, as_uneven, real_sweep, with_counters, with_figures, with_predictions,
     with_rooflines, with_second_kernel, write_lines,
@@ -27,10 +27,8 @@ from session_facts import session_files
 from report_parts import style
 from report_parts.figure_table import FIGURES
 
-WIDTHS = (420, 1280, 2560)
 SCHEMES = ("light", "dark")
 MOST_PAGES = 40  # of paper, for a session
-PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
 
 # What is drawn, and whether it is on the screen: nothing is wider than the page, and no text lies on another of its picture.
 TEXTS_OF_PICTURES = """
@@ -91,7 +89,7 @@ def start_browser():
     return webdriver.Chrome(service=DriverService("/usr/bin/chromedriver"), options=options)
 
 
-class ReportPage(unittest.TestCase):
+class ReportPage(ProgramTest):
     @classmethod
     def setUpClass(cls):
         cls.folder = temporary_folder(cls.addClassCleanup)
@@ -106,8 +104,7 @@ class ReportPage(unittest.TestCase):
         """The page's path."""
         page = cls.folder / name / "report.html"
         outcome = run_command([PROGRAM, "report", *words, "-o", page])
-        if outcome.exit_code != SUCCESS or outcome.stderr:
-            raise AssertionError(f"no page: {outcome}")
+        assert outcome.exit_code == SUCCESS and not outcome.stderr, f"no page: {outcome}"
         return page
 
     @classmethod
@@ -144,13 +141,13 @@ class ReportPage(unittest.TestCase):
         folder = os.environ.get("CG2D_SCREENSHOTS")
         shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
         image = base64.b64decode(shot["data"])
-        self.assertEqual(image[:8], PNG_BEGINS)
+        self.assertEqual(image[:8], b"\x89PNG\r\n\x1a\n")
         if folder:
             pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
             (pathlib.Path(folder) / f"{name}.png").write_bytes(image)
 
     def test_three_widths_light_and_dark(self):
-        for width in WIDTHS:
+        for width in (420, 1280, 2560):
             for scheme in SCHEMES:
                 with self.subTest(width=width, scheme=scheme):
                     self.show(width, scheme)
@@ -247,8 +244,7 @@ class ReportPage(unittest.TestCase):
         self.open(self.session)
         folder = self.folder / "saved"
         self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
-        buttons = self.find(".save")
-        self.assertEqual(len(buttons), len(self.find(".chart")))
+        self.assertEqual(len(self.find(".save")), len(self.find(".chart")))
         for name, selector in (("phases-by-grid-1.svg", "#phases-by-grid"), ("time-by-grid-1.svg", "#time-by-grid")):
             panel = self.find(f"{selector} .panel")[0]
             title = panel.find_element("css selector", "h3").text
@@ -268,15 +264,13 @@ class ReportPage(unittest.TestCase):
     def test_on_paper(self):
         self.show(1280, "dark")
         self.open(self.session)
-        printed = self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
-        text = base64.b64decode(printed["data"])
+        text = base64.b64decode(self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
         self.assertEqual(text[:5], b"%PDF-")
         self.assertLess(text.count(b"/Type /Page\n") + text.count(b"/Type /Page "), MOST_PAGES)
         paper = {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", paper)
         self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"media": ""})
-        ground = self.run_script("return getComputedStyle(document.body).backgroundColor")
-        self.assertEqual(ground, "rgb(255, 255, 255)", "paper is light")
+        self.assertEqual(self.run_script("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper is light")
         self.assertEqual(self.run_script("return getComputedStyle(document.querySelector('nav')).display"), "none")
 
     def test_without_scripts_titles_are_there(self):
@@ -300,8 +294,7 @@ class ReportPage(unittest.TestCase):
 
     def test_what_comes_first(self):
         self.open(self.page)
-        first = self.find("main > section")[0]
-        self.assertEqual(first.get_attribute("id"), "verdict")
+        self.assertEqual(self.find("main > section")[0].get_attribute("id"), "verdict")
         (card,) = self.find("#verdict .card")
         self.assertRegex(card.text, r"\AClass S on \d ranks (sure|not decided)\n\dx\d: [\d.]+ .?s")
         heads = [cell.text for cell in self.find("#verdict th")]
@@ -331,8 +324,7 @@ class ReportPage(unittest.TestCase):
         """A page with one CG step of a real trace."""
         run, trace = self.folder / "run.json", self.folder / "trace.json"
         words = ("--class", "S", "--grid", "2x2", "--niter", "2", "--trace", trace, "--format", "json", "--output", run)
-        outcome = run_program(4, "run", *words)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.run_well(4, "run", *words)
         return self.make("step", [json.loads(run.read_text())], trace)
 
     def moment(self):

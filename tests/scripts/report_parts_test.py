@@ -6,8 +6,7 @@ import re
 import sys
 import unittest
 
-from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program, temporary_folder
-from schemas import validator_of
+from program_runner import PROJECT, SUCCESS, USAGE, ProgramTest, run_command, run_program, validator_of
 from report_facts import (
     BENCH, PROFILE, as_class_b, as_cut_anew, as_disturbed, as_in_memory, as_streamed, as_uneven, real_sweep, simulated_sweep,
     with_counters, with_figures, with_kernel, with_predictions, with_rooflines, with_second_kernel, write_lines,
@@ -25,13 +24,14 @@ from report_parts.svg_paint import log_ticks
 from report_parts.times import SPACE, in_unit, seconds
 
 
-class ReportParts(unittest.TestCase):
+def run_on(documents, grid):
+    return next(document for document in documents if document["configuration"]["grid"]["name"] == grid)
+
+
+class ReportParts(ProgramTest):
     @classmethod
     def setUpClass(cls):
         cls.sweep = real_sweep()
-
-    def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
 
     def file(self, text, name="results.json"):
         path = self.folder / name
@@ -55,8 +55,7 @@ class ReportParts(unittest.TestCase):
 class Readers(ReportParts):
     def test_a_single_result_and_lines_are_read_alike(self):
         single = self.file(json.dumps(self.sweep[0], indent=2))
-        lines = write_lines(self.folder / "lines.jsonl", self.sweep[1:])
-        read = results.read_results([single, lines])
+        read = results.read_results([single, write_lines(self.folder / "lines.jsonl", self.sweep[1:])])
         self.assertEqual([run.document for run in read.runs], self.sweep)
         self.assertEqual(read.notes, [])
 
@@ -68,8 +67,7 @@ class Readers(ReportParts):
 
     def test_what_is_no_line_is_refused(self):
         line = json.dumps(self.sweep[0])
-        path = self.file(f"{line}\nnothing\n{line}\n")
-        self.refusal(BAD_DATA, r"results.json:2: not JSON", results.read_results, [path])
+        self.refusal(BAD_DATA, r"results.json:2: not JSON", results.read_results, [self.file(f"{line}\nnothing\n{line}\n")])
 
     def test_files_that_are_no_results(self):
         for text, why in (
@@ -103,8 +101,7 @@ class Readers(ReportParts):
             document["environment"]["nodes"][0]["processor"] = "$\\frac$ \udfff"
         path = write_lines(self.folder / "sweep.jsonl", lines)
         self.assertIn("\\ud800", path.read_text())
-        outcome = run_command([sys.executable, PROJECT / "scripts/report", path, "-o", self.folder / "page.html"])
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, run_command([sys.executable, PROJECT / "scripts/report", path, "-o", self.folder / "page.html"]))
 
     def test_numbers_that_cannot_be(self):
         def wrong(change):
@@ -194,8 +191,7 @@ class Studies(ReportParts):
         self.assertIn("symmetric-distinct on 1x2", study.shown_settings())
 
     def test_the_median_of_an_even_number_is_that_of_cg2d(self):
-        documents = simulated_sweep(self.sweep, {"1x2": 1.2}, 8)
-        read = self.read(*documents)
+        read = self.read(*simulated_sweep(self.sweep, {"1x2": 1.2}, 8))
         (study,) = make_studies(read)
         for row in read.verdicts["grids"]:
             for cell in row["cells"]:
@@ -302,6 +298,7 @@ class Quiet(ReportParts):
         tips = [tip for panel in figures_grid.repeats(material).panels for line in panel.lines for tip in line.tips]
         self.assertEqual(sum("\ndisturbed: a <compiler>" in tip for tip in tips), 1)
 
+
 class FigureTable(ReportParts):
     def reasons(self, documents, other=None):
         material = self.material(documents, other)
@@ -310,13 +307,11 @@ class FigureTable(ReportParts):
 
     def test_names_are_there_once(self):
         self.assertEqual(len({row.name for row in FIGURES}), len(FIGURES))
-        for row in FIGURES:
-            self.assertTrue(row.title, row.name)
+        self.assertEqual([row.name for row in FIGURES if not row.title], [])
 
     def test_one_run_says_what_else_is_needed(self):
         reasons = self.reasons(self.sweep[:1])
-        there = {name for name, why in reasons.items() if not why}
-        self.assertEqual(there, {"phases-by-grid", "convergence"})
+        self.assertEqual({name for name, why in reasons.items() if not why}, {"phases-by-grid", "convergence"})
         for name, words in (
             ("time-by-grid", "no two grids"),
             ("time-over-px", "no two grids"),
@@ -369,7 +364,7 @@ class FigureTable(ReportParts):
 
 
 class Figures(ReportParts):
-    def test_points_lie_under_the_roofs_of_their_run(self):
+    def test_points_lie_under_the_roofs_of_their_run_and_have_shares_of_the_limit(self):
         (study,) = self.material(with_rooflines(self.sweep)).studies
         rank_count, cases = figures_roofline.roofline_cases(study)
         panel = figures_roofline.roofline_panel(study, rank_count, cases[0])
@@ -390,9 +385,6 @@ class Figures(ReportParts):
         self.assertEqual((lines[matrix_roof].x[1], lines[matrix_roof].y[1]), (4.0, 32.0))
         self.assertEqual(lines["32 Gflop/s of arithmetic"].x[0], 2.0)
 
-    def test_shares_of_the_limit(self):
-        (study,) = self.material(with_rooflines(self.sweep)).studies
-        rank_count, cases = figures_roofline.roofline_cases(study)
         panel = figures_roofline.share_panel(study, rank_count, cases)
         self.assertEqual([bars.name for bars in panel.bars], [f"{px}x{py}" for px, py in (case.grid for case in cases)])
         for bars in panel.bars:
@@ -404,8 +396,7 @@ class Figures(ReportParts):
         fast = with_kernel(alone, "fast")
         fast["roofline"]["phases"]["multiply"]["measured_s"] /= 4
         self.assertIn("several kernels", figures_roofline.storage(self.material([alone])))
-        material = self.material([alone, fast])
-        figure = figures_roofline.storage(material)
+        figure = figures_roofline.storage(self.material([alone, fast]))
         gains, shares = ({bars.name: bars.values for bars in panel.bars} for panel in figure.panels)
         (problem,) = figure.panels[0].x.names
         self.assertEqual(problem, "NPB 1400, 2 ranks")
@@ -427,17 +418,14 @@ class Figures(ReportParts):
 
     def test_every_kernel_that_counted_is_drawn(self):
         (alone,) = with_counters(self.sweep[:1])
-        other = with_kernel(alone, "test")
-        material = self.material([*self.sweep, alone, other])
-        figure = figures_counters.counters(material)
+        figure = figures_counters.counters(self.material([*self.sweep, alone, with_kernel(alone, "test")]))
         names = [bars.name for bars in figure.panels[0].bars]
         self.assertEqual(names, [f"1x1 {alone['configuration']['kernel']}", "1x1 test"])
 
     def test_what_the_program_made_of_counts_is_a_table_of_kernels(self):
         (counted,) = with_counters(self.sweep[:1])
         (alone,) = with_figures([counted])
-        figure = figures_counters.counters(self.material([*self.sweep, alone, with_kernel(counted, "test")]))
-        table = figure.table
+        table = figures_counters.counters(self.material([*self.sweep, alone, with_kernel(counted, "test")])).table
         self.assertEqual(table.heads[2:], ["instructions per core cycle", "flops per nonzero", "PAPI_L3_TCM per nonzero"])
         self.assertEqual([row[2:] for row in table.rows], [["1.23", "", "0.0625"], ["", "", ""]])
         self.assertEqual([row[0] for row in table.rows], ["1x1", "1x1"])
@@ -455,11 +443,10 @@ class Figures(ReportParts):
     def test_residuals_of_every_phase_and_of_the_total(self):
         documents = with_predictions(self.sweep)
         for document in documents:
-            predicted = document["prediction"]["phases"]
             # A short phase that is far off is pale, and does not stretch the axis.
             for rank in document["phases"]["ranks"]:
                 rank["phases"]["dot"]["seconds"] = 1e-4 * document["result"]["time_s"]
-            predicted["dot"] = 1e-3 * document["result"]["time_s"]
+            document["prediction"]["phases"]["dot"] = 1e-3 * document["result"]["time_s"]
             document["result"]["time_s"] /= 2
         (study,) = self.material(documents).studies
         panel = figures_prediction.residual_panel(study)
@@ -506,13 +493,11 @@ class Figures(ReportParts):
             return {"cores": cores, "way": "threads only", "transport": "two-sided", "figures": figures}
 
         ways = [way(1, is_decided=True), way(2, is_decided=False), way(2, is_decided=False), way(4, is_decided=True), way(4, is_decided=True, is_best=False, may_be_best=False)]
-        document = {"options": {"problem": {"class": "S"}}, "ways": ways}
-        table = figures_commands.ways_table([document])
+        table = figures_commands.ways_table([{"options": {"problem": {"class": "S"}}, "ways": ways}])
         self.assertEqual([row[4] for row in table.rows], ["", "may be best", "may be best", "best", ""])
 
     def test_kernels_are_beside_each_other(self):
-        material = self.material(with_second_kernel(self.sweep))
-        ((study, rank_count, grids),) = figures_grid.compared_settings(material)
+        ((study, rank_count, grids),) = figures_grid.compared_settings(self.material(with_second_kernel(self.sweep)))
         panel = figures_grid.settings_panel(study, rank_count, grids)
         self.assertEqual(len(panel.bars), 2)
         other = next(bars for bars in panel.bars if bars.name == "test")
@@ -526,13 +511,10 @@ class Speeds(ReportParts):
     """Ranks that differ in speed."""
 
     def setUp(self):
-        super().setUp()
-        self.run = next(document for document in self.sweep if document["configuration"]["grid"]["name"] == "1x2")
-        self.run = {name: value for name, value in self.run.items() if name != "sweep"}
+        self.run = {name: value for name, value in run_on(self.sweep, "1x2").items() if name != "sweep"}
 
     def figure(self, *documents):
-        material = self.material(documents)
-        return figures_phases.speeds(material)
+        return figures_phases.speeds(self.material(documents))
 
     def values(self, panel):
         return [panel.cells[row, 0].value for row in (0, 1)]
@@ -599,15 +581,13 @@ class Streaming(ReportParts):
     """A matrix on storage, by its memory limit."""
 
     def setUp(self):
-        super().setUp()
-        self.run = next(document for document in self.sweep if document["configuration"]["grid"]["name"] == "1x2")
+        self.run = run_on(self.sweep, "1x2")
         self.in_memory = as_in_memory(self.run, 2.0)
         times_s = {60: (8.0, 2), 80: (6.0, 4), 80.5: (5.0, 4), 140: (2.2, 10)}
         self.streamed = [as_streamed(self.run, int(1e6 * limit), *facts) for limit, facts in times_s.items()]
 
     def figure(self, *documents, **others):
-        material = self.material(documents, **others)
-        return figures_streaming.streaming(material)
+        return figures_streaming.streaming(self.material(documents, **others))
 
     def test_made_up_results_are_valid(self):
         for document in (self.in_memory, *self.streamed):
@@ -620,10 +600,9 @@ class Streaming(ReportParts):
         self.assertEqual((lines["in memory"].x, lines["in memory"].y), ([60.0, 140.0], [2.0, 2.0]))
         self.assertEqual(lines["from here on reading is as fast as multiplying"].x, [90.0, 90.0])
         self.assertEqual(lines["from here on nothing is read"].x, [130.0, 130.0])
-        tip = lines["streamed"].tips[0]
         for words in ("--memory-limit 60 MB", f"8.00{SPACE}s: 4.00 x the time in memory", "20 % of the matrix of 100 MB stays",
                       "reads 80 MB at 2 GB/s, and waits 25 % of its time", "the storage alone gives 4 GB/s"):  # fmt: skip
-            self.assertIn(words, tip)
+            self.assertIn(words, lines["streamed"].tips[0])
         self.assertNotIn("reads", lines["streamed"].tips[-1])
 
     def test_the_table_has_the_numbers(self):
@@ -641,8 +620,7 @@ class Streaming(ReportParts):
         self.assertEqual({row[-1] for row in figure.table.rows}, {""})
 
     def test_repeats_of_a_limit_have_a_band(self):
-        again = as_streamed(self.run, 60_000_000, 9.0, 2)
-        line = self.figure(*self.streamed, again).panels[0].lines[0]
+        line = self.figure(*self.streamed, as_streamed(self.run, 60_000_000, 9.0, 2)).panels[0].lines[0]
         self.assertEqual((line.y[0], line.low[0], line.high[0]), (8.0, 8.0, 9.0))
         self.assertIn("median of 2", line.tips[0])
 
@@ -650,8 +628,7 @@ class Streaming(ReportParts):
         others = [with_kernel(document, "test") for document in (*self.streamed[:2], self.in_memory)]
         figure = self.figure(*self.streamed, self.in_memory, *others)
         (panel,) = figure.panels
-        kernel = self.run["configuration"]["kernel"]
-        names = [f"2 ranks, 1x2, {name}" for name in (kernel, "test")]
+        names = [f"2 ranks, 1x2, {name}" for name in (self.run["configuration"]["kernel"], "test")]
         self.assertEqual({line.name for line in panel.lines}, {*names, *(f"{name}, in memory" for name in names)})
         self.assertEqual({row[0] for row in figure.table.rows}, {f"class S, {name}" for name in names})
 
@@ -665,8 +642,7 @@ class Streaming(ReportParts):
             if limit:
                 made["out_of_core"] = as_streamed(self.run, limit * 1_000_000, 1.0)["out_of_core"]
             solves.append(self.file(json.dumps(made), f"{limit}.json"))
-        material = Material([], inputs.read_inputs(solves))
-        (panel,) = figures_streaming.streaming(material).panels
+        (panel,) = figures_streaming.streaming(Material([], inputs.read_inputs(solves))).panels
         self.assertEqual([line.y for line in panel.lines[:2]], [[0.4, 0.3], [0.1, 0.1]])
         self.assertIn("laplace2d:9x9", panel.title)
 
@@ -780,8 +756,7 @@ class Command(ReportParts):
     def assert_refused(self, exit_code, pattern, *words):
         page = self.folder / "out" / "report.html"
         outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words, "-o", page])
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
-        self.assertEqual(outcome.stdout, "")
+        self.assertEqual((outcome.exit_code, outcome.stdout), (exit_code, ""), outcome)
         self.assertRegex(outcome.stderr, rf"\Acg2d: [^\n]*{pattern}[^\n]*\n\Z")
         self.assertFalse(page.parent.exists(), "something was written")
 
@@ -791,9 +766,6 @@ class Command(ReportParts):
         self.assert_refused(USAGE, "FILE is required")
         self.assert_refused(USAGE, "--nope", result, "--nope")
         self.assert_refused(USAGE, "no figure 'nope'; there are comparison, time-by-grid, ", result, "--only", "repeats,nope")
-        self.assert_refused(USAGE, "--compare: takes two files", result, "--compare")
-        self.assert_refused(NO_INPUT, "none: No such file", result, self.folder / "none")
-        self.assert_refused(BAD_DATA, "text: neither", result, text)
         self.assert_refused(BAD_DATA, "text: neither", result, "--profile", text)
 
     def test_a_folder_that_cannot_be_made_takes_no_page_along(self):
@@ -806,8 +778,7 @@ class Command(ReportParts):
     def test_files_are_where_they_were_asked_for(self):
         result = self.file(json.dumps(self.sweep[0]))
         page, figures = self.folder / "page.html", self.folder / "figures"
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", result, "-o", page, "--figures", figures])
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, run_command([sys.executable, PROJECT / "scripts" / "report", result, "-o", page, "--figures", figures]))
         self.assertEqual(
             sorted(path.name for path in figures.iterdir()),
             ["convergence.png", "convergence.svg", "phases-by-grid.png", "phases-by-grid.svg"],
@@ -820,8 +791,7 @@ class Command(ReportParts):
         small = self.folder / "small"
         names = ["time-by-grid", "phases-by-grid", "prediction", "roofline"]
         words = [result, "-o", self.folder / "page.html", "--small", small, "--only", ",".join(names)]
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words])
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, run_command([sys.executable, PROJECT / "scripts" / "report", *words]))
         self.assertEqual({path.name for path in small.iterdir()}, {f"{name}.png" for name in names})
         for path in small.iterdir():
             content = path.read_bytes()

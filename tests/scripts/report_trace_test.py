@@ -6,7 +6,7 @@ import sys
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import PROJECT, SUCCESS, run_command, run_program, temporary_folder
+from program_runner import PROJECT, SUCCESS, ProgramTest, run_command
 import report_facts  # noqa: F401  (the path of report_parts)
 
 from report_parts import animation, html_parts, inputs
@@ -31,10 +31,7 @@ def made_trace(steps, **facts):
     return {"otherData": {"class": "S", "grid": "1x2", "kernel": "sell", "transport": "put", **facts}, "traceEvents": events}
 
 
-class TraceTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
-
+class TraceTest(ProgramTest):
     def read(self, document):
         path = self.folder / "trace.json"
         path.write_text(document if isinstance(document, str) else json.dumps(document))
@@ -87,8 +84,7 @@ class TraceTest(unittest.TestCase):
         self.assertIn("&lt;b&gt;&amp;", text)
 
     def test_the_picture_says_what_the_trace_says(self):
-        step = self.read(made_trace([90, 10, 20, 30, 12]))
-        text = animation.animation_html(step, html_parts.table)
+        text = animation.animation_html(self.read(made_trace([90, 10, 20, 30, 12])), html_parts.table)
         pictures = [xml.etree.ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
         plane, *keys, lanes = pictures
         self.assertEqual([picture.get("role") for picture in (plane, lanes)], ["img", "img"])
@@ -130,12 +126,10 @@ class TraceTest(unittest.TestCase):
     def test_a_real_trace_on_a_page(self):
         run, file, made = (self.folder / name for name in ("run.json", "t.json", "report.html"))
         words = ("--class", "S", "--grid", "2x2", "--niter", "2", "--trace", file, "--trace-steps", "9")
-        outcome = run_program(4, "run", *words, "--format", "json", "--output", run)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.run_well(4, "run", *words, "--format", "json", "--output", run)
         outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "--trace", file, "-o", made])
         self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
-        text = made.read_text()
-        self.assertEqual(text.count('id="cg-step"'), 1)
+        self.assertEqual(made.read_text().count('id="cg-step"'), 1)
         (step,) = self.traces_of(file)
         self.assertEqual((step.step_count, len(step.lanes)), (9, 4))
         self.assertEqual({(lane.column, lane.row) for lane in step.lanes}, {(0, 0), (1, 0), (0, 1), (1, 1)})

@@ -6,20 +6,18 @@ import json
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 from program_runner import (
-    FOLDER_IN_USE, HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, kill_all, launch_words, program_processes, run_command,
-    start, temporary_folder,
-)
+    FOLDER_IN_USE, HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, comes_true, executable, kill_all, launch_words,
+    program_processes, run_command, start,
+)  # fmt: skip
 
 FIXED = ("--kernel", "scalar", "--no-profile", "--bind", "none")
 
 
-class SlurmTest(unittest.TestCase):
+class SlurmTest(ProgramTest):
     def setUp(self):
-        self.folder = temporary_folder(self.addCleanup)
         tools = self.folder / "tools"
         tools.mkdir()
         self.requeued = self.folder / "requeued"
@@ -35,21 +33,17 @@ class SlurmTest(unittest.TestCase):
 
     @staticmethod
     def stand_in(path, line):
-        path.write_text(f"#!/bin/sh\n{line}\n")
-        path.chmod(0o755)
+        executable(path, f"#!/bin/sh\n{line}\n")
 
     def job(self, script, *arguments, when=None):
         """One start of the script, which gets SIGTERM when `when` says so. Returns whether it has queued itself again."""
         self.requeued.unlink(missing_ok=True)
         command = ["bash", str(PROJECT / "scripts" / script), *arguments]
-        output = self.folder / "output"
-        with output.open("w") as stdout:
+        with (self.folder / "output").open("w") as stdout:
             process = start(command, cwd=self.folder, env=self.environment, stdout=stdout)
             try:
-                deadline = time.monotonic() + HANG_S
-                while when and process.poll() is None and not when() and time.monotonic() < deadline:
-                    time.sleep(0.01)
-                if when and process.poll() is None:
+                if when:
+                    comes_true(lambda: process.poll() is not None or when())
                     process.send_signal(signal.SIGTERM)
                 self.stderr = process.communicate(timeout=HANG_S)[1]
             except subprocess.TimeoutExpired:
@@ -88,8 +82,7 @@ class Run(SlurmTest):
         self.assertGreaterEqual(self.jobs(*arguments), 2)
         document = json.loads((self.folder / "run.json").read_text())
         self.assertGreater(document["restart"]["earlier_outer_iterations"], 0)
-        outcome = run_command([*launch_words(2), PROGRAM, *arguments], cwd=self.folder)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, run_command([*launch_words(2), PROGRAM, *arguments], cwd=self.folder))
         self.assertEqual(json.loads((self.folder / "run.json").read_text())["outer_steps"], document["outer_steps"])
 
     def test_a_solve_goes_on_to_its_end(self):
@@ -97,8 +90,7 @@ class Run(SlurmTest):
         arguments = ("solve", *system, *FIXED, "--grid", "1x2", "-o", "x.mtx")
         self.assertGreaterEqual(self.jobs(*arguments), 2)
         x = (self.folder / "x.mtx").read_bytes()
-        outcome = run_command([*launch_words(2), PROGRAM, *arguments], cwd=self.folder)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.ends_with(SUCCESS, run_command([*launch_words(2), PROGRAM, *arguments], cwd=self.folder))
         self.assertEqual((self.folder / "x.mtx").read_bytes(), x)
 
     def test_a_job_that_saves_nothing_is_not_queued_again(self):

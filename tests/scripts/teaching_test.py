@@ -1,35 +1,29 @@
 """scripts/teaching/answers in small form: what it writes is what the program says, and what it concludes follows from it."""
 
 import json
-import pathlib
 import re
 import statistics
 import sys
-import tempfile
 import unittest
 
-from program_runner import MPIEXEC, PROGRAM, PROJECT, SUCCESS, USAGE, UNAVAILABLE, run_command, run_program
+from program_runner import MPIEXEC, PHASES, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, temporary_folder
 
 SCRIPT = PROJECT / "scripts" / "teaching" / "answers"
 RANKS = 4
 GRIDS = ("1x4", "2x2", "4x1")
-PHASES = ("collection", "multiply", "summation", "shuffle", "dot", "vector_updates")
 
 
 def answers(*words):
     return run_command(["env", f"MPIEXEC={MPIEXEC}", sys.executable, SCRIPT, "--cg2d", PROGRAM, *words])
 
 
-class AnswersTest(unittest.TestCase):
+class AnswersTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-teaching-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = temporary_folder(cls.addClassCleanup)
         words = ("--class", "S", "--ranks", RANKS, "--rounds", "2", "--machine", "cp-pacs", "--folder", cls.folder)
         outcome = answers(*map(str, words))
-        if outcome.exit_code != SUCCESS or outcome.stderr:
-            raise AssertionError(f"no answers: {outcome}")
+        assert outcome.exit_code == SUCCESS and not outcome.stderr, f"no answers: {outcome}"
         cls.text = (cls.folder / "answers.md").read_text()
         cls.lines = [json.loads(line) for line in (cls.folder / "sweep.jsonl").read_text().splitlines()]
 
@@ -40,9 +34,7 @@ class AnswersTest(unittest.TestCase):
         return {row[0]: row[1:] for row in cells[2:]}
 
     def result(self, *words):
-        outcome = run_program(0, *words, "--format", "json")
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        return outcome.document()
+        return self.run_well(0, *words, "--format", "json").document()
 
     def phase_us(self, grid, phase):
         """Of one CG step, mean over the ranks, median of the runs; of a round that was repeated the last attempt."""
@@ -65,8 +57,7 @@ class AnswersTest(unittest.TestCase):
         rows = self.rows(2)
         self.assertEqual(tuple(rows), ("1x16", "2x8", "4x4", "8x2", "16x1"))
         for grid, cells in rows.items():
-            plan = self.result("run", "--class", "S", "--grid", grid, "--ranks", "16", "--dry-run")["plan"]
-            parts = plan["busiest_rank_per_cg_step"]
+            parts = self.result("run", "--class", "S", "--grid", grid, "--ranks", "16", "--dry-run")["plan"]["busiest_rank_per_cg_step"]
             self.assertEqual(
                 cells[1:5], [f"{parts[name]['messages']}, {parts[name]['bytes']}" for name in ("collection", "summation", "shuffle", "dot")]
             )
@@ -91,8 +82,7 @@ class AnswersTest(unittest.TestCase):
             self.assertEqual(self.rows(3)[grid["grid"]][0], f"{grid['total_s']:.4g}")
 
     def test_4_the_verdict_is_the_sweeps(self):
-        verdicts = self.result("sweep", "--show", self.folder / "sweep.jsonl")
-        (study,) = verdicts["grids"]
+        (study,) = self.result("sweep", "--show", self.folder / "sweep.jsonl")["grids"]
         self.assertIn(f"The verdict: {study['verdict']['text']}.", self.text)
         for cell in study["cells"]:
             shown = self.rows(4)[cell["grid"]]

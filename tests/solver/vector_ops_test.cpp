@@ -250,7 +250,7 @@ TEST_P(VectorOpsTest, OperationsWithADiagonalAreTheSeparateOnes) {
     auto expected_p = p;
     auto expected_x = x;
     ops_.step_and_turn(0.3, -0.7, z, expected_p, expected_x);
-    ops_.step_and_turn(0.3, -0.7, d, r, p, x);
+    ops_.step_and_turn(0.3, -0.7, r, p, x, d);
     EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
     EXPECT_TRUE(test::same_bits(p, expected_p)) << "size " << size;
   }

@@ -64,7 +64,7 @@ TEST(CgCoordinatesTest, StepsLeadToTheVectorsOfPlainSteps) {
       test::PlainCg cg(shape);
       for (int k = 0; k < made_before; ++k) cg.step();
       const auto bases = bases_of(cg, steps);
-      const auto result = step_in_coordinates(sums_of(bases), {.step_count = steps});
+      const auto result = step_in_coordinates(sums_of(bases), steps);
       ASSERT_EQ(result.step_count, steps);
       auto x = cg.x;
       add(x, 1.0, combination(bases, result, &kernels::PowerWeights::x));
@@ -86,7 +86,7 @@ TEST(CgCoordinatesTest, TheyEndWhereRIsShortEnough) {
   const auto sums = sums_of(bases_of(cg, 8));
   for (int k = 0; k < 3; ++k) cg.step();
   const double after_three = dot(cg.r, cg.r);
-  const auto result = step_in_coordinates(sums, {.step_count = 8, .wanted_square_sum = 1.001 * after_three});
+  const auto result = step_in_coordinates(sums, 8, 1.001 * after_three);
   EXPECT_EQ(result.step_count, 3);
   EXPECT_NEAR(result.square_sums.back(), after_three, 1e-8 * after_three);
 }
@@ -96,7 +96,7 @@ TEST(CgCoordinatesTest, NothingIsLeftAfterTheLastDigit) {
   const comm::Extents point{1, 1, 1};
   const test::PlainCg cg(point);
   const Bases bases{.p = test::chebyshev_basis(point, cg.p, 4), .r = test::chebyshev_basis(point, cg.r, 4)};
-  const auto result = step_in_coordinates(sums_of(bases), {.step_count = 4});
+  const auto result = step_in_coordinates(sums_of(bases), 4);
   EXPECT_EQ(result.step_count, 1);
   EXPECT_NEAR(combination(bases, result, &kernels::PowerWeights::x).front(), 1.0 / 6.0, 1e-15);
   EXPECT_NEAR(combination(bases, result, &kernels::PowerWeights::r).front(), 0.0, 1e-15);
@@ -104,10 +104,10 @@ TEST(CgCoordinatesTest, NothingIsLeftAfterTheLastDigit) {
 
 TEST(CgCoordinatesTest, NoStepWithoutADirection) {
   const std::vector<kernels::PowerSums> zeros(3);
-  EXPECT_EQ(step_in_coordinates(zeros, {.step_count = 2}).step_count, 0);
+  EXPECT_EQ(step_in_coordinates(zeros, 2).step_count, 0);
   std::vector<kernels::PowerSums> no_direction(3);
   no_direction[0].rr = 1.0;
-  EXPECT_EQ(step_in_coordinates(no_direction, {.step_count = 2}).step_count, 0);
+  EXPECT_EQ(step_in_coordinates(no_direction, 2).step_count, 0);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/stencil/stencil_method.hpp"
@@ -250,11 +251,11 @@ TEST(StencilRunTest, AFieldOfNanIsNotVerified) {
 
 TEST(StencilRunTest, TextAndVerdictSayWhatIsWrong) {
   auto report = report_of(options_for(nullptr, 3));
-  EXPECT_NE(write_stencil_report(report, "text").find(" verified: largest difference"), std::string::npos);
+  EXPECT_NE(stencil_text(report).find(" verified: largest difference"), std::string::npos);
   report.domain.largest_error = 1.0;
   EXPECT_EQ(report.code(), ExitCode::verification_failed);
-  EXPECT_NE(write_stencil_report(report, "text").find(" NOT verified: "), std::string::npos);
-  EXPECT_NE(write_stencil_report(report, "json").find("\"verification-failed\""), std::string::npos);
+  EXPECT_NE(stencil_text(report).find(" NOT verified: "), std::string::npos);
+  EXPECT_NE(document_text(report).find("\"verification-failed\""), std::string::npos);
 }
 
 }  // namespace

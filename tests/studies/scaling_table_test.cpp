@@ -7,7 +7,6 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace cg2d::scaling_table_test {

@@ -149,7 +149,7 @@ TEST_F(SweepFileTest, EveryBeginningOfALineIsASweepsOwn) {
 
 TEST_F(SweepFileTest, TheFileOfAnotherMakerIsRefusedWithItsCutLine) {
   Environment other;
-  other.mpi_version = other.blas = other.build.compiler = "another one";
+  other.mpi_version = other.blas = other.compiler = "another one";
   auto& node = other.nodes.emplace_back();
   node.name = "node 0";
   node.processor = "another one";

@@ -1,7 +1,7 @@
 // The runs of a sweep and their order, the official grid, and the remaining time.
 
-#include "cg/studies/sweep_plan.hpp"
 #include "cg/run/session_options.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -124,13 +124,13 @@ TEST(SweepPlanTest, RoundsForVerdictsAreThoseOfTheLargestQuestion) {
 TEST(SweepPlanTest, RoundsAreInterleaved) {
   const auto configurations = configurations_of(axes_of({2}));
   std::vector<std::string> order;
-  for (const auto& step : interleaved(all_numbers(configurations.size()), {.first = 1, .last = 3}))
+  for (const auto& step : interleaved({0, 1}, 1, 3))
     order.push_back(configurations[step.number].configuration.grid.name() + " " + std::to_string(step.round));
   EXPECT_EQ(order, (std::vector<std::string>{"1x2 1", "2x1 1", "2x1 2", "1x2 2", "1x2 3", "2x1 3"}));
 }
 
 TEST(SweepPlanTest, AStepIsRepeatedAtTheEndOfItsRound) {
-  auto steps = interleaved({0, 1, 2}, {.first = 1, .last = 2});
+  auto steps = interleaved({0, 1, 2}, 1, 2);
   const auto order = [&] {
     std::string text;
     for (const auto& step : steps)

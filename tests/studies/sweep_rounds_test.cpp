@@ -1,6 +1,6 @@
 // The rounds that --until-sure adds, and 200 simulated sweeps that end when it is sure.
 
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,10 +54,10 @@ TEST(SweepRoundsTest, BlocksOfRoundsGrowWithWhatThereIs) {
 }
 
 /// Adds rounds of 1x4, the best one, 2x2 and 4x1, with lognormal noise and runs that take ten times as long.
-void measure(std::mt19937_64& bits, double gap, RoundRange rounds, std::vector<ResultRecord>& records) {
+void measure(std::mt19937_64& bits, double gap, int first, int last, std::vector<ResultRecord>& records) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
-  for (int round = rounds.first; round <= rounds.last; ++round) {
+  for (int round = first; round <= last; ++round) {
     const double common = 0.05 * normal(bits);
     for (int columns = 1, k = 0; columns <= 4; columns *= 2, ++k) {
       const double spike = uniform(bits) < 0.01 ? 10.0 : 1.0;
@@ -75,15 +75,15 @@ TEST(SweepRoundsTest, SimulatedSweepsThatEndWhenTheyAreSureNameTheBest) {
     int right = 0;
     for (int sweep = 0; sweep < 200; ++sweep) {
       std::vector<ResultRecord> records;
-      measure(bits, gap, {.first = 1, .last = 3}, records);
+      measure(bits, gap, 1, 3, records);
       constexpr int most_rounds = 60;
       int last = 3;
       for (auto open = open_configurations(records, 0.02); !open.empty();
            open = open_configurations(records, 0.02)) {
-        const RoundRange rounds{.first = last + 1, .last = rounds_after_next_block(last, open.size())};
-        if (rounds.last > most_rounds) break;
-        measure(bits, gap, rounds, records);
-        last = rounds.last;
+        const int next = rounds_after_next_block(last, open.size());
+        if (next > most_rounds) break;
+        measure(bits, gap, last + 1, next, records);
+        last = next;
       }
       const auto ranking = verdicts_of(records).grids.front().ranking;
       if (!ranking.is_decided()) continue;

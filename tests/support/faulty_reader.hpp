@@ -88,9 +88,7 @@ class FaultyReader final : public PanelIo {
 };
 
 inline PanelIoRow faulty_reader() {
-  return {.name = "faulty",
-          .description = "fails on demand",
-          .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+  return {.name = "faulty", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
             return std::make_unique<FaultyReader>(setup);
           }};
 }

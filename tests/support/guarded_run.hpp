@@ -2,6 +2,8 @@
 
 // The benchmark's iteration with a guard, or with faults on purpose, on the ranks of a test.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -25,6 +27,17 @@ struct GuardedRun {
   [[nodiscard]] bool is_refused() const { return !steps.empty() && steps.back().is_refused; }
   [[nodiscard]] double zeta() const { return steps.back().zeta; }
 };
+
+/// A clean solve: every check was made, and no error was above half of its tolerance.
+inline void expect_clean_report(const GuardReport& report) {
+  constexpr double largest_clean_ratio = 0.5;
+  EXPECT_TRUE(report.detections.empty()) << describe(report.detections.front());
+  EXPECT_EQ(report.rollback_count, 0);
+  for (std::size_t check = 0; check < guard_check_count; ++check) {
+    EXPECT_GT(report.check_counts[check], 0) << guard_checks[check].name;
+    EXPECT_LE(report.largest_ratios[check], largest_clean_ratio) << guard_checks[check].name;
+  }
+}
 
 class GuardedSolver;
 

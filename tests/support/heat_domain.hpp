@@ -18,7 +18,7 @@ class HeatDomain {
   explicit HeatDomain(const comm::Extents& shape)
       : layout_(shape), planes_(shape[2]), values_(static_cast<std::size_t>((planes_ + 2) * layout_.size())) {
     const HeatField field(shape);
-    for (std::int64_t z = 0; z < planes_; ++z) field.fill(z, 0, plane(z));
+    for (std::int64_t z = 0; z < planes_; ++z) field.fill_start(z, plane(z));
   }
 
   [[nodiscard]] double* plane(std::int64_t z) { return values_.data() + (z + 1) * layout_.size(); }

@@ -2,6 +2,8 @@
 
 // Grids and cuts for tests of layouts, schedules and communicators.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -71,6 +73,17 @@ inline std::vector<NamedLayout> layouts_of(std::int64_t n, comm::ProcessGrid gri
 inline std::string describe(const NamedLayout& named) {
   return "grid " + named.layout.grid().name() + ", n " + std::to_string(named.layout.size()) + ", " +
          named.name;
+}
+
+/// Calls visit(named) for the cuts of [0, n) on every grid of so many ranks. Failures tell which it was.
+template <typename Visit>
+void for_every_layout(std::int64_t n, int rank_count, const Visit& visit) {
+  for (const auto& grid : comm::factorizations(rank_count)) {
+    for (const auto& named : layouts_of(n, grid)) {
+      SCOPED_TRACE(describe(named));
+      visit(named);
+    }
+  }
 }
 
 }  // namespace cg2d::test

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <vector>
 
+#include "cg/matrix/matrix_source.hpp"
+#include "support/npb_facts.hpp"
+
 namespace cg2d::test {
 namespace {
 
@@ -56,42 +59,42 @@ void expect_near_relative(double value, double expected) {
   EXPECT_NEAR(value, expected, relative_tolerance * std::abs(expected));
 }
 
-}  // namespace
-
-MatrixFigures figures_of(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
-                         comm::RankGroup& group) {
-  const auto grid = layout.grid();
-  const auto mine = sums_of(block, layout.row_block(grid.row_of(group.rank())),
-                            layout.column_block(grid.column_of(group.rank())));
+/// Expects these figures of the union of all blocks. Collective.
+void expect_figures(const kernels::CsrBlock& block, const comm::BlockLayout& layout, const NpbFacts& facts,
+                    comm::RankGroup& group) {
   BlockSums whole;
-  for (const auto& part : group.gather_all(std::span<const BlockSums>(&mine, 1))) {
-    whole.trace += part.front().trace;
-    whole.squares += part.front().squares;
-    whole.entries += part.front().entries;
-    whole.first_entry += part.front().first_entry;  // 0 but on one rank
+  for (const auto& part :
+       group.gather_one(sums_of(block, layout.rows_of(group.rank()), layout.columns_of(group.rank())))) {
+    whole.trace += part.trace;
+    whole.squares += part.squares;
+    whole.entries += part.entries;
+    whole.first_entry += part.first_entry;  // 0 but on one rank
   }
   const auto lengths = row_lengths(block, layout, group);
-  return {.nonzero_count = group.sum(block.nonzero_count()),
-          .shortest_row = *std::ranges::min_element(lengths),
-          .longest_row = *std::ranges::max_element(lengths),
-          .trace = static_cast<double>(whole.trace),
-          .frobenius_norm = static_cast<double>(std::sqrt(whole.squares)),
-          .sum_of_entries = static_cast<double>(whole.entries),
-          .first_entry = static_cast<double>(whole.first_entry)};
+  EXPECT_EQ(group.sum(block.nonzero_count()), facts.nonzero_count);
+  EXPECT_EQ(*std::ranges::min_element(lengths), facts.shortest_row);
+  EXPECT_EQ(*std::ranges::max_element(lengths), facts.longest_row);
+  expect_near_relative(static_cast<double>(whole.trace), facts.trace);
+  expect_near_relative(static_cast<double>(std::sqrt(whole.squares)), facts.frobenius_norm);
+  expect_near_relative(static_cast<double>(whole.entries), facts.sum_of_entries);
+  expect_near_relative(static_cast<double>(whole.first_entry), facts.first_entry);
 }
 
-void expect_facts(const MatrixFigures& figures, const NpbFacts& facts) {
-  EXPECT_EQ(figures.nonzero_count, facts.nonzero_count);
-  EXPECT_EQ(figures.shortest_row, facts.shortest_row);
-  EXPECT_EQ(figures.longest_row, facts.longest_row);
-  expect_near_relative(figures.trace, facts.trace);
-  expect_near_relative(figures.frobenius_norm, facts.frobenius_norm);
-  expect_near_relative(figures.sum_of_entries, facts.sum_of_entries);
-  expect_near_relative(figures.first_entry, facts.first_entry);
-}
+}  // namespace
 
-const NpbFacts& facts_of(std::string_view class_name) {
-  return *std::ranges::find(npb_facts, class_name, &NpbFacts::class_name);
+void expect_facts_on_every_grid(std::string_view class_name, comm::RankGroup& group) {
+  const auto& problem = *find_class(class_name);
+  const auto& facts = *std::ranges::find(npb_facts, class_name, &NpbFacts::class_name);
+  for (const auto& grid : comm::factorizations(group.size())) {
+    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name());
+    const auto layout = comm::BlockLayout::even(problem.n, grid);
+    const auto sourced = default_source().make(problem)->build(layout, group, 1);
+    expect_figures(sourced.block, layout, facts, group);
+    EXPECT_EQ(sourced.facts.final_seed, facts.final_seed);
+    if (facts.duplicate_pairs < 0) continue;  // not known
+    EXPECT_EQ(sourced.facts.duplicate_pairs, facts.duplicate_pairs);
+    EXPECT_EQ(sourced.facts.out_of_range_pairs, facts.out_of_range_pairs);
+  }
 }
 
 }  // namespace cg2d::test

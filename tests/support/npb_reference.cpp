@@ -1,6 +1,11 @@
 #include "support/npb_reference.hpp"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
+
+#include "support/bits.hpp"
 
 namespace cg2d::test {
 
@@ -61,6 +66,26 @@ ReferenceMatrix build_reference_matrix(const Problem& problem, const ReferenceVe
     matrix[row][static_cast<std::int32_t>(row)] += Problem::rcond - problem.shift;
   }
   return matrix;
+}
+
+void expect_block(const kernels::CsrBlock& block, const ReferenceMatrix& matrix, const comm::IndexRange& rows,
+                  const comm::IndexRange& columns) {
+  EXPECT_EQ(block.row_count, rows.size());
+  EXPECT_EQ(block.column_count, columns.size());
+  std::vector<std::int64_t> row_starts{0};
+  std::vector<std::int32_t> expected_columns;
+  std::vector<double> expected_values;
+  for (auto row = rows.begin; row < rows.end; ++row) {
+    for (const auto& [column, value] : matrix[static_cast<std::size_t>(row)]) {
+      if (!columns.contains(column)) continue;
+      expected_columns.push_back(static_cast<std::int32_t>(column - columns.begin));
+      expected_values.push_back(value);
+    }
+    row_starts.push_back(std::ssize(expected_columns));
+  }
+  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), row_starts));
+  EXPECT_TRUE(std::ranges::equal(block.columns.span(), expected_columns));
+  EXPECT_TRUE(same_bits(block.values.span(), expected_values));
 }
 
 Problem custom_problem(std::int64_t n, int nonzer, double shift, int niter) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
+#include "comm/block_layout.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d::test {
 
@@ -34,6 +36,10 @@ using ReferenceMatrix = std::vector<std::map<std::int32_t, double>>;
 /// sum_i w_i v_i v_i^T + (rcond - shift) I: each entry adds w * (v[row] * v[column]) in the order of the
 /// vectors, and the diagonal term last.
 ReferenceMatrix build_reference_matrix(const Problem& problem, const ReferenceVectors& drawn);
+
+/// Expects that a block has the entries of these rows and columns of the matrix, bit for bit, and no others.
+void expect_block(const kernels::CsrBlock& block, const ReferenceMatrix& matrix, const comm::IndexRange& rows,
+                  const comm::IndexRange& columns);
 
 /// A problem that is no class.
 Problem custom_problem(std::int64_t n, int nonzer, double shift = 10.0, int niter = 15);

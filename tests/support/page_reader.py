@@ -27,16 +27,10 @@ class PageReader(html.parser.HTMLParser):
             self.sections.append(found["id"])
         if tag == "html":
             self.language = found.get("lang")
-        self._note_picture(tag, found)
-        self._note_address(tag, found)
-
-    def _note_picture(self, tag, found):
         if tag in ("svg", "img", "canvas"):
             self.pictures.append(found)
         if tag in ("h1", "h2", "h3", "h4"):
             self.heading_levels.append(int(tag[1]))
-
-    def _note_address(self, tag, found):
         self.addresses += [found[key] for key in ("href", "src") if key in found]
         if tag == "a":
             self.links.append(found["href"].removeprefix("#"))

@@ -31,7 +31,7 @@ inline ResultRecord counted_record_of(int columns, int rows, const PhaseValues& 
   auto record = phase_record_of(columns, rows, step_s);
   record.purpose = RunPurpose::counters;
   record.slowed_by = "--papi";
-  record.events = {{.name = "PAPI_L2_TCM", .counts = counts}};
+  record.events = {{"PAPI_L2_TCM", counts}};
   return record;
 }
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from program_runner import HANG_S, MPIEXEC, PROGRAM, run_command, start
+from program_runner import HANG_S, MPIEXEC, PROGRAM, executable, run_command, start
 
 LAUNCH = """#!/bin/sh
 # As ssh: launch [-x] ADDRESS COMMAND...
@@ -63,9 +63,7 @@ class PretendedHosts:
         except Exception:
             self.__exit__()
             raise
-        self._launch = pathlib.Path(self._folder.name) / "launch"
-        self._launch.write_text(LAUNCH.replace("NAME", self._name))
-        self._launch.chmod(0o755)
+        self._launch = executable(pathlib.Path(self._folder.name) / "launch", LAUNCH.replace("NAME", self._name))
         return self
 
     def _add(self, host):
@@ -98,9 +96,8 @@ class PretendedHosts:
 
     def _command(self, ranks_per_host, arguments):
         hosts = ",".join(f"{self._network}.{host}:{ranks_per_host}" for host in self._hosts)
-        rank_count = str(ranks_per_host * len(self._hosts))
         return [MPIEXEC, "-launcher", "ssh", "-launcher-exec", str(self._launch), "-localhost", f"{self._network}.254",
-                "-hosts", hosts, "-n", rank_count, PROGRAM, *map(str, arguments)]
+                "-hosts", hosts, "-n", str(ranks_per_host * len(self._hosts)), PROGRAM, *map(str, arguments)]
 
     def run(self, ranks_per_host, *arguments, timeout_s=HANG_S):
         return run_command(self._command(ranks_per_host, arguments), timeout_s=timeout_s)

@@ -31,6 +31,8 @@ import threading
 import time
 import unittest
 
+import jsonschema
+
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("CG2D_PROGRAM", str(PROJECT / "build" / "release" / "cg2d"))
 COMMAND_LOOP = os.environ.get("CG2D_COMMAND_LOOP", "")
@@ -43,11 +45,34 @@ FLAGS = pathlib.Path("/proc/cpuinfo").read_text().split()
 os.environ["CG2D_INSTRUCTION_SET"] = "avx2" if {"avx2", "fma"} <= set(FLAGS) else "portable"
 
 # Exit codes, as the program's header errors.hpp has them.
-SUCCESS, USAGE, UNAVAILABLE, DEFECT, MEMORY, CANNOT_CREATE, CANNOT_WRITE, TRY_AGAIN = 0, 64, 69, 70, 71, 73, 74, 75
-INTERRUPTED, VERIFICATION_FAILED, NOT_FINITE, FOLDER_IN_USE = 75, 82, 84, 86
+SUCCESS, USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, DEFECT, MEMORY = 0, 64, 65, 66, 69, 70, 71
+CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED, TRY_AGAIN = 73, 74, 75, 75
+NOT_POSITIVE_DEFINITE, NOT_CONVERGED, VERIFICATION_FAILED, SOFT_ERROR, NOT_FINITE, STALLED, FOLDER_IN_USE = range(80, 87)
 # Ranks that a signal ends at once, at different moments: the launcher kills those that are left, and on a busy machine it may
 # report that end (9), or its own trouble with it (1, which no run ends with), as the program's.
 INTERRUPTED_AT_ONCE = (INTERRUPTED, 9, 1)
+
+# zeta after every outer iteration of class S, as the official 3.4 program prints it on 1 rank.
+CLASS_S_ZETA = (
+    9.998644157914,
+    8.5733279203222,
+    8.5954510374058,
+    8.5969972340737,
+    8.5971549151767,
+    8.5971744311608,
+    8.5971770704913,
+    8.597177444063,
+    8.5971774983942,
+    8.5971775064409,
+    8.5971775076486,
+    8.5971775078318,
+    8.5971775078598,
+    8.5971775078641,
+    8.5971775078648,
+)
+CLASS_S_NONZEROS = 78148
+
+PHASES = ("collection", "multiply", "summation", "shuffle", "dot", "vector_updates")
 
 # Whether to take all of a product of many things, and not a choice, and very many rare events (tests/support/test_extent.hpp).
 CAMPAIGN = os.environ.get("CG2D_TEST_EXTENT") == "campaign"
@@ -67,6 +92,20 @@ def thorough_only(reason):
 
 # A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
+
+
+def comes_true(condition, within_s=HANG_S):
+    """Looks again and again. Returns the condition's value, which is false where it does not come true."""
+    deadline = time.monotonic() + within_s
+    while not (value := condition()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return value
+
+
+def executable(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
 
 
 def launch_words(rank_count):
@@ -164,7 +203,7 @@ def run_command(command, timeout_s=HANG_S, **options):
         kill_all(process)
         stdout, stderr = process.communicate()
         raise AssertionError(f"hangs: {' '.join(command)}\n{stdout}\n{stderr}") from None
-    return Outcome(" ".join(command), process.returncode, stdout, stderr)
+    return Outcome(" ".join(command), process.returncode, stdout, stderr or "")
 
 
 def steady(arguments):
@@ -282,17 +321,44 @@ class CommandLoops:
 
 
 LOOPS = CommandLoops()
-# Its other process asks for the program's own place.
-ALWAYS_STARTED = ("report",)
 
 
 def run_program(rank_count, *arguments, timeout_s=HANG_S, cwd=None, starts_anew=False, **options):
     """Runs cg2d with these arguments; rank_count 0: without mpiexec. With options of start() it is started for them alone, and where it
     starts_anew: the most memory of a process is that of all it has done."""
     words = steady(arguments)
-    if THOROUGH or not COMMAND_LOOP or starts_anew or options or (words and words[0] in ALWAYS_STARTED):
+    # The other process of a report asks for the program's own place.
+    if THOROUGH or not COMMAND_LOOP or starts_anew or options or words[:1] == ["report"]:
         return start_program(rank_count, *words, timeout_s=timeout_s, cwd=cwd, **options)
     return LOOPS.run(rank_count, words, timeout_s, cwd)
+
+
+def names_listed(option):
+    """The names of a list: of --list-kernels, --list-transports."""
+    outcome = run_program(0, "run", option)
+    assert outcome.exit_code == SUCCESS, outcome
+    lines = outcome.stdout.splitlines()
+    return {line.split()[0] for line in lines if line and not line.startswith("kernel ")}
+
+
+def listed_kernels():
+    """Every kernel of --list-kernels that can serve here: its name, and whether it converts the CSR."""
+    outcome = run_program(0, "run", "--list-kernels")
+    assert outcome.exit_code == SUCCESS, outcome
+    lines = outcome.stdout.splitlines()[1:]
+    rows = [line.split() for line in lines if "not available here" not in line]
+    assert len(rows) > 1, lines
+    return {row[0]: row[2] == "conversion" for row in rows}
+
+
+@functools.cache
+def validator_of(name):
+    """For what commands write and read. name: as cg2d schema takes it."""
+    outcome = run_program(0, "schema", name)
+    assert outcome.exit_code == SUCCESS, outcome
+    schema = outcome.document()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
 def process_bytes(rank_count):
@@ -329,6 +395,9 @@ class BackgroundRun:
             kill_all(self._process)
         self._process.wait()
         self._reader.join()
+        self._close()
+
+    def _close(self):
         self._process.stderr.close()
 
     def _read(self):
@@ -365,14 +434,17 @@ class BackgroundRun:
             self._lines.clear()
         self.wait_for(pattern)
 
-    def finish(self):
-        """Waits for the end. The outcome has no stdout, and its stderr no lines of progress."""
+    def _wait(self):
         try:
             self._process.wait(timeout=HANG_S)
         except subprocess.TimeoutExpired:
             kill_all(self._process)
             raise AssertionError(f"hangs: {self._command}") from None
         self._reader.join()
+
+    def finish(self):
+        """Waits for the end. The outcome has no stdout, and its stderr no lines of progress."""
+        self._wait()
         said = [line for line in self._lines if not re.match(r"cg2d: (run \d|generating|\d+ nonzeros)", line)]
         return Outcome(" ".join(self._command), self._process.returncode, "", "".join(said))
 
@@ -393,32 +465,58 @@ def temporary_folder(add_cleanup):
 class ProgramTest(unittest.TestCase):
     """Assertions on outcomes."""
 
-    longMessage = True
-
     @functools.cached_property
     def folder(self):
         """A folder of the test's own, which goes after it."""
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-test-")
-        self.addCleanup(folder.cleanup)
-        return pathlib.Path(folder.name)
+        return temporary_folder(self.addCleanup)
+
+    def ends_with(self, exit_code, outcome):
+        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        return outcome
 
     def run_well(self, rank_count, *arguments, **options):
         """A run that must end with 0."""
-        outcome = run_program(rank_count, *arguments, **options)
-        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        return outcome
+        return self.ends_with(SUCCESS, run_program(rank_count, *arguments, **options))
 
     def document_of(self, rank_count, *arguments, **options):
         """The JSON result of a run that must end with 0."""
         return self.run_well(rank_count, *arguments, "--format", "json", **options).document()
 
+    def valid_document_of(self, rank_count, command, *arguments, code=SUCCESS, **options):
+        """The JSON result of a run that must end with the code, by the schema of its command."""
+        outcome = self.ends_with(code, run_program(rank_count, command, *arguments, "--format", "json", **options))
+        return self.assert_valid(outcome.document(), command)
+
+    def assert_valid(self, document, name="run"):
+        """As cg2d schema has it under that name. Returns the document."""
+        error = jsonschema.exceptions.best_match(validator_of(name).iter_errors(document))
+        if error is not None:
+            self.fail(f"not as in the schema: {error.json_path}: {error.message[:500]}")
+        return document
+
     def assert_refused(self, outcome, exit_code, *parts):
-        """One line of errors, which has all parts, and that exit code."""
-        self.assertEqual(outcome.exit_code, exit_code, outcome)
+        """One line of errors, which has all parts, and that exit code. Returns the line."""
+        self.ends_with(exit_code, outcome)
         self.assertEqual(len(outcome.error_lines()), 1, outcome)
+        (line,) = outcome.error_lines()
         for part in parts:
-            self.assertIn(part, outcome.stderr)
+            self.assertIn(part, line, outcome)
+        return line
+
+    def with_mount(self, script, *words):
+        """The beginning of a command line in a name space of its own, after a script of these words that mounts something. A test is
+        skipped where the system has none."""
+        command = ["unshare", "--mount", "sh", "-c", f'{script} && exec "$@"', *words]
+        if run_command([*command, "true"]).exit_code != SUCCESS:
+            self.skipTest("no mount namespaces here")
+        return command
 
     def assert_close(self, actual, expected, relative_tolerance):
         if not math.isclose(actual, expected, rel_tol=relative_tolerance):
             self.fail(f"{actual!r} differs from {expected!r} by more than {relative_tolerance} of it")
+
+    def assert_near(self, values, expected, relative_tolerance):
+        """Each by so much of the largest one."""
+        largest = max(map(abs, expected))
+        for value, other in zip(values, expected, strict=True):
+            self.assertLessEqual(abs(value - other), relative_tolerance * largest)

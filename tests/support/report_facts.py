@@ -8,8 +8,7 @@ import pathlib
 import sys
 import tempfile
 
-from program_facts import PHASES
-from program_runner import PROGRAM, PROJECT, run_program
+from program_runner import PHASES, PROGRAM, PROJECT, run_program
 
 sys.path.insert(0, str(PROJECT / "scripts"))
 # The report asks this program for its verdicts.
@@ -20,21 +19,25 @@ RANK_COUNTS = (1, 2, 4)
 ROUNDS = 2
 
 
-def as_quiet(documents):
-    """The same, measured on a quiet machine, so that no text of a report depends on the one that runs the tests."""
-    changed = copy.deepcopy(documents)
-    for document in changed:
-        document["quiet"].update(disturbed=False, reason="")
-        for repeat in document["quiet"]["repeats"]:
-            repeat.update(disturbed=False, reasons=[])
+def of_copies(change):
+    """A function that changes copies of documents, each by change(document)."""
+
+    @functools.wraps(change)
+    def changed(documents):
+        copies = copy.deepcopy(documents)
+        for document in copies:
+            change(document)
+        return copies
+
     return changed
 
 
-def as_disturbed(document, reason):
+def as_disturbed(document, *reasons):
+    """By one thing, or by none."""
     changed = copy.deepcopy(document)
-    changed["quiet"].update(disturbed=True, reason=reason)
+    changed["quiet"].update(disturbed=bool(reasons), reason="".join(reasons))
     for repeat in changed["quiet"]["repeats"]:
-        repeat.update(disturbed=True, reasons=[reason])
+        repeat.update(disturbed=bool(reasons), reasons=[*reasons])
     return changed
 
 
@@ -43,12 +46,11 @@ def real_sweep():
     """Documents of class S on all grids of RANK_COUNTS; measured once, so nothing may change them."""
     with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
         path = pathlib.Path(folder) / "sweep.jsonl"
-        ranks = ",".join(map(str, RANK_COUNTS))
-        words = ("--class", "S", "--ranks", ranks, "--repeat", ROUNDS, "--output", path)
+        words = ("--class", "S", "--ranks", ",".join(map(str, RANK_COUNTS)), "--repeat", ROUNDS, "--output", path)
         outcome = run_program(max(RANK_COUNTS), "sweep", *words)
-        if outcome.exit_code != 0:
-            raise AssertionError(f"no sweep: {outcome}")
-        return as_quiet([json.loads(line) for line in path.read_text().splitlines()])
+        assert outcome.exit_code == 0, f"no sweep: {outcome}"
+        # No text of a report depends on the machine that runs the tests, which may be disturbed.
+        return [as_disturbed(json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def simulated_sweep(documents, times_s, round_count=9):
@@ -74,70 +76,57 @@ def write_lines(path, documents):
     return path
 
 
-def with_predictions(documents):
+@of_copies
+def with_predictions(document):
     """Each phase predicted 10 % slower than it was."""
-    changed = copy.deepcopy(documents)
-    for document in changed:
-        ranks = document["phases"]["ranks"]
-        phases = {
-            phase: 1.1 * sum(rank["phases"][phase]["seconds"] for rank in ranks) / len(ranks) for phase in PHASES
-        }
-        total_s = 1.1 * document["result"]["time_s"]
-        document["prediction"] = {"machine": "test", "total_s": total_s, "phases": phases}
-    return changed
+    ranks = document["phases"]["ranks"]
+    phases = {phase: 1.1 * sum(rank["phases"][phase]["seconds"] for rank in ranks) / len(ranks) for phase in PHASES}
+    document["prediction"] = {"machine": "test", "total_s": 1.1 * document["result"]["time_s"], "phases": phases}
 
 
 # Of an event, besides its name, kind and phases.
 EVENT = {"total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "per_nonzero": None}
 
 
-def with_counters(documents):
+@of_copies
+def with_counters(document):
     """One event per phase that was counted and one that was not."""
-    changed = copy.deepcopy(documents)
-    for document in changed:
-        values = {"minimum": 375.0, "mean": 750.0, "maximum": 1125.0, "total": 1500.0}
-        event = EVENT | {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
-        refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
-        document["counters"] = {
-            "papi": None, "asked": [event["name"]], "events": [event], "refused": [refused], "multiplexed": False, "all_threads": True,
-            "clocks_per_reading": 100.0, "reading_share": 0.001, "instructions_per_cycle": None, "figures": [], "ranks": [],
-        }  # fmt: skip
-    return changed
+    values = {"minimum": 375.0, "mean": 750.0, "maximum": 1125.0, "total": 1500.0}
+    event = EVENT | {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
+    refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
+    document["counters"] = {
+        "papi": None, "asked": [event["name"]], "events": [event], "refused": [refused], "multiplexed": False, "all_threads": True,
+        "clocks_per_reading": 100.0, "reading_share": 0.001, "instructions_per_cycle": None, "figures": [], "ranks": [],
+    }  # fmt: skip
 
 
-def with_figures(documents):
+@of_copies
+def with_figures(document):
     """Documents of with_counters(), as if cycles, instructions and misses had been counted: figures of two phases."""
-    changed = copy.deepcopy(documents)
-    for document in changed:
-        counters = document["counters"]
-        values = {"minimum": 1.0, "mean": 1.0, "maximum": 1.0, "total": 1.0}
-        phases = {phase: dict(values) for phase in PHASES}
-        counters["events"].append(EVENT | {"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": phases})
-        none = dict.fromkeys(PHASES)
-        counters["figures"] = [
-            {"name": name, "description": description, "events": ["PAPI_TOT_CYC"], "phases": none | phases}
-            for name, description, phases in (
-                ("instructions_per_cycle", "instructions per core cycle", {"multiply": 1.2345, "dot": 2.5}),
-                ("flops_per_nonzero", "flops per nonzero", {}),
-            )
-        ]
-    return changed
+    counters = document["counters"]
+    ones = {phase: {"minimum": 1.0, "mean": 1.0, "maximum": 1.0, "total": 1.0} for phase in PHASES}
+    counters["events"].append(EVENT | {"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": ones})
+    counters["figures"] = [
+        {"name": name, "description": description, "events": ["PAPI_TOT_CYC"], "phases": dict.fromkeys(PHASES) | phases}
+        for name, description, phases in (
+            ("instructions_per_cycle", "instructions per core cycle", {"multiply": 1.2345, "dot": 2.5}),
+            ("flops_per_nonzero", "flops per nonzero", {}),
+        )
+    ]
 
 
-def with_rooflines(documents):
+@of_copies
+def with_rooflines(document):
     """Limits of the machine, and phases that reach half of theirs; the shuffle has nothing to do."""
-    changed = copy.deepcopy(documents)
-    for document in changed:
-        phases = {phase: {"bytes": 8e6, "flops": 0.0, "limit_s": 1e-3, "measured_s": 2e-3, "share": 0.5} for phase in PHASES}
-        for phase, flops in (("multiply", 1.5e6), ("dot", 1e6), ("vector_updates", 0.5e6)):
-            phases[phase]["flops"] = flops
-        phases["shuffle"] = dict.fromkeys(phases["shuffle"], 0.0)
-        document["roofline"] = {
-            "matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9,
-            "matrix_footprint_bytes": {"rank": 2_000_000, "total": 4_000_000},
-            "vector_footprint_bytes": {"rank": 50_000, "total": 100_000}, "phases": phases,
-        }  # fmt: skip
-    return changed
+    phases = {phase: {"bytes": 8e6, "flops": 0.0, "limit_s": 1e-3, "measured_s": 2e-3, "share": 0.5} for phase in PHASES}
+    for phase, flops in (("multiply", 1.5e6), ("dot", 1e6), ("vector_updates", 0.5e6)):
+        phases[phase]["flops"] = flops
+    phases["shuffle"] = dict.fromkeys(phases["shuffle"], 0.0)
+    document["roofline"] = {
+        "matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9,
+        "matrix_footprint_bytes": {"rank": 2_000_000, "total": 4_000_000},
+        "vector_footprint_bytes": {"rank": 50_000, "total": 100_000}, "phases": phases,
+    }  # fmt: skip
 
 
 def with_kernel(document, kernel):
@@ -154,8 +143,7 @@ def with_second_kernel(documents):
     """Each run once more with another kernel that takes twice as long."""
     changed = [with_kernel(document, "test") for document in documents]
     for document in changed:
-        times_s = document["result"]["repeats"]["times_s"]
-        document["result"]["repeats"]["times_s"] = [2 * time_s for time_s in times_s]
+        document["result"]["repeats"]["times_s"] = [2 * time_s for time_s in document["result"]["repeats"]["times_s"]]
     return documents + changed
 
 
@@ -232,12 +220,10 @@ def as_in_memory(document, time_s):
     return changed
 
 
-def as_class_b(documents):
+@of_copies
+def as_class_b(document):
     """The same times under the name of class B, which no test has the time to run."""
-    changed = copy.deepcopy(documents)
-    for document in changed:
-        document["problem"].update({"class": "B", "n": 75000, "nonzer": 13, "niter": 75, "shift": 60.0})
-    return changed
+    document["problem"].update({"class": "B", "n": 75000, "nonzer": 13, "niter": 75, "shift": 60.0})
 
 
 PROFILE = {

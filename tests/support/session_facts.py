@@ -19,23 +19,18 @@ COMMANDS = {
 }
 
 
-def settled(words, folder):
-    return [str(folder / word) if word == "trace.json" else word for word in words]
-
-
 @functools.cache
 def session_files():
     """Paths: a sweep with runs that counted, one file of each other kind, and a trace."""
     folder = pathlib.Path(_FOLDER.name)
     sweep = real_sweep()
     grids = {document["configuration"]["grid"]["name"]: document for document in sweep}
-    marked = with_rooflines(with_figures(with_counters(list(grids.values()))))
-    write_lines(folder / "sweep.jsonl", [*sweep, *marked])
+    write_lines(folder / "sweep.jsonl", [*sweep, *with_rooflines(with_figures(with_counters(list(grids.values()))))])
     write_lines(folder / "later.jsonl", sweep)
     for name, (ranks, words) in COMMANDS.items():
-        outcome = run_program(ranks, *settled(words, folder), "--output", folder / name)
-        if outcome.exit_code != 0:
-            raise AssertionError(f"no {name}: {outcome}")
+        settled = (folder / word if word == "trace.json" else word for word in words)
+        outcome = run_program(ranks, *settled, "--output", folder / name)
+        assert outcome.exit_code == 0, f"no {name}: {outcome}"
     compared = run_program(0, "compare", folder / "sweep.jsonl", folder / "later.jsonl", "--format", "json")
     (folder / "compare.json").write_text(compared.stdout)
     (folder / "profile.json").write_text(json.dumps(PROFILE))

@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from program_runner import HANG_S, PROGRAM, kill_all, launch_words, program_processes, send_to_all, steady
+from program_runner import HANG_S, PROGRAM, BackgroundRun, launch_words, steady
 
 ERASE = "\033[K"
 
@@ -48,7 +48,7 @@ def open_terminal():
         raise unittest.SkipTest(f"no pseudo-terminals here: {error}") from None
 
 
-class TerminalRun:
+class TerminalRun(BackgroundRun):
     """cg2d under way with its stderr on a terminal, and its stdout, too, unless it has another place. Launchers give their ranks pipes in its
     place; so a shell leads the ranks' stderr back to it, unless it passes_pipes."""
 
@@ -75,11 +75,7 @@ class TerminalRun:
         self._reader.start()
         return self
 
-    def __exit__(self, *_):
-        if self._process.poll() is None:
-            kill_all(self._process)
-        self._process.wait()
-        self._reader.join()
+    def _close(self):
         os.close(self._terminal)
 
     def _read(self):
@@ -91,11 +87,8 @@ class TerminalRun:
         with self._changed:
             self._changed.notify_all()
 
-    def send(self, number):
-        send_to_all(self.ranks(), number)
-
     def ranks(self):
-        return program_processes(self._process.pid) or [self._process.pid]
+        return super().ranks() or [self.launcher]
 
     def wait_for(self, pattern):
         """Returns when the terminal has been sent a match."""
@@ -110,9 +103,7 @@ class TerminalRun:
     def finish(self):
         """Waits for the end. Returns exit code and all that the terminal was sent."""
         try:
-            code = self._process.wait(timeout=HANG_S)
-        except subprocess.TimeoutExpired:
-            kill_all(self._process)
-            raise AssertionError(f"hangs: {self._command}\n{self._text!r}") from None
-        self._reader.join()
-        return code, self._text
+            self._wait()
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self._text!r}") from None
+        return self._process.returncode, self._text

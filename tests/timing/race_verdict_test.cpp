@@ -50,7 +50,7 @@ TEST(RaceVerdictTest, HopelessWorksAreNotCompared) {
 std::string grid_words(const std::vector<std::vector<double>>& turns) {
   const std::vector<std::string> names{"1x2", "2x1"};
   GridTrial trial;
-  trial.shortlist_by = "rule";
+  trial.shortlist.made_by = "rule";
   trial.verdict = race_verdict(turns, names);
   trial.tried = {{.name = names[0], .step_s = turns[0].front()},
                  {.name = names[1], .step_s = turns[1].front()}};

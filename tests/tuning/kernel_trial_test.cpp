@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -31,21 +30,12 @@ KernelTrial trial_with(const ConversionLimit& limit, int vector_count = 1) {
                                .limit = limit});
 }
 
-template <typename Named>
-std::vector<std::string> names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  for (const auto& one : all) names.push_back(one.name);
-  return names;
-}
-
 std::vector<std::string> names_in_the_table() {
   const auto environment = inspect_environment(group(), 1);
-  std::vector<std::string> names;
-  for (const auto& row : kernels::kernel_table()) {
+  return names_where(kernels::kernel_table(), [&](const auto& row) {
     const bool may_serve = !row.stores_half() || !environment.ranks_oversubscribed;
-    if (row.is_tried && may_serve && row.why_unavailable().empty()) names.emplace_back(row.name);
-  }
-  return names;
+    return row.is_tried && may_serve && row.why_unavailable().empty();
+  });
 }
 
 TEST(KernelTrialTest, WithoutALimitEveryKernelIsTried) {

@@ -31,7 +31,7 @@ class RetriedMeasurementTest : public testing::Test {
   }
   RetriedMeasurement made_up(MadeUp& result, double spread, std::function<std::string()> fault) {
     const auto measure = [this, &result, spread] {
-      result = {.number = ++count_, .record = {.quality = {.spread = spread}}};
+      result = {.number = ++count_, .record = {.spread = spread}};
     };
     return {.name = "made-up numbers",
             .record = result.record,
@@ -110,7 +110,7 @@ TEST_F(RetriedMeasurementTest, RanksGoByRank0) {
 TEST_F(RetriedMeasurementTest, SpreadIsThatOfTheWorstRank) {
   const bool is_last = test::group().rank() == test::group().size() - 1;
   const auto record = measure(true, 0, is_last ? 0.9 : 0.1).record;
-  EXPECT_EQ(record.quality.spread, 0.9);
+  EXPECT_EQ(record.spread, 0.9);
   EXPECT_NE(record.disturbance.find("quartiles lie 90 % apart"), std::string::npos) << record.disturbance;
 }
 

@@ -3,14 +3,13 @@
 #include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "cg/matrix/matrix_source.hpp"
 #include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::speed_trial_test {
 namespace {
@@ -91,9 +90,8 @@ TEST_F(SpeedChoiceTest, RanksThatAreSlowOnPurposeNeitherUseNorChangeTheProfile) 
 
 TEST_F(SpeedChoiceTest, TheNextRunKnowsThem) {
   // Rank 0 writes and reads.
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("cg2d-speed-trial-" + group().broadcast(std::to_string(getpid())));
-  if (group().rank() == 0) std::filesystem::create_directory(folder);
+  const test::TemporaryFolder own_folder;
+  const std::filesystem::path folder = group().broadcast(own_folder.path().string());
   const ProfileSource source{
       .path = (folder / "profile.json").string(), .keeps_disturbed = true, .may_be_new = true};
   const auto first = choose(load_profile(source, environment_, group()), source);
@@ -105,7 +103,6 @@ TEST_F(SpeedChoiceTest, TheNextRunKnowsThem) {
   EXPECT_EQ(second.shares, first.shares);
   EXPECT_EQ(second.measured.attempts, 1);
   group().barrier();
-  if (group().rank() == 0) std::filesystem::remove_all(folder);
 }
 
 TEST_F(SpeedChoiceTest, MeasuresAgainWhereBlocksOfTheSharesHaveAnotherShapeOnly) {

@@ -3,7 +3,6 @@
 #include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::transport_choice_test {
 namespace {
@@ -23,17 +23,9 @@ namespace {
 using test::group;
 
 std::vector<std::string> available_names() {
-  std::vector<std::string> names;
-  for (const auto& transport : comm::transport_table()) {
-    if (transport.why_unavailable(group()).empty()) names.emplace_back(transport.name);
-  }
+  auto names = names_where(comm::transport_table(),
+                           [](const auto& row) { return row.why_unavailable(group()).empty(); });
   std::ranges::sort(names);
-  return names;
-}
-
-std::vector<std::string> names_of(const std::vector<TimedCandidate>& transports) {
-  std::vector<std::string> names;
-  for (const auto& transport : transports) names.push_back(transport.name);
   return names;
 }
 
@@ -177,16 +169,15 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
 
 TEST(KeepResultTest, TheNextRunFindsThem) {
   // Rank 0 writes and reads.
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("cg2d-transport-choice-" + group().broadcast(std::to_string(getpid())));
-  if (group().rank() == 0) std::filesystem::create_directory(folder);
+  const test::TemporaryFolder own_folder;
+  const std::filesystem::path folder = group().broadcast(own_folder.path().string());
   const ProfileSource source{.is_used = true, .path = (folder / "profile.json").string()};
   const auto environment = inspect_environment(group(), 1);
   TransportTrial trial;
   trial.best = "two-sided";
   trial.tried = case_of(conditions_of()).transports;
   trial.measured = {
-      .date = "2026-11-22T12:30:00Z", .attempts = 2, .quality = {.spread = 0.2}, .disturbance = "a busy day"};
+      .date = "2026-11-22T12:30:00Z", .attempts = 2, .spread = 0.2, .disturbance = "a busy day"};
   const auto keep = [&](const ProfileSource& place, TransportTrial& kept) {
     keep_result(group(), place, common_processor(environment),
                 {.transports = {{.conditions = conditions_of(),
@@ -205,7 +196,7 @@ TEST(KeepResultTest, TheNextRunFindsThem) {
   EXPECT_EQ(known->best, available_names().back());
   EXPECT_EQ(known->measured.date, trial.measured.date);
   EXPECT_EQ(known->measured.attempts, 2);
-  EXPECT_EQ(known->measured.quality.spread, 0.2);
+  EXPECT_EQ(known->measured.spread, 0.2);
   EXPECT_EQ(known->measured.disturbance, "a busy day");
 
   // A file that is not a profile is left unchanged.
@@ -222,7 +213,6 @@ TEST(KeepResultTest, TheNextRunFindsThem) {
   keep({.is_used = false, .path = {}}, other);
   EXPECT_EQ(other.not_kept_because, "--no-profile");
   group().barrier();
-  if (group().rank() == 0) std::filesystem::remove_all(folder);
 }
 
 }  // namespace

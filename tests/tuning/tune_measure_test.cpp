@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
-#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>

@@ -59,20 +59,14 @@ std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
 CG2D_CRC_ATTRIBUTE inline std::uint64_t after_word(std::uint64_t state, std::uint64_t word) {
   return __builtin_ia32_crc32di(state, word);
 }
-bool has_instruction() {
-  static const bool is_there = __builtin_cpu_supports("sse4.2") != 0;
-  return is_there;
-}
+bool has_instruction() { return __builtin_cpu_supports("sse4.2") != 0; }
 #elif defined(__AARCH64EL__)
 #define CG2D_CRC_ATTRIBUTE
 inline std::uint64_t after_word(std::uint64_t state, std::uint64_t word) {
   asm(".arch_extension crc\n\tcrc32cx %w0, %w0, %1" : "+r"(state) : "r"(word));
   return state;
 }
-bool has_instruction() {
-  static const bool is_there = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
-  return is_there;
-}
+bool has_instruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
 #endif
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
@@ -132,8 +126,8 @@ CG2D_CRC_ATTRIBUTE std::uint32_t by_three_pieces(std::uint32_t state, std::span<
 std::uint32_t crc32c_of_zeros(std::int64_t byte_count) { return ~after_zeros(~std::uint32_t{0}, byte_count); }
 
 /// The difference of two checksums of equally long data depends on the difference of the data only, and zeros before that leave it as it is.
-std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length) {
-  return after_zeros(checksum ^ crc32c_of_zeros(length.byte_count), length.bytes_after);
+std::uint32_t crc32c_share(std::uint32_t checksum, std::int64_t byte_count, std::int64_t bytes_after) {
+  return after_zeros(checksum ^ crc32c_of_zeros(byte_count), bytes_after);
 }
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {

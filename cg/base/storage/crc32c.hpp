@@ -18,12 +18,8 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0)
 /// The checksum of so many zeros. Cost: about 1000 operations.
 std::uint32_t crc32c_of_zeros(std::int64_t byte_count);
 
-/// Bytes of a piece, and those that follow it in the whole.
-struct PieceLength {
-  std::int64_t byte_count = 0;
-  std::int64_t bytes_after = 0;
-};
-/// The share of a piece in the checksum of the whole. checksum: that of the piece alone. Cost: about 1000 operations.
-std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length);
+/// The share of a piece in the checksum of the whole. checksum: that of the piece alone. bytes_after: that follow it in the whole. Cost: about
+/// 1000 operations.
+std::uint32_t crc32c_share(std::uint32_t checksum, std::int64_t byte_count, std::int64_t bytes_after);
 
 }  // namespace cg2d

@@ -45,14 +45,15 @@ FolderRoom folder_room(const std::string& folder) {
       .available_bytes = saturated(static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize))};
 }
 
-void require_room(const RoomNeeded& needed, comm::RankGroup& group) {
+void require_room(std::string_view option, const std::string& folder, std::int64_t byte_count, int node,
+                  comm::RankGroup& group) {
   struct Share {
     int node = 0;
-    FolderRoom room{};
     std::int64_t byte_count = 0;
+    FolderRoom room{};
   };
-  Share mine{.node = needed.node, .byte_count = needed.byte_count};
-  agree_on(group, [&] { mine.room = folder_room(needed.folder); });
+  Share mine{.node = node, .byte_count = byte_count};
+  agree_on(group, [&] { mine.room = folder_room(folder); });
   std::int64_t sum = 0;
   for (const auto& share : group.gather_one(mine)) {
     if (share.node == mine.node && share.room.device == mine.room.device)
@@ -61,27 +62,19 @@ void require_room(const RoomNeeded& needed, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (sum <= mine.room.available_bytes) return;
     throw RunError(ExitCode::cannot_create,
-                   "{} {}: not enough room: {} are needed on its device, {} are available", needed.option,
-                   needed.folder, format_bytes(sum), format_bytes(mine.room.available_bytes));
+                   "{} {}: not enough room: {} are needed on its device, {} are available", option, folder,
+                   format_bytes(sum), format_bytes(mine.room.available_bytes));
   });
 }
 
-namespace {
-
-void make_folder(std::string_view option, const std::string& folder) {
+FolderClaim::FolderClaim(std::string_view option, const std::string& folder, const std::string& lock_name)
+    : option_(option), folder_(folder), lock_path_(folder + "/" + lock_name) {
   std::error_code error;  // none where the folder is there
   std::filesystem::create_directory(folder, error);
   if (error)
     throw RunError(ExitCode::cannot_create,
                    "cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
                    error.message(), option);
-}
-
-}  // namespace
-
-FolderClaim::FolderClaim(const ClaimedFolder& claimed)
-    : option_(claimed.option), folder_(claimed.folder), lock_path_(claimed.folder + "/" + claimed.lock_name) {
-  make_folder(option_, folder_);
   while (!takes_lock()) {
   }
   // For people: what cannot be written is not missed.

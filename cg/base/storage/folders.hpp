@@ -32,22 +32,10 @@ struct FolderRoom {
 /// Throws RunError (cannot_create) where there is no such folder.
 FolderRoom folder_room(const std::string& folder);
 
-/// The room that one rank needs for its file.
-struct RoomNeeded {
-  std::string option;  ///< for the message, such as --out-of-core
-  std::string folder;
-  std::int64_t byte_count = 0;
-  int node = 0;  ///< comm::NodeMap::node_of()
-};
-/// The files of all ranks of a node on a device must fit there together. Collective. Throws RunError (cannot_create), alike on every rank.
-void require_room(const RoomNeeded& needed, comm::RankGroup& group);
-
-/// Whose a folder is, and for what.
-struct ClaimedFolder {
-  std::string_view option;  ///< that names the folder, for messages, such as "--checkpoint"
-  std::string folder;
-  std::string lock_name;  ///< name of the file in it that is locked
-};
+/// The files of all ranks of a node on a device must fit there together. option: for the message, such as --out-of-core. byte_count: of this
+/// rank's file. node: comm::NodeMap::node_of(). Collective. Throws RunError (cannot_create), alike on every rank.
+void require_room(std::string_view option, const std::string& folder, std::int64_t byte_count, int node,
+                  comm::RankGroup& group);
 
 /// Makes the folder where it is missing, and locks a file in it (flock) during its lifetime. The lock ends with the process, whatever
 /// ends it: a file that a killed run has left is no lock. The file tells process, host and time of the run that has locked it.
@@ -57,8 +45,8 @@ struct ClaimedFolder {
 class FolderClaim {
  public:
   /// Throws RunError: cannot_create where the folder will not do; folder_in_use where another run has the lock, with one line
-  /// that says which.
-  explicit FolderClaim(const ClaimedFolder& claimed);
+  /// that says which. option: names the folder in messages, such as "--checkpoint". lock_name: of the file in the folder that is locked.
+  FolderClaim(std::string_view option, const std::string& folder, const std::string& lock_name);
   /// Removes the file.
   ~FolderClaim();
   FolderClaim(const FolderClaim&) = delete;

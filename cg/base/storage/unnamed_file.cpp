@@ -35,6 +35,20 @@ std::string name_beside(const std::string& path, const Take& take) {
   return {};
 }
 
+/// "result.json" of its temporary name "result.json.1234-0"; empty for a name that is none.
+std::string name_without_temporary_end(const std::string& name) {
+  const auto point = name.rfind('.');
+  const auto dash = name.rfind('-');
+  if (point == std::string::npos || dash == std::string::npos || dash < point) return {};
+  const bool is_end =
+      number_from<int>(name.substr(point + 1, dash - point - 1)) && number_from<int>(name.substr(dash + 1));
+  return is_end ? name.substr(0, point) : std::string();
+}
+
+std::int64_t position_of(std::size_t chunk) {
+  return static_cast<std::int64_t>(chunk * ScratchChunks::chunk_bytes);
+}
+
 }  // namespace
 
 std::string folder_of(const std::string& path) {
@@ -112,15 +126,6 @@ std::string UnnamedFile::keep() {
   return std::exchange(name_, {});
 }
 
-std::string name_without_temporary_end(const std::string& name) {
-  const auto point = name.rfind('.');
-  const auto dash = name.rfind('-');
-  if (point == std::string::npos || dash == std::string::npos || dash < point) return {};
-  const bool is_end =
-      number_from<int>(name.substr(point + 1, dash - point - 1)) && number_from<int>(name.substr(dash + 1));
-  return is_end ? name.substr(0, point) : std::string();
-}
-
 NewFile::NewFile(const std::string& folder, const std::string& name)
     : UnnamedFile(folder + "/" + name, FileNaming::at_the_end), folder_(folder) {
   if (!is_open()) cannot_create(path());
@@ -182,14 +187,6 @@ void ScratchFile::take_room(const comm::IndexRange& bytes) const {
 
 bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }
 
-namespace {
-
-std::int64_t position_of(std::size_t chunk) {
-  return static_cast<std::int64_t>(chunk * ScratchChunks::chunk_bytes);
-}
-
-}  // namespace
-
 std::size_t ScratchChunks::add() {
   constexpr std::size_t chunks_at_once = 512;  // 32 MiB
   if (checksums_.size() == chunks_with_room_) {
@@ -214,7 +211,13 @@ void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
 void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
   const auto count = read_whole(file_.descriptor(), position_of(chunk), bytes);
   if (!count) fail("read", chunk, errno);
-  if (*count < bytes.size() || crc32c(bytes) != checksums_[chunk]) fail_by_damage(chunk);
+  if (*count == bytes.size() && crc32c(bytes) == checksums_[chunk]) return;
+  // The system tells of a failed write-back once, to those that ask.
+  if (!put_on_device(file_.descriptor())) fail("written", chunk, errno);
+  throw RunError(ExitCode::bad_data,
+                 "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
+                 "was written there: its device loses data",
+                 file_.folder(), position_of(chunk));
 }
 
 std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
@@ -239,16 +242,6 @@ void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) co
   throw RunError(ExitCode::cannot_write,
                  "the unlinked temporary file in the folder {} cannot be {} at byte {}: {}", file_.folder(),
                  what, position_of(chunk), std::strerror(error));
-}
-
-/// The system tells of a failed write-back once, to those that ask.
-void ScratchChunks::fail_by_damage(std::size_t chunk) const {
-  if (!put_on_device(file_.descriptor())) fail("written", chunk, errno);
-  throw RunError(ExitCode::bad_data,
-
-                 "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
-                 "was written there: its device loses data",
-                 file_.folder(), position_of(chunk));
 }
 
 }  // namespace cg2d

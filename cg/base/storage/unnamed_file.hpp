@@ -46,7 +46,6 @@ enum class ExistingFile { is_replaced, is_kept };
 /// at once, too. Whatever returns false or nothing leaves the reason in errno.
 class UnnamedFile {
  public:
-  UnnamedFile() = default;  ///< not open
   /// path: the name that it is to get. flags: of open(), left out where the file system refuses them. Not is_open(): errno says why not.
   UnnamedFile(std::string path, FileNaming naming, int flags = 0);
   ~UnnamedFile();
@@ -79,9 +78,6 @@ class UnnamedFile {
   std::string name_;
   Descriptor file_;
 };
-
-/// "result.json" of its temporary name "result.json.1234-0"; empty for a name that is none.
-std::string name_without_temporary_end(const std::string& name);
 
 /// An UnnamedFile of a new name, whose operations throw RunError (cannot_create, cannot_write). Without take_name() nothing remains.
 class NewFile : public UnnamedFile {
@@ -157,7 +153,6 @@ class ScratchChunks {
   };
 
   [[noreturn]] void fail(std::string_view what, std::size_t chunk, int error) const;
-  [[noreturn]] void fail_by_damage(std::size_t chunk) const;
 
   ScratchFile file_;
   std::size_t chunks_with_room_ = 0;

@@ -1,6 +1,7 @@
 // `cg2d batch`: a list of tasks, handed out to groups of ranks.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -32,7 +33,7 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
@@ -57,15 +58,12 @@ std::vector<std::string> argument_texts(const Task& task) {
 
 void require_task(const Task& task, const ParsedCommand& command) {
   if (command.row != nullptr && command.row->is_task) return;
-  std::string names;
-  for (const auto& row : subcommand_table()) {
-    if (row.is_task) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  }
+  const auto names = names_where(subcommand_table(), [](const auto& row) { return row.is_task; });
   throw InputError("{}; a task is one of {}",
                    command.row == nullptr
                        ? task.command() + ": prints help or the version only, and is no task"
                        : fmt::format("{}: is no task", command.row->name),
-                   names);
+                   fmt::join(names, ", "));
 }
 
 /// The uses of files, by what they are: of two tasks that write the same one whole, the results of one would be lost.
@@ -203,70 +201,53 @@ std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment&
   return {std::next(all.begin()), all.end()};
 }
 
-/// The boss's view of its workers: all other ranks, or, where it is the only one, this rank, which does a task when it is told to.
-class TaskCrew {
- public:
-  TaskCrew(comm::RankGroup& group, std::vector<WorkerPlace> places)
-      : group_(group), places_(std::move(places)) {}
-
-  /// The place of each worker.
-  [[nodiscard]] const std::vector<WorkerPlace>& places() const { return places_; }
-  /// The rank of a worker in the job.
-  [[nodiscard]] int rank_of(int worker) const { return group_.size() == 1 ? worker : worker + 1; }
-  /// Its ranks are free, and begin. Throws MpiError.
-  void begin(TaskResult task) {
-    if (group_.size() == 1) {
-      do_task(task, group_, {});
-      own_ = std::move(task);
-      return;
-    }
-    const auto text = json_line(task);
-    for (const int rank : task.ranks) group_.send_text(text, rank);
-  }
-  /// The next task that has ended. Throws MpiError.
-  [[nodiscard]] TaskResult await() {
-    if (group_.size() == 1) return std::move(own_);
-    return from_json_line<TaskResult>(group_.receive_text(group_.await_text())).value();
-  }
-  /// No further task comes.
-  void dismiss() {
-    for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);
-  }
-
- private:
-  comm::RankGroup& group_;
-  std::vector<WorkerPlace> places_;
-  TaskResult own_;  // of the only rank
-};
-
-/// The crew on rank 0, which hands out, and costs no processor where there are others. On the other ranks null: they have done all tasks that
-/// they got when this returns. Where no node has more workers than cores, their speeds are measured first, in less than 0.1 s. Collective.
-/// Throws MpiError.
-std::optional<TaskCrew> gather_crew(comm::RankGroup& group) {
-  if (group.size() == 1) return TaskCrew(group, {WorkerPlace{}});
+/// The place of each worker, on rank 0, which hands out, and costs no processor where there are others. None on the other ranks: they have
+/// done all tasks that they got when this returns. Where no node has more workers than cores, their speeds are measured first, in less than
+/// 0.1 s. Collective. Throws MpiError.
+std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
+  if (group.size() == 1) return {WorkerPlace{}};
   const auto environment = inspect_environment(group, 1);
   // Ranks that hand out, or have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
   const auto classes = speed_classes(speeds_of_workers(group, environment));
   if (group.rank() > 0) {
     do_tasks(group, crew_of(environment.node_of(group.rank()), environment));
-    return std::nullopt;
+    return {};
   }
   std::vector<WorkerPlace> places;
   for (std::size_t worker = 0; worker < classes.size(); ++worker)
     places.push_back({.node = environment.ranks[worker + 1].node, .speed_class = classes[worker]});
-  return TaskCrew(group, std::move(places));
+  return places;
 }
 
 // ---------------------------------------------------------------- the one who hands them out
 
-/// The tasks that are still to be done, and all that has become of them. On rank 0.
+/// Tables that nobody reads are left out.
+constexpr std::size_t most_table_lines = 50;
+
+std::string table_of(std::vector<TaskResult> results) {
+  constexpr std::size_t longest_name = 40;
+  std::ranges::stable_sort(results, {}, &TaskResult::start_s);
+  Table table;
+  for (const auto& result : results) {
+    const auto& name = result.name;
+    table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
+    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
+    table.number("Time", "{:.3f} s", result.duration_s).word("End", status_name(result.code));
+  }
+  return table.text();
+}
+
+/// The tasks that are still to be done, and all that has become of them. On rank 0. The workers are all other ranks, or, where it is the only
+/// one, this rank, which does a task when it begins.
 class Boss {
  public:
   /// Gives up the tasks that have ended too many jobs.
-  Boss(const BatchOptions& options, int worker_count)
+  Boss(const BatchOptions& options, comm::RankGroup& group)
       : options_(options),
-        tasks_(checked_tasks(options, worker_count)),
+        group_(group),
+        worker_count_(std::max(1, group.size() - 1)),
+        tasks_(checked_tasks(options, worker_count_)),
         all_count_(tasks_.size()),
         journal_(options.output, options.fresh) {
     found_count_ = std::erase_if(tasks_, [&](const auto& task) { return journal_.has_result(task); });
@@ -284,19 +265,55 @@ class Boss {
     tasks_.erase(first_given_up, tasks_.end());
   }
 
-  /// Hands out until all is done, a signal asks to end, or results cannot be kept. Whatever happens, no task is under way when it
-  /// returns, and the crew is dismissed.
-  void work(TaskCrew& crew, const Progress& progress) {
-    try {
-      hand_out(crew, progress);
-    } catch (const RunError&) {
-      crew.dismiss();
-      throw;
+  /// Hands out until all is done, a signal asks to end, or results cannot be kept. places: of the workers. No task is under way when it
+  /// returns, or throws RunError; MpiError.
+  void hand_out(std::vector<WorkerPlace> places, const Progress& progress) {
+    queue_.emplace(tasks_, std::move(places), options_.is_exclusive);
+    const InterruptWatch watch;
+    std::optional<TaskResult> ended;
+    std::optional<RunError> failure;
+    while (true) {
+      if (watch.asked() || failure) queue_->stop();
+      while (const auto start = queue_->next()) begin(*start);
+      // Once its ranks are busy again. After a failure the journal may be elsewhere, and goes on there.
+      try {
+        if (ended) take(std::move(*ended), watch);
+      } catch (const RunError& error) {
+        failure = error;
+      }
+      if (queue_->is_idle()) break;
+      show(progress);
+      ended = await();
+      queue_->end(ended->number);
     }
-    crew.dismiss();
+    is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
+    duration_s_ = stopwatch_.seconds();
+    journal_.close();
+    if (failure) throw RunError(*failure);
+  }
+  /// No further task comes.
+  void dismiss_workers() {
+    for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);
   }
 
-  [[nodiscard]] std::string summary() const;
+  [[nodiscard]] std::string summary() const {
+    std::string text;
+    if (!results_.empty() && results_.size() <= most_table_lines) text += table_of(results_) + "\n";
+    for (const auto& result : results_) {
+      if (const auto reason = result.reason(); !reason.empty())
+        text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.code));
+    }
+    std::vector<Task> done;
+    for (const auto& result : results_)
+      done.push_back({.rank_count = static_cast<int>(result.ranks.size()), .expected_s = result.duration_s});
+    text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
+                        format_count(worker_count_, "rank"));
+    const double least_s = least_makespan(done, worker_count_);
+    if (!done.empty())
+      text += fmt::format("; ideal makespan {:.3g} s ({:.0f} %)", least_s, 100.0 * least_s / duration_s_);
+    if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
+    return text + fmt::format("\n Results: {}\n", options_.output);
+  }
   [[nodiscard]] bool is_interrupted() const { return is_interrupted_; }
   [[nodiscard]] ExitCode code() const {
     if (is_interrupted_) return ExitCode::interrupted;
@@ -306,33 +323,7 @@ class Boss {
   }
 
  private:
-  void hand_out(TaskCrew& crew, const Progress& progress) {
-    queue_.emplace(tasks_, crew.places(), options_.is_exclusive);
-    worker_count_ = static_cast<int>(crew.places().size());
-    const InterruptWatch watch;
-    std::optional<TaskResult> ended;
-    std::optional<RunError> failure;
-    while (true) {
-      if (watch.asked() || failure) queue_->stop();
-      while (const auto start = queue_->next()) begin(*start, crew);
-      // Once its ranks are busy again. After a failure the journal may be elsewhere, and goes on there.
-      try {
-        if (ended) take(std::move(*ended), watch);
-      } catch (const RunError& error) {
-        failure = error;
-      }
-      if (queue_->is_idle()) break;
-      show(progress);
-      ended = crew.await();
-      queue_->end(ended->number);
-    }
-    is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
-    duration_s_ = stopwatch_.seconds();
-    journal_.close();
-    if (failure) throw RunError(*failure);
-  }
-
-  void begin(const TaskStart& start, TaskCrew& crew) {
+  void begin(const TaskStart& start) {
     const auto& task = tasks_[start.task];
     TaskResult begun{.number = start.task,
                      .name = task.name,
@@ -343,9 +334,21 @@ class Boss {
                      .start_s = stopwatch_.seconds(),
                      .sitting = journal_.sitting()};
     if (!task.names_format) begun.words.insert(begun.words.end(), {"--format", "json"});
-    for (const int worker : start.workers) begun.ranks.push_back(crew.rank_of(worker));
+    const int first_rank = group_.size() == 1 ? 0 : 1;
+    for (const int worker : start.workers) begun.ranks.push_back(first_rank + worker);
     journal_.begin(task);
-    crew.begin(std::move(begun));
+    if (group_.size() == 1) {
+      do_task(begun, group_, {});
+      own_ = std::move(begun);
+      return;
+    }
+    const auto text = json_line(begun);
+    for (const int rank : begun.ranks) group_.send_text(text, rank);
+  }
+  /// The next task that has ended.
+  [[nodiscard]] TaskResult await() {
+    if (group_.size() == 1) return std::move(own_);
+    return from_json_line<TaskResult>(group_.receive_text(group_.await_text())).value();
   }
 
   /// Whether other tasks run now, or may begin before this one ends.
@@ -382,52 +385,19 @@ class Boss {
   }
 
   const BatchOptions& options_;
+  comm::RankGroup& group_;
+  int worker_count_;
   std::vector<Task> tasks_;  // without a result when the batch began
   std::size_t all_count_;
   TaskJournal journal_;
   std::size_t found_count_ = 0;      // results of earlier sittings
   std::vector<TaskResult> results_;  // of this sitting, as they ended
   std::optional<TaskQueue> queue_;
-  int worker_count_ = 1;
+  TaskResult own_;  // of the only rank
   bool is_interrupted_ = false;
   Stopwatch stopwatch_;
   double duration_s_ = 0.0;
 };
-
-/// Tables that nobody reads are left out.
-constexpr std::size_t most_table_lines = 50;
-
-std::string table_of(std::vector<TaskResult> results) {
-  constexpr std::size_t longest_name = 40;
-  std::ranges::stable_sort(results, {}, &TaskResult::start_s);
-  Table table;
-  for (const auto& result : results) {
-    const auto& name = result.name;
-    table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
-    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
-    table.number("Time", "{:.3f} s", result.duration_s).word("End", status_name(result.code));
-  }
-  return table.text();
-}
-
-std::string Boss::summary() const {
-  std::string text;
-  if (!results_.empty() && results_.size() <= most_table_lines) text += table_of(results_) + "\n";
-  for (const auto& result : results_) {
-    if (const auto reason = result.reason(); !reason.empty())
-      text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.code));
-  }
-  std::vector<Task> done;
-  for (const auto& result : results_)
-    done.push_back({.rank_count = static_cast<int>(result.ranks.size()), .expected_s = result.duration_s});
-  text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
-                      format_count(worker_count_, "rank"));
-  const double least_s = least_makespan(done, worker_count_);
-  if (!done.empty())
-    text += fmt::format("; ideal makespan {:.3g} s ({:.0f} %)", least_s, 100.0 * least_s / duration_s_);
-  if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
-  return text + fmt::format("\n Results: {}\n", options_.output);
-}
 
 /// Does all tasks that have no result yet, and prints a summary. Returns the code of the first task that failed, or `interrupted`.
 /// Collective; the same code on every rank. Throws RunError (on every rank alike) before a task begins, or where no result can be
@@ -438,12 +408,15 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   std::unique_ptr<Boss> boss;
   agree_on(group, [&] {
-    if (group.rank() == 0) boss = std::make_unique<Boss>(options, std::max(1, group.size() - 1));
+    if (group.rank() == 0) boss = std::make_unique<Boss>(options, group);
   });
-  auto crew = gather_crew(group);
-  agree_on(group, [&] {
-    if (crew) boss->work(*crew, progress);
+  auto places = gather_workers(group);
+  Agreement handing_out(group);
+  handing_out.attempt([&] {
+    if (boss) boss->hand_out(std::move(places), progress);
   });
+  if (boss) boss->dismiss_workers();
+  handing_out.reach();
   write_output("", group, [&] { return boss->summary(); });
   const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
   if (boss && boss->is_interrupted())
@@ -462,8 +435,7 @@ void add_batch_options(OptionSet& options, BatchOptions& batch) {
   options.add("--vary VALUES",
               "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
               "scalar,sell\"; may be given several times",
-              batch.varied, [](const std::string& text) { return varied_option_from("--vary", text); },
-              {.is_repeated = true});
+              batch.varied, &varied_option_from, {.is_repeated = true});
   options.add("--part K/N", "do the tasks of one of N equal parts of the list, such as one job of an array",
               batch.part, &list_part_from, {.standing = "1/1"});
   options.add("--task-time TIME", "stop a task that takes longer, between two of its iterations",

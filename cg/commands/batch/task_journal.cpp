@@ -48,32 +48,6 @@ void describe(Members& m, TaskLine& line) {
   m("output", output, meaning("What it wrote to standard output, where that is no JSON."));
 }
 
-}  // namespace
-
-void describe(Members& m, TaskResult& task) {
-  m("number", task.number);
-  m("words", task.words);
-  m("limit_s", task.limit_s);
-  m("is_over_time", task.is_over_time);
-  m("output", task.output);
-  m.object("task", [&] { describe_task(m, task); });
-}
-
-std::string TaskResult::reason() const {
-  if (code == ExitCode::success) return {};
-  if (is_over_time)
-    return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s, limit_s.value_or(0.0));
-  // The last words of a command are its error.
-  constexpr std::string_view speaker = "cg2d: ";
-  if (messages.empty()) return std::string(status_name(code));
-  const std::string_view last = messages.back();
-  return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
-}
-
-void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
-
-namespace {
-
 /// The part of whole lines that a batch needs to go on. Throws InputError that names the line, for anything else than a batch's results.
 std::vector<TaskResult> known_tasks(std::string_view text) {
   std::vector<TaskResult> tasks;
@@ -107,6 +81,28 @@ std::vector<std::string> begun_tasks(std::string_view text) {
 }
 
 }  // namespace
+
+void describe(Members& m, TaskResult& task) {
+  m("number", task.number);
+  m("words", task.words);
+  m("limit_s", task.limit_s);
+  m("is_over_time", task.is_over_time);
+  m("output", task.output);
+  m.object("task", [&] { describe_task(m, task); });
+}
+
+std::string TaskResult::reason() const {
+  if (code == ExitCode::success) return {};
+  if (is_over_time)
+    return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s, limit_s.value_or(0.0));
+  // The last words of a command are its error.
+  constexpr std::string_view speaker = "cg2d: ";
+  if (messages.empty()) return std::string(status_name(code));
+  const std::string_view last = messages.back();
+  return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
+}
+
+void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
 
 std::string under_way_path_of(const std::string& path) { return path + ".under-way"; }
 

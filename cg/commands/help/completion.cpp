@@ -12,17 +12,7 @@
 namespace cg2d {
 namespace {
 
-/// One line, with a backslash before each of these letters.
-std::string escaped(std::string_view text, std::string_view letters) {
-  std::string result;
-  for (const char letter : text) {
-    if (letters.find(letter) != std::string_view::npos) result += '\\';
-    result += letter == '\n' ? ' ' : letter;
-  }
-  return result;
-}
-
-// ---------------------------------------------------------------- bash
+// ---------------------------------------------------------------- bash, and zsh, which takes completion scripts for bash
 
 /// "    run:--kernel) _cg2d_offer 'auto sell'; return ;;"
 std::string bash_case(const std::string& command, const DescribedOption& option) {
@@ -33,7 +23,7 @@ std::string bash_case(const std::string& command, const DescribedOption& option)
                      shell_quoted(option.literal_values()));
 }
 
-std::string bash_script(const CLI::App& program) {
+std::string bash_or_zsh_script(const CLI::App& program) {
   std::string values;
   std::string options;
   std::vector<std::string> names;
@@ -49,7 +39,8 @@ std::string bash_script(const CLI::App& program) {
     options += fmt::format("    {}) options='--{}'; arguments={} ;;\n", name,
                            fmt::join(long_names(*command), " --"), shell_quoted(arguments));
   }
-  return fmt::format(R"(# Completion of cg2d for bash. Made by: cg2d completion bash
+  return fmt::format(R"(#compdef cg2d
+# Completion of cg2d for bash and zsh. Made by: cg2d completion bash, or zsh
 
 # Values out of a list; after a comma the next one.
 _cg2d_offer() {{
@@ -65,13 +56,13 @@ _cg2d_files() {{
   COMPREPLY=($(compgen -f -- "$current") $(IFS=' '; compgen -W "$1" -- "$current"))
 }}
 
-_cg2d() {{
+_cg2d_complete() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word options= arguments=
   COMPREPLY=()
   # "--kernel=se" comes as three words.
   [[ $previous == '=' ]] && previous=${{COMP_WORDS[COMP_CWORD - 2]}}
   [[ $current == '=' ]] && current=
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
     [[ $word != -* ]] && {{ command=$word; break; }}
   done
   if [[ -z $command ]]; then
@@ -89,74 +80,31 @@ _cg2d() {{
   fi
 }}
 
-complete -F _cg2d cg2d
+if [[ -z ${{ZSH_VERSION-}} ]]; then
+  complete -F _cg2d_complete cg2d
+else  # zsh calls this file _cg2d, each time
+  autoload -U +X bashcompinit && bashcompinit
+  # Where no value fits, zsh completes files.
+  _cg2d_files() {{ [[ -n $current ]] && _cg2d_offer "$1"; }}
+  # "--kernel=se" comes as one word.
+  compset -P '--*=' && words[CURRENT,CURRENT]=("${{IPREFIX%=}}" = "$PREFIX") && (( CURRENT += 2 ))
+  _bash_complete -o default -F _cg2d_complete
+fi
 )",
                      fmt::join(names, " "), values, options);
 }
 
-// ---------------------------------------------------------------- zsh
-
-/// Within brackets and between colons of an _arguments specification.
-std::string zsh_text(std::string_view text) { return escaped(text, "[]:\\"); }
-
-std::string zsh_action(const DescribedOption& option) {
-  const auto literal = option.literal_values();
-  if (option.takes_file() && literal.empty()) return "_files";
-  if (option.takes_file()) return fmt::format("{{compadd - {}; _files}}", literal);
-  if (literal.empty()) return " ";
-  const bool is_list = option.placeholder.ends_with(",...");
-  return fmt::format(fmt::runtime(is_list ? "_sequence compadd - {}" : "({})"), literal);
-}
-
-std::string zsh_option(const DescribedOption& option) {
-  if (option.is_positional)
-    return shell_quoted(fmt::format("*:{}:{}", zsh_text(option.names.front()), zsh_action(option)));
-  const auto& name = option.names.back();
-  if (option.is_flag()) return shell_quoted(fmt::format("{}[{}]", name, zsh_text(option.description)));
-  return shell_quoted(fmt::format("{}=[{}]:{}:{}", name, zsh_text(option.description),
-                                  zsh_text(option.placeholder), zsh_action(option)));
-}
-
-std::string zsh_script(const CLI::App& program) {
-  std::string commands;
-  std::string cases;
-  for (const auto* command : program.get_subcommands({})) {
-    commands += fmt::format("    {}\n", shell_quoted(fmt::format("{}:{}", command->get_name(),
-                                                                 zsh_text(command->get_description()))));
-    std::string words;
-    bool has_argument = false;  // one specification takes all of them
-    for (const auto& option : described_options(*command)) {
-      if (option.is_positional && has_argument) continue;
-      has_argument = has_argument || option.is_positional;
-      words += fmt::format(" \\\n        {}", zsh_option(option));
-    }
-    cases += fmt::format("    {})\n      _arguments{}\n      ;;\n", command->get_name(), words);
-  }
-  return fmt::format(R"(#compdef cg2d
-# Completion of cg2d for zsh. Made by: cg2d completion zsh
-
-_cg2d() {{
-  local -a commands
-  commands=(
-{}  )
-  if (( CURRENT == 2 )); then
-    _describe command commands
-    return
-  fi
-  shift words
-  (( CURRENT-- ))
-  case $words[1] in
-{}  esac
-}}
-
-_cg2d "$@"
-)",
-                     commands, cases);
-}
-
 // ---------------------------------------------------------------- fish
 
-std::string fish_quoted(std::string_view text) { return "'" + escaped(text, "'\\") + "'"; }
+/// One line between single quotes.
+std::string fish_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    if (letter == '\'' || letter == '\\') quoted += '\\';
+    quoted += letter == '\n' ? ' ' : letter;
+  }
+  return quoted + "'";
+}
 
 std::string fish_option(const std::string& command, const DescribedOption& option) {
   auto line = fmt::format("complete -c cg2d -n '__fish_seen_subcommand_from {}'", command);
@@ -187,10 +135,10 @@ std::string fish_script(const CLI::App& program) {
 
 }  // namespace
 
-std::span<const ShellRow> shell_table() {
-  static constexpr std::array table{ShellRow{.name = "bash", .script = &bash_script},
-                                    ShellRow{.name = "zsh", .script = &zsh_script},
-                                    ShellRow{.name = "fish", .script = &fish_script}};
+std::span<const NamedValue<ShellScript>> shell_table() {
+  static constexpr std::array table{NamedValue<ShellScript>{"bash", bash_or_zsh_script},
+                                    NamedValue<ShellScript>{"zsh", bash_or_zsh_script},
+                                    NamedValue<ShellScript>{"fish", fish_script}};
   return table;
 }
 

@@ -1,11 +1,14 @@
-#include "cg/commands/help/config_file.hpp"
+// Options in a file, as CLI11 reads it.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <sstream>
+#include <string>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -50,7 +53,16 @@ void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
     throw InputError("{}: a quote is not closed (# begins a comment within quotes, too)", item.name);
 }
 
-}  // namespace
+/// Gives the options of one command from a file to its parser.
+class ConfigFile final : public CLI::ConfigTOML {
+ public:
+  ConfigFile(const CLI::App& command, std::string path) : command_(command), path_(std::move(path)) {}
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
+
+ private:
+  const CLI::App& command_;
+  std::string path_;
+};
 
 std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const try {
   const std::string text(std::istreambuf_iterator<char>(input), {});
@@ -71,13 +83,6 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
 } catch (const InputError& error) {
   throw InputError("--config {}: {}", path_, error.what());
 }
-
-void ConfigFile::require_readable() const {
-  if (text_of_named_file("--config " + path_, path_).empty())
-    throw InputError("--config {}: is empty", path_);
-}
-
-namespace {
 
 /// Whether CLI11 reads a list, perhaps an empty one, in place of the value.
 bool is_list(const std::string& value) {
@@ -100,6 +105,12 @@ void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>&
 }
 
 }  // namespace
+
+void set_config_file(CLI::App& program, const CLI::App& command, const std::string& path) {
+  if (text_of_named_file("--config " + path, path).empty()) throw InputError("--config {}: is empty", path);
+  program.config_formatter(std::make_shared<ConfigFile>(command, path));
+  program.set_config("--config", path, "")->group("");
+}
 
 std::string config_text(const CLI::App& command) {
   // CLI11 writes no escapes: what it reads back may be something else.

@@ -19,6 +19,34 @@ bool is_placeholder(const std::string& value) {
   return value.size() > 1 && std::ranges::any_of(value, is_upper_letter);
 }
 
+DescribedOption described(const CLI::Option& option) {
+  DescribedOption described;
+  described.description = option.get_description();
+  described.group = option.get_group();
+  described.is_positional = !option.nonpositional();
+  if (described.is_positional) {
+    described.names = {option.get_name(true, false)};
+  } else {
+    for (const auto& name : option.get_snames()) described.names.push_back("-" + name);
+    described.names.push_back("--" + option.get_lnames().front());  // others are former names
+  }
+  if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
+  const auto usual = option.get_default_str();
+  described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
+  const auto type = option.get_type_name();
+  const bool is_list = option.get_delimiter() != '\0';
+  if (type.find(value_separator) == std::string::npos) {
+    described.placeholder = is_list ? type + ",..." : type;
+  } else {
+    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
+    described.values = split_at(type, value_separator);
+    const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
+    described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
+  }
+  if (described.is_positional) described.placeholder.clear();
+  return described;
+}
+
 }  // namespace
 
 std::string one_of(const std::vector<std::string>& values) {
@@ -52,34 +80,6 @@ std::string DescribedOption::text() const {
   if (!values.empty() && placeholder.find(value_separator) == std::string::npos)
     text += fmt::format("; {}: {}", values.size() == 1 ? "value" : "values", fmt::join(values, ", "));
   return standing.empty() ? text : fmt::format("{} ({})", text, standing);
-}
-
-DescribedOption described(const CLI::Option& option) {
-  DescribedOption described;
-  described.description = option.get_description();
-  described.group = option.get_group();
-  described.is_positional = !option.nonpositional();
-  if (described.is_positional) {
-    described.names = {option.get_name(true, false)};
-  } else {
-    for (const auto& name : option.get_snames()) described.names.push_back("-" + name);
-    described.names.push_back("--" + option.get_lnames().front());  // others are former names
-  }
-  if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
-  const auto usual = option.get_default_str();
-  described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
-  const auto type = option.get_type_name();
-  const bool is_list = option.get_delimiter() != '\0';
-  if (type.find(value_separator) == std::string::npos) {
-    described.placeholder = is_list ? type + ",..." : type;
-  } else {
-    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
-    described.values = split_at(type, value_separator);
-    const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
-    described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
-  }
-  if (described.is_positional) described.placeholder.clear();
-  return described;
 }
 
 std::vector<DescribedOption> described_options(const CLI::App& parser) {

@@ -1,12 +1,15 @@
 #pragma once
 
 // Texts about the command line, all made from the parser's own commands and options: --help of at most 100 columns, manual pages in roff,
-// completion scripts for shells, and messages about commands and options that do not exist, with the one that was probably meant.
+// completion scripts for shells, files of options, and messages about commands and options that do not exist, with the one that was
+// probably meant.
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cg/base/values.hpp"
 
 namespace CLI {
 class App;
@@ -41,7 +44,6 @@ struct DescribedOption {
   [[nodiscard]] std::string text() const;
 };
 
-DescribedOption described(const CLI::Option& option);
 /// All options of a parser that its help shows, arguments without a name first.
 std::vector<DescribedOption> described_options(const CLI::App& parser);
 /// The names with two dashes that the help shows, without these.
@@ -52,18 +54,23 @@ std::vector<std::string> command_names(const CLI::App& program);
 /// The parser of the command of that name; nullptr: there is none.
 const CLI::App* find_command(const CLI::App& program, std::string_view name);
 
+/// Lets the program read a file of options (TOML, one section per command) for this command, as its option --config. Keys before the first
+/// section, and those of the section of the command, belong to it; the sections of other commands are left alone. Throws InputError for a
+/// file that cannot be read; the parser throws it for a section that is no command, a key that is no option of its command, and one that
+/// is given twice or has no value.
+void set_config_file(CLI::App& program, const CLI::App& command, const std::string& path);
+/// The options given, as a section that --config reads back. Throws InputError for a value that such a file cannot hold.
+std::string config_text(const CLI::App& command);
+
 /// Description, usage, commands, options by their groups with defaults and values, exit codes, and examples.
 std::string help_text(const CLI::App& parser);
 
 /// cg2d(1) for the program, cg2d-run(1) and its like for a command. version: "cg2d 0.1.0".
 std::string man_page(const CLI::App& parser, const std::string& version);
 
-/// One shell; a new one is a function and its row.
-struct ShellRow {
-  std::string_view name;
-  std::string (*script)(const CLI::App& program);
-};
-std::span<const ShellRow> shell_table();
+/// The function that makes the script for one shell; a new one is a function and its row.
+using ShellScript = std::string (*)(const CLI::App& program);
+std::span<const NamedValue<ShellScript>> shell_table();
 
 /// The message about a command that `program` does not have.
 std::string unknown_command_message(const CLI::App& program, const std::string& name);

@@ -2,7 +2,6 @@
 
 #include "cg/matrix/files/line_blocks.hpp"
 
-#include <fmt/format.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -34,14 +33,12 @@ class ByteSource::Stream : public Interface {
     position_ += static_cast<std::int64_t>(count);
     return portion.first(count);
   }
-  [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
-    file_.refuse("found {}, expected {}", found, expected);
-  }
+
+  const OpenFile& file_;
 
  private:
   static constexpr std::size_t portion_bytes = std::size_t{1} << 18;
 
-  const OpenFile& file_;
   std::unique_ptr<char[]> portion_;
   std::int64_t position_ = 0;
 };
@@ -74,8 +71,8 @@ class GzipStream final : public ByteSource::Stream {
       } else if (result == Z_MEM_ERROR) {
         throw std::bad_alloc();
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        fail(fmt::format("damaged gzip data ({})", stream_.msg == nullptr ? "unknown" : stream_.msg),
-             "a whole gzip file");
+        file_.refuse("found damaged gzip data ({}), expected a whole gzip file",
+                     stream_.msg == nullptr ? "unknown" : stream_.msg);
       }
     }
     return room - stream_.avail_out;
@@ -85,7 +82,8 @@ class GzipStream final : public ByteSource::Stream {
   /// False at the end of the file, which must be the end of a member.
   bool refill() {
     const auto portion = next_portion();
-    if (portion.empty() && !is_between_members_) fail("a gzip file that ends too early", "a whole one");
+    if (portion.empty() && !is_between_members_)
+      file_.refuse("found a gzip file that ends too early, expected a whole one");
     stream_.next_in = reinterpret_cast<Bytef*>(portion.data());
     stream_.avail_in = static_cast<uInt>(portion.size());
     return !portion.empty();
@@ -114,10 +112,10 @@ class ZstdStream final : public ByteSource::Stream {
       const std::size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
       if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
       if (ZSTD_isError(hint) != 0U)
-        fail(fmt::format("damaged zstd data ({})", ZSTD_getErrorName(hint)), "a whole zstd file");
+        file_.refuse("found damaged zstd data ({}), expected a whole zstd file", ZSTD_getErrorName(hint));
       is_between_frames_ = hint == 0;
       if (!had_input && output.pos == 0 && !is_between_frames_)
-        fail("a zstd file that ends too early", "a whole one");
+        file_.refuse("found a zstd file that ends too early, expected a whole one");
     }
     return output.pos;
   }

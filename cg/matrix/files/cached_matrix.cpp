@@ -73,7 +73,7 @@ class SharedOutput {
       const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
       position += std::ssize(piece);
       shares_[static_cast<std::size_t>(chunk)] ^=
-          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece), .bytes_after = end - position});
+          crc32c_share(crc32c(piece), std::ssize(piece), end - position);
       bytes = bytes.subspan(piece.size());
     }
   }
@@ -150,15 +150,13 @@ class SharedOutput {
 /// This rank's rows, bucket by bucket, at their places.
 void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output) {
   const auto& store = matrix.store();
-  const auto& deal = store.deal();
   std::vector<std::int64_t> row_starts;
   std::vector<double> values;
   std::vector<std::int32_t> columns;
   for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    const auto first_row = store.first_row(bucket);
+    const auto [first_row, end_row] = store.rows_of(bucket);
     const auto local_row = store.local_row(first_row);
-    const auto row_count =
-        static_cast<std::size_t>(std::min(deal.rows_per_bucket(), deal.order() - first_row));
+    const auto row_count = static_cast<std::size_t>(end_row - first_row);
     const auto start = matrix.bucket_starts()[bucket];
     const auto lengths = matrix.row_lengths().subspan(local_row, row_count);
     row_starts.resize(row_count);
@@ -189,11 +187,12 @@ std::vector<std::int64_t> row_starts_of(const CacheReader& reader, const comm::I
 /// Rows with these starts, and the end of the last one.
 struct ReadRows {
   std::span<const std::int64_t> starts;
+  std::int64_t first_row = 0;            ///< the number that the first one has for the visit
   std::int64_t window = window_entries;  ///< entries that are read at a time
   bool has_values = true;                ///< otherwise none are read
 };
 
-/// Calls visit(row, columns, values) for the parts of the rows, counted from the first, as far as they are read together.
+/// Calls visit(row, columns, values) for the parts of the rows, as far as they are read together.
 template <typename Visit>
 void for_each_row_part(const CacheReader& reader, const ReadRows& rows, const Visit& visit) {
   std::vector<std::int32_t> columns;
@@ -209,7 +208,7 @@ void for_each_row_part(const CacheReader& reader, const ReadRows& rows, const Vi
     }
     for (std::size_t at = 0; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
       const auto count = static_cast<std::size_t>(std::min(rows.starts[row + 1], end) - first);
-      visit(row, std::span(columns).subspan(at, count),
+      visit(rows.first_row + static_cast<std::int64_t>(row), std::span(columns).subspan(at, count),
             rows.has_values ? std::span(values).subspan(at, count) : std::span<double>());
       at += count;
       first += static_cast<std::int64_t>(count);
@@ -237,11 +236,11 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
                                             static_cast<std::size_t>(starts.back() - starts.front()));
   std::size_t kept = 0;
-  const auto keep = [&](std::size_t row, std::span<const std::int32_t> row_columns,
+  const auto keep = [&](std::int64_t row, std::span<const std::int32_t> row_columns,
                         std::span<const double> values) {
     for (std::size_t k = 0; k < row_columns.size(); ++k) {
       if (!columns.contains(row_columns[k])) continue;
-      ++block.row_starts[row + 1];
+      ++block.row_starts[static_cast<std::size_t>(row) + 1];
       block.columns[kept] = static_cast<std::int32_t>(row_columns[k] - columns.begin);
       block.values[kept++] = values[k];
     }
@@ -304,9 +303,8 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
 }
 
 std::int64_t CachedMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& strips) const {
-  const bool reads_to_place = layout.grid().columns == 1;
   if (!strips.working_bytes) return std::int64_t{2} * 12 * window_entries;
-  return reads_to_place ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
+  return layout.grid().columns == 1 ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
 }
 
 std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,
@@ -382,11 +380,7 @@ void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
   agree_on(group, [&] {
     const auto rows = comm::share_of(order(), group.rank(), group.size());
     const auto starts = row_starts_of(*reader_, rows);
-    for_each_row_part(
-        *reader_, {.starts = starts, .has_values = false},
-        [&](std::size_t row, std::span<const std::int32_t> columns, std::span<const double> values) {
-          visit(rows.begin + static_cast<std::int64_t>(row), columns, values);
-        });
+    for_each_row_part(*reader_, {.starts = starts, .first_row = rows.begin, .has_values = false}, visit);
   });
 }
 
@@ -395,11 +389,11 @@ void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation&
   const auto rows = comm::share_of(order(), rank, rank_count);
   const auto starts = row_starts_of(*reader_, rows);
   for_each_row_part(
-      *reader_, {.starts = starts},
-      [&](std::size_t local, std::span<const std::int32_t> columns, std::span<const double> values) {
-        const auto row = permutation(rows.begin + static_cast<std::int64_t>(local));
+      *reader_, {.starts = starts, .first_row = rows.begin},
+      [&](std::int64_t row, std::span<const std::int32_t> columns, std::span<const double> values) {
+        const auto moved_row = permutation(row);
         for (std::size_t k = 0; k < columns.size(); ++k)
-          collector.add(row, permutation(columns[k]), values[k]);
+          collector.add(moved_row, permutation(columns[k]), values[k]);
       });
 }
 

@@ -57,7 +57,7 @@ struct EntryStore::ValuedEntry {
     return column != other.column ? column < other.column : value < other.value;
   }
   /// Another entry of the same place.
-  void join(const ValuedEntry& other, std::int64_t /*row*/, std::vector<Multiple>& /*multiples*/) {
+  void join(const ValuedEntry& other, std::int64_t /*row*/, Multiples& /*multiples*/) {
     value += other.value;
   }
 };
@@ -69,10 +69,8 @@ struct EntryStore::OneEntry {
   OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]) {}
   void write(const Chunk& chunk, std::size_t k) const { chunk.columns[k] = column; }
   bool operator<(const OneEntry& other) const { return column < other.column; }
-  void join(const OneEntry& /*other*/, std::int64_t row, std::vector<Multiple>& multiples) const {
-    if (multiples.empty() || multiples.back().row != row || multiples.back().column != column)
-      multiples.push_back({.row = row, .column = column, .value = 1.0});
-    multiples.back().value += 1.0;
+  void join(const OneEntry& /*other*/, std::int64_t row, Multiples& multiples) const {
+    multiples.try_emplace(multiples.end(), std::pair(row, column), 1.0)->second += 1.0;
   }
 };
 
@@ -85,45 +83,34 @@ class EntryStore::BucketSorter {
         origin_bits_(static_cast<unsigned>(store.origin_bits_)),
         key_ends_(static_cast<std::size_t>(store.deal_.rows_per_bucket()) << origin_bits_) {}
 
-  struct Sorted {
-    std::size_t entry_count = 0;  ///< those that are left: the first ones of the bucket
-    bool is_changed = true;
-  };
-  /// chunks: the contents of the bucket's, in memory.
-  Sorted sort(const Bucket& bucket, std::span<std::byte* const> chunks) {
-    chunks_ = chunks;
-    if (is_in_order(bucket)) {
+  /// Brings a bucket of the scratch file back, and puts it away again; what is not changed is there, but for the open chunk.
+  void order(Bucket& bucket) {
+    bring(bucket);
+    auto entry_count = store_.entry_count_of(bucket);
+    const bool was_in_order = is_in_order(bucket);
+    if (was_in_order) {
       for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows[k] = row_of(chunk, k); });
-      return {.entry_count = store_.entry_count_of(bucket), .is_changed = origin_bits_ > 0};
+    } else {
+      gather(bucket);
+      entry_count = write_joined(bucket.first_row);
     }
-    gather(bucket);
-    const std::size_t capacity = store_.form_.capacity;
-    std::size_t chunk_number = 0;
-    std::size_t place = 0;
-    Chunk chunk(chunks.front(), store_.form_);
-    auto* entry = entries_.data();
-    for (std::size_t row = 0; row < (key_ends_.size() >> origin_bits_); ++row) {
-      auto* const end = entries_.data() + key_ends_[((row + 1) << origin_bits_) - 1];
-      if (std::adjacent_find(entry, end, [](const Entry& left, const Entry& right) {
-            return left.column >= right.column;
-          }) != end)
-        std::sort(entry, end);
-      while (entry != end) {
-        Entry joined = *entry;
-        for (++entry; entry != end && entry->column == joined.column; ++entry)
-          joined.join(*entry, bucket.first_row + static_cast<std::int64_t>(row), store_.multiples_);
-        if (place == capacity) {
-          chunk = Chunk(chunks[++chunk_number], store_.form_);
-          place = 0;
-        }
-        joined.write(chunk, place);
-        chunk.rows[place++] = static_cast<std::uint16_t>(row);
-      }
-    }
-    return {.entry_count = chunk_number * capacity + place};
+    store_.shrink(bucket, entry_count);
+    const bool is_changed = !was_in_order || origin_bits_ > 0;
+    for (auto c = is_changed ? 0 : bucket.chunks.size() - 1; store_.scratch_ && c < bucket.chunks.size(); ++c)
+      store_.scratch_->put(bucket.chunks[c],
+                           {reinterpret_cast<std::byte*>(chunks_[c].values), ChunkForm::byte_count});
   }
 
  private:
+  void bring(const Bucket& bucket) {
+    const auto full_count = bucket.chunks.size() - 1;
+    brought_back_.resize(std::max(brought_back_.size(), full_count));
+    chunks_.clear();
+    for (std::size_t c = 0; c < full_count; ++c)
+      chunks_.push_back(store_.read_chunk(bucket.chunks[c], brought_back_[c]));
+    chunks_.emplace_back(bucket.open, store_.form_);
+  }
+
   [[nodiscard]] std::uint16_t row_of(const Chunk& chunk, std::size_t k) const {
     return static_cast<std::uint16_t>(chunk.rows[k] >> origin_bits_);
   }
@@ -133,7 +120,7 @@ class EntryStore::BucketSorter {
   [[nodiscard]] bool is_in_order(const Bucket& bucket) const {
     std::pair<int, std::int32_t> before{-1, 0};
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      const Chunk chunk(chunks_[c], store_.form_);
+      const Chunk chunk = chunks_[c];
       for (std::size_t k = 0; k < store_.entries_in(bucket, c); ++k) {
         const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns[k]);
         if (place <= before) return false;
@@ -155,10 +142,38 @@ class EntryStore::BucketSorter {
     });
   }
 
+  /// Writes what gather() has gathered, the entries of each place joined, to the first chunks. Returns how many are left.
+  std::size_t write_joined(std::int64_t first_row) {
+    const std::size_t capacity = store_.form_.capacity;
+    std::size_t chunk_number = 0;
+    std::size_t place = 0;
+    Chunk chunk = chunks_.front();
+    auto* entry = entries_.data();
+    for (std::size_t row = 0; row < (key_ends_.size() >> origin_bits_); ++row) {
+      auto* const end = entries_.data() + key_ends_[((row + 1) << origin_bits_) - 1];
+      if (std::adjacent_find(entry, end, [](const Entry& left, const Entry& right) {
+            return left.column >= right.column;
+          }) != end)
+        std::sort(entry, end);
+      while (entry != end) {
+        Entry joined = *entry;
+        for (++entry; entry != end && entry->column == joined.column; ++entry)
+          joined.join(*entry, first_row + static_cast<std::int64_t>(row), store_.multiples_);
+        if (place == capacity) {
+          chunk = chunks_[++chunk_number];
+          place = 0;
+        }
+        joined.write(chunk, place);
+        chunk.rows[place++] = static_cast<std::uint16_t>(row);
+      }
+    }
+    return chunk_number * capacity + place;
+  }
+
   template <typename Visit>
   void for_each(const Bucket& bucket, const Visit& visit) const {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      const Chunk chunk(chunks_[c], store_.form_);
+      const Chunk chunk = chunks_[c];
       const std::size_t count = store_.entries_in(bucket, c);
       for (std::size_t k = 0; k < count; ++k) visit(chunk, k);
     }
@@ -166,42 +181,22 @@ class EntryStore::BucketSorter {
 
   EntryStore& store_;
   unsigned origin_bits_;
-  std::span<std::byte* const> chunks_;
-  std::vector<std::size_t> key_ends_;  // a key: the row, and the origin in its last bits
+  std::vector<Chunk> chunks_;                         // of the bucket, in memory
+  std::vector<std::vector<std::byte>> brought_back_;  // contents of those of a scratch file
+  std::vector<std::size_t> key_ends_;                 // a key: the row, and the origin in its last bits
   std::vector<Entry> entries_;
 };
 
-/// A bucket of the scratch file is brought back, and put away again; what is not changed is there, but for the open chunk.
-template <typename Entry>
-void EntryStore::order_buckets() {
-  BucketSorter<Entry> sorter(*this);
-  std::vector<std::vector<std::byte>> brought_back;
-  std::vector<std::byte*> contents;
-  for (auto& bucket : buckets_) {
-    if (bucket.chunks.empty()) continue;
-    contents.clear();
-    for (std::size_t c = 0; c + 1 < bucket.chunks.size(); ++c) {
-      if (!scratch_) {
-        contents.push_back(address_of(bucket.chunks[c]));
-        continue;
-      }
-      if (c == brought_back.size()) brought_back.emplace_back(ChunkForm::byte_count);
-      scratch_->get(bucket.chunks[c], brought_back[c]);
-      contents.push_back(brought_back[c].data());
-    }
-    contents.push_back(bucket.open);
-    const auto sorted = sorter.sort(bucket, contents);
-    shrink(bucket, sorted.entry_count);
-    for (auto c = sorted.is_changed ? 0 : bucket.chunks.size() - 1; scratch_ && c < bucket.chunks.size(); ++c)
-      scratch_->put(bucket.chunks[c], {contents[c], ChunkForm::byte_count});
-  }
-}
-
 void EntryStore::seal() {
+  const auto order_by = [this](auto sorter) {
+    for (auto& bucket : buckets_) {
+      if (!bucket.chunks.empty()) sorter.order(bucket);
+    }
+  };
   if (has_values()) {
-    order_buckets<ValuedEntry>();
+    order_by(BucketSorter<ValuedEntry>(*this));
   } else {
-    order_buckets<OneEntry>();
+    order_by(BucketSorter<OneEntry>(*this));
   }
   if (scratch_) {
     slabs_.clear();
@@ -315,21 +310,14 @@ void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
 
 // ---------------------------------------------------------------- reading
 
-std::span<const EntryStore::Multiple> EntryStore::multiples_of(std::int64_t row,
-                                                               std::span<const std::int32_t> columns) const {
-  const auto begin =
-      std::lower_bound(multiples_.begin(), multiples_.end(), Multiple{.row = row, .column = columns.front()});
-  const auto end = std::upper_bound(begin, multiples_.end(), Multiple{.row = row, .column = columns.back()});
-  return {begin, end};
-}
-
 void EntryStore::set_multiples(RowPart& part, std::vector<double>& values) const {
-  const auto multiples = multiples_of(part.row, part.columns);
-  if (multiples.empty()) return;
+  auto multiple = multiples_.lower_bound({part.row, part.columns.front()});
+  const auto end = multiples_.upper_bound({part.row, part.columns.back()});
+  if (multiple == end) return;
   values.assign(part.columns.size(), 1.0);
-  for (const auto& multiple : multiples) {
-    const auto place = std::ranges::lower_bound(part.columns, multiple.column);
-    values[static_cast<std::size_t>(place - part.columns.begin())] = multiple.value;
+  for (; multiple != end; ++multiple) {
+    const auto place = std::ranges::lower_bound(part.columns, multiple->first.second);
+    values[static_cast<std::size_t>(place - part.columns.begin())] = multiple->second;
   }
   part.values = values;
   part.is_all_ones = false;
@@ -351,8 +339,8 @@ std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column
     const auto found = std::pair(chunk.rows[place], chunk.columns[place]);
     if (found == wanted) {
       if (has_values()) return chunk.values[place];
-      const auto multiple = multiples_of(row, {&column, 1});
-      return multiple.empty() ? 1.0 : multiple.front().value;
+      const auto multiple = multiples_.find({row, column});
+      return multiple == multiples_.end() ? 1.0 : multiple->second;
     }
     if (found < wanted) {
       begin = middle + 1;

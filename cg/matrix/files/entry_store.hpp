@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "cg/base/storage/unnamed_file.hpp"
+#include "comm/block_layout.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -106,7 +108,10 @@ class EntryStore {
   };
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
-  [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
+  [[nodiscard]] comm::IndexRange rows_of(std::size_t bucket) const {
+    const auto first = buckets_[bucket].first_row;
+    return {.begin = first, .end = std::min(first + deal_.rows_per_bucket(), deal_.order())};
+  }
   /// The number of a row among this rank's; those of a bucket lie together, and the last bucket has numbers without a row.
   [[nodiscard]] std::size_t local_row(std::int64_t row) const {
     return deal_.place_of(row) * static_cast<std::size_t>(deal_.rows_per_bucket()) +
@@ -157,16 +162,9 @@ class EntryStore {
     std::size_t fill = 0;               // entries in it; without a chunk it counts as full
     std::vector<std::size_t> chunks{};  // their numbers, in memory or in the scratch file
   };
-  /// An entry that is there more than once in a store without values.
-  struct Multiple {
-    std::int64_t row = 0;
-    std::int32_t column = 0;
-    double value = 0.0;
-
-    friend bool operator<(const Multiple& left, const Multiple& right) {
-      return std::pair(left.row, left.column) < std::pair(right.row, right.column);
-    }
-  };
+  /// Values of entries that are there more than once in a store without values, by row and column: 64 bytes each,
+  /// which no plan counts.
+  using Multiples = std::map<std::pair<std::int64_t, std::int32_t>, double>;
   template <typename Entry>
   class BucketSorter;
   struct ValuedEntry;
@@ -187,12 +185,7 @@ class EntryStore {
   [[nodiscard]] std::size_t entries_in(const Bucket& bucket, std::size_t chunk) const {
     return chunk + 1 == bucket.chunks.size() ? bucket.fill : form_.capacity;
   }
-  /// The multiples of a part of a row.
-  [[nodiscard]] std::span<const Multiple> multiples_of(std::int64_t row,
-                                                       std::span<const std::int32_t> columns) const;
   void set_multiples(RowPart& part, std::vector<double>& values) const;
-  template <typename Entry>
-  void order_buckets();
   void open_chunk(Bucket& bucket);
   /// The address of a chunk in memory.
   [[nodiscard]] std::byte* address_of(std::size_t chunk) const {
@@ -209,8 +202,8 @@ class EntryStore {
   int rank_;
   int origin_bits_;
   ChunkForm form_;
-  std::vector<double> ones_;         // the values of a chunk in a store without them
-  std::vector<Multiple> multiples_;  // in the order of their places, after seal()
+  std::vector<double> ones_;  // the values of a chunk in a store without them
+  Multiples multiples_;       // after seal()
   std::vector<Bucket> buckets_;
   std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
   std::vector<Slab> slabs_;

@@ -164,8 +164,7 @@ LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64
       return !is_found;
     });
   } catch (const TextFault&) {
-    // A line that is too long: it begins after the last that was found.
-    is_found = false;
+    // A line that is too long: it begins after the last one, and none is found.
   }
   if (!is_found) ++located.number;
   return located;

@@ -116,13 +116,10 @@ class MarketReading {
                     .entry_count = entries,
                     .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()},
                    group_);
-    require_room({.option = "--scratch",
-                  .folder = options_.scratch_folder,
-                  .byte_count = (stored_entry_bytes(values) * entries +
-                                 stored_entry_bytes(EntryValues::any) * half_count) /
-                                group_.size(),
-                  .node = comm::make_node_map(group_, 0).node_of(group_.rank())},
-                 group_);
+    const auto all_bytes =
+        stored_entry_bytes(values) * entries + stored_entry_bytes(EntryValues::any) * half_count;
+    require_room("--scratch", options_.scratch_folder, all_bytes / group_.size(),
+                 comm::make_node_map(group_, 0).node_of(group_.rank()), group_);
   }
 
   /// nullptr: the entries stay in memory.

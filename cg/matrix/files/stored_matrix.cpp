@@ -74,12 +74,14 @@ ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, Ent
           .making_bytes = bytes + row_bytes + rank_count * word_round_bytes(rank_count, word_count)};
 }
 
-void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group) {
+void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
+                    comm::RankGroup& group) {
+  if (check) return check(matrix);
   const auto nodes = comm::make_node_map(group, 0);
   agree_on(group, [&] {
     const auto rank_count = static_cast<int>(nodes.ranks_of(nodes.node_of(group.rank())).size());
     const auto growth = std::max<std::int64_t>(0, planned_process_bytes(1) - resident_bytes());
-    const auto needed = (bytes_of_all_ranks / group.size() + growth) * rank_count;
+    const auto needed = (matrix.making_bytes / group.size() + growth) * rank_count;
     const auto room = memory_room(rank_count);
     if (needed <= room.available_bytes) return;
     throw RunError(ExitCode::memory,
@@ -89,12 +91,6 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
                    format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
                    enough_limit_text(room, needed - room.available_bytes, rank_count));
   });
-}
-
-void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
-                    comm::RankGroup& group) {
-  if (check) return check(matrix);
-  require_memory(name, matrix.making_bytes, group);
 }
 
 // ---------------------------------------------------------------- survey
@@ -107,12 +103,9 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
 }
 
 void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group) {
-  const auto& deal = store_.deal();
   std::vector<comm::IndexRange> rows;
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    const auto first = store_.first_row(bucket);
-    rows.push_back({.begin = first, .end = std::min(first + deal.rows_per_bucket(), deal.order())});
-  }
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket)
+    rows.push_back(store_.rows_of(bucket));
   survey(name, std::move(rows), group);
 }
 
@@ -189,7 +182,7 @@ void for_each_block_part(const EntryStore& store, std::size_t bucket, const comm
 /// order of rows those of the first process row would be whole while half of the store or more is still there.
 std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
   const auto share_before = [&](std::size_t bucket) {
-    const auto row = store.first_row(bucket);
+    const auto row = store.rows_of(bucket).begin;
     const auto block = layout.row_block(layout.row_block_of(row));
     return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
   };

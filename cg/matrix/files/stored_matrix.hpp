@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/files/entry_store.hpp"
@@ -61,11 +60,8 @@ using MemoryCheck = std::function<void(const ExpectedMatrix& matrix)>;
 /// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
 std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
                           EntryValues values = EntryValues::any);
-/// The MemoryCheck that asks no user: throws where a node has less room (memory_room()) than its share of these bytes, and than what the
-/// processes will take. Collective.
-void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
-
-/// Asks `check`, or require_memory() where there is none. Collective.
+/// Asks `check`; empty: throws where a node has less room (memory_room()) than its share of making_bytes, and than what the processes will
+/// take. Collective.
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
                     comm::RankGroup& group);
 
@@ -95,7 +91,6 @@ class StoredMatrix final : public SystemMatrix {
   /// where A is symmetric; else a search for each entry, and the rows are stored once more, with twice their bytes until
   /// they are in order. Throws RunError (bad_data) that names the first pair beyond the tolerance, MpiError, std::bad_alloc.
   void symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch, comm::RankGroup& group);
-  [[nodiscard]] std::optional<Symmetrization> symmetrization() const override { return symmetrization_; }
   /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
@@ -117,7 +112,6 @@ class StoredMatrix final : public SystemMatrix {
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
   EntryStore store_;
-  std::optional<Symmetrization> symmetrization_;
 };
 
 }  // namespace cg2d

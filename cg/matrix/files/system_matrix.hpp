@@ -58,7 +58,7 @@ class SystemMatrix : public MatrixSource {
   /// be made again.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
   /// Where StoredMatrix::symmetrize() has made the matrix symmetric.
-  [[nodiscard]] virtual std::optional<Symmetrization> symmetrization() const { return std::nullopt; }
+  [[nodiscard]] const std::optional<Symmetrization>& symmetrization() const { return symmetrization_; }
 
  protected:
   /// A row of which this rank knows the facts.
@@ -89,6 +89,7 @@ class SystemMatrix : public MatrixSource {
 
   std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
   std::optional<RandomPermutation> permutation_;  // empty: the original order
+  std::optional<Symmetrization> symmetrization_;
   // Set by survey():
   std::vector<comm::IndexRange> own_rows_;     // ranges of this rank's rows, rising
   std::vector<std::int64_t> nonzeros_before_;  // nonzeros in all rows before each of them

@@ -71,16 +71,15 @@ double mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
 /// pairs: of all rounds; middle: those of middle_half().
 PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, const std::vector<PairedRuns>& middle,
                                  std::optional<Phase> phase, double whole_s) {
-  const auto slower = [&](double PhaseShare::*value) {
-    return mean_of(middle, [&](const auto& pair) { return step_value(*pair.slower, phase, value); });
+  const auto mean = [&](const ResultRecord* PairedRuns::*run, double PhaseShare::*value) {
+    return mean_of(middle, [&](const auto& pair) { return step_value(*(pair.*run), phase, value); });
   };
-  const auto faster = [&](double PhaseShare::*value) {
-    return mean_of(middle, [&](const auto& pair) { return step_value(*pair.faster, phase, value); });
+  const auto difference = [&](double PhaseShare::*value) {
+    return mean(&PairedRuns::slower, value) - mean(&PairedRuns::faster, value);
   };
-  const auto difference = [&](double PhaseShare::*value) { return slower(value) - faster(value); };
   PhaseDifference result{.phase = phase,
-                         .slower_s = slower(&PhaseShare::measured_s),
-                         .faster_s = faster(&PhaseShare::measured_s),
+                         .slower_s = mean(&PairedRuns::slower, &PhaseShare::measured_s),
+                         .faster_s = mean(&PairedRuns::faster, &PhaseShare::measured_s),
                          .difference_s = difference(&PhaseShare::measured_s),
                          .waiting_s = difference(&PhaseShare::waited_s),
                          .messages = difference(&PhaseShare::messages),
@@ -110,14 +109,14 @@ std::vector<EventDifference> event_differences(const std::optional<ResultRecord>
                                                const std::optional<ResultRecord>& faster) {
   std::vector<EventDifference> differences;
   if (!slower || !faster) return differences;
-  for (const auto& event : slower->events) {
-    const auto same = std::ranges::find(faster->events, event.name, &RecordedEvent::name);
+  for (const auto& [name, counts] : slower->events) {
+    const auto same = std::ranges::find(faster->events, name, &Named<PhaseValues>::value_type::first);
     if (same == faster->events.end()) continue;
     for (const auto phase : benchmark_phases) {
-      const double many = event.counts.at(index_of(phase));
-      const double few = same->counts.at(index_of(phase));
+      const double many = counts.at(index_of(phase));
+      const double few = same->second.at(index_of(phase));
       if (!differ_beyond_chance(many, few)) continue;
-      differences.push_back({.event = event.name,
+      differences.push_back({.event = name,
                              .phase = phase,
                              .slower = many / slower->work->step_count,
                              .faster = few / faster->work->step_count});
@@ -302,8 +301,8 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
     });
     return found == row.cells.end() ? nullptr : &*found;
   };
-  const auto* slower = cell_of(pair.one);
-  const auto* faster = cell_of(pair.other);
+  const auto* slower = cell_of(pair.first);
+  const auto* faster = cell_of(pair.second);
   if (slower == nullptr || faster == nullptr) return std::nullopt;
   auto ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
   if (ratio.median < 1.0) {

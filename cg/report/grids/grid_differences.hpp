@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/paired_comparison.hpp"
@@ -58,14 +59,10 @@ struct GridDifference {
 /// The candidate of a row against the next one and the last one.
 std::vector<GridDifference> differences_from_best(const GridVerdict& row);
 
-class Members;
 void describe(Members& m, GridDifference& difference);
 
 /// Two grids of a row against each other; nothing where the row lacks one of them.
-struct GridPair {
-  comm::ProcessGrid one;
-  comm::ProcessGrid other;
-};
+using GridPair = std::pair<comm::ProcessGrid, comm::ProcessGrid>;
 std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair);
 
 /// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; 85 % of it is multiply (+14 us; ...), ...". Claims

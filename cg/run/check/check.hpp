@@ -2,6 +2,7 @@
 
 // Checks of an installation on the machine at hand: their results, their table, and how they are run.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
@@ -26,7 +28,10 @@
 namespace cg2d {
 
 enum class CheckStatus { ok, failed, unavailable };
-std::span<const NamedValue<CheckStatus>> words_of(CheckStatus status);
+inline constexpr std::array check_statuses{NamedValue<CheckStatus>{"ok", CheckStatus::ok},
+                                           NamedValue<CheckStatus>{"failed", CheckStatus::failed},
+                                           NamedValue<CheckStatus>{"unavailable", CheckStatus::unavailable}};
+inline std::span<const NamedValue<CheckStatus>> words_of(CheckStatus /*status*/) { return check_statuses; }
 inline std::string_view name_of(CheckStatus status) { return name_in(words_of(status), status); }
 
 /// The result of one check of one thing; the same on every rank.
@@ -93,7 +98,7 @@ class CheckList {
   std::vector<CheckResult> results_;
 };
 
-/// One kind of check. A new one is one file that defines a row, and its entry in the table.
+/// One kind of check.
 struct CheckRow {
   std::string_view name;
   std::string_view what;    ///< is held against what
@@ -108,8 +113,6 @@ int count_of(std::span<const CheckResult> results, CheckStatus status);
 /// One line on a check that failed: "kernel sell, avx512: 7.1e+11, at most 1 allowed".
 std::string sentence_of(const CheckResult& failure);
 
-/// --check is asked for: a type of its own among the settings of features.
-struct CheckSettings {};
 /// `--check` of a run or a solve: makes the checks of a plan, the short one, before a run. Collective. Throws RunError
 /// (verification_failed), on every rank alike, which names the first check that failed.
 void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress);
@@ -119,11 +122,11 @@ void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progr
 /// A symmetric block, an operand, and the product by the reference kernel for whole storage.
 struct KnownProduct {
   kernels::CsrBlock block;
-  std::vector<double> operand;
-  std::vector<double> product;
+  std::vector<double> operand{};
+  std::vector<double> product{};
   /// By how much two products may differ in each row, however their terms are added: (terms + 2) eps sum |a| |p|,
   /// half of it for each (Higham, Accuracy and Stability, section 3.1), with a last addition to the result.
-  std::vector<double> rounding;
+  std::vector<double> rounding{};
 };
 /// Blocks of awkward shapes: one row, dense, rows of 0 to 60 entries with one dense row, and several column blocks.
 std::vector<KnownProduct> make_known_products();

@@ -63,8 +63,7 @@ Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexR
 KnownProduct known_product(Rows rows, Numbers& numbers) {
   const auto order = static_cast<std::int64_t>(rows.size());
   for (auto& row : rows) std::ranges::sort(row, {}, &kernels::CsrBlock::Entry::column);
-  KnownProduct known{
-      .block = kernels::CsrBlock::from_rows(order, rows), .operand = {}, .product = {}, .rounding = {}};
+  KnownProduct known{.block = kernels::CsrBlock::from_rows(order, rows)};
   for (std::int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
   known.product.assign(rows.size(), nan_value);
   kernels::reference_kernel(kernels::Storage::whole)
@@ -194,24 +193,16 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
   return judged_over_ranks(mine, most_rounding, group);
 }
 
-CheckRow kernel_check() {
-  return {
-      .name = "kernel",
-      .what =
-          "products of every kernel, in each instruction set of this machine, against the scalar reference",
-      .figure = "largest difference, in parts of what rounding allows",
-      .run = [](CheckList& list) {
-        const auto known = make_known_products();
-        const auto& plan = list.plan();
-        for (const auto* row : plan.kernels) {
-          std::vector<kernels::KernelOptions> loops{
-              {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
-          if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
-          for (const auto& options : loops)
-            list.add(subject_of(*row, options),
-                     [&] { return check_kernel(*row, options, known, list.group()); });
-        }
-      }};
+void add_kernel_checks(CheckList& list) {
+  const auto known = make_known_products();
+  const auto& plan = list.plan();
+  for (const auto* row : plan.kernels) {
+    std::vector<kernels::KernelOptions> loops{
+        {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
+    for (const auto& options : loops)
+      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group()); });
+  }
 }
 
 }  // namespace cg2d

@@ -62,11 +62,15 @@ double own_dot(std::span<const double> x, std::span<const double> y) {
 
 const Problem& small_problem() { return *find_class("S"); }
 
-/// Adds a check for each grid and each kernel: make(parts). begin: of its subject.
+/// Adds a check for each grid and the plan's kernel, or one of each storage: make(parts). begin: of its subject.
 template <typename Make>
 void add_on_grids(CheckList& list, std::string_view begin, const std::vector<comm::ProcessGrid>& grids,
-                  const std::vector<const kernels::KernelRow*>& rows, const Make& make) {
+                  bool takes_each_storage, const Make& make) {
   const auto& plan = list.plan();
+  std::vector rows{kernels::find_kernel(plan.configuration.kernel)};
+  if (takes_each_storage)
+    rows = {&kernels::default_kernel(kernels::Storage::whole),
+            &kernels::default_kernel(kernels::Storage::half)};
   const auto& transport = *comm::find_transport(plan.configuration.transport);
   for (const auto& grid : grids) {
     for (const auto* row : rows) {
@@ -78,17 +82,6 @@ void add_on_grids(CheckList& list, std::string_view begin, const std::vector<com
       });
     }
   }
-}
-
-/// On some grids, for the plan's kernel or for one of each storage.
-template <typename Make>
-void add_on_some_grids(CheckList& list, const Make& make) {
-  const auto& plan = list.plan();
-  std::vector<const kernels::KernelRow*> rows{kernels::find_kernel(plan.configuration.kernel)};
-  if (plan.takes_all_loops)
-    rows = {&kernels::default_kernel(kernels::Storage::whole),
-            &kernels::default_kernel(kernels::Storage::half)};
-  add_on_grids(list, "", plan.some_grids, rows, make);
 }
 
 }  // namespace
@@ -157,43 +150,29 @@ CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, c
   return judged(std::abs(steps.back().zeta - reference) / std::abs(reference), Problem::tolerance);
 }
 
-CheckRow symmetry_check() {
-  return {.name = "symmetry",
-          .what = "x . A y against y . A x, with the matrix of class S on the grids",
-          .figure = "difference, in parts of n eps ||A|| ||x|| ||y||",
-          .run = [](CheckList& list) {
-            add_on_some_grids(list, [&](const ProductParts& parts) {
-              DistributedSystem system(small_problem(), parts, list.group());
-              return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
-            });
-          }};
+void add_symmetry_checks(CheckList& list) {
+  const auto& plan = list.plan();
+  add_on_grids(list, "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
+    DistributedSystem system(small_problem(), parts, list.group());
+    return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
+  });
 }
 
-CheckRow convergence_check() {
-  return {.name = "convergence",
-          .what = "CG on class S with a diagonal of ten times the norm, to a residual of 1e-12",
-          .figure = "steps",
-          .run = [](CheckList& list) {
-            add_on_some_grids(list, [&](const ProductParts& parts) {
-              auto unshifted = small_problem();
-              unshifted.shift = 0.0;
-              const double norm = DistributedSystem(unshifted, parts, list.group()).norm;
-              DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
-              return check_convergence(system.matrix(), system.piece);
-            });
-          }};
+void add_convergence_checks(CheckList& list) {
+  const auto& plan = list.plan();
+  add_on_grids(list, "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
+    auto unshifted = small_problem();
+    unshifted.shift = 0.0;
+    const double norm = DistributedSystem(unshifted, parts, list.group()).norm;
+    DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+    return check_convergence(system.matrix(), system.piece);
+  });
 }
 
-CheckRow benchmark_check() {
-  return {
-      .name = "benchmark",
-      .what = "zeta of class S on all grids of the ranks against the official one",
-      .figure = "relative difference",
-      .run = [](CheckList& list) {
-        add_on_grids(
-            list, "class S, ", list.plan().grids, {kernels::find_kernel(list.plan().configuration.kernel)},
-            [&](const ProductParts& parts) { return check_benchmark(small_problem(), parts, list.group()); });
-      }};
+void add_benchmark_checks(CheckList& list) {
+  add_on_grids(list, "class S, ", list.plan().grids, false, [&](const ProductParts& parts) {
+    return check_benchmark(small_problem(), parts, list.group());
+  });
 }
 
 }  // namespace cg2d

@@ -115,21 +115,14 @@ CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGr
   return judged_over_ranks({.figure = static_cast<double>(wrong)}, 0.0, group);
 }
 
-CheckRow transport_check() {
-  return {
-      .name = "transport",
-      .what = "collection, summation, shuffle and sums of scalars of every transport against exact results",
-      .figure = "wrong elements on the rank that has most",
-      .run = [](CheckList& list) {
-        const auto& plan = list.plan();
-        for (const auto* row : plan.transports) {
-          for (const auto& grid : plan.some_grids) {
-            list.add(fmt::format("{}, {}", row->name, grid.name()), [&] {
-              return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group());
-            });
-          }
-        }
-      }};
+void add_transport_checks(CheckList& list) {
+  const auto& plan = list.plan();
+  for (const auto* row : plan.transports) {
+    for (const auto& grid : plan.some_grids) {
+      list.add(fmt::format("{}, {}", row->name, grid.name()),
+               [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group()); });
+    }
+  }
 }
 
 }  // namespace cg2d

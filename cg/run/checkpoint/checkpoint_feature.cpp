@@ -19,17 +19,8 @@ constexpr std::string_view checkpoint_option = "--checkpoint";
 constexpr std::string_view interval_option = "--checkpoint-interval";
 constexpr std::string_view restart_option = "--restart";
 
-void read_interval(const std::string& text, FeatureSettings& settings) {
-  if (text != "auto") settings.own<CheckpointOptions>().interval_s = seconds_from(interval_option, text);
-}
-
-bool is_asked_for(const SessionOptions& options) {
-  const auto& checkpoints = options.features.of<CheckpointOptions>();
-  return checkpoints.is_used() || checkpoints.interval_s;
-}
-
 void resolve_checkpoint(const AskedWork& asked) {
-  const auto& options = asked.options.features.of<CheckpointOptions>();
+  const auto& options = asked.options.features.checkpoint;
   if (options.interval_s && options.folder.empty())
     throw InputError("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option);
   for (const auto& [option, folder] :
@@ -43,9 +34,10 @@ void resolve_checkpoint(const AskedWork& asked) {
 }
 
 void describe_checkpoints(Members& m, FeatureResults& results, WorkKind /*kind*/) {
-  describe_section<CheckpointFacts>(
-      m, "checkpoints", results, "Only with --checkpoint, and where the work came to its iterations.",
-      [&](CheckpointFacts& facts) {
+  auto& facts = results.checkpoints;
+  m.object_if(
+      !facts.folder.empty(), "checkpoints",
+      meaning("Only with --checkpoint, and where the work came to its iterations."), [&] {
         std::string chosen_by = facts.is_automatic ? "Young" : "option";
         auto failures_s = facts.is_automatic ? std::optional(assumed_failure_interval_s) : std::nullopt;
         m("folder", facts.folder, not_empty());
@@ -63,17 +55,17 @@ void describe_checkpoints(Members& m, FeatureResults& results, WorkKind /*kind*/
 }
 
 /// A line about the checkpoints that were written, and one about the last one where it failed.
-std::string checkpoint_lines(const SessionReport& report) {
-  const auto* const facts = report.features.find<CheckpointFacts>();
-  if (facts == nullptr) return {};
+std::string checkpoint_lines(const FeatureResults& results) {
+  const auto& facts = results.checkpoints;
+  if (facts.folder.empty()) return {};
   std::string text =
       fmt::format(" Saved   {} in {}, {:.3g} s of the time; one each {:.4g} s ({})\n",
-                  format_count(facts->count, "checkpoint"), facts->folder, facts->total_s, facts->interval_s,
-                  facts->is_automatic
-                      ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts->write_s)
+                  format_count(facts.count, "checkpoint"), facts.folder, facts.total_s, facts.interval_s,
+                  facts.is_automatic
+                      ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts.write_s)
                       : "requested");
-  if (!facts->failure.empty())
-    text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts->failure);
+  if (!facts.failure.empty())
+    text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
   return text;
 }
 
@@ -87,18 +79,16 @@ void describe(Members& m, FoundCheckpoint& found) {
 
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
                                      const std::string& value) {
-  for (auto word = command.begin(); word != command.end();) {
-    if (word->starts_with(name + "=")) {
-      word = command.erase(word);
-    } else if (*word == name) {
-      word = command.erase(word);
-      if (word != command.end()) word = command.erase(word);
-    } else {
-      ++word;
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < command.size(); ++k) {
+    if (command[k] == name) {
+      ++k;  // its value
+    } else if (!command[k].starts_with(name + "=")) {
+      words.push_back(std::move(command[k]));
     }
   }
-  command.insert(command.end(), {name, value});
-  return command;
+  words.insert(words.end(), {name, value});
+  return words;
 }
 
 std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std::int64_t last_generation,
@@ -118,41 +108,43 @@ std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std:
 
 FeatureRow checkpoint_feature() {
   static constexpr std::array own_options{
-      FeatureOption{
-          .name = checkpoint_option,
-          .value = "DIR",
-          .default_text = "none",
-          .group = "Checkpoints",
-          .help = "save the state to the folder DIR, to go on from after a kill",
-          .file = FileUse::folder,
-          .read = [](const std::string& text,
-                     FeatureSettings& settings) { settings.own<CheckpointOptions>().folder = text; }},
+      FeatureOption{.name = checkpoint_option,
+                    .value = "DIR",
+                    .default_text = "none",
+                    .help = "save the state to the folder DIR, to go on from after a kill",
+                    .file = FileUse::folder,
+                    .read = [](const std::string& text,
+                               FeatureSettings& settings) { settings.checkpoint.folder = text; }},
       FeatureOption{.name = interval_option,
                     .value = "auto|TIME",
                     .default_text = "auto",
-                    .group = "Checkpoints",
                     .help = "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 "
                             "h), which assumes "
                             "one failure of the job a day; also saved when a signal asks to stop",
-                    .read = read_interval},
+                    .read =
+                        [](const std::string& text, FeatureSettings& settings) {
+                          if (text != "auto")
+                            settings.checkpoint.interval_s = seconds_from(interval_option, text);
+                        }},
       FeatureOption{
           .name = restart_option,
           .value = "DIR",
           .default_text = "none",
-          .group = "Checkpoints",
           .help =
               "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
               "names the same DIR and it has none yet",
           .file = FileUse::folder,
           .read = [](const std::string& text, FeatureSettings& settings) {
-            settings.own<CheckpointOptions>().restart = text;
+            settings.checkpoint.restart = text;
           }}};
-  return {.options = own_options,
-          .is_used = is_asked_for,
-          .resolve = resolve_checkpoint,
-          .against_several = "--checkpoint and --restart take one",
-          .describe = describe_checkpoints,
-          .summary_lines = checkpoint_lines};
+  return {
+      .options = own_options,
+      .group = "Checkpoints",
+      .is_used = [](const auto& asked) { return asked.checkpoint.is_used() || asked.checkpoint.interval_s; },
+      .resolve = resolve_checkpoint,
+      .against_several = "--checkpoint and --restart take one",
+      .describe = describe_checkpoints,
+      .lines = checkpoint_lines};
 }
 
 }  // namespace cg2d

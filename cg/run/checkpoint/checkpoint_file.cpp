@@ -15,11 +15,6 @@ namespace {
 constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
 constexpr std::int64_t element_bytes = sizeof(double);
 
-std::int64_t file_bytes(const CheckpointHeader& header) {
-  return header_bytes + header.state_bytes +
-         element_bytes * header.vector_count * (header.end - header.begin);
-}
-
 }  // namespace
 
 std::string CheckpointName::text() const {
@@ -42,10 +37,14 @@ std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
   return name;
 }
 
-void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
-                           bool takes_name) {
-  NewFile file(folder, header.name().text());
+void write_checkpoint_file(const std::string& folder, const CheckpointName& name,
+                           const CheckpointState& state, bool takes_name) {
+  NewFile file(folder, name.text());
   const auto text = std::as_bytes(std::span(state.text));
+  auto header = state.header;
+  header.generation = name.generation;
+  header.rank = name.rank;
+  header.rank_count = name.rank_count;
   header.state_bytes = std::ssize(text);
   header.vector_count = static_cast<std::uint32_t>(state.vectors.size());
   header.state_checksum = crc32c(text);
@@ -61,17 +60,20 @@ void write_checkpoint_file(const std::string& folder, CheckpointHeader header, c
 
 CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
     : file_(std::move(path)), header_(read_header<CheckpointHeader>(file_)) {
-  constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // file_bytes() stays within 63 bits
+  constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // the bytes of a file stay within 63 bits
   constexpr std::uint32_t most_vectors = 64;
-  const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
-                        header_.begin <= header_.end && header_.end <= header_.order && header_.step >= 0 &&
-                        header_.state_bytes >= 0 && header_.state_bytes <= most_elements &&
-                        header_.vector_count <= most_vectors && header_.unused == 0 &&
+  const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.range.begin >= 0 &&
+                        header_.range.begin <= header_.range.end && header_.range.end <= header_.order &&
+                        header_.step >= 0 && header_.state_bytes >= 0 &&
+                        header_.state_bytes <= most_elements && header_.vector_count <= most_vectors &&
+                        header_.unused == 0 &&
                         (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
   if (!is_sound) file_.refuse("found a header with impossible values, expected one that cg2d has written");
   if (header_.name() != name)
     file_.refuse("found the content of {}, expected its own", header_.name().text());
-  if (const auto expected = file_bytes(header_); file_.size() != expected)
+  const auto expected =
+      header_bytes + header_.state_bytes + element_bytes * header_.vector_count * header_.range.size();
+  if (file_.size() != expected)
     file_.refuse("found {} bytes, expected the {} that its header announces", file_.size(), expected);
 }
 
@@ -87,12 +89,12 @@ void CheckpointReader::read(const comm::IndexRange& wanted,
                             std::span<const std::span<double>> targets) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 16;
   static_cast<void>(state());
-  std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, header_.range().size())));
+  std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, header_.range.size())));
   std::int64_t position = header_bytes + header_.state_bytes;
   std::uint32_t checksum = header_.state_checksum;
   for (std::size_t v = 0; v < header_.vector_count; ++v) {
-    for (std::int64_t first = header_.begin; first < header_.end; first += most_elements) {
-      const auto last = std::min(first + most_elements, header_.end);
+    for (std::int64_t first = header_.range.begin; first < header_.range.end; first += most_elements) {
+      const auto last = std::min(first + most_elements, header_.range.end);
       const auto part = std::span(buffer).first(static_cast<std::size_t>(last - first));
       const auto bytes = std::as_writable_bytes(part);
       if (!file_.fill(position, bytes)) file_.refuse("found an end, expected all that its header announces");

@@ -48,8 +48,7 @@ struct CheckpointHeader {
   std::int64_t order = 0;         ///< elements of each whole vector
   std::int64_t generation = 1;    ///< counts the checkpoints of a folder
   std::int64_t step = 0;          ///< iterations that are done
-  std::int64_t begin = 0;         ///< the elements of this file: begin ... end - 1
-  std::int64_t end = 0;
+  comm::IndexRange range{};       ///< the elements of this file
   std::int32_t rank = 0;
   std::int32_t rank_count = 1;  ///< files of the checkpoint
   std::int64_t state_bytes = 0;
@@ -58,7 +57,6 @@ struct CheckpointHeader {
   std::uint32_t unused = 0;
   std::uint32_t checksum = 0;
 
-  [[nodiscard]] comm::IndexRange range() const { return {begin, end}; }
   [[nodiscard]] CheckpointName name() const { return {generation, rank, rank_count}; }
 };
 static_assert(sizeof(CheckpointHeader) == 104);
@@ -72,11 +70,11 @@ struct CheckpointState {
   std::vector<std::span<const double>> vectors{};  ///< each of the elements of the range
 };
 
-/// Writes a file of a state with this header, whose counts and checksums it completes, below its name in the folder, and returns when file and name are on
+/// Writes a file of a state, whose header it completes, below this name in the folder, and returns when file and name are on
 /// the disk: see NewFile. Without `takes_name` it leaves nothing: to learn the cost and whether it can be done. Throws RunError (cannot_create,
 /// cannot_write), and leaves nothing then.
-void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
-                           bool takes_name = true);
+void write_checkpoint_file(const std::string& folder, const CheckpointName& name,
+                           const CheckpointState& state, bool takes_name = true);
 
 /// Reads a file; what it returns has been checked. Throws FileError with the reason.
 class CheckpointReader {

@@ -63,11 +63,12 @@ std::string contradiction_of(const std::vector<CheckpointHeader>& headers) {
   const auto& first = headers.front();
   std::int64_t end = 0;
   auto sorted = headers;
-  std::ranges::sort(sorted, {},
-                    [](const CheckpointHeader& header) { return std::pair(header.begin, header.end); });
+  std::ranges::sort(sorted, {}, [](const CheckpointHeader& header) {
+    return std::pair(header.range.begin, header.range.end);
+  });
   for (const auto& header : sorted) {
-    if (header.begin != end) return "its files do not cut the vectors into pieces";
-    end = header.end;
+    if (header.range.begin != end) return "its files do not cut the vectors into pieces";
+    end = header.range.end;
     const bool is_alike = header.kind == first.kind && header.vector_count == first.vector_count &&
                           header.matrix_hash == first.matrix_hash && header.order == first.order &&
                           header.step == first.step && header.state_bytes == first.state_bytes &&
@@ -129,7 +130,7 @@ void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
                   std::span<const std::span<double>> targets, comm::RankGroup& group) {
   agree_on(group, [&] {
     for (const auto& header : found.headers) {
-      if (std::min(header.end, range.end) <= std::max(header.begin, range.begin)) continue;
+      if (std::min(header.range.end, range.end) <= std::max(header.range.begin, range.begin)) continue;
       const CheckpointReader reader(header.name().path_in(found.folder), header.name());
       // A generation that another program has replaced meanwhile.
       if (std::memcmp(&reader.header(), &header, sizeof(header)) != 0)
@@ -152,8 +153,7 @@ Checkpoints::Checkpoints(CheckpointOptions asked, std::string_view what, comm::R
   if (are_saved()) {
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
-      claim_.emplace(
-          ClaimedFolder{.option = "--checkpoint", .folder = asked_.folder, .lock_name = "checkpoints.lock"});
+      claim_.emplace("--checkpoint", asked_.folder, "checkpoints.lock");
       remove_unfinished_files(asked_.folder,
                               [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
     });
@@ -196,17 +196,9 @@ void Checkpoints::open() {
   rehearse({});
 }
 
-CheckpointHeader Checkpoints::header_of(const CheckpointState& state) const {
-  auto header = state.header;
-  header.generation = next_generation_;
-  header.rank = group_.rank();
-  header.rank_count = group_.size();
-  return header;
-}
-
 void Checkpoints::rehearse(const CheckpointState& state) {
   const Stopwatch stopwatch;
-  agree_on(group_, [&] { write_checkpoint_file(asked_.folder, header_of(state), state, false); });
+  agree_on(group_, [&] { write_checkpoint_file(asked_.folder, next_name(), state, false); });
   record_written(stopwatch);
   since_last_ = {};
 }
@@ -214,21 +206,21 @@ void Checkpoints::rehearse(const CheckpointState& state) {
 /// The ranks agree that all files are there before one of an earlier generation goes.
 void Checkpoints::save(const CheckpointState& state) {
   const Stopwatch stopwatch;
-  const auto header = header_of(state);
+  const auto name = next_name();
   ++next_generation_;
   bool is_written = false;
   try {
     agree_on(group_, [&] {
-      write_checkpoint_file(asked_.folder, header, state);
+      write_checkpoint_file(asked_.folder, name, state);
       is_written = true;
     });
-    remove_others(header.generation);
-    last_generation_ = header.generation;
+    remove_others(name.generation);
+    last_generation_ = name.generation;
     record_written(stopwatch);
     ++facts_.count;
     facts_.failure.clear();
   } catch (const RunError& error) {
-    if (is_written) unlink(header.name().path_in(asked_.folder).c_str());
+    if (is_written) unlink(name.path_in(asked_.folder).c_str());
     facts_.failure = error.what();
   }
   facts_.total_s += stopwatch.seconds();
@@ -241,7 +233,7 @@ void Checkpoints::record_written(const Stopwatch& stopwatch) {
 }
 
 bool Checkpoints::is_due() const {
-  const bool is_over = group_.rank() == 0 && since_last_.seconds() >= interval_s();
+  const bool is_over = group_.rank() == 0 && since_last_.seconds() >= facts_.interval_s;
   return group_.maximum(std::int64_t{is_over ? 1 : 0}) > 0;
 }
 

@@ -98,8 +98,7 @@ class Checkpoints {
   /// Whether the interval since the last one is over, by the clock of rank 0.
   [[nodiscard]] bool is_due() const;
 
-  /// The same on all ranks, since the time that a checkpoint takes is the slowest rank's.
-  [[nodiscard]] double interval_s() const { return facts_.interval_s; }
+  /// The interval is the same on all ranks, since the time that a checkpoint takes is the slowest rank's.
   [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
   /// The last whole generation in the folder; 0: none yet.
   [[nodiscard]] std::int64_t last_generation() const { return last_generation_; }
@@ -107,7 +106,8 @@ class Checkpoints {
  private:
   void find(std::string_view what);
   void open();
-  [[nodiscard]] CheckpointHeader header_of(const CheckpointState& state) const;
+  /// Of this rank's next file.
+  [[nodiscard]] CheckpointName next_name() const { return {next_generation_, group_.rank(), group_.size()}; }
   void record_written(const Stopwatch& stopwatch);
   void remove(const std::vector<CheckpointName>& names) const;
   void remove_others(std::int64_t generation) const;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -57,18 +57,18 @@ InjectOptions inject_options_from(const std::string& text) {
   return {.seed = *seed, .count = count};
 }
 
-std::string place_text(int rank, int outer_step, int product) {
-  if (outer_step == of_a_solve) return fmt::format("rank {}, iteration {}", rank, product);
-  return fmt::format("rank {}, outer iteration {}, product {}", rank, outer_step, product);
+std::string describe(const SolvePlace& place) {
+  if (place.outer_step == of_a_solve) return fmt::format("rank {}, iteration {}", place.rank, place.product);
+  return fmt::format("rank {}, outer iteration {}, product {}", place.rank, place.outer_step, place.product);
 }
 
 std::string_view target_name(const Fault& fault) {
-  const bool is_solution = fault.outer_step == of_a_solve && fault.target == FaultTarget::z;
+  const bool is_solution = fault.place.outer_step == of_a_solve && fault.target == FaultTarget::z;
   return is_solution ? "x" : name_of(fault.target);
 }
 
 std::string describe(const Fault& fault) {
-  const auto place = place_text(fault.rank, fault.outer_step, fault.product);
+  const auto place = describe(fault.place);
   const auto target = target_name(fault);
   if (!fault.is_made) return fmt::format("{}: {}, not made", place, target);
   if (fault.target == FaultTarget::rho) return fmt::format("{}: rho, bit {}", place, fault.bit);
@@ -83,25 +83,26 @@ std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int
   const bool are_of_a_solve = outer_step_count == of_a_solve;
   std::vector<Fault> faults(static_cast<std::size_t>(options.count));
   for (auto& fault : faults) {
-    fault.rank = below(rank_count);
+    auto& place = fault.place;
+    place.rank = below(rank_count);
     if (are_of_a_solve) {
       // Any order of magnitude is as likely as any other.
       const double share = static_cast<double>(next()) / 0x1p64;
-      const double place = std::pow(product_count + 1.0, share);
-      fault.outer_step = of_a_solve;
-      fault.product = std::clamp(static_cast<int>(place), 1, product_count);
+      const double drawn = std::pow(product_count + 1.0, share);
+      place.outer_step = of_a_solve;
+      place.product = std::clamp(static_cast<int>(drawn), 1, product_count);
     } else {
-      fault.outer_step = 1 + below(outer_step_count);
-      fault.product = 1 + below(product_count);
+      place.outer_step = 1 + below(outer_step_count);
+      place.product = 1 + below(product_count);
     }
     fault.target = static_cast<FaultTarget>(below(static_cast<int>(fault_target_names.size())));
     fault.draw = next();
     // The product for the residual has no rho that is used.
     if (fault.target == FaultTarget::rho && !are_of_a_solve)
-      fault.product = std::min(fault.product, product_count - 1);
+      place.product = std::min(place.product, product_count - 1);
   }
-  std::ranges::stable_sort(faults, {},
-                           [](const Fault& fault) { return std::tuple(fault.outer_step, fault.product); });
+  std::ranges::stable_sort(
+      faults, {}, [](const Fault& fault) { return std::pair(fault.place.outer_step, fault.place.product); });
   return faults;
 }
 
@@ -111,9 +112,7 @@ void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at,
                              const std::function<bool()>& is_sound) {
   const auto kind = target == FaultTarget::columns ? kernels::ArrayKind::columns : kernels::ArrayKind::values;
   for (auto& fault : faults_) {
-    if (fault.is_made || fault.rank != rank_ || fault.target != target || fault.outer_step != at.outer_step ||
-        fault.product != at.product)
-      continue;
+    if (fault.is_made || fault.target != target || fault.place != at) continue;
     // The low bits of a draw choose the bit, the others the element.
     constexpr std::uint64_t bits_of_choice = 8;
     const auto element = element_of(arrays, kind, fault.draw >> bits_of_choice);

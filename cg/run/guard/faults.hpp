@@ -41,20 +41,20 @@ InjectOptions inject_options_from(const std::string& text);
 
 /// In place of the number of an outer iteration: `cg2d solve` has none.
 inline constexpr int of_a_solve = -1;
-/// The place of a computation.
+/// The place of a computation. Trivially copyable: ranks send it as it is.
 struct SolvePlace {
+  int rank = 0;
   int outer_step = 0;  ///< from 1; 0: the untimed one; or of_a_solve
   int product = 0;     ///< of it, from 1: CG step, or one more for the residual; of a solve: iteration
+
+  friend bool operator==(const SolvePlace&, const SolvePlace&) = default;
 };
 /// "rank 0, outer iteration 2, product 7", or "rank 0, iteration 7".
-std::string place_text(int rank, int outer_step, int product);
+std::string describe(const SolvePlace& place);
 
 /// One flip. Trivially copyable: ranks send it as it is.
 struct Fault {
-  int rank = 0;
-  int outer_step = 1;  ///< from 1; or of_a_solve
-  /// Product of the outer iteration, from 1: CG step, or one more for the residual; of a solve: iteration.
-  int product = 1;
+  SolvePlace place{};
   FaultTarget target = FaultTarget::values;
   std::uint64_t draw = 0;  ///< element and bit follow from it
   // When it has been made:
@@ -72,11 +72,11 @@ std::string describe(const Fault& fault);
 std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count,
                                int product_count);
 
-/// Makes this rank's flips. Each is made once: what an outer iteration that is made again meets is what a fault has
+/// Makes flips at the places of this rank. Each is made once: what an outer iteration that is made again meets is what a fault has
 /// left behind.
 class FaultInjector {
  public:
-  FaultInjector(std::vector<Fault> faults, int rank) : faults_(std::move(faults)), rank_(rank) {}
+  explicit FaultInjector(std::vector<Fault> faults = {}) : faults_(std::move(faults)) {}
 
   /// Flips a bit of a vector, or of two, one after the other, for each fault of that target at that place.
   void flip(FaultTarget target, const SolvePlace& at, std::span<double> first, std::span<double> second = {});
@@ -92,7 +92,6 @@ class FaultInjector {
                 const std::function<bool()>& is_sound);
 
   std::vector<Fault> faults_;
-  int rank_;
 };
 
 }  // namespace cg2d

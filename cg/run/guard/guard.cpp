@@ -33,7 +33,8 @@ class Guard::Timed {
  public:
   explicit Timed(Guard& guard) : guard_(guard) { ++guard_.timed_depth_; }
   ~Timed() {
-    if (--guard_.timed_depth_ == 0 && guard_.is_timed_) guard_.report_.time_s += stopwatch_.seconds();
+    if (--guard_.timed_depth_ == 0 && (guard_.is_of_a_solve() || guard_.outer_step_count_ > 0))
+      guard_.report_.time_s += stopwatch_.seconds();
   }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
@@ -49,7 +50,7 @@ Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::Bl
       group_(group),
       assembled_(assembled),
       checksums_(std::move(checksums)),
-      injector_({}, group.rank()) {
+      place_{.rank = group.rank()} {
   if (!options_.checks) return;
   seal_.emplace(assembled.product().stored_arrays(), assembled.thread_count());
   const auto grid = layout.grid();
@@ -60,28 +61,25 @@ Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::Bl
 }
 
 void Guard::begin(int outer_step_count, int product_count) {
-  is_timed_ = true;
-  injects_ = options_.injects && injector_.faults().empty();
+  injects_ = options_.inject && injector_.faults().empty();
   if (injects_)
-    injector_ = {draw_faults(options_.inject, group_.size(), outer_step_count, product_count), group_.rank()};
+    injector_ = FaultInjector(draw_faults(*options_.inject, group_.size(), outer_step_count, product_count));
 }
 
 void Guard::begin_repetition(int outer_step_count) {
-  outer_step_ = 1;
+  place_.outer_step = 1;
   outer_step_count_ = outer_step_count;
   begin(outer_step_count, cg_steps_per_solve + 1);
 }
 
-void Guard::begin_attempt() { attempt_ = {.relation = kept_.relation, .steps_done = kept_.state.number}; }
-
 void Guard::before_attempt(const GuardedVectors& vectors) {
   vectors_ = vectors;
-  begin_attempt();
+  attempt_ = {.relation = kept_.relation, .steps_done = kept_.state.number};
 }
 
 AttemptVerdict Guard::verdict() {
-  const auto verdict = judge(outer_step_, outer_step_ == outer_step_count_);
-  if (verdict == AttemptVerdict::accepted) ++outer_step_;
+  const auto verdict = judge(place_.outer_step, place_.outer_step == outer_step_count_);
+  if (verdict == AttemptVerdict::accepted) ++place_.outer_step;
   return verdict;
 }
 
@@ -93,9 +91,7 @@ void Guard::note(GuardCheck check, const CheckedError& error, double share) {
   } else if (!attempt_.found.is_found) {
     attempt_.found = {.is_found = true,
                       .check = check,
-                      .rank = group_.rank(),
-                      .outer_step = place_.outer_step,
-                      .product = place_.product,
+                      .place = place_,
                       .error = error.error,
                       .tolerance = error.tolerance,
                       .share = share};
@@ -117,19 +113,18 @@ AttemptVerdict Guard::judge(int number, bool is_last) {
   }
   const auto all = group_.gather_one(attempt_.found);
   const auto& first = *std::ranges::min_element(all, {}, [](const Detection& found) {
-    return std::tuple(!found.is_found, found.product, found.check, -found.share);
+    return std::tuple(!found.is_found, found.place.product, found.check, -found.share);
   });
   auto& detections = report_.detections;
   ++failed_attempts_;
   const bool is_same = failed_attempts_ > 1 && first.check == detections.back().check &&
-                       first.rank == detections.back().rank && first.product == detections.back().product;
+                       first.place.rank == detections.back().place.rank &&
+                       first.place.product == detections.back().place.product;
   detections.push_back(first);
-  if (is_same) {
-    reason_ = fmt::format("soft error, there again in a second attempt: {}", describe(first));
-    return AttemptVerdict::refused;
-  }
-  if (failed_attempts_ == most_attempts) {
-    reason_ = fmt::format("soft errors in {} attempts, the last one: {}", failed_attempts_, describe(first));
+  if (is_same || failed_attempts_ == most_attempts) {
+    reason_ = is_same ? "soft error, there again in a second attempt: "
+                      : fmt::format("soft errors in {} attempts, the last one: ", failed_attempts_);
+    reason_ += describe(first);
     return AttemptVerdict::refused;
   }
   ++report_.rollback_count;
@@ -141,13 +136,12 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
   solver_ = &system.solver;
   inverse_diagonal_ = system.inverse_diagonal;
   vectors_ = {.b = vectors.b, .x = vectors.x, .residual = system.solver.residual()};
-  outer_step_ = of_a_solve;
+  place_ = {.rank = group_.rank(), .outer_step = of_a_solve};
   // In a positive definite matrix | a_ij | <= sqrt(a_ii a_jj).
   if (!inverse_diagonal_.empty()) scale_.norm = scale_.longest_row;
   kept_.relation = StepRelation(scale_);
   if (options_.checks) {
-    kept_.x = HugePageVector(vectors.x.size());
-    std::ranges::copy(vectors.x, kept_.x.begin());
+    kept_.x.assign(vectors.x.begin(), vectors.x.end());
     if (vectors.starts_from_x) guess_norm_ = norm_of_guess();
   }
   begin(of_a_solve, std::min(system.most_iterations, last_faulty_iteration));
@@ -156,7 +150,7 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
   observers.add(*this);
   auto from = vectors;
   for (;;) {
-    begin_attempt();
+    before_attempt(vectors_);  // the same ones: only the attempt is new
     if (options_.checks) std::ranges::copy(kept_.x, vectors.x.begin());
     const auto snapshot = kept_.snapshot();
     if (kept_.state.number > 0) from.snapshot = &snapshot;
@@ -199,8 +193,7 @@ void Guard::before_step() {
 void Guard::apply() {
   if (is_aside_) return matrix().apply();
   const bool is_of_step = attempt_.products_of_step == 0;
-  place_ = {.outer_step = outer_step_,
-            .product = attempt_.steps_done + (is_of_step || !is_of_a_solve() ? 1 : 0)};
+  place_.product = attempt_.steps_done + (is_of_step || !is_of_a_solve() ? 1 : 0);
   attempt_.products_of_step = is_of_step ? 1 : -1;
   {
     std::optional<Timed> timed;
@@ -274,11 +267,7 @@ void Guard::measure_residual() {
 }
 
 void Guard::sum_over_ranks(std::span<double> values) {
-  if (options_.checks) {
-    sum_with_measures(values);
-  } else {
-    matrix().sum_over_ranks(values);
-  }
+  sum_with_measures(values);
   if (is_aside_ || attempt_.products_of_step != 1) return;
   // p . q, then rho, and with M also r . r.
   ++sums_of_step_;
@@ -293,8 +282,9 @@ void Guard::sum_over_ranks(std::span<double> values) {
   flip(FaultTarget::rho, values.first(1));
 }
 
-/// With the values travel this rank's measures of the last product, and whether it has found something: no message is added.
+/// Checks send with the values this rank's measures of the last product, and whether it has found something: no message is added.
 void Guard::sum_with_measures(std::span<double> values) {
+  if (!options_.checks) return matrix().sum_over_ranks(values);
   const auto measures = std::span(measures_).first(std::exchange(attempt_.measure_count, 0));
   const double own_difference = measures_[0];
   std::array<double, comm::Communicator::largest_scalar_count> all{};
@@ -358,8 +348,7 @@ void Guard::keep(const CgState& state) {
   const Timed timed(*this);
   const auto snapshot = solver_->snapshot(state);
   const auto copy = [](std::span<const double> from, HugePageVector& to) {
-    if (to.size() != from.size()) to = HugePageVector(from.size());
-    std::ranges::copy(from, to.begin());
+    to.assign(from.begin(), from.end());
   };
   copy(vectors_.x, next_.x);
   copy(snapshot.residual, next_.residual);
@@ -385,7 +374,7 @@ GuardReport Guard::report(double whole_s) const {
   const auto all = group_.gather_all(std::span<const Fault>(injector_.faults()));
   report.faults = all.front();
   for (std::size_t index = 0; index < report.faults.size(); ++index)
-    report.faults[index] = all[static_cast<std::size_t>(report.faults[index].rank)][index];
+    report.faults[index] = all[static_cast<std::size_t>(report.faults[index].place.rank)][index];
   return report;
 }
 

@@ -104,10 +104,9 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   void set_aside(bool is_aside) override { is_aside_ = is_aside; }
   [[nodiscard]] BlockOperator& matrix() const { return assembled_.matrix(); }
 
-  [[nodiscard]] bool is_of_a_solve() const { return outer_step_ == of_a_solve; }
+  [[nodiscard]] bool is_of_a_solve() const { return place_.outer_step == of_a_solve; }
   void begin(int outer_step_count, int product_count);
   void flip(FaultTarget target, std::span<double> first, std::span<double> second = {});
-  void begin_attempt();
   void measure_residual();
   void sum_with_measures(std::span<double> values);
   [[nodiscard]] double norm_of_guess();
@@ -129,12 +128,11 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   GuardReport report_;  // with this rank's figures, without options and faults
   std::string reason_;
   int failed_attempts_ = 0;  // one after the other
-  bool is_timed_ = false;
   int timed_depth_ = 0;
 
   std::span<double> operand_;  // as the solver has written it
   GuardedVectors vectors_;
-  int outer_step_ = 0;  // 0: the untimed one; or of_a_solve
+  SolvePlace place_;  // the outer iteration under way, or of_a_solve; and the last product
   int outer_step_count_ = 0;
 
   // Of a solve:
@@ -159,7 +157,6 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
     bool is_agreed = false;         // all ranks know that one has found something
     std::size_t measure_count = 0;  // that the next sum takes with it
   } attempt_;
-  SolvePlace place_;  // of what is found
   int sums_of_step_ = 0;
   bool is_aside_ = false;
   CgState summed_;  // the state by sums over all ranks

@@ -61,13 +61,6 @@ inline TwoSums square_of(std::span<const double> v, std::span<const double> weig
       v.size(), [&](std::size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k] * weights[k]; });
 }
 
-/// Roundings on the longest way of an element into a sum of that many, its product included.
-inline double roundings_of_blocked_sum(std::size_t size) {
-  const std::size_t blocks = (size + block_of_sums - 1) / block_of_sums;
-  const std::size_t within_a_block = block_of_sums / lanes_of_sums;
-  return static_cast<double>(within_a_block + 2 * lanes_of_sums + 1 + blocks);
-}
-
 /// A quantity that is zero but for rounding, and the most that rounding explains.
 struct CheckedError {
   double error = 0.0;
@@ -183,13 +176,11 @@ class StepRelation {
     double residual_overlap = 0.0;   // | r_new . r |
     double direction_overlap = 0.0;  // | r . p_before |
   };
-  [[nodiscard]] double product_overlap(const Step& step) const;
 
   double dot_unit_ = 0.0;      // relative error of a dot product
   double product_unit_ = 0.0;  // error of x . A y, relative to ||x|| ||y||
   double largest_rho_ = 0.0;
-  bool has_last_ = false;
-  int replacement_count_ = 0;
+  int replacement_count_ = -1;  // at the last step; -1: there was none
   Step last_;
 };
 

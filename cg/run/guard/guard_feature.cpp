@@ -6,7 +6,6 @@
 #include <array>
 #include <numeric>
 #include <string>
-#include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
@@ -24,8 +23,7 @@ std::string describe(const Detection& found) {
       "the CRC-32C of the matrix block has changed"};
   const bool has_size = found.check != GuardCheck::column_range && found.check != GuardCheck::matrix_bytes;
   return fmt::format(
-      "{}: {}{} ({})", place_text(found.rank, found.outer_step, found.product),
-      texts[static_cast<std::size_t>(found.check)],
+      "{}: {}{} ({})", describe(found.place), texts[static_cast<std::size_t>(found.check)],
       has_size ? fmt::format(" by {:.3g}, tolerance {:.3g}", found.error, found.tolerance) : "",
       name_of(found.check));
 }
@@ -35,14 +33,8 @@ namespace {
 constexpr std::string_view guard_option = "--guard";
 constexpr std::string_view inject_option = "--inject";
 
-void read_injection(const std::string& text, FeatureSettings& settings) {
-  auto& options = settings.own<GuardOptions>();
-  options.injects = true;
-  options.inject = inject_options_from(text);
-}
-
 void resolve_guard(const AskedWork& asked) {
-  const auto option = asked.options.features.of<GuardOptions>().checks ? guard_option : inject_option;
+  const auto option = asked.options.features.guard.checks ? guard_option : inject_option;
   if (asked.system == nullptr) return;
   require_matrix(asked, option);
   require_classic_form(asked, option);
@@ -50,26 +42,25 @@ void resolve_guard(const AskedWork& asked) {
             fmt::format("not for --preconditioner {}; take {}", asked.system->preconditioner,
                         names_of_diagonal_preconditioners()));
   refuse_if(asked.options.configuration.is_reproducible, option, "does not go with --reproducible on");
-  refuse_if(asked.options.features.of<CheckpointOptions>().is_used(), option,
+  refuse_if(asked.options.features.checkpoint.is_used(), option,
             "does not go with --checkpoint and --restart");
 }
 
 /// The place of a detection or of a fault. A solve has no outer iterations: its place is an iteration.
-template <typename Placed>
-void describe_place(Members& m, Placed& placed, bool of_solve) {
-  m("rank", placed.rank, at_least(0));
+void describe_place(Members& m, SolvePlace& place, bool of_solve) {
+  m("rank", place.rank, at_least(0));
   if (of_solve) {
-    m("iteration", placed.product, at_least(0, "From 1; of a detection: the last one before it."));
-    placed.outer_step = of_a_solve;
+    m("iteration", place.product, at_least(0, "From 1; of a detection: the last one before it."));
+    place.outer_step = of_a_solve;
   } else {
-    m("outer_step", placed.outer_step, at_least(0, "From 1; 0 is the untimed one."));
-    m("product", placed.product,
+    m("outer_step", place.outer_step, at_least(0, "From 1; 0 is the untimed one."));
+    m("product", place.product,
       at_least(0, "Of the outer iteration, from 1: the number of the CG step, or 26 for the residual."));
   }
 }
 
 void describe_fault(Members& m, Fault& fault, bool of_solve) {
-  describe_place(m, fault, of_solve);
+  describe_place(m, fault.place, of_solve);
   std::string target(target_name(fault));
   m("target", target, meaning("A, columns, p, r, z (of a solve x), block q, q or rho"));
   const auto* const found = std::ranges::find(fault_target_names, target == "x" ? "z" : target);
@@ -95,7 +86,7 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
          meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
                           : "The first one of each attempt at an outer iteration that was given up."),
          [&](Detection& found, std::size_t /*index*/) {
-           describe_place(m, found, of_solve);
+           describe_place(m, found.place, of_solve);
            m("check", found.check);
            m("error", found.error);
            m("tolerance", found.tolerance);
@@ -113,29 +104,29 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
 /// The members of a result: guard where there were checks, injected where faults were made.
 void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
   const bool of_solve = kind == WorkKind::solve;
-  const auto* const known = results.find<GuardReport>();
-  auto guard = known == nullptr ? GuardReport{} : *known;
+  auto& guard = results.guard;
   m.object_if(guard.options.checks, "guard",
               meaning("Only with --guard, of work that came to its iterations."),
               [&] { describe_checks(m, guard, of_solve); });
-  m.object_if(guard.options.injects, "injected",
-              meaning("Only with --inject, of work that came to its iterations."), [&] {
-                m("seed", guard.options.inject.seed, at_least(0));
-                m.list("flips", guard.faults,
-                       {.meaning = "As drawn, in the order of their times.", .fewest = 1},
-                       [&](Fault& fault, std::size_t /*index*/) { describe_fault(m, fault, of_solve); });
-              });
-  if (m.reads() && guard.options.is_used()) results.set(std::move(guard));
+  m.object_if(
+      guard.options.inject, "injected", meaning("Only with --inject, of work that came to its iterations."),
+      [&](InjectOptions& inject) {
+        m("seed", inject.seed, at_least(0));
+        m.list("flips", guard.faults, {.meaning = "As drawn, in the order of their times.", .fewest = 1},
+               [&](Fault& fault, std::size_t /*index*/) { describe_fault(m, fault, of_solve); });
+      });
 }
 
-/// A blank line, then faults, checks and detections, a line for each.
-std::string guard_text(const GuardReport& guard) {
+}  // namespace
+
+std::string text_of(const GuardReport& guard) {
+  if (!guard.options.is_used()) return {};
   std::string text = "\n";
   constexpr std::size_t most_lines = 20;
-  if (guard.options.injects) {
+  if (const auto& inject = guard.options.inject) {
     const auto made = std::ranges::count_if(guard.faults, &Fault::is_made);
     text += fmt::format(" Injected        = {} of {} (seed {})\n", made,
-                        format_count(std::ssize(guard.faults), "bit flip"), guard.options.inject.seed);
+                        format_count(std::ssize(guard.faults), "bit flip"), inject->seed);
     for (std::size_t k = 0; k < std::min(guard.faults.size(), most_lines); ++k)
       text += fmt::format("   {}\n", describe(guard.faults[k]));
   }
@@ -152,32 +143,30 @@ std::string guard_text(const GuardReport& guard) {
   return text;
 }
 
-}  // namespace
-
 FeatureRow guard_feature() {
   static constexpr std::array own_options{
       FeatureOption{.name = guard_option,
-                    .group = "Soft errors",
                     .help = "check products, steps, residuals and the matrix against soft errors, and redo "
                             "the affected iterations",
                     .read = [](const std::string& /*text*/,
-                               FeatureSettings& settings) { settings.own<GuardOptions>().checks = true; }},
+                               FeatureSettings& settings) { settings.guard.checks = true; }},
       FeatureOption{.name = inject_option,
                     .value = "SEED[:COUNT]",
                     .default_text = "none",
-                    .group = "Soft errors",
                     .help = "flip that many bits (1 unless given) at random, the same ones for the same "
                             "seed; to try --guard",
-                    .read = read_injection}};
+                    .read = [](const std::string& text, FeatureSettings& settings) {
+                      settings.guard.inject = inject_options_from(text);
+                    }}};
   return {.options = own_options,
-          .is_used = has_settings<GuardOptions>,
+          .group = "Soft errors",
+          .is_used = [](const auto& asked) { return asked.guard.is_used(); },
           .resolve = resolve_guard,
           .against_several = "--guard and --inject take one",
           .against_streaming =
               "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
               "--out-of-core",
-          .describe = describe_guard,
-          .closing_lines = lines_of<GuardReport, guard_text>};
+          .describe = describe_guard};
 }
 
 }  // namespace cg2d

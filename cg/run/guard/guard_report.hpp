@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,9 +36,7 @@ inline std::string_view name_of(GuardCheck check) { return name_in(words_of(chec
 struct Detection {
   bool is_found = false;
   GuardCheck check = GuardCheck::column_range;
-  int rank = 0;
-  int outer_step = 0;  ///< from 1; 0: the untimed one; or of_a_solve
-  int product = 0;     ///< the last one before it: the CG step, or one more; of a solve: the iteration
+  SolvePlace place{};  ///< the last product before it
   double error = 0.0;
   double tolerance = 0.0;
   double share = 0.0;  ///< share of this rank in an error that ranks add up
@@ -47,10 +46,9 @@ std::string describe(const Detection& detection);
 
 struct GuardOptions {
   bool checks = false;
-  bool injects = false;
-  InjectOptions inject{};
+  std::optional<InjectOptions> inject{};
 
-  [[nodiscard]] bool is_used() const { return checks || injects; }
+  [[nodiscard]] bool is_used() const { return checks || inject; }
 };
 
 /// The checks of one rank, or of all. Trivially copyable: ranks send it as it is.
@@ -69,5 +67,7 @@ struct GuardReport : CheckFigures {
   double time_share = 0.0;  ///< share of time_s in the time of these repetitions, or of the solve
   std::vector<Fault> faults;
 };
+/// A blank line, then faults, checks and detections, a line for each; empty without a guard.
+std::string text_of(const GuardReport& guard);
 
 }  // namespace cg2d

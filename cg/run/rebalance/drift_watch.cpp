@@ -20,7 +20,8 @@ double total_of(std::span<const double> numbers) {
 }
 
 /// Nonzeros per second of each rank. One without nonzeros, or without a time, counts as fast as the mean of the others.
-std::vector<double> speeds_of(std::span<const double> nonzeros, std::span<const double> seconds) {
+std::vector<double> speeds_of(const ProductLoad& load) {
+  const auto& [seconds, nonzeros] = load;
   std::vector<double> speeds;
   double sum = 0.0;
   double count = 0.0;
@@ -48,7 +49,7 @@ void DriftWatch::note(ProductLoad load) {
 bool DriftWatch::pays(const MoveCost& cost, std::span<const double> shares) const {
   if (loads_.size() < window) return false;
   return std::ranges::all_of(loads_, [&](const auto& load) {
-    const auto speeds = speeds_of(load.nonzeros, load.seconds);
+    const auto speeds = speeds_of(load);
     const double speed = shares.empty() ? total_of(speeds) : comm::speed_of_shares(shares, speeds, grid_);
     const double now_s = cg2d::slowest_s(load);
     const double gain_s = now_s - total_of(load.nonzeros) / speed;
@@ -56,10 +57,7 @@ bool DriftWatch::pays(const MoveCost& cost, std::span<const double> shares) cons
   });
 }
 
-std::vector<double> DriftWatch::speeds() const {
-  const auto mean = mean_load();
-  return speeds_of(mean.nonzeros, mean.seconds);
-}
+std::vector<double> DriftWatch::speeds() const { return speeds_of(mean_load()); }
 
 ProductLoad DriftWatch::mean_load() const {
   ProductLoad mean{.seconds = std::vector(loads_.front().seconds.size(), 0.0),

@@ -88,8 +88,4 @@ struct Move {
   }
 };
 
-struct RebalanceReport {
-  std::vector<Move> moves;
-};
-
 }  // namespace cg2d

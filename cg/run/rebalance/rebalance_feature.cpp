@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "cg/base/values.hpp"
-#include "cg/run/guard/guard_report.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
 
@@ -21,9 +20,9 @@ constexpr std::string_view rebalance_option = "--rebalance";
 
 void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
   if (kind == WorkKind::solve) return;
-  describe_section<RebalanceReport>(
-      m, "rebalance", results, "Only with --rebalance on.", [&](RebalanceReport& found) {
-        m.list("moves", found.moves, {}, [&](Move& move, std::size_t /*index*/) {
+  m.object_if(
+      results.moves, "rebalance", meaning("Only with --rebalance on."), [&](std::vector<Move>& moves) {
+        m.list("moves", moves, {}, [&](Move& move, std::size_t /*index*/) {
           m("run", move.repeat_number, at_least(0, "From 1."));
           m("after_outer_iteration", move.after_step, at_least(0));
           m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
@@ -47,10 +46,11 @@ void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
       });
 }
 
-std::string rebalance_text(const RebalanceReport& found) {
-  if (found.moves.empty()) return " Rebalanced never: no other cut would have paid for the move\n";
+std::string rebalance_text(const FeatureResults& results) {
+  if (!results.moves) return {};
+  if (results.moves->empty()) return " Rebalanced never: no other cut would have paid for the move\n";
   std::string text;
-  for (const auto& move : found.moves)
+  for (const auto& move : *results.moves)
     text += fmt::format(
         " Rebalanced after outer iteration {}{}: products of rank {} took {:.2f} times the mean; those of "
         "the "
@@ -61,15 +61,10 @@ std::string rebalance_text(const RebalanceReport& found) {
   return text;
 }
 
-void read_rebalance(const std::string& text, FeatureSettings& settings) {
-  require_known(std::string(rebalance_option), text, {"off", "on"});
-  if (text == "on") settings.set(RebalanceSettings());
-}
-
 void resolve_rebalance(const AskedWork& asked) {
   const auto what = fmt::format("{} on", rebalance_option);
   refuse_if(!asked.options.time_phases, what, "compares the times of products; leave --no-phases out");
-  refuse_if(has_settings<GuardOptions>(asked.options), what,
+  refuse_if(asked.options.features.guard.is_used(), what,
             "does not go with --guard and --inject, which know the block from its beginning");
 }
 
@@ -87,7 +82,7 @@ void Rebalancer::finish() {
     product_work() = {.call_count = work_sum_.call_count / work_count_,
                       .byte_count = work_sum_.byte_count / work_count_,
                       .flop_count = work_sum_.flop_count / work_count_};
-  context_.report.features.set(report_);
+  context_.report.features.moves = moves_;
 }
 
 void Rebalancer::before_outer_step() {
@@ -118,7 +113,7 @@ void Rebalancer::note(double seconds) {
     load.seconds.push_back(rank_s);
     load.nonzeros.push_back(nonzeros);
   }
-  if (!report_.moves.empty()) report_.moves.back().note(load);
+  if (!moves_.empty()) moves_.back().note(load);
   drift_.note(std::move(load));
 }
 
@@ -140,7 +135,7 @@ void Rebalancer::move(int number, const std::vector<double>& shares) {
   move_matrix_(shares);
   move_s_ = move.cost_s = context_.group.maximum(stopwatch.seconds());
   move.gained_s = -move.cost_s;
-  report_.moves.push_back(move);
+  moves_.push_back(move);
   drift_.forget();
 }
 
@@ -149,17 +144,20 @@ FeatureRow rebalance_feature() {
       .name = rebalance_option,
       .value = "off|on",
       .default_text = "off",
-      .group = "Grid",
       .help = "repartition the matrix between outer iterations where ranks have become slower or "
               "faster and that pays",
-      .read = read_rebalance}};
+      .read = [](const std::string& text, FeatureSettings& settings) {
+        require_known(std::string(rebalance_option), text, {"off", "on"});
+        settings.rebalances = text == "on";
+      }}};
   return {.options = own_options,
-          .is_used = has_settings<RebalanceSettings>,
+          .group = "Grid",
+          .is_used = [](const auto& asked) { return asked.rebalances; },
           .resolve = resolve_rebalance,
           .only_for = WorkKind::outer_iterations,
           .against_streaming = "--rebalance on: goes with a matrix in memory only",
           .describe = describe_rebalance,
-          .summary_lines = lines_of<RebalanceReport, rebalance_text>};
+          .lines = rebalance_text};
 }
 
 }  // namespace cg2d

@@ -16,9 +16,6 @@
 
 namespace cg2d {
 
-/// Asked for: a type of its own among the settings.
-struct RebalanceSettings {};
-
 /// Watches outer iterations, and moves the matrix between them. Collective.
 class Rebalancer final : public OuterStepObserver {
  public:
@@ -57,7 +54,7 @@ class Rebalancer final : public OuterStepObserver {
   /// The work of this rank's products, one of each outer iteration: its block changes between them.
   VectorWork work_sum_;
   std::int64_t work_count_ = 0;
-  RebalanceReport report_;
+  std::vector<Move> moves_;
 };
 
 }  // namespace cg2d

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
@@ -18,6 +20,15 @@
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 
 namespace cg2d {
+namespace {
+
+BlockBalance balance_of(const std::vector<std::int64_t>& nonzeros) {
+  const auto sum = std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0});
+  return {.largest = std::ranges::max(nonzeros),
+          .mean = static_cast<double>(sum) / static_cast<double>(nonzeros.size())};
+}
+
+}  // namespace
 
 /// Everything that is chosen before the matrix is spread.
 void SolveRun::choose_with_matrix() {
@@ -39,7 +50,7 @@ void SolveRun::choose_with_matrix() {
       !configuration().is_reproducible && !streaming_)
     try_kernels();
   // Without a machine's description: its predictions are for matrices of the benchmark.
-  if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids(*matrix_);
+  try_grids(*matrix_);
   cut_by_speed(*matrix_);
 }
 
@@ -89,7 +100,7 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
     planned.kernel =
         has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
   }
-  if (options_.features.of<OutOfCoreOptions>().chooses_kernel)
+  if (options_.features.out_of_core.chooses_kernel)
     planned.kernel = shortest_streamed_kernel(vector_count()).name;
   const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
@@ -134,20 +145,17 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
 
 /// On the grid that is most promising.
 void SolveRun::try_kernels() {
-  const bool was_tried = kept_.kernel_trial != nullptr && *kept_.kernel_trial;
-  if (was_tried) {
-    report_.kernel_trial = *kept_.kernel_trial;
-  } else {
+  auto& trial = kept_.kernel_trial != nullptr ? *kept_.kernel_trial : report_.kernel_trial;
+  if (!trial) {
     progress_.say("trying kernels");
-    const auto& environment = *report_.environment;
     const auto shared = configuration_of_trials();
-    report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
-                                                      .configuration = shared,
-                                                      .environment = environment,
-                                                      .asked = options_.tuning,
-                                                      .vector_count = vector_count()});
-    if (kept_.kernel_trial != nullptr) *kept_.kernel_trial = report_.kernel_trial;
+    trial = cg2d::try_kernels(group_, {.source = *matrix_,
+                                       .configuration = shared,
+                                       .environment = *report_.environment,
+                                       .asked = options_.tuning,
+                                       .vector_count = vector_count()});
   }
+  report_.kernel_trial = trial;
   set_grid(configuration().grid);
 }
 
@@ -162,26 +170,13 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
     });
   if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
   const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : distribute(layout);
-  if (chooses_transport() && !has_several()) {
-    choose_transport(*matrix_, layout, product);
-  } else if (chooses_transport()) {  // profiles know times of one right-hand side only
-    progress_.say("choosing the transport");
-    auto trial_config =
-        block_trial(group_, {.layout = layout, .configuration = configuration(), .product = product});
-    trial_config.has_room_for_all = false;
-    auto trial = try_transports(group_, trial_config);
-    trial.not_kept_because = "profiles have no several right-hand sides";
-    set_transport(std::move(trial));
-  }
+  if (chooses_transport()) choose_transport(*matrix_, layout, product);
   assembled_ = connect(layout, product);
-  const auto& communicator = assembled_->communicator();
   const int rank = group_.rank();
   return {.matrix = guard_ ? guard_->guarded() : assembled_->matrix(),
           .timer = assembled_->timer(),
           .place = place_of(layout, matrix_->permutation(), rank),
-          .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
-          .first_row = layout.own_piece(rank).begin * vector_count(),
-          .matrix_bytes = read_footprint_bytes(*product)};
+          .first_row = layout.own_piece(rank).begin * vector_count()};
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.

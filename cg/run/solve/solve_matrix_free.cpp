@@ -68,6 +68,7 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
   result.conversion_s = group_.maximum(making.seconds());
   report_.is_resolved = true;
   report_.configuration.kernel = matrix_free_->kernel();
+  matrix_bytes_ = matrix_free_->matrix_byte_count();
   auto& without_matrix = report_.matrix_free.emplace();
   without_matrix.arrangement = matrix_free_->arrangement();
   auto& matrix = matrix_free_->matrix();
@@ -89,9 +90,7 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
           .place = {.size = matrix_free_->order(),
                     .local_size = local_size,
                     .row_of = [this](std::size_t element) { return matrix_free_->row_of(element); }},
-          .sent = [this](comm::Operation operation) { return matrix_free_->sent(operation); },
-          .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
-          .matrix_bytes = row.uses_grid ? matrix_free_->matrix_byte_count() : 0};
+          .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size))};
 }
 
 /// By a trial with an operator for each transport. Profiles know matrices only.

@@ -1,6 +1,5 @@
 #include "cg/run/solve/solve_observers.hpp"
 
-#include <array>
 #include <tuple>
 
 #include "cg/base/describe.hpp"
@@ -58,57 +57,6 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem&
                     system.text);
   restart->checkpoint = std::move(checkpoint);
   return *std::move(restart);
-}
-
-SolveState restarted_state(const SolveRestart& restart, const comm::IndexRange& range,
-                           comm::RankGroup& group) {
-  const auto size = static_cast<std::size_t>(range.size());
-  SolveState state{.x = HugePageVector(size),
-                   .residual = HugePageVector(size),
-                   .direction = HugePageVector(size),
-                   .state = restart.state,
-                   .replaced_norm = restart.replaced_norm};
-  const std::array targets{std::span<double>(state.x), std::span<double>(state.residual),
-                           std::span<double>(state.direction)};
-  read_vectors(restart.checkpoint, range, targets, group);
-  return state;
-}
-
-/// The rehearsal has vectors of the right length, whatever they hold.
-SolveCheckpoints::SolveCheckpoints(const CheckpointWork& work, const SolveRestart* restart) : work_(work) {
-  if (restart != nullptr) saved_.steps = restart->steps;
-  work_.checkpoints.rehearse(
-      state({.state = {}, .replaced_norm = 0.0, .residual = work_.x, .direction = work_.x}));
-  next_s_ = work_.checkpoints.interval_s();
-}
-
-CheckpointState SolveCheckpoints::state(const CgSnapshot& snapshot) {
-  saved_.state = snapshot.state;
-  saved_.replaced_norm = snapshot.replaced_norm;
-  return {.header = {.kind = CheckpointKind::solve,
-                     .matrix_hash = work_.system.hash,
-                     .order = work_.system.order,
-                     .step = snapshot.state.number,
-                     .begin = work_.system.range.begin,
-                     .end = work_.system.range.end},
-          .text = json_line(saved_),
-          .vectors = {work_.x, snapshot.residual, snapshot.direction}};
-}
-
-bool SolveCheckpoints::after_step(const CgState& state) {
-  saved_.steps.push_back({.alpha = state.alpha,
-                          .beta = state.beta,
-                          .residual_square = state.residual_square,
-                          .replacement_count = state.replacement_count});
-  const bool stops = work_.watch.after_step(state);
-  // A solve that goes on from NaN ends with it.
-  const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
-  const bool is_last = state.number == work_.most_iterations;
-  if (is_finite && (stops || is_last || work_.watch.common_s() >= next_s_)) {
-    work_.outside([&] { work_.checkpoints.save(this->state(work_.solver.snapshot(state))); });
-    next_s_ = work_.watch.common_s() + work_.checkpoints.interval_s();
-  }
-  return stops;
 }
 
 }  // namespace cg2d

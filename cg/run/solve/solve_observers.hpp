@@ -1,7 +1,7 @@
 #pragma once
 
-// The observers of a solve's steps: lines for people, requests to stop, and checkpoints of a solve of one system: its state after an
-// iteration, when it is saved, and how a later solve goes on.
+// The observers of a solve's steps: lines for people, requests to stop; and checkpoints of a solve of one system: its state after an
+// iteration, and how a later solve goes on.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,25 +54,19 @@ class ResidualSlope {
   std::vector<double> smallest_;
 };
 
-/// The observers of one system. They must not move any more, once they are added. As an observer itself, it says a line on stderr for every
-/// iteration.
+/// The observers of one system, added when they are made: they do not move. Where it speaks, it is one itself, and says a line on
+/// stderr for every iteration.
 class SystemObservers final : public StepObserver {
  public:
   /// name: of the system, before each line.
-  SystemObservers(int most_steps, bool speaks, std::string name, OutsideOfPhases outside)
-      : history(most_steps),
-        estimates(most_steps),
-        speaks_(speaks),
-        name_(std::move(name)),
-        outside_(std::move(outside)) {}
-
-  void add_to(StepObservers& observers) {
+  SystemObservers(StepObservers& observers, int most_steps, bool speaks, std::string name,
+                  OutsideOfPhases outside)
+      : history(most_steps), estimates(most_steps), name_(std::move(name)), outside_(std::move(outside)) {
     observers.add(history);
     observers.add(estimates);
-    observers.add(*this);
+    if (speaks) observers.add(*this);
   }
   bool after_step(const CgState& state) override {
-    if (!speaks_) return false;
     outside_([&] {
       say_on_stderr(
           fmt::format("{}iteration {}: residual {:.6e}", name_, state.number, state.residual_norm()));
@@ -85,21 +78,20 @@ class SystemObservers final : public StepObserver {
   LanczosEstimates estimates;
 
  private:
-  bool speaks_;
   std::string name_;
   OutsideOfPhases outside_;
 };
 
-/// The observer of all systems together. Says about once a second how far a solve is, and how long it may take at the mean rate so far, and
+/// Told of each step of all systems together. Says about once a second how far a solve is, and how long it may take at the mean rate so far, and
 /// requests to stop when a signal has reached any rank. The ranks agree on it by a message of their own: after steps 1, 2, 4, ..., and then
 /// about ten times a second, by the slowest rank's clock, so that all ask at the same steps.
-class SolveWatch final : public StepObserver {
+class SolveWatch {
  public:
   SolveWatch(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
              OutsideOfPhases outside)
       : progress_(progress), group_(group), tolerance_(tolerance), outside_(std::move(outside)) {}
 
-  bool after_step(const CgState& state) override {
+  bool after_step(const CgState& state) {
     ++count_;
     tell(state);
     if (count_ < next_check_) return false;
@@ -185,36 +177,5 @@ struct CheckpointedSystem {
 
 /// Throws RunError (bad_data), alike on every rank, for a checkpoint of another system.
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system);
-
-/// The whole state, with this rank's pieces of the vectors. Collective. Throws RunError (bad_data), alike on every rank.
-SolveState restarted_state(const SolveRestart& restart, const comm::IndexRange& range,
-                           comm::RankGroup& group);
-
-/// The parts that checkpoints of a solve are made with; all must outlive them.
-struct CheckpointWork {
-  const CheckpointedSystem& system;
-  ConjugateGradient& solver;
-  std::span<const double> x;
-  SolveWatch& watch;  ///< told by the checkpoints, in place of being an observer itself
-  const OutsideOfPhases& outside;
-  Checkpoints& checkpoints;
-  int most_iterations;  ///< of the solve
-};
-
-/// Saves the state after the last iteration that is allowed, for a solve with a higher limit, and where the interval is over or a stop is
-/// asked for: at iterations at which the ranks ask each other for signals anyway, so that all know the same time.
-class SolveCheckpoints final : public StepObserver {
- public:
-  /// restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective. Throws as Checkpoints::rehearse().
-  SolveCheckpoints(const CheckpointWork& work, const SolveRestart* restart);
-  bool after_step(const CgState& state) override;
-
- private:
-  [[nodiscard]] CheckpointState state(const CgSnapshot& snapshot);
-
-  CheckpointWork work_;
-  double next_s_ = 0.0;  // by the common clock of the watch
-  SolveRestart saved_;   // but for its checkpoint
-};
 
 }  // namespace cg2d

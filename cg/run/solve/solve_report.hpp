@@ -2,9 +2,9 @@
 
 // The result of `cg2d solve`.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,6 @@ struct BlockBalance {
     return mean > 0.0 ? static_cast<double>(largest) / mean - 1.0 : 0.0;
   }
 };
-BlockBalance balance_of(std::span<const std::int64_t> nonzeros);
 
 struct MatrixResult {
   std::string name;
@@ -59,10 +58,15 @@ struct SolveReport : SessionReport {
   std::optional<QuietResult> quiet;     ///< of the timed region, where the solve came to it
 };
 
-/// One line that says what happened and which option would help; empty where there is a solution.
-std::string reason_of(const Solution& solution);
 /// Iterations of the whole solve: several right-hand sides iterate together.
-int step_count_of(const SolveReport& report);
+inline int step_count_of(const SolveReport& report) {
+  int count = report.solution ? report.solution->result.step_count : 0;
+  for (const auto& solution : report.solutions) count = std::max(count, solution.result.step_count);
+  return count;
+}
 /// Those of them that were timed: the ones since a restart.
-int timed_step_count(const SolveReport& report);
+inline int timed_step_count(const SolveReport& report) {
+  return step_count_of(report) - (report.restart ? report.restart->state.number : 0);
+}
+
 }  // namespace cg2d

@@ -4,37 +4,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/value_hash.hpp"
-#include "cg/run/roofline.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr int most_right_hand_sides = kernels::vector_counts.back();
-
-/// The first vectors of each row of `wide` := those of `narrow`; the others stay zero.
-HugePageVector filled_up(std::span<const double> narrow, int narrow_count, int vector_count) {
-  const auto count = static_cast<std::size_t>(narrow_count);
-  const auto wide_count = static_cast<std::size_t>(vector_count);
-  HugePageVector wide(narrow.size() / count * wide_count);
-  for (std::size_t k = 0; k < narrow.size(); ++k) wide[k / count * wide_count + k % count] = narrow[k];
-  return wide;
-}
-
-HugePageVector cut_down(std::span<const double> wide, int vector_count, const VectorPlace& place) {
-  const auto count = static_cast<std::size_t>(place.column_count);
-  const auto wide_count = static_cast<std::size_t>(vector_count);
-  HugePageVector narrow(place.local_size);
-  for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = wide[k / count * wide_count + k % count];
-  return narrow;
-}
 
 }  // namespace
 
@@ -74,7 +58,8 @@ void SolveRun::check_several() const {
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
                         options_.right_hand_side.text, report_.right_hand_side_count));
   for (const auto& feature : feature_table())
-    refuse_if(!feature.against_several.empty() && feature.is_used(options_), what, feature.against_several);
+    refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what,
+              feature.against_several);
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));
@@ -101,7 +86,7 @@ void SolveRun::check_reproducible_solve() const {
 
 MeasuredSolver SolveRun::make() {
   auto& system = system_.emplace(options_.is_matrix_free() ? make_matrix_free() : make_with_matrix());
-  place_ = place_of_several(system.place, report_.right_hand_side_count);
+  system.place = place_of_several(system.place, report_.right_hand_side_count);
   b_ = make_vectors(options_.right_hand_side);
   x_ = make_vectors(options_.initial_guess);
   vectors_.emplace(system.matrix, system.timer, report_.configuration.thread_count);
@@ -111,31 +96,25 @@ MeasuredSolver SolveRun::make() {
   begin();
   return {.timer = system.timer,
           .observers = solver_->observers(),
-          .sent = system.sent,
+          .sent =
+              [this](comm::Operation operation) {
+                return assembled_ ? assembled_->sent(operation) : matrix_free_->sent(operation);
+              },
           .vectors = *vectors_,
-          .matrix_bytes = system.matrix_bytes,
-          .vector_bytes =
-              vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double))};
+          .local_size = system.matrix.local_size()};
 }
 
 HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
-  HugePageVector vectors;
-  switch (option.kind) {
-    case VectorOption::Kind::file:
-      vectors = read_vector(option.text, place_, group_);
-      break;
-    case VectorOption::Kind::random:
-      vectors = random_vector(option.seed, place_);
-      break;
-    default:
-      vectors.assign(place_.local_size, option.kind == VectorOption::Kind::ones ? 1.0 : 0.0);
-  }
+  using Kind = VectorOption::Kind;
+  const auto& place = system_->place;
+  auto vectors = option.kind == Kind::file ? read_vector(option.text, place, group_)
+                 : option.kind == Kind::random
+                     ? random_vector(option.seed, place)
+                     : HugePageVector(place.local_size, option.kind == Kind::ones ? 1.0 : 0.0);
   if (!has_several()) return vectors;
-  return filled_up(vectors, report_.right_hand_side_count, vector_count());
-}
-
-PolynomialOptions SolveRun::polynomial() const {
-  return polynomial_from("--preconditioner", options_.preconditioner);
+  HugePageVector wide(system_->matrix.local_size());  // further vectors stay zero
+  for (std::size_t k = 0; k < vectors.size(); ++k) wide[wide_index(k)] = vectors[k];
+  return wide;
 }
 
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
@@ -146,12 +125,13 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
     for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
     diagonal_ = std::move(wide);
   }
-  auto preconditioner = preconditioner_row().make({.matrix = system_->matrix,
-                                                   .diagonal = diagonal_,
-                                                   .diagonal_block = &diagonal_block_,
-                                                   .first_row = system_->first_row,
-                                                   .polynomial = polynomial(),
-                                                   .thread_count = report_.configuration.thread_count});
+  auto preconditioner =
+      preconditioner_row().make({.matrix = system_->matrix,
+                                 .diagonal = diagonal_,
+                                 .diagonal_block = &diagonal_block_,
+                                 .first_row = system_->first_row,
+                                 .polynomial = polynomial_from("--preconditioner", options_.preconditioner),
+                                 .thread_count = report_.configuration.thread_count});
   diagonal_block_ = {};  // its factors are made
   report_.matrix->preconditioner_s += group_.maximum(making.seconds());
   return preconditioner;
@@ -163,8 +143,8 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr std::size_t products = 4;
   constexpr std::size_t other_phases = 20;
-  const auto usual_degree = preconditioner_row().default_degree;
-  const auto degree = static_cast<std::size_t>(std::max(polynomial().degree, usual_degree));
+  const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
+  const auto degree = static_cast<std::size_t>(std::max(asked_degree, preconditioner_row().default_degree));
   // The phases of one product, which is made for it.
   const auto begun_or_ended = system_->timer.activity().change_count;
   std::ranges::fill(system_->matrix.operand(), 0.0);
@@ -186,25 +166,26 @@ void SolveRun::begin() {
   const bool speaks = options_.monitors && group_.rank() == 0;
   for (int number = 0; number < report_.right_hand_side_count; ++number) {
     const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
-    systems_.emplace_back(options_.most_iterations, speaks, name, outside_)
-        .add_to(solver_->observers_of(number));
+    systems_.emplace_back(solver_->observers_of(number), options_.most_iterations, speaks, name, outside_);
   }
   if (const auto* const found = found_checkpoint()) {
     auto& restart = report_.restart.emplace(solve_restart(*found, checkpointed_));
-    restarted_ = restarted_state(restart, checkpointed_.range, group_);
-    x_ = restarted_.x;
+    restarted_ = {.x = {},
+                  .residual = HugePageVector(x_.size()),
+                  .direction = HugePageVector(x_.size()),
+                  .state = restart.state,
+                  .replaced_norm = restart.replaced_norm};
+    const std::array targets{std::span<double>(x_), std::span<double>(restarted_.residual),
+                             std::span<double>(restarted_.direction)};
+    read_vectors(restart.checkpoint, checkpointed_.range, targets, group_);
+    saved_.steps = restart.steps;
     restart.replay(systems_.front().history);
     restart.replay(systems_.front().estimates);
   }
   if (auto* const saved = saved_checkpoints()) {
-    const CheckpointWork work{.system = checkpointed_,
-                              .solver = *solver_,
-                              .x = x_,
-                              .watch = *watch_,
-                              .outside = outside_,
-                              .checkpoints = *saved,
-                              .most_iterations = options_.most_iterations};
-    solve_checkpoints_.emplace(work, report_.restart ? &*report_.restart : nullptr);
+    // The rehearsal has vectors of the right length, whatever they hold.
+    saved->rehearse(checkpoint_state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
+    next_save_s_ = saved->facts().interval_s;
   }
 }
 
@@ -224,6 +205,36 @@ CheckpointedSystem SolveRun::checkpointed_system() const {
                               place.size, options_.right_hand_side.text, options_.preconditioner)};
 }
 
+CheckpointState SolveRun::checkpoint_state(const CgSnapshot& snapshot) {
+  saved_.state = snapshot.state;
+  saved_.replaced_norm = snapshot.replaced_norm;
+  return {.header = {.kind = CheckpointKind::solve,
+                     .matrix_hash = checkpointed_.hash,
+                     .order = checkpointed_.order,
+                     .step = snapshot.state.number,
+                     .range = checkpointed_.range},
+          .text = json_line(saved_),
+          .vectors = {x_, snapshot.residual, snapshot.direction}};
+}
+
+bool SolveRun::after_step(const CgState& state) {
+  const bool stops = watch_->after_step(state);
+  auto* const saved = saved_checkpoints();
+  if (saved == nullptr) return stops;
+  saved_.steps.push_back({.alpha = state.alpha,
+                          .beta = state.beta,
+                          .residual_square = state.residual_square,
+                          .replacement_count = state.replacement_count});
+  // A solve that goes on from NaN ends with it.
+  const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
+  const bool is_last = state.number == options_.most_iterations;
+  if (is_finite && (stops || is_last || watch_->common_s() >= next_save_s_)) {
+    outside_([&] { saved->save(checkpoint_state(solver_->snapshot(state))); });
+    next_save_s_ = watch_->common_s() + saved->facts().interval_s;
+  }
+  return stops;
+}
+
 std::vector<SystemSolveResult> SolveRun::solve() {
   const bool starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros;
   const auto snapshot = restarted_.snapshot();
@@ -235,19 +246,17 @@ std::vector<SystemSolveResult> SolveRun::solve() {
                                      .inverse_diagonal = preconditioner_->inverse_diagonal(),
                                      .most_iterations = options_.most_iterations},
                                     given, tolerance_);
-  report_.features.set(guard_->report(stopwatch.seconds()));
+  report_.features.guard = guard_->report(stopwatch.seconds());
   if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
   return {*result};
 }
 
 const RepeatReport* SolveRun::iterate() {
   progress_.say("solving");
-  StepObserver* common_observer = &*watch_;
-  if (solve_checkpoints_) common_observer = &*solve_checkpoints_;
   std::vector<SystemSolveResult> results;
   {
     const Progress::TimedRegion region(progress_);
-    measurement_->around_solve(std::span(&common_observer, 1), [&] { results = solve(); });
+    measurement_->around_solve(*this, [&] { results = solve(); });
   }
   if (streaming_) streaming_->check_region();
   report_.repeat = measurement_->repeat();
@@ -294,7 +303,11 @@ void SolveRun::record_solutions(const std::vector<Solution>& solutions) {
         fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
                     options_.most_iterations, format_count(worst->result.step_count, "iteration"));
   } else if (report_.code != ExitCode::success) {
-    report_.reason = reason_of(*worst);
+    report_.reason = sentence_of(worst->result, {.step = "iteration",
+                                                 .step_limit = "--max-iterations",
+                                                 .tolerance = "--rtol or --atol",
+                                                 .preconditioner = "--preconditioner",
+                                                 .stopped = interruption()});
   }
   if (!has_several()) return;
   if (report_.code != ExitCode::success) {
@@ -311,15 +324,18 @@ void SolveRun::write_solution(OutputFile* file) const {
   if (options_.solution_path.empty()) return;
   const auto& result = report_.solution->result;
   const auto& name = report_.matrix->name;
+  const auto& place = system_->place;
   if (!has_several()) {
-    return write_vector(x_, place_,
+    return write_vector(x_, place,
                         fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
                                     result.true_residual_norm),
                         group_, file);
   }
   const auto count = report_.right_hand_side_count;
+  HugePageVector narrow(place.local_size);
+  for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = x_[wide_index(k)];
   write_vector(
-      cut_down(x_, vector_count(), place_), place_,
+      narrow, place,
       fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
       file);
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -45,8 +44,10 @@ struct KeptSystem {
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress, const MemoryCheck& check_memory);
 
-/// Holds references: options, group and progress must outlive it.
-class SolveRun final : private ReportOf<SolveReport>, public Session {
+/// Holds references: options, group and progress must outlive it. As the observer of all systems together, it asks for a stop as SolveWatch
+/// does, and saves the state: after the last iteration that is allowed, for a solve with a higher limit, and where the interval is over or a
+/// stop is asked for, at iterations at which the ranks ask each other for signals anyway, so that all know the same time.
+class SolveRun final : private ReportOf<SolveReport>, public Session, private StepObserver {
  public:
   /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
   /// it, and gives its rows back while the blocks grow.
@@ -72,10 +73,8 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   struct AssembledSystem {
     LinearOperator& matrix;
     PhaseTimer& timer;
-    VectorPlace place;
-    std::function<comm::Traffic(comm::Operation)> sent;  // by this rank so far
-    std::int64_t first_row = 0;                          // the number of this rank's first element
-    std::int64_t matrix_bytes = 0;                       // as MeasuredSolver
+    VectorPlace place;           // of all right-hand sides
+    std::int64_t first_row = 0;  // the number of this rank's first element
   };
 
   void choose() override;
@@ -89,11 +88,15 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.
   [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
+  /// The place of an element of the right-hand sides among vectors of the product.
+  [[nodiscard]] std::size_t wide_index(std::size_t element) const {
+    const auto count = static_cast<std::size_t>(report_.right_hand_side_count);
+    return element / count * static_cast<std::size_t>(vector_count()) + element % count;
+  }
   [[nodiscard]] const PreconditionerRow& preconditioner_row() const {
     return *find_preconditioner(options_.preconditioner);
   }
   [[nodiscard]] HugePageVector make_vectors(const VectorOption& option) const;
-  [[nodiscard]] PolynomialOptions polynomial() const;
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner();
   void record_solutions(const std::vector<Solution>& solutions);
 
@@ -123,6 +126,8 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   // The iterations
   void begin();
   [[nodiscard]] CheckpointedSystem checkpointed_system() const;
+  [[nodiscard]] CheckpointState checkpoint_state(const CgSnapshot& snapshot);
+  bool after_step(const CgState& state) override;
   std::vector<SystemSolveResult> solve();
 
   const SystemOptions& options_;
@@ -136,7 +141,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   std::uint64_t value_hash_ = 0;      // of the matrix, for checkpoints
   std::optional<AssembledSystem> system_;
-  VectorPlace place_;  // of all vectors
   HugePageVector b_;
   HugePageVector x_;  // the initial guess, and then the solution
   std::optional<DistributedVectors> vectors_;
@@ -145,11 +149,12 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   Tolerance tolerance_;
   OutsideOfPhases outside_;
   CheckpointedSystem checkpointed_;
-  SolveState restarted_;
+  SolveState restarted_;                 // but for its x
   std::deque<SystemObservers> systems_;  // they do not move as long as the solver works
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<SolveWatch> watch_;
-  std::optional<SolveCheckpoints> solve_checkpoints_;
+  SolveRestart saved_;        // but for its checkpoint
+  double next_save_s_ = 0.0;  // by the common clock of the watch
 };
 
 }  // namespace cg2d

@@ -36,23 +36,179 @@ PanelSizes sizes_of(const PanelFile& file) {
 
 /// How the panels of a rank's block are cut, and made. Holds references. All but memory_of() is collective.
 struct PanelMaker {
-  PanelMaker(const FeatureContext& context, const StreamedMatrix& asked, const comm::BlockLayout& blocks);
+  PanelMaker(const FeatureContext& context, const StreamedMatrix& asked, const comm::BlockLayout& blocks)
+      : group(context.group), matrix(asked), layout(blocks), choice(context.report.kernel_choice) {
+    const int rank = group.rank();
+    const auto& environment = *context.report.environment;
+    room = environment.node_of(rank).memory;
+    memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes;
+    stream.beside_bytes = environment.process_bytes + matrix.vector_bytes;
+    stream.node_rank_count = environment.node_of(rank).rank_count;
+    folder = folder_of_rank(context.options.features.out_of_core.folders, rank);
+    const auto path = storage_folder(folder);
+    for (const auto& known : context.report.profile.processor.storages) {
+      if (known.folder != path || known.rank_count != stream.node_rank_count) continue;
+      stream.tuning = {.most_panel_bytes = known.panel_bytes, .depth = known.depth, .is_tuned = true};
+      break;
+    }
+    const auto rows = layout.rows_of(rank);
+    const auto columns = layout.columns_of(rank);
+    key = {.matrix_hash = matrix.hash,
+           .block_width = choice.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
+           .vector_count = choice.vector_count,
+           .first_row = rows.begin,
+           .row_count = rows.size(),
+           .first_column = columns.begin,
+           .column_count = columns.size()};
+    std::ranges::copy(row.name.substr(0, key.kernel.size()), key.kernel.begin());
+    if (row.format_depends_on_set && choice.vector_count == 1) {
+      const auto set = kernels::name_of(row.preferred_instruction_set());
+      std::ranges::copy(set.substr(0, key.instruction_set.size()), key.instruction_set.begin());
+    }
+    const auto n = static_cast<double>(layout.size());
+    expected_bytes = row.bytes_per_nonzero * matrix.source.facts().nonzero_count *
+                     (static_cast<double>(rows.size()) / n) * (static_cast<double>(columns.size()) / n);
+  }
 
-  [[nodiscard]] Strips strips_for(std::int64_t bytes) const;
-  void check_room(const Strips& strips) const;
-  [[nodiscard]] Strips shortened(Strips strips) const;
-  double write_panels(PanelFolder& place, const Strips& strips) const;
+  /// As many strips as give panels of a good size, the same on all ranks.
+  [[nodiscard]] Strips strips_for(std::int64_t bytes) const {
+    // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
+    constexpr std::int64_t resident_panels_per_memory = 8;
+    const auto wanted = will_stay(bytes)
+                            ? std::max(bytes / resident_panels_per_memory, least_panel_bytes)
+                            : std::clamp(most_buffer_bytes(bytes) / stream.tuning.depth, least_panel_bytes,
+                                         std::max(stream.tuning.most_panel_bytes, least_panel_bytes));
+    const auto panels_of = [&](std::int64_t rows) {
+      return std::max(1.0, std::ceil(static_cast<double>(key.row_count) / static_cast<double>(rows)));
+    };
+    const double count = std::ceil(expected_bytes / static_cast<double>(wanted));
+    return {.count = static_cast<int>(
+                group.maximum(std::clamp(count, panels_of(row.most_panel_rows), panels_of(row.panel_rows)))),
+            .row_multiple = row.panel_rows,
+            .working_bytes = group.minimum(bytes) / 4};
+  }
+
+  /// Memory for the making of panels, and for two of them.
+  [[nodiscard]] std::int64_t needed_bytes(const Strips& strips) const {
+    const auto panel_bytes = saturated(1.1 * expected_bytes / strips.count);
+    const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
+    const auto making_bytes = saturated_sum(matrix.source.working_bytes(layout, strips),
+                                            saturated(making_factor * static_cast<double>(panel_bytes)));
+    return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
+  }
+
+  /// Throws where not even two panels fit, or their making does not. With more memory panels are longer, up to the least memory that its own
+  /// panels fit into.
+  void check_room(const Strips& strips) const {
+    auto needed = group.maximum(needed_bytes(strips));
+    if (group.minimum(memory_bytes - needed_bytes(strips)) >= 0) return;
+    auto enough = memory_bytes;
+    constexpr int most_rounds = 100;
+    for (int round = 0; round < most_rounds; ++round) {
+      enough = needed + needed / 100;
+      needed = std::max(needed, group.maximum(needed_bytes(strips_for(enough))));
+      if (needed <= enough) break;
+    }
+    agree_on(group, [&] {
+      refuse_memory(
+          enough, fmt::format("with --out-of-core a rank needs {} beside its vectors", format_bytes(enough)),
+          "it");
+    });
+  }
+
+  /// More strips where one of them would be much longer than expected, and that helps: rows may be of very different lengths. Of all
+  /// columns, of which each process column has its part.
+  [[nodiscard]] Strips shortened(Strips strips) const {
+    const auto longest_of = [&](const Strips& some) {
+      std::int64_t longest = 0;
+      agree_on(group, [&] { longest = matrix.source.longest_strip(layout, group.rank(), some); });
+      return static_cast<double>(group.maximum(longest));
+    };
+    constexpr int most_times = 64;
+    constexpr double much_longer = 2.0;
+    constexpr double worthwhile = 0.75;
+    const auto multiple = strips.row_multiple;
+    const auto most = std::min<std::int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
+                                             std::int64_t{most_times} * strips.count);
+    const auto n = static_cast<double>(layout.size());
+    const double expected = matrix.source.facts().nonzero_count *
+                            static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
+    auto longest = longest_of(strips);
+    auto count = static_cast<std::int64_t>(strips.count);
+    while (longest > much_longer * expected && count < most) {
+      count = std::min(2 * count, most);
+      auto more = strips;
+      more.count = static_cast<int>(count);
+      if (const auto now = longest_of(more); now <= worthwhile * longest) {
+        strips = more;
+        longest = now;
+      }
+    }
+    agree_on(group, [&] {
+      const auto needed =
+          saturated(making_bytes_per_nonzero(row) * longest * static_cast<double>(key.column_count) / n);
+      if (needed > memory_bytes)
+        refuse_memory(needed,
+                      fmt::format("rows that are converted together take about {}", format_bytes(needed)),
+                      "them");
+    });
+    return strips;
+  }
+
+  /// Generates, converts and writes panel after panel. Returns the seconds of writing on this rank.
+  double write_panels(PanelFolder& place, const Strips& strips) const {
+    std::unique_ptr<PanelFileWriter> writer;
+    agree_on(group, [&] {
+      place.remove_file();
+      writer = std::make_unique<PanelFileWriter>(place.folder(), place.file_name(), key);
+      writer->reserve(saturated(expected_bytes));
+    });
+    PanelFileFigures figures;
+    std::int64_t panel_count = 0;
+    const HalfStorageRule rule(layout);
+    const auto columns = layout.columns_of(group.rank());
+    std::int64_t first_row = key.first_row;
+    Agreement agreement(group);
+    figures.source = matrix.source.build_strips(layout, group, 1, strips, [&](kernels::CsrBlock strip) {
+      agreement.attempt([&] {
+        const auto lengths = row_lengths(strip, choice.critical_vector_length);
+        figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
+        figures.nonzero_count += strip.nonzero_count();
+        const auto row_count = strip.row_count;
+        if (matrix.sums_values)
+          figures.value_sum += value_sum(
+              strip, {.first_row = first_row, .first_column = columns.begin, .order = layout.size()});
+        if (row.stores_half())
+          keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
+        first_row += row_count;
+        const auto panel = row.maker_for(options)(std::move(strip), options);
+        writer->append(*panel, row_count);
+      });
+    });
+    agreement.attempt([&] { writer->finish(figures); });
+    agreement.reach();
+    return writer->write_s();
+  }
+
   /// Whether all panels of this rank stay in so much memory.
   [[nodiscard]] bool will_stay(std::int64_t bytes) const {
     constexpr double most_filled = 0.85;
     return expected_bytes <= most_filled * static_cast<double>(bytes);
   }
+
   /// The panels' share, without what the program takes by and by.
   [[nodiscard]] std::optional<StreamMemory> memory_of(const PanelSizes& panels) const {
     return stream_memory(panels, memory_bytes - stream_program_bytes, stream.tuning.depth);
   }
+
+  /// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
   [[noreturn]] void refuse_memory(std::int64_t needed, std::string_view whose,
-                                  std::string_view left_for) const;
+                                  std::string_view left_for) const {
+    const auto rank_count = stream.node_rank_count;
+    throw RunError(ExitCode::memory, "not enough memory: {}, {} are left for {}; {}take more ranks", whose,
+                   format_bytes(std::max<std::int64_t>(memory_bytes, 0)), left_for,
+                   enough_limit_text(room, (needed - memory_bytes) * rank_count, rank_count));
+  }
 
   comm::RankGroup& group;
   const StreamedMatrix& matrix;
@@ -67,181 +223,13 @@ struct PanelMaker {
   RankStream stream;              // its share and tuning
   PanelFileKey key;
   double expected_bytes = 0.0;  // of this rank's panels together
-
- private:
-  [[nodiscard]] std::int64_t needed_bytes(const Strips& strips) const;
 };
-
-PanelMaker::PanelMaker(const FeatureContext& context, const StreamedMatrix& asked,
-                       const comm::BlockLayout& blocks)
-    : group(context.group), matrix(asked), layout(blocks), choice(context.report.kernel_choice) {
-  const int rank = group.rank();
-  const auto& environment = *context.report.environment;
-  room = environment.node_of(rank).memory;
-  memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes;
-  stream.beside_bytes = environment.process_bytes + matrix.vector_bytes;
-  stream.node_rank_count = environment.node_of(rank).rank_count;
-  folder = context.options.features.of<OutOfCoreOptions>().folder_of(rank);
-  const auto path = storage_folder(folder);
-  for (const auto& known : context.report.profile.processor.storages) {
-    if (known.folder != path || known.rank_count != stream.node_rank_count) continue;
-    stream.tuning = {.most_panel_bytes = known.panel_bytes, .depth = known.depth, .is_tuned = true};
-    break;
-  }
-  const auto rows = layout.rows_of(rank);
-  const auto columns = layout.columns_of(rank);
-  key = {.matrix_hash = matrix.hash,
-         .kernel = {},
-         .instruction_set = {},
-         .block_width = choice.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
-         .vector_count = choice.vector_count,
-         .first_row = rows.begin,
-         .row_count = rows.size(),
-         .first_column = columns.begin,
-         .column_count = columns.size()};
-  std::ranges::copy(row.name.substr(0, key.kernel.size()), key.kernel.begin());
-  if (row.format_depends_on_set && choice.vector_count == 1) {
-    const auto set = kernels::name_of(row.preferred_instruction_set());
-    std::ranges::copy(set.substr(0, key.instruction_set.size()), key.instruction_set.begin());
-  }
-  const auto n = static_cast<double>(layout.size());
-  expected_bytes = row.bytes_per_nonzero * matrix.source.facts().nonzero_count *
-                   (static_cast<double>(rows.size()) / n) * (static_cast<double>(columns.size()) / n);
-}
-
-/// As many strips as give panels of a good size, the same on all ranks.
-Strips PanelMaker::strips_for(std::int64_t bytes) const {
-  // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
-  constexpr std::int64_t resident_panels_per_memory = 8;
-  const auto wanted = will_stay(bytes)
-                          ? std::max(bytes / resident_panels_per_memory, least_panel_bytes)
-                          : std::clamp(most_buffer_bytes(bytes) / stream.tuning.depth, least_panel_bytes,
-                                       std::max(stream.tuning.most_panel_bytes, least_panel_bytes));
-  const auto panels_of = [&](std::int64_t rows) {
-    return std::max(1.0, std::ceil(static_cast<double>(key.row_count) / static_cast<double>(rows)));
-  };
-  const double count = std::ceil(expected_bytes / static_cast<double>(wanted));
-  return {.count = static_cast<int>(
-              group.maximum(std::clamp(count, panels_of(row.most_panel_rows), panels_of(row.panel_rows)))),
-          .row_multiple = row.panel_rows,
-          .working_bytes = group.minimum(bytes) / 4};
-}
-
-/// Memory for the making of panels, and for two of them.
-std::int64_t PanelMaker::needed_bytes(const Strips& strips) const {
-  const auto panel_bytes = saturated(1.1 * expected_bytes / strips.count);
-  const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
-  const auto making_bytes = saturated_sum(matrix.source.working_bytes(layout, strips),
-                                          saturated(making_factor * static_cast<double>(panel_bytes)));
-  return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
-}
-
-/// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
-void PanelMaker::refuse_memory(std::int64_t needed, std::string_view whose, std::string_view left_for) const {
-  const auto rank_count = stream.node_rank_count;
-  throw RunError(ExitCode::memory, "not enough memory: {}, {} are left for {}; {}take more ranks", whose,
-                 format_bytes(std::max<std::int64_t>(memory_bytes, 0)), left_for,
-                 enough_limit_text(room, (needed - memory_bytes) * rank_count, rank_count));
-}
-
-/// Throws where not even two panels fit, or their making does not. With more memory panels are longer, up to the least memory that its own
-/// panels fit into.
-void PanelMaker::check_room(const Strips& strips) const {
-  auto needed = group.maximum(needed_bytes(strips));
-  if (group.minimum(memory_bytes - needed_bytes(strips)) >= 0) return;
-  auto enough = memory_bytes;
-  constexpr int most_rounds = 100;
-  for (int round = 0; round < most_rounds; ++round) {
-    enough = needed + needed / 100;
-    needed = std::max(needed, group.maximum(needed_bytes(strips_for(enough))));
-    if (needed <= enough) break;
-  }
-  agree_on(group, [&] {
-    refuse_memory(enough,
-                  fmt::format("with --out-of-core a rank needs {} beside its vectors", format_bytes(enough)),
-                  "it");
-  });
-}
-
-/// More strips where one of them would be much longer than expected, and that helps: rows may be of very different lengths. Of all
-/// columns, of which each process column has its part.
-Strips PanelMaker::shortened(Strips strips) const {
-  const auto longest_of = [&](const Strips& some) {
-    std::int64_t longest = 0;
-    agree_on(group, [&] { longest = matrix.source.longest_strip(layout, group.rank(), some); });
-    return static_cast<double>(group.maximum(longest));
-  };
-  constexpr int most_times = 64;
-  constexpr double much_longer = 2.0;
-  constexpr double worthwhile = 0.75;
-  const auto multiple = strips.row_multiple;
-  const auto most = std::min<std::int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
-                                           std::int64_t{most_times} * strips.count);
-  const auto n = static_cast<double>(layout.size());
-  const double expected = matrix.source.facts().nonzero_count *
-                          static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
-  auto longest = longest_of(strips);
-  auto count = static_cast<std::int64_t>(strips.count);
-  while (longest > much_longer * expected && count < most) {
-    count = std::min(2 * count, most);
-    auto more = strips;
-    more.count = static_cast<int>(count);
-    if (const auto now = longest_of(more); now <= worthwhile * longest) {
-      strips = more;
-      longest = now;
-    }
-  }
-  agree_on(group, [&] {
-    const auto needed =
-        saturated(making_bytes_per_nonzero(row) * longest * static_cast<double>(key.column_count) / n);
-    if (needed > memory_bytes)
-      refuse_memory(needed,
-                    fmt::format("rows that are converted together take about {}", format_bytes(needed)),
-                    "them");
-  });
-  return strips;
-}
-
-/// Generates, converts and writes panel after panel. Returns the seconds of writing on this rank.
-double PanelMaker::write_panels(PanelFolder& place, const Strips& strips) const {
-  std::unique_ptr<PanelFileWriter> writer;
-  agree_on(group, [&] {
-    place.remove_file();
-    writer = std::make_unique<PanelFileWriter>(place.folder(), place.file_name(), key);
-    writer->reserve(saturated(expected_bytes));
-  });
-  PanelFileFigures figures;
-  std::int64_t panel_count = 0;
-  const HalfStorageRule rule(layout);
-  const auto columns = layout.columns_of(group.rank());
-  std::int64_t first_row = key.first_row;
-  Agreement agreement(group);
-  figures.source = matrix.source.build_strips(layout, group, 1, strips, [&](kernels::CsrBlock strip) {
-    agreement.attempt([&] {
-      const auto lengths = row_lengths(strip, choice.critical_vector_length);
-      figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
-      figures.nonzero_count += strip.nonzero_count();
-      const auto row_count = strip.row_count;
-      if (matrix.sums_values)
-        figures.value_sum +=
-            value_sum(strip, {.first_row = first_row, .first_column = columns.begin, .order = layout.size()});
-      if (row.stores_half())
-        keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
-      first_row += row_count;
-      const auto panel = row.maker_for(options)(std::move(strip), options);
-      writer->append(*panel, row_count);
-    });
-  });
-  agreement.attempt([&] { writer->finish(figures); });
-  agreement.reach();
-  return writer->write_s();
-}
 
 }  // namespace
 
-StreamLimits limits_of(const OutOfCoreFacts& facts) {
+StreamLimits limits_of(std::span<const RankStream> ranks) {
   StreamLimits limits;
-  for (const auto& rank : facts.ranks) {
+  for (const auto& rank : ranks) {
     if (rank.storage_bytes_per_s <= 0.0 || rank.figures.product_count == 0) return {};
     // While the panels of a product are multiplied, without waiting for the storage, so much is read.
     const auto& figures = rank.figures;
@@ -305,12 +293,10 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
                   .free_bytes = group.minimum(free_bytes),
                   .streamed_bytes = group.sum(streamed),
                   .reading_s = group.maximum(static_cast<double>(streamed) / mine.storage_bytes_per_s),
-                  .multiply_s = multiply_s,
-                  .limits = {}};
-  OutOfCoreFacts facts;
-  facts.ranks = group.gather_one(mine);
-  for (const auto& rank : facts.ranks) plan.storage_bytes_per_s += rank.storage_bytes_per_s;
-  if (multiply_s > 0.0) plan.limits = limits_of(facts);
+                  .multiply_s = multiply_s};
+  const auto ranks = group.gather_one(mine);
+  for (const auto& rank : ranks) plan.storage_bytes_per_s += rank.storage_bytes_per_s;
+  if (multiply_s > 0.0) plan.limits = limits_of(ranks);
   return plan;
 }
 
@@ -323,8 +309,7 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   std::unique_ptr<PanelFile> file;
   agree_on(group, [&] {
     folder_ = std::make_unique<PanelFolder>(maker.folder, group.rank(), group.size());
-    std::string reason;
-    file = folder_->existing(maker.key, reason);
+    file = folder_->existing(maker.key);
     if (file && !maker.memory_of(sizes_of(*file))) file = nullptr;
   });
   if (!folder_->claim().is_locked()) progress.warn(folder_->claim().warning());
@@ -358,7 +343,6 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
           2 * file->most_panel_bytes() + stream_program_bytes,
           fmt::format("two panels of {} take {}", file->path(), format_bytes(2 * file->most_panel_bytes())),
           "them");
-    figures_ = file->figures();
     kernel = std::make_unique<StreamedKernel>(maker.row, maker.options, std::move(file), *memory,
                                               usual_panel_io());
   });
@@ -376,8 +360,8 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   stream_.memory = kernel->memory();
   stream_.is_direct = written.is_direct();
   auto& mine = context_.mine;
-  mine.nonzero_count = figures_.nonzero_count;
-  mine.row_lengths = figures_.row_lengths;
+  mine.nonzero_count = written.figures().nonzero_count;
+  mine.row_lengths = written.figures().row_lengths;
   mine.block_bytes = kernel->matrix_byte_count();
   mine.streamed_bytes_per_product = static_cast<double>(kernel->streamed_byte_count());
   return std::make_unique<BlockProduct>(maker.row, std::move(kernel), layout.columns_of(group.rank()).size(),
@@ -395,13 +379,13 @@ void StreamingFeature::finish() {
   context_.report.is_streamed = true;
   const bool is_refused = context_.group.maximum(std::int64_t{kernel_->reader_refusal()}) != 0;
   stream_.figures = kernel_->figures();
-  context_.report.features.set(
-      OutOfCoreFacts{.folders = context_.options.features.of<OutOfCoreOptions>().folders,
-                     .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
-                     .memory_limit_bytes = context_.options.memory_limit_bytes,
-                     .write_s = stream_.was_there ? 0.0 : generation_s_,
-                     .device_write_s = device_write_s_,
-                     .ranks = context_.group.gather_one(stream_)});
+  context_.report.features.out_of_core = {
+      .folders = context_.options.features.out_of_core.folders,
+      .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
+      .memory_limit_bytes = context_.options.memory_limit_bytes,
+      .write_s = stream_.was_there ? 0.0 : generation_s_,
+      .device_write_s = device_write_s_,
+      .ranks = context_.group.gather_one(stream_)};
 }
 
 std::int64_t StreamingFeature::panel_bytes() const {

@@ -1,16 +1,16 @@
 #pragma once
 
-// --out-of-core: where a rank's block is kept, and what is known of it there; `cg2d tune --out-of-core`.
+// --out-of-core: the matrix stays on local storage, and is streamed. Where a rank's block is kept, and what is known of it there; and
+// `cg2d tune --out-of-core`.
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/storage/folders.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/panels/streamed_kernel.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -25,11 +25,10 @@ struct OutOfCoreOptions {
   bool chooses_kernel = false;  ///< none was asked for: the configuration names the one with the fewest bytes
 
   [[nodiscard]] bool is_used() const { return !folders.empty(); }
-  [[nodiscard]] const std::string& folder_of(int rank) const { return folder_of_rank(folders, rank); }
 };
 
 /// The names of the kernels that have a form for so many vectors at once (KernelOptions::vector_count), in memory or streamed.
-std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streamed);
+std::vector<std::string> kernel_names_for(int vector_count, bool is_streamed);
 /// The one with the fewest bytes of those that can be streamed: reading takes longer than multiplying.
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count);
 
@@ -86,7 +85,7 @@ struct StreamLimits {
   std::int64_t in_core_bytes = 0;  ///< from here on nothing is streamed
 };
 /// By the rates of the run. Both 0 where no product has been timed, or nothing was streamed.
-StreamLimits limits_of(const OutOfCoreFacts& facts);
+StreamLimits limits_of(std::span<const RankStream> ranks);
 
 /// The facts that are known of a run before its matrix is made.
 struct StreamPlan {
@@ -97,7 +96,7 @@ struct StreamPlan {
   double storage_bytes_per_s = 0.0;     ///< measured, all ranks at once
   double reading_s = 0.0;               ///< reading of a product, seconds of the slowest rank
   double multiply_s = 0.0;              ///< seconds of a product; 0: not known
-  StreamLimits limits;                  ///< where multiply_s is known
+  StreamLimits limits{};                ///< where multiply_s is known
 
   /// 0 where it is not known.
   [[nodiscard]] double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
@@ -108,7 +107,6 @@ struct StorageTuneOptions {
   OutOfCoreOptions out_of_core;
   std::int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
   ProfileSource profile;                ///< where the result goes; unused: nowhere
-  bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 

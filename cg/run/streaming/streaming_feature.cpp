@@ -7,8 +7,6 @@
 #include <array>
 #include <limits>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cg/base/describe.hpp"
@@ -21,14 +19,10 @@
 namespace cg2d {
 namespace {
 
-void read_folders(const std::string& text, FeatureSettings& settings) {
-  settings.own<OutOfCoreOptions>().folders = folders_from("--out-of-core", text);
-}
-
 /// Choices that need the matrix in memory are not left open.
 void resolve_streaming(const AskedWork& asked) {
   for (const auto& feature : feature_table()) {
-    if (!feature.against_streaming.empty() && feature.is_used(asked.options))
+    if (!feature.against_streaming.empty() && feature.is_used(asked.options.features))
       throw InputError(std::string(feature.against_streaming));
   }
   const auto refuse_streamed_if = [](bool is_given, const std::string& reason) {
@@ -48,7 +42,7 @@ void resolve_streaming(const AskedWork& asked) {
   if (asked.system != nullptr)
     refuse_streamed_if(find_preconditioner(asked.system->preconditioner)->needs_diagonal_block,
                        fmt::format("--preconditioner {}{}", asked.system->preconditioner, in_memory));
-  auto options = asked.options.features.of<OutOfCoreOptions>();
+  auto& options = asked.options.features.out_of_core;
   options.chooses_kernel = !configuration.has_kernel();
   const auto valid = kernel_names_for(1, true);
   if (!options.chooses_kernel && std::ranges::count(valid, configuration.kernel) == 0)
@@ -57,14 +51,14 @@ void resolve_streaming(const AskedWork& asked) {
   // That of a solve follows from its right-hand sides.
   if (options.chooses_kernel && asked.system == nullptr)
     configuration.kernel = shortest_streamed_kernel(1).name;
-  asked.options.features.set(std::move(options));
   asked.options.open_grid.tries_grids = false;
 }
 
 void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
-  describe_section<OutOfCoreFacts>(
-      m, "out_of_core", results, "Only with --out-of-core, of work that came to its end.",
-      [&](OutOfCoreFacts& facts) {
+  auto& facts = results.out_of_core;
+  m.object_if(
+      !facts.folders.empty(), "out_of_core",
+      meaning("Only with --out-of-core, of work that came to its end."), [&] {
         m("folders", facts.folders, {.fewest = 1});
         m("reader", facts.reader, not_empty());
         m.if_given("memory_limit_bytes", facts.memory_limit_bytes, facts.memory_limit_bytes > 0,
@@ -78,12 +72,12 @@ void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/
             at_least(0,
                      "By the rates of the run: with --memory-limit from here on reading takes no longer "
                      "than multiplying. 0 where nothing was streamed."),
-            [&] { return limits_of(facts).unbound_bytes; });
+            [&] { return limits_of(facts.ranks).unbound_bytes; });
         m.derived(
             "in_core_memory_limit_bytes",
             at_least(0,
                      "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
-            [&] { return limits_of(facts).in_core_bytes; });
+            [&] { return limits_of(facts.ranks).in_core_bytes; });
         m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
           m.derived("rank", rank, at_least(0));
           m("file_bytes", stream.file_bytes, at_least(0, "All panels."));
@@ -106,7 +100,9 @@ void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/
       });
 }
 
-std::string stream_text(const OutOfCoreFacts& facts) {
+std::string stream_text(const FeatureResults& results) {
+  const auto& facts = results.out_of_core;
+  if (facts.folders.empty()) return {};
   std::int64_t file_bytes = 0;
   double resident_bytes = 0.0;
   double bytes_per_s = 0.0;
@@ -124,10 +120,8 @@ std::string stream_text(const OutOfCoreFacts& facts) {
     wait_share = std::max(wait_share, figures.wait_s / figures.product_s);
     check_share = std::max(check_share, figures.check_s / figures.product_s);
   }
-  const bool was_there =
-      std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
-  const bool is_tuned =
-      std::ranges::any_of(facts.ranks, [](const auto& rank) { return rank.tuning.is_tuned; });
+  const bool was_there = std::ranges::all_of(facts.ranks, &RankStream::was_there);
+  const bool is_tuned = std::ranges::any_of(facts.ranks, &StreamTuning::is_tuned, &RankStream::tuning);
   const auto reading = bytes_per_s > 0.0
                            ? fmt::format(
                                  "read at {:.3g} GB/s during products, which waited for {:.0f} % of "
@@ -151,7 +145,7 @@ std::string stream_text(const OutOfCoreFacts& facts) {
                       bytes_per_s > 0.0 ? fmt::format("; products reached {:.0f} % of it",
                                                       100.0 * bytes_per_s / storage_bytes_per_s)
                                         : std::string());
-  const auto limits = limits_of(facts);
+  const auto limits = limits_of(facts.ranks);
   if (limits.in_core_bytes > 0)
     text += fmt::format(
         " By these rates reading takes no longer than multiplying from --memory-limit {} on; from {} on all "
@@ -162,14 +156,11 @@ std::string stream_text(const OutOfCoreFacts& facts) {
 
 }  // namespace
 
-std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streamed) {
-  std::vector<std::string_view> names;
-  for (const auto& row : kernels::kernel_table()) {
-    const bool has_form = is_streamed ? row.external_maker_for(vector_count) != nullptr
-                                      : row.maker_for({.vector_count = vector_count}) != nullptr;
-    if (has_form) names.push_back(row.name);
-  }
-  return names;
+std::vector<std::string> kernel_names_for(int vector_count, bool is_streamed) {
+  return names_where(kernels::kernel_table(), [&](const kernels::KernelRow& row) {
+    return is_streamed ? row.external_maker_for(vector_count) != nullptr
+                       : row.maker_for({.vector_count = vector_count}) != nullptr;
+  });
 }
 
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
@@ -185,16 +176,18 @@ FeatureRow streaming_feature() {
       .name = "--out-of-core",
       .value = "DIR,...",
       .default_text = "in memory",
-      .group = "Memory",
       .help = "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
               "stream it through the memory of --memory-limit",
       .file = FileUse::folder,
-      .read = read_folders}};
+      .read = [](const std::string& text, FeatureSettings& settings) {
+        settings.out_of_core.folders = folders_from("--out-of-core", text);
+      }}};
   return {.options = own_options,
-          .is_used = has_settings<OutOfCoreOptions>,
+          .group = "Memory",
+          .is_used = [](const auto& asked) { return asked.out_of_core.is_used(); },
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,
-          .summary_lines = lines_of<OutOfCoreFacts, stream_text>};
+          .lines = stream_text};
 }
 
 }  // namespace cg2d

@@ -1,11 +1,12 @@
 #pragma once
 
-// --out-of-core: the matrix stays on local storage, and is streamed.
+// The product of a matrix on local storage, in the place of one in memory.
 
 #include <cstdint>
 #include <memory>
 
 #include "cg/panels/panel_file.hpp"
+#include "cg/panels/streamed_kernel.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/block_product.hpp"
@@ -31,7 +32,7 @@ class StreamingFeature {
   /// What is known of it goes to the report.
   void finish();
 
-  [[nodiscard]] const PanelFileFigures& figures() const { return figures_; }
+  [[nodiscard]] const PanelFileFigures& figures() const { return kernel_->file().figures(); }
   /// With writing; the slowest rank's. 0 where the files were there.
   [[nodiscard]] double generation_s() const { return generation_s_; }
   [[nodiscard]] double storage_bytes_per_s() const { return stream_.storage_bytes_per_s; }
@@ -41,11 +42,10 @@ class StreamingFeature {
  private:
   FeatureContext context_;
   std::unique_ptr<PanelFolder> folder_;  // locked as long as this lives
-  PanelFileFigures figures_;
   double generation_s_ = 0.0;
-  double device_write_s_ = 0.0;  // OutOfCoreFacts::device_write_s
-  RankStream stream_;            // without the figures of products
-  const StreamedKernel* kernel_ = nullptr;
+  double device_write_s_ = 0.0;             // OutOfCoreFacts::device_write_s
+  RankStream stream_;                       // without the figures of products
+  const StreamedKernel* kernel_ = nullptr;  // of the product
 };
 
 }  // namespace cg2d

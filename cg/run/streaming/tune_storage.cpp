@@ -30,6 +30,10 @@ constexpr std::array<std::int64_t, 6> tried_mebibytes{1, 2, 4, 8, 16, 32};
 constexpr std::array tried_depths{2, 4, 6, 8, 12, 16};
 constexpr std::int64_t file_bytes_of_node = std::int64_t{256} << 20;
 
+std::string stage_of(std::int64_t panel_bytes) {
+  return fmt::format("panels of {:g} MiB", static_cast<double>(panel_bytes) / mebibyte);
+}
+
 struct StorageTrial {
   std::vector<StorageCase> tried;  ///< by the size of panels, then by their number
   /// The one with the least memory of those that are about as fast as the fastest. Without a spread: storage varies by itself, and its rates
@@ -44,10 +48,10 @@ struct StorageTrialConfig {
 };
 
 /// Reads unlinked temporary files, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
-/// gets each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
+/// gets the stage of each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
 /// cannot_write).
 StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std::int64_t>& sizes,
-                         comm::RankGroup& group, const std::function<void(std::int64_t)>& say) {
+                         comm::RankGroup& group, const std::function<void(const std::string&)>& say) {
   constexpr double reading_s = 0.05;
   constexpr int round_count = 3;
   const auto largest = sizes.back();
@@ -67,7 +71,7 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
   };
   StorageTrial trial;
   for (const auto size : sizes) {
-    say(size);
+    say(stage_of(size));
     for (const int depth : tried_depths) {
       if (depth > tried_depths.front() && depth * size > config.most_bytes) break;
       trial.tried.push_back({.folder = {},
@@ -85,10 +89,6 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
   trial.best =
       *std::ranges::min_element(fast, {}, [](const StorageCase& one) { return one.panel_bytes * one.depth; });
   return trial;
-}
-
-std::string stage_of(std::int64_t panel_bytes) {
-  return fmt::format("panels of {:g} MiB", static_cast<double>(panel_bytes) / mebibyte);
 }
 
 std::string trial_text(const std::string& folders, const StorageTrial& trial) {
@@ -114,7 +114,7 @@ std::string trial_text(const std::string& folders, const StorageTrial& trial) {
 
 ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, &progress);
   group.waiter().set_mode(environment.wait_mode());
   std::optional<std::string> file;
   agree_on(group, [&] {
@@ -128,7 +128,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
   const auto& folders = options.out_of_core.folders;
   const auto memory_bytes = environment.memory_of_rank(group.rank());
-  const StorageTrialConfig config{.folder = options.out_of_core.folder_of(group.rank()),
+  const StorageTrialConfig config{.folder = folder_of_rank(folders, group.rank()),
                                   .node_rank_count = environment.node_of(group.rank()).rank_count,
                                   .most_bytes = group.minimum(most_buffer_bytes(memory_bytes))};
   std::vector<std::int64_t> sizes;
@@ -141,18 +141,16 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
-  const RetryConfig retry{.environment = environment,
-                          .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
-                          .say = say};
+  const RetryConfig retry{
+      .environment = environment, .keeps_disturbed = options.profile.takes_disturbed(), .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
   StorageTrial trial;
-  measure_or_refuse(
-      group, retry,
-      {.name = fmt::format("storage of {}", names),
-       .record = trial.best.measured,
-       .measure = [&] { trial = try_storage(config, sizes, group, [&](auto size) { say(stage_of(size)); }); },
-       .why_unphysical = [] { return std::string(); }},
-      [&] { print(trial_text(names, trial)); });
+  measure_or_refuse(group, retry,
+                    {.name = fmt::format("storage of {}", names),
+                     .record = trial.best.measured,
+                     .measure = [&] { trial = try_storage(config, sizes, group, say); },
+                     .why_unphysical = [] { return std::string(); }},
+                    [&] { print(trial_text(names, trial)); });
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       trial.best.folder = storage_folder(folder);

@@ -1,6 +1,7 @@
 #include "cg/run/watch/exit_watch.hpp"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -8,8 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
-#include <system_error>
-#include <utility>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
@@ -24,8 +23,8 @@ extern "C" void hold(int /*signal*/) {
   for (;;) pause();
 }
 
-}  // namespace
-
+/// UCX gives its shared memory names and takes them away in MPI_Finalize; this takes them away where a process leaves without it. Other
+/// ranks of this host are on their way out, too, and open none of them any more.
 void remove_names_of_shared_memory() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -34,6 +33,19 @@ void remove_names_of_shared_memory() {
   }
 }
 
+[[noreturn]] void leave(ExitCode code, const std::string& last_words, pthread_t watched) {
+  if (!last_words.empty()) say_on_stderr(last_words);
+  remove_names_of_shared_memory();
+  // The thread stops for good, wherever it is: last of all, since it may hold a lock of the allocator.
+  struct sigaction action {};
+  action.sa_handler = &hold;
+  if (sigaction(holding_signal(), &action, nullptr) == 0) pthread_kill(watched, holding_signal());
+  std::this_thread::sleep_for(holding_time);
+  std::_Exit(static_cast<int>(code));
+}
+
+}  // namespace
+
 bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time) {
   std::mutex mutex;
   std::condition_variable_any stopped;
@@ -41,25 +53,10 @@ bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time)
   return !stopped.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
 }
 
-ExitWatch::ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words)
-    : code_(code), last_words_(std::move(last_words)), watched_(pthread_self()) {
-  try {
-    thread_ = std::jthread([this, limit](const std::stop_token& stop) {
-      if (has_waited(stop, limit)) leave();
-    });
-  } catch (const std::system_error&) {  // no room for a thread: the end is not watched
-  }
-}
-
-void ExitWatch::leave() const {
-  if (!last_words_.empty()) say_on_stderr(last_words_);
-  remove_names_of_shared_memory();
-  // The thread stops for good, wherever it is: last of all, since it may hold a lock of the allocator.
-  struct sigaction action {};
-  action.sa_handler = &hold;
-  if (sigaction(holding_signal(), &action, nullptr) == 0) pthread_kill(watched_, holding_signal());
-  std::this_thread::sleep_for(holding_time);
-  std::_Exit(static_cast<int>(code_));
+std::jthread watch_exit(ExitCode code, std::chrono::milliseconds limit, const std::string& last_words) {
+  return thread_of([=, watched = pthread_self()](const std::stop_token& stop) {
+    if (has_waited(stop, limit)) leave(code, last_words, watched);
+  });
 }
 
 void end_all_ranks(ExitCode code) {
@@ -67,29 +64,23 @@ void end_all_ranks(ExitCode code) {
   wait_for_readers_of_stderr();
   // MPI_Abort takes along ranks that are stopped. Where it hangs itself, this rank leaves alone.
   constexpr std::chrono::seconds limit{5};
-  try {
-    std::thread([code, limit] {
-      std::this_thread::sleep_for(limit);
-      std::_Exit(static_cast<int>(code));
-    }).detach();
-  } catch (const std::system_error&) {  // no room for a thread
-  }
+  auto end = thread_of([code, limit] {
+    std::this_thread::sleep_for(limit);
+    std::_Exit(static_cast<int>(code));
+  });
+  if (end.joinable()) end.detach();
   silence_stderr();
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }
 
 LifeWatch::LifeWatch(bool has_others) : parent_(getppid()), has_others_(has_others) {
-  try {
-    thread_ = std::thread([this] { watch(); });
-  } catch (const std::system_error&) {  // no room for a thread
-  }
+  thread_ = thread_of([this](const std::stop_token& stop) { watch(stop); });
 }
 
 LifeWatch::~LifeWatch() {
-  is_over_ = true;
+  thread_.request_stop();
   stop_waiting_for_end_request();
-  if (thread_.joinable()) thread_.join();
 }
 
 void LifeWatch::begin_ending_all(int rank, int rank_count) {
@@ -98,9 +89,9 @@ void LifeWatch::begin_ending_all(int rank, int rank_count) {
   expect_signals(thread_.joinable() ? SignalEnd::by_watch : SignalEnd::by_exit_code, rank == 0);
 }
 
-void LifeWatch::watch() {
+void LifeWatch::watch(const std::stop_token& stop) {
   constexpr std::chrono::seconds interval{1};
-  while (!is_over_) {
+  while (!stop.stop_requested()) {
     if (wait_for_end_request(interval)) return end_by_request();
     if (!has_others_ || getppid() == parent_) continue;
     // An orphan: nobody takes the exit code, and perhaps nobody the line.

@@ -3,53 +3,46 @@
 // Ends of a process: a bound for the time that MPI takes, and a rank that is not to go on, since the process that started it is gone or a
 // signal has asked for the end.
 
-#include <pthread.h>
 #include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
 
+/// A thread of that work; none, which is not joinable, where the system has no room for one.
+template <typename Work>
+[[nodiscard]] std::jthread thread_of(const Work& work) {
+  try {
+    return std::jthread(work);
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
+
 /// Waits so long. False, and at once, where the thread is asked to stop.
 bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time);
 
-/// Ends the process with a code when the object still exists after some time. For the end of a run, when its
+/// In this time before a process leaves by watch_exit(), the watched thread is held.
+inline constexpr std::chrono::milliseconds holding_time{500};
+
+/// A thread that ends the process with a code when it still exists after some time. For the end of a run, when its
 /// results are out and all ranks know the code, but MPI_Finalize may hang: launchers take the code of a
-/// process that leaves without it.
+/// process that leaves without it. Watches the calling thread. From here on no result may be outstanding. `last_words`: one line for
+/// stderr, or empty. Where the system gives no thread there is no watch.
 ///
 /// Before a process leaves, the watched thread is held for some time, in which the watches of all ranks come
 /// to their end. Otherwise the first rank that leaves might let another one go on: one that waited for it in
 /// UCX now comes to PMI's barrier, MPICH's mpiexec answers to all hosts, and ends by SIGPIPE (code 141), since
 /// the first one's is gone. (1 of 50 runs by `put` on 4 x 1 pretended hosts.)
-class ExitWatch {
- public:
-  static constexpr std::chrono::milliseconds holding_time{500};
-
-  /// Watches the calling thread. From here on no result may be outstanding. `last_words`: one line for stderr,
-  /// or empty. Where the system gives no thread there is no watch.
-  ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words);
-  ~ExitWatch() = default;
-  ExitWatch(const ExitWatch&) = delete;
-  ExitWatch& operator=(const ExitWatch&) = delete;
-
- private:
-  void leave() const;
-
-  ExitCode code_;
-  std::string last_words_;
-  pthread_t watched_;
-  std::jthread thread_;
-};
-
-/// UCX gives its shared memory names and takes them away in MPI_Finalize; this takes them away where a process leaves without it. Other
-/// ranks of this host are on their way out, too, and open none of them any more.
-void remove_names_of_shared_memory();
+[[nodiscard]] std::jthread watch_exit(ExitCode code, std::chrono::milliseconds limit,
+                                      const std::string& last_words);
 
 /// Ends all ranks with this code at once, from any thread, also where this rank's main thread is within MPI. No result may be
 /// outstanding. Does not return.
@@ -75,14 +68,13 @@ class LifeWatch {
   void begin_ending_all(int rank, int rank_count);
 
  private:
-  void watch();
+  void watch(const std::stop_token& stop);
   void end_by_request() const;
 
   pid_t parent_;
   std::atomic<bool> has_others_;
   std::atomic<int> rank_ = 0;
-  std::atomic<bool> is_over_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace cg2d

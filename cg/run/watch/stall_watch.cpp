@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
@@ -22,20 +21,11 @@ std::string waiting_text(int awaited_rank) {
 
 }  // namespace
 
-StallWatch::StallWatch(StallOptions options, comm::RankGroup& group, const PhaseTimer& timer,
+StallWatch::StallWatch(double limit_s, EndAll end, comm::RankGroup& group, const PhaseTimer& timer,
                        StepObservers& observers)
-    : options_(std::move(options)), group_(group), timer_(timer), observers_(observers) {
+    : limit_s_(limit_s), end_(std::move(end)), group_(group), timer_(timer), observers_(observers) {
   observers_.add(*this);
-  try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
-  } catch (const std::system_error&) {  // no room for a thread: nothing is watched
-  }
-}
-
-StallWatch::~StallWatch() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
-  observers_.remove(*this);
+  thread_ = thread_of([this](const std::stop_token& stop) { watch(stop); });
 }
 
 std::string StallWatch::describe() const {
@@ -60,8 +50,7 @@ void StallWatch::watch(const std::stop_token& stop) {
   constexpr double shortest_s = 0.01;
   constexpr double longest_s = 0.25;
   constexpr double looks_per_limit = 20.0;
-  const std::chrono::duration<double> interval(
-      std::clamp(options_.limit_s / looks_per_limit, shortest_s, longest_s));
+  const std::chrono::duration<double> interval(std::clamp(limit_s_ / looks_per_limit, shortest_s, longest_s));
   auto seen = reached();
   double idle_s = 0.0;
   Stopwatch stopwatch;
@@ -75,7 +64,7 @@ void StallWatch::watch(const std::stop_token& stop) {
       seen = now;
       idle_s = 0.0;
     }
-    if (idle_s < options_.limit_s) continue;
+    if (idle_s < limit_s_) continue;
     if (!end_all(seen, stop)) return;
     // It has gone on meanwhile.
     seen = reached();
@@ -94,14 +83,13 @@ bool StallWatch::end_all(const Reached& seen, const std::stop_token& stop) {
   const double turn = std::min(longest_turn_s, all_turns_s / group_.size());
   if (!has_waited(stop, Seconds(turn * group_.rank()))) return false;
   if (reached() != seen) return true;
-  say_on_stderr(
-      fmt::format("rank {}: no progress for {:g} s in {}", group_.rank(), options_.limit_s, describe()));
+  say_on_stderr(fmt::format("rank {}: no progress for {:g} s in {}", group_.rank(), limit_s_, describe()));
   if (!has_waited(stop, Seconds(turn * (group_.size() - group_.rank()) + slack_s))) return false;
   if (reached() != seen) {
     say_on_stderr(fmt::format("rank {}: goes on, so it does not end the run", group_.rank()));
     return true;
   }
-  options_.end(ExitCode::stalled);
+  end_(ExitCode::stalled);
   return false;
 }
 

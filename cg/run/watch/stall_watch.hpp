@@ -18,14 +18,6 @@
 
 namespace cg2d {
 
-/// When and how a run without progress ends.
-struct StallOptions {
-  double limit_s = 0.0;  ///< the longest time without progress; 0: it may last for ever
-  /// Ends all ranks with a code, when those that can have said what they wait for. Called by the thread of the watch, on
-  /// every rank that is not stopped.
-  std::function<void(ExitCode code)> end{};
-};
-
 /// Watches the rank that makes it during its lifetime, as an observer of the steps. Progress is a step, or a phase, that begins
 /// or ends. Without any for the limit, the rank says on stderr what it does and whom it waits for, and ends all. Ranks speak
 /// one after the other: each waits for its turn, and for the turns of all others before it ends them. Where it has gone on until then, it
@@ -35,10 +27,15 @@ struct StallOptions {
 /// times per second.
 class StallWatch final : public StepObserver, public OuterStepObserver {
  public:
-  /// Holds references. The steps that are counted are those that observers are told of.
-  StallWatch(StallOptions options, comm::RankGroup& group, const PhaseTimer& timer, StepObservers& observers);
-  /// The watch ends.
-  ~StallWatch() override;
+  /// Ends all ranks with a code, when those that can have said what they wait for. Called by the thread of the watch, on
+  /// every rank that is not stopped.
+  using EndAll = std::function<void(ExitCode code)>;
+
+  /// limit_s: the longest time without progress. Holds references. The steps that are counted are those that observers are told of.
+  StallWatch(double limit_s, EndAll end, comm::RankGroup& group, const PhaseTimer& timer,
+             StepObservers& observers);
+  /// The watch ends with its thread.
+  ~StallWatch() override { observers_.remove(*this); }
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
@@ -67,7 +64,8 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   void watch(const std::stop_token& stop);
   [[nodiscard]] bool end_all(const Reached& seen, const std::stop_token& stop);
 
-  StallOptions options_;
+  double limit_s_;
+  EndAll end_;
   comm::RankGroup& group_;
   const PhaseTimer& timer_;
   StepObservers& observers_;
@@ -76,7 +74,7 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   std::atomic<std::int64_t> ended_step_count_ = 0;
   std::atomic<int> outer_step_ = 0;
   std::atomic<int> repeat_ = 0;
-  std::jthread thread_;
+  std::jthread thread_;  // last: it ends before what it reads
 };
 
 }  // namespace cg2d

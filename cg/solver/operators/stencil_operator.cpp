@@ -120,7 +120,10 @@ void StencilOperator::apply() {
   }
   const auto timed = timer_.scope(Phase::boundary);
   points_.set_halo(halo_.views());
-  compute_boundary();
+  on_threads(std::ssize(boundary_lines_), 0, 1, [&](const comm::IndexRange& numbers, ThreadSum& sum) {
+    for (auto number = numbers.begin; number < numbers.end; ++number)
+      compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]), sum);
+  });
   halo_.done();
 }
 
@@ -142,18 +145,19 @@ bool StencilOperator::is_inner(const Line& line) const {
 }
 
 template <typename Compute>
-void StencilOperator::on_threads(std::int64_t count, const Share& share, const Compute& compute) {
+void StencilOperator::on_threads(std::int64_t count, std::int64_t share, std::int64_t share_count,
+                                 const Compute& compute) {
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int thread = 0; thread < thread_count_; ++thread) {
     const auto mine = comm::share_of(count, thread, thread_count_);
-    compute(comm::share_of(mine, share.number, share.count), products_[static_cast<std::size_t>(thread)]);
+    compute(comm::share_of(mine, share, share_count), products_[static_cast<std::size_t>(thread)]);
   }
 }
 
 void StencilOperator::compute_interior() {
   if (box().is_empty()) return;
-  for (Share share{.number = 0, .count = share_count_}; share.number < share_count_; ++share.number) {
-    on_threads(inner_[1].size() * inner_[2].size(), share,
+  for (std::int64_t share = 0; share < share_count_; ++share) {
+    on_threads(inner_[1].size() * inner_[2].size(), share, share_count_,
                [&](const comm::IndexRange& numbers, ThreadSum& sum) {
                  if (!streams_) return compute_inner_lines(numbers, sum, nullptr);
                  kernels::StreamWriter writer;
@@ -163,29 +167,17 @@ void StencilOperator::compute_interior() {
   }
 }
 
-void StencilOperator::compute_boundary() {
-  on_threads(std::ssize(boundary_lines_), {}, [&](const comm::IndexRange& numbers, ThreadSum& sum) {
-    for (auto number = numbers.begin; number < numbers.end; ++number)
-      compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]), sum);
-  });
-}
-
-StencilOperator::LineRange StencilOperator::inner_lines_from(std::int64_t number) const {
-  const auto depth = inner_[2].size();
-  const auto first_y = number / (block_lines_ * depth) * block_lines_;
-  const auto lines = std::min(block_lines_, inner_[1].size() - first_y);
-  const auto place = number - first_y * depth;
-  return {.first = {.y = inner_[1].begin + first_y + place % lines, .z = inner_[2].begin + place / lines},
-          .count = lines - place % lines};
-}
-
 void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum,
                                           kernels::StreamWriter* writer) {
   const auto most_lines = std::max<std::int64_t>(1, SurroundedBox::longest_run / box().extent(0));
   const auto last_y = box().extent(1) - 1;
+  const auto depth = inner_[2].size();
   for (auto number = numbers.begin; number < numbers.end;) {
-    auto [line, left] = inner_lines_from(number);
-    left = std::min(left, numbers.end - number);
+    const auto first_y = number / (block_lines_ * depth) * block_lines_;
+    const auto lines = std::min(block_lines_, inner_[1].size() - first_y);
+    const auto place = number - first_y * depth;
+    Line line{.y = inner_[1].begin + first_y + place % lines, .z = inner_[2].begin + place / lines};
+    auto left = std::min(lines - place % lines, numbers.end - number);
     number += left;
     while (left > 0) {
       // The lines beside the first and the last one of a plane do not follow in memory.

@@ -146,15 +146,8 @@ class StencilOperator final : public LinearOperator {
   void add_product(ThreadSum& sum, const Line& first, std::int64_t point_count, const double* q) const;
 
   void compute_interior();
-  void compute_boundary();
-  /// Inner lines are numbered block by block: so many lines of a plane, then the same ones of the next plane. Three
-  /// planes of a block stay in the second-level cache, and p is read from memory once.
-  struct LineRange {
-    Line first;
-    std::int64_t count;  // that follow in the same plane and block
-  };
-  [[nodiscard]] LineRange inner_lines_from(std::int64_t number) const;
-  /// Inner lines by their numbers: in runs of lines that follow each other in memory.
+  /// Inner lines by their numbers, in runs of lines that follow each other in memory. They are numbered block by block: so many lines of a plane,
+  /// then the same ones of the next plane. Three planes of a block stay in the second-level cache, and p is read from memory once.
   void compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum, kernels::StreamWriter* writer);
   void compute_run(const Line& first, std::int64_t count, ThreadSum& sum, kernels::StreamWriter* writer);
   /// Where the points of the plane after a line are fetched ahead from; nullptr: nowhere.
@@ -162,14 +155,10 @@ class StencilOperator final : public LinearOperator {
   void compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer);
   void compute_boundary_line(const Line& line, ThreadSum& sum);
 
-  /// Calls compute(range, sum of the thread) for ranges of numbers, on the threads, that together are a share of 0 ... count-1: each
-  /// thread takes the same part of all numbers in every product, and of it the share.
-  struct Share {
-    std::int64_t number = 0;
-    std::int64_t count = 1;
-  };
+  /// Calls compute(range, sum of the thread) for ranges of numbers, on the threads, that together are one of several shares of 0 ... count-1:
+  /// each thread takes the same part of all numbers in every product, and of it the share.
   template <typename Compute>
-  void on_threads(std::int64_t count, const Share& share, const Compute& compute);
+  void on_threads(std::int64_t count, std::int64_t share, std::int64_t share_count, const Compute& compute);
 
   [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const;
   /// The neighbours beyond an end of a line; step: -1 or 1.

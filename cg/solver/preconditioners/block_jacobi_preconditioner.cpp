@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -56,42 +55,29 @@ void require_block(const PreconditionerInput& input) {
   }
 }
 
-/// The factors with the shift that they need, and how many ranks needed one.
-struct ShiftedFactors {
-  std::optional<IncompleteCholesky> factors;
-  double largest_shift = 0.0;  ///< largest shift of all ranks
-  double shifted_ranks = 0.0;
-};
-
-ShiftedFactors factorize(const PreconditionerInput& input, std::span<const double> diagonal) {
-  ShiftedFactors result{.factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, 0.0)};
-  result.shifted_ranks = input.matrix.sum_of_ranks(result.factors ? 0.0 : 1.0);
-  double failed_ranks = result.shifted_ranks;
+std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& input) {
+  require_block(input);
+  const auto diagonal = diagonal_of(*input.diagonal_block);
+  require_positive("block-jacobi", input.matrix, diagonal, input.first_row);
+  auto factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, 0.0);
+  const double shifted_ranks = input.matrix.sum_of_ranks(factors ? 0.0 : 1.0);
+  double failed_ranks = shifted_ranks;
+  double last_shift = 0.0;
   for (double shift = first_shift; failed_ranks > 0.0 && shift < largest_shift; shift *= 2.0) {
-    if (!result.factors)
-      result.factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, shift);
-    result.largest_shift = shift;
-    failed_ranks = input.matrix.sum_of_ranks(result.factors ? 0.0 : 1.0);
+    if (!factors) factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, shift);
+    last_shift = shift;
+    failed_ranks = input.matrix.sum_of_ranks(factors ? 0.0 : 1.0);
   }
   if (failed_ranks > 0.0)
     throw InputError(
         "preconditioner block-jacobi: no factors on {} ranks, whatever the shift of the diagonal; "
         "look for NaN, infinity or very large numbers in the matrix",
         failed_ranks);
-  return result;
-}
-
-std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& input) {
-  require_block(input);
-  const auto diagonal = diagonal_of(*input.diagonal_block);
-  require_positive("block-jacobi", input.matrix, diagonal, input.first_row);
-  auto made = factorize(input, diagonal);
   std::string remark;
-  if (made.shifted_ranks > 0.0)
+  if (shifted_ranks > 0.0)
     remark = fmt::format("IC(0) broke down on {}: the diagonal is shifted there by up to {:.3g} of itself",
-                         format_count(std::llround(made.shifted_ranks), "rank"), made.largest_shift);
-  return std::make_unique<BlockJacobiPreconditioner>(std::move(*made.factors), diagonal.size(),
-                                                     std::move(remark));
+                         format_count(std::llround(shifted_ranks), "rank"), last_shift);
+  return std::make_unique<BlockJacobiPreconditioner>(std::move(*factors), diagonal.size(), std::move(remark));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -13,14 +14,6 @@ constexpr double smallest_pivot = 1e-10;
 
 constexpr std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-/// visit(entry) for the entries of a row before its diagonal.
-template <typename Visit>
-void for_lower(const kernels::CsrBlock& block, std::size_t row, const Visit& visit) {
-  const auto end = index(block.row_starts[row + 1]);
-  for (auto entry = index(block.row_starts[row]); entry < end && index(block.columns[entry]) < row; ++entry)
-    visit(entry);
-}
-
 }  // namespace
 
 /// The rows of a triangle without its diagonal, as the factors are made: compressed sparse rows.
@@ -30,20 +23,21 @@ class TriangleRows {
   explicit TriangleRows(const kernels::CsrBlock& block)
       : rows_(kernels::CsrBlock::with_room(block.row_count, block.column_count)),
         row_count_(index(block.row_count)) {
-    for (std::size_t row = 0; row < row_count_; ++row)
-      for_lower(block, row, [&](std::size_t /*entry*/) { ++rows_.row_starts[row + 1]; });
+    for (std::int64_t row = 0; row < block.row_count; ++row) {
+      const auto columns = block.columns_of(row);
+      rows_.row_starts[index(row) + 1] = std::ranges::lower_bound(columns, row) - columns.begin();
+    }
     rows_.make_room_by_lengths();
-    std::size_t place = 0;
     for (std::size_t row = 0; row < row_count_; ++row) {
-      for_lower(block, row, [&](std::size_t entry) {
-        rows_.columns[place] = block.columns[entry];
-        rows_.values[place++] = block.values[entry];
-      });
+      const auto first = index(block.row_starts[row]);
+      const auto count = start_of(row + 1) - start_of(row);
+      std::copy_n(block.columns.data() + first, count, rows_.columns.data() + start_of(row));
+      std::copy_n(block.values.data() + first, count, rows_.values.data() + start_of(row));
     }
   }
 
   /// Entries of A become those of L, row by row: w_ij = a_ij - sum over k < j of w_ik l_jk, l_ij = w_ij / d_j,
-  /// d_i = a_ii - sum over j of w_ij l_ij. False after a breakdown.
+  /// d_i = a_ii - sum over j of w_ij l_ij. False after a breakdown, and where an entry is too large for single precision.
   [[nodiscard]] bool eliminate(std::span<const double> diagonal, double shift,
                                std::span<double> inverse_pivots) {
     std::vector<double> row_values(row_count_);  // w_i by column, zero where row i has no entry
@@ -66,52 +60,36 @@ class TriangleRows {
       if (!(pivot > smallest_pivot * shifted)) return false;
       inverse_pivots[row] = 1.0 / pivot;
     }
-    return true;
+    return std::ranges::all_of(rows_.values.span(),
+                               [](double value) { return std::isfinite(static_cast<float>(value)); });
   }
 
-  /// The form in which L is solved. Empty where a value is too large for it.
-  [[nodiscard]] std::optional<IncompleteCholesky::Triangle> lower() const {
-    auto triangle = empty_triangle();
-    std::size_t place = 0;
-    bool is_in_range = true;
-    for (std::size_t row = 0; row < row_count_; ++row) {
-      const auto end = start_of(row + 1) - (has_neighbour(row) ? 1 : 0);
-      const auto before = place;
-      for (auto entry = start_of(row); entry < end; ++entry) {
-        triangle.columns[place] = rows_.columns[entry];
-        triangle.values[place] = static_cast<float>(rows_.values[entry]);
-        is_in_range &= std::isfinite(triangle.values[place++]);
-      }
-      triangle.append_row(static_cast<std::int64_t>(place - before));
-      if (!has_neighbour(row)) continue;
-      triangle.next_to_diagonal[row] = static_cast<float>(rows_.values[end]);
-      is_in_range &= std::isfinite(triangle.next_to_diagonal[row]);
-    }
-    if (!is_in_range) return std::nullopt;
-    return triangle;
-  }
-
-  /// The triangle L^T.
-  [[nodiscard]] IncompleteCholesky::Triangle upper() const {
-    auto triangle = empty_triangle();
-    // First the entries of each row of L^T, then the place of its next one.
+  /// L, or L^T, in the form in which it is solved.
+  [[nodiscard]] IncompleteCholesky::Triangle triangle(bool is_transposed) const {
+    IncompleteCholesky::Triangle made{.next_to_diagonal = kernels::PageBuffer<float>(row_count_)};
+    // First the entries of each row that are not next to the diagonal, then the place of its next one.
     std::vector<std::int64_t> places(row_count_);
-    for_far([&](std::size_t /*row*/, std::size_t entry) { ++places[column_of(entry)]; });
+    for_far([&](std::size_t row, std::size_t entry) { ++places[is_transposed ? column_of(entry) : row]; });
     std::int64_t begin = 0;
     for (auto& place : places) {
-      triangle.append_row(place);
+      if (made.runs.empty() || made.runs.back().length != place)
+        made.runs.push_back({.row_count = 0, .length = place});
+      ++made.runs.back().row_count;
       begin += std::exchange(place, begin);
     }
+    made.columns = kernels::PageBuffer<std::int32_t>(index(begin));
+    made.values = kernels::PageBuffer<float>(index(begin));
     for_far([&](std::size_t row, std::size_t entry) {
-      const auto place = index(places[column_of(entry)]++);
-      triangle.columns[place] = static_cast<std::int32_t>(row);
-      triangle.values[place] = static_cast<float>(rows_.values[entry]);
+      const auto place = index(places[is_transposed ? column_of(entry) : row]++);
+      made.columns[place] = is_transposed ? static_cast<std::int32_t>(row) : rows_.columns[entry];
+      made.values[place] = static_cast<float>(rows_.values[entry]);
     });
     for (std::size_t row = 1; row < row_count_; ++row) {
       if (has_neighbour(row))
-        triangle.next_to_diagonal[row - 1] = static_cast<float>(rows_.values[start_of(row + 1) - 1]);
+        made.next_to_diagonal[is_transposed ? row - 1 : row] =
+            static_cast<float>(rows_.values[start_of(row + 1) - 1]);
     }
-    return triangle;
+    return made;
   }
 
  private:
@@ -129,14 +107,6 @@ class TriangleRows {
       for (auto entry = start_of(row); entry < end; ++entry) visit(row, entry);
     }
   }
-  [[nodiscard]] IncompleteCholesky::Triangle empty_triangle() const {
-    std::size_t far_count = rows_.columns.size();
-    for (std::size_t row = 0; row < row_count_; ++row) far_count -= has_neighbour(row) ? 1 : 0;
-    return {.runs = {},
-            .columns = kernels::PageBuffer<std::int32_t>(far_count),
-            .values = kernels::PageBuffer<float>(far_count),
-            .next_to_diagonal = kernels::PageBuffer<float>(row_count_)};
-  }
 
   kernels::CsrBlock rows_;
   std::size_t row_count_;
@@ -148,14 +118,7 @@ std::optional<IncompleteCholesky> IncompleteCholesky::factorize(const kernels::C
   TriangleRows rows(block);
   HugePageVector inverse_pivots(diagonal.size());
   if (!rows.eliminate(diagonal, shift, inverse_pivots)) return std::nullopt;
-  auto lower = rows.lower();
-  if (!lower) return std::nullopt;
-  return IncompleteCholesky(std::move(*lower), rows.upper(), std::move(inverse_pivots));
-}
-
-void IncompleteCholesky::Triangle::append_row(std::int64_t length) {
-  if (runs.empty() || runs.back().length != length) runs.push_back({.row_count = 0, .length = length});
-  ++runs.back().row_count;
+  return IncompleteCholesky(rows.triangle(false), rows.triangle(true), std::move(inverse_pivots));
 }
 
 void IncompleteCholesky::solve(std::span<const double> r, std::span<double> z) const {

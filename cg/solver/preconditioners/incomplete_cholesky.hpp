@@ -41,12 +41,10 @@ class IncompleteCholesky {
   };
   /// Rows of L or of L^T without the diagonal.
   struct Triangle {
-    std::vector<Run> runs;
-    kernels::PageBuffer<std::int32_t> columns;  ///< but for those next to the diagonal, row after row
-    kernels::PageBuffer<float> values;
-    kernels::PageBuffer<float> next_to_diagonal;  ///< 0 where there is none
-
-    void append_row(std::int64_t length);
+    std::vector<Run> runs{};
+    kernels::PageBuffer<std::int32_t> columns{};  ///< but for those next to the diagonal, row after row
+    kernels::PageBuffer<float> values{};
+    kernels::PageBuffer<float> next_to_diagonal{};  ///< 0 where there is none
   };
 
   IncompleteCholesky(Triangle lower, Triangle upper, HugePageVector inverse_pivots)

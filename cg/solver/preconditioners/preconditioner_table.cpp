@@ -16,22 +16,15 @@ PreconditionerRow jacobi_preconditioner();
 PreconditionerRow block_jacobi_preconditioner();
 PreconditionerRow chebyshev_preconditioner();
 
-namespace {
-
-PreconditionerRow no_preconditioner() {
-  return {.name = "none",
-          .description = "M = 1",
-          .is_diagonal = true,
-          .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
-            return std::make_unique<IdentityPreconditioner>();
-          }};
-}
-
-}  // namespace
-
 std::span<const PreconditionerRow> preconditioner_table() {
-  static const std::array table{no_preconditioner(), jacobi_preconditioner(), block_jacobi_preconditioner(),
-                                chebyshev_preconditioner()};
+  static const std::array table{
+      PreconditionerRow{.name = "none",
+                        .description = "M = 1",
+                        .is_diagonal = true,
+                        .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
+                          return std::make_unique<IdentityPreconditioner>();
+                        }},
+      jacobi_preconditioner(), block_jacobi_preconditioner(), chebyshev_preconditioner()};
   return table;
 }
 

@@ -1,4 +1,4 @@
-#include "cg/studies/sweep_plan.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,14 +8,19 @@
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/matrix/stencil.hpp"
 #include "cg/run/session_options.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
+#include "cg/timing/phase_counters.hpp"
 
 namespace cg2d {
 namespace {
@@ -23,16 +28,6 @@ namespace {
 template <typename Value>
 bool has(const std::vector<Value>& values, const Value& one) {
   return std::ranges::find(values, one) != values.end();
-}
-
-void keep_named(std::vector<comm::ProcessGrid>& grids, int rank_count, const NamedGrids& named) {
-  if (named.are_all()) return;
-  std::erase_if(grids, [&](const auto& grid) {
-    return !has(named.grids, grid) && !(named.has_official && official_grid(rank_count) == grid);
-  });
-  if (grids.empty())
-    throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
-                     format_count(rank_count, "rank"), valid_grids(rank_count));
 }
 
 void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) {
@@ -45,8 +40,15 @@ void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) 
 
 std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axes) {
   const auto& columns = axes.columns;
+  const auto& named = axes.named;
   auto grids = comm::factorizations(rank_count);
-  keep_named(grids, rank_count, axes.named);
+  std::erase_if(grids, [&](const auto& grid) {
+    return !named.are_all() && !has(named.grids, grid) &&
+           !(named.has_official && official_grid(rank_count) == grid);
+  });
+  if (grids.empty())
+    throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
   std::erase_if(grids, [&](const auto& grid) { return !columns.empty() && !has(columns, grid.columns); });
   if (grids.empty())
     throw InputError("--px {}: none divides the {}; valid grids (PXxPY): {}", fmt::join(columns, ","),
@@ -164,7 +166,7 @@ int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
 std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraRuns& extras) {
   std::vector<StudyStep> steps;
   const auto add = [&](RunPurpose purpose) {
-    for (const auto number : all_numbers(configuration_count))
+    for (std::size_t number = 0; number < configuration_count; ++number)
       steps.push_back({.number = number, .purpose = purpose});
   };
   if (extras.count_events()) add(RunPurpose::counters);
@@ -188,11 +190,6 @@ std::string trace_file_of(const std::string& sweep_file) {
   return std::filesystem::path(sweep_file).replace_extension(".trace.json").string();
 }
 
-bool is_official(const ConfiguredProblem& asked) {
-  const auto& grid = asked.configuration.grid;
-  return !asked.is_system() && official_grid(grid.rank_count()) == grid;
-}
-
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
                                                    double precision) {
   std::vector<ConfiguredProblem> open;
@@ -206,6 +203,104 @@ std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecor
   for (const auto& row : verdicts.grids) add(row.ranking);
   for (const auto& choice : verdicts.choices) add(choice.ranking);
   return open;
+}
+
+namespace {
+
+class GridSweep final : public Study {
+ public:
+  GridSweep(const SweepOptions& options, comm::RankGroup& group) : Study(options, group), options_(options) {}
+
+  ExitCode execute() {
+    plan();
+    const bool is_complete = perform_rounds() && make_extra_runs();
+    return is_complete ? conclude()
+                       : ended(ExitCode::interrupted,
+                               fmt::format("interrupted by a signal; the same command goes on where {} ends",
+                                           options_.file));
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> open_cases(double precision) const override {
+    std::vector<std::size_t> numbers;
+    for (const auto& open : open_configurations(records_of_plan(), precision))
+      numbers.push_back(number_of({.asked = open}));
+    return numbers;
+  }
+
+  void plan() {
+    auto axes = options_.axes;
+    const bool names_ranks = !axes.rank_counts.empty();
+    if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
+    require_started(names_ranks ? "--ranks" : "--grid", *std::ranges::max_element(axes.rank_counts),
+                    group_.size());
+    auto system = options_.system;
+    auto common = options_.common;
+    SessionOptions& session = system ? static_cast<SessionOptions&>(*system) : common;
+    if (axes.values["transport"].empty()) {
+      session.configuration = with_default_transport(group_, session.configuration, axes.values);
+      session.transport_origin = ChoiceOrigin::built_in_rule;
+    }
+    const auto configurations = system
+                                    ? configurations_of(axes, forms_of(*system), system->operator_text)
+                                    : configurations_of(axes, forms_of(axes.problems, common.configuration));
+    for (const auto& asked : configurations)
+      cases_.push_back({.work = {.key = asked.key(), .kind = asked.problem},
+                        .rank_count = asked.configuration.grid.rank_count(),
+                        .asked = asked});
+    auto extras = options_.extras;
+    extras.trace.path = trace_file_of(options_.file);
+    work_ = system ? system_work({*system}) : benchmark_work(axes.problems, common, std::move(extras));
+    const auto environment = inspect_environment(group_, 1);
+    prepare(environment);
+    require_countable();
+    const int needed = rounds_for_verdicts(configurations);
+    round_count_ = options_.round_count.value_or(needed);
+    progress_.say(fmt::format("{}, {}; a verdict on them needs {}",
+                              format_count(std::ssize(cases_), "configuration"),
+                              format_count(round_count_, "round"), needed));
+    open_file(environment);
+  }
+
+  /// An event that cannot be counted is an error of this command line, found before hours of timed runs.
+  void require_countable() const {
+    const auto& counters = options_.extras.counters;
+    if (options_.system) return;
+    const auto setup = set_up_counters(wanted_events(counters, group_), counters, group_);
+    if (!setup.refused.empty())
+      throw RunError(ExitCode::unavailable, "--papi: " + refusal_text(setup.refused));
+  }
+
+  /// After all timed runs, whose medians they must not disturb. False where a signal asked to end.
+  bool make_extra_runs() {
+    if (!perform(extra_steps(cases_.size(), options_.extras))) return false;
+    if (!options_.extras.traces_best) return true;
+    std::vector<StudyStep> steps;
+    if (group_.rank() == 0) {
+      if (const auto traced = traced_configuration(records_of_plan()))
+        steps.push_back({.number = number_of({.asked = *traced}), .purpose = RunPurpose::trace});
+    }
+    return perform(steps);
+  }
+
+  ExitCode conclude() {
+    write_output("", group_, [&] { return sweep_tables(file_->records(), options_.tables); });
+    auto code = ExitCode::success;
+    if (group_.rank() == 0) {
+      for (const auto& record : file_->records()) {
+        if (code == ExitCode::success) code = static_cast<ExitCode>(record.exit_code);
+      }
+    }
+    return ended(code, "some runs failed; the tables say which");
+  }
+
+  const SweepOptions& options_;
+};
+
+}  // namespace
+
+ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {
+  return GridSweep(options, group).execute();
 }
 
 }  // namespace cg2d
