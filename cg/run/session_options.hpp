@@ -73,7 +73,8 @@ struct SessionOptions {
   bool measures_limits = false;  ///< --roofline
   bool time_phases = true;
   FeatureSettings features;
-  bool names_hosts = false;  ///< --hostname
+  bool names_hosts = false;      ///< --hostname
+  bool stops_when_asked = true;  ///< by a signal, at the next iteration; else the caller sees to it
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
@@ -84,8 +85,7 @@ struct RunOptions : SessionOptions {
   int repeat_count = 1;
   double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
   bool dry_run = false;
-  std::string export_mtx;        ///< empty: no export
-  bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
+  std::string export_mtx;  ///< empty: no export
 };
 
 /// The grid that these options say; empty where they leave it open. Throws InputError, which lists the valid ones, for a grid that

@@ -86,6 +86,7 @@ class BenchmarkWork final : public StudiedWork {
 SystemOptions options_for(const SystemOptions& system, const ConfiguredProblem& asked) {
   auto options = system;
   options.configuration = asked.configuration;
+  options.stops_when_asked = false;
   options.assembles = !system.operator_text.empty() && !asked.is_matrix_free();
   options.open_grid.tries_grids = false;
   if (asked.cuts_domain()) {

@@ -3,10 +3,14 @@
 import re
 import itertools
 import json
+import signal
 import sys
+import time
 import unittest
 
-from program_runner import BAD_DATA, NOT_POSITIVE_DEFINITE, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, factorizations, run_command, run_program
+from program_runner import (
+    BAD_DATA, INTERRUPTED, NOT_POSITIVE_DEFINITE, PROGRAM, PROJECT, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_command, run_program,
+)  # fmt: skip
 
 LAPLACIAN = "laplace3d:9x8x7"
 
@@ -44,6 +48,16 @@ class SystemSweepTest(ProgramTest):
 
     def refused(self, message, *arguments):
         self.assertEqual(self.assert_refused(self.sweep(2, *arguments), USAGE), f"cg2d: {message}")
+
+    def test_a_signal_leaves_no_half_of_a_run(self):
+        """The run under way ends; before, it was kept as one that failed for ever."""
+        words = ("--operator", "laplace3d:80x80x80", "--iterations", "1200", "--repeat", "50", "--retries", "0")
+        with BackgroundRun(2, "sweep", *words, "--output", self.file) as run:
+            run.wait_for(r"run 2 of ")
+            time.sleep(0.3)  # a third of the next run
+            run.send(signal.SIGTERM)
+            self.ends_with(INTERRUPTED, run.finish())
+        self.assertEqual({line["status"] for line in self.lines()}, {"success"})
 
     def test_a_file_on_every_grid(self):
         words = (self.matrix, "--ranks", "4,6", "--cut", "nonzeros,even,random:3", "--iterations", "6", "--repeat", "2")

@@ -88,8 +88,12 @@ class SystemObservers final : public StepObserver {
 class SolveWatch {
  public:
   SolveWatch(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
-             OutsideOfPhases outside)
-      : progress_(progress), group_(group), tolerance_(tolerance), outside_(std::move(outside)) {}
+             OutsideOfPhases outside, bool stops_when_asked)
+      : progress_(progress),
+        group_(group),
+        tolerance_(tolerance),
+        outside_(std::move(outside)),
+        watch_(stops_when_asked) {}
 
   bool after_step(const CgState& state) {
     ++count_;

@@ -161,7 +161,7 @@ TraceRoom SolveRun::trace_room(int step_count) const {
 
 /// The state to go on from is found, and a checkpoint rehearsed.
 void SolveRun::begin() {
-  watch_.emplace(progress_, group_, tolerance_, outside_);
+  watch_.emplace(progress_, group_, tolerance_, outside_, options_.stops_when_asked);
   checkpointed_ = checkpointed_system();
   const bool speaks = options_.monitors && group_.rank() == 0;
   for (int number = 0; number < report_.right_hand_side_count; ++number) {
