@@ -109,7 +109,7 @@ std::string describe_plan(const PlannedRun& run, std::string_view format);
 
 // ---------------------------------------------------------------- the list of cg2d events
 
-/// What can be counted on this machine, by purpose and by origin.
+/// The events that can be counted on this machine, by purpose and by origin.
 struct EventList {
   std::optional<std::string> papi_version;  ///< empty: cg2d was built without it
   std::string remedy;  ///< that would make more events of the processor countable, and what is in its way

@@ -92,7 +92,7 @@ class RegionMeasurement final : private OuterStepObserver {
   [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
 
  private:
-  /// As the last observer of each outer iteration: events of the others belong to no phase.
+  /// Called last of the observers of each outer iteration: events of the others belong to no phase.
   void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_->leave_out(); }
   void measure(const std::function<void()>& region);
   [[nodiscard]] RankTimes totals() const;

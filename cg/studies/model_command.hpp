@@ -20,7 +20,7 @@ namespace cg2d {
 
 class Members;
 
-/// What `cg2d model` and `cg2d simulate` are asked for on a described machine.
+/// The options that `cg2d model` and `cg2d simulate` share: problems and configurations on a described machine.
 struct MachineStudyOptions {
   std::string machine;  ///< a name or a file
   std::vector<Problem> problems;

@@ -383,8 +383,9 @@ class Scaling final : public Study {
     open_file(*study_.machine);
     study_.is_interrupted = !perform_rounds();
     if (group_.rank() == 0) study_.runs = runs();
-    for (const auto& run : study_.runs)
-      std::ranges::for_each(run.warnings, [&](const auto& text) { warn(text); });
+    for (const auto& run : study_.runs) {
+      for (const auto& text : run.warnings) warn(text);
+    }
     write_output(output.get(), group_, [&] { return write_scaling(study_, options_.format); });
     const auto verdict = verdict_on(study_);
     return ended(verdict.code, verdict.reason);

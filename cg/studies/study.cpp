@@ -28,7 +28,6 @@
 #include "cg/report/report.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/run/solve/solve_run.hpp"
-#include "cg/studies/sweep.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -157,7 +156,7 @@ class SystemWork final : public StudiedWork {
       kernel_trials_;  // by all that a block and its steps depend on
 };
 
-/// What was asked of a run, with the arrangement of the ranks that it chose where that was open. One that failed before has one row of
+/// The request of a run, with the arrangement of the ranks that it chose where that was open. One that failed before has one row of
 /// ranks for each, as domains have.
 ConfiguredProblem with_arrangement(const StudyCase& one, const SessionReport& report,
                                    const std::string& arrangement) {
@@ -296,6 +295,10 @@ void StudyFile::append(const nlohmann::ordered_json& run) {
   }
   records_.push_back(std::move(added));
   mark_replaced(records_);
+}
+
+std::string trace_file_of(const std::string& study_file) {
+  return std::filesystem::path(study_file).replace_extension(".trace.json").string();
 }
 
 Study::Study(const StudyOptions& options, comm::RankGroup& group)

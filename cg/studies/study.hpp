@@ -151,6 +151,9 @@ class StudyFile {
   std::vector<ResultRecord> records_;
 };
 
+/// The trace beside that file: "a.jsonl" has "a.trace.json".
+std::string trace_file_of(const std::string& study_file);
+
 /// The options of every study.
 struct StudyOptions {
   RunOptions common;  ///< of every run of the benchmark, except for what its case says
@@ -159,8 +162,7 @@ struct StudyOptions {
   std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   int most_retries = 0;                 ///< repetitions of a disturbed run
-  std::string
-      file;  ///< gets a line per run, and keeps those that are there from being made again; empty: none
+  std::string file;                     ///< of StudyFile, whose runs are not made again; empty: none
   std::string_view file_option = "--output";
   bool fresh = false;  ///< the file is emptied first
   ProgressMode progress = ProgressMode::on_a_terminal;

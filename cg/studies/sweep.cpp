@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -184,10 +183,6 @@ std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRe
       chosen = &choice;
   }
   return chosen == nullptr ? std::nullopt : std::optional(chosen->ranking.candidate()->asked);
-}
-
-std::string trace_file_of(const std::string& sweep_file) {
-  return std::filesystem::path(sweep_file).replace_extension(".trace.json").string();
 }
 
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,

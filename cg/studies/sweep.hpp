@@ -75,9 +75,6 @@ std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraR
 /// problem. Empty where nothing succeeded.
 std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records);
 
-/// The file beside that of a sweep: "a.jsonl" has "a.trace.json".
-std::string trace_file_of(const std::string& sweep_file);
-
 /// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
                                                    double precision);

@@ -54,7 +54,7 @@ class UnnamedFile {
 
   [[nodiscard]] bool is_open() const { return file_.is_open(); }
   [[nodiscard]] int descriptor() const { return file_.number(); }
-  /// Of a file that is never named its folder.
+  /// The folder stands for a file that is never named.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Empty: it has no name, or the final one.
   [[nodiscard]] const std::string& temporary_name() const { return name_; }

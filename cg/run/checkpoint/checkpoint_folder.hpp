@@ -106,7 +106,7 @@ class Checkpoints {
  private:
   void find(std::string_view what);
   void open();
-  /// Of this rank's next file.
+  /// The name of this rank's next file.
   [[nodiscard]] CheckpointName next_name() const { return {next_generation_, group_.rank(), group_.size()}; }
   void record_written(const Stopwatch& stopwatch);
   void remove(const std::vector<CheckpointName>& names) const;

@@ -70,7 +70,7 @@ struct PanelMaker {
                      (static_cast<double>(rows.size()) / n) * (static_cast<double>(columns.size()) / n);
   }
 
-  /// As many strips as give panels of a good size, the same on all ranks.
+  /// The number of strips that gives panels of a good size, the same on all ranks.
   [[nodiscard]] Strips strips_for(std::int64_t bytes) const {
     // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
     constexpr std::int64_t resident_panels_per_memory = 8;
