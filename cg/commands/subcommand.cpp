@@ -254,7 +254,10 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
     throw InputError("{} (see cg2d {} --help)", split_at(error.what(), '\n').front(),
                      parser() != nullptr ? parser()->get_name() : "run");
   }
-  if (parser() == nullptr) return {.action = print_text(help_text(app))};
+  if (parser() == nullptr) {
+    auto print = print_text(help_text(app));
+    return {.action = std::move(print)};
+  }
   const auto& [row, options, make_action] = *std::ranges::find_if(
       program->commands, [&](const auto& command) { return &command.options.parser() == parser(); });
   const auto saved_path = options.text_of("--save-config");
