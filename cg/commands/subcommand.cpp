@@ -221,6 +221,13 @@ std::shared_ptr<Program> make_program() {
   return program;
 }
 
+/// A command line that asks for a text in place of a command's work.
+ParsedCommand printing(std::string text) {
+  ParsedCommand parsed;
+  parsed.action = print_text(std::move(text));
+  return parsed;
+}
+
 }  // namespace
 
 std::string config_file_text(const std::vector<std::string>& arguments) {
@@ -244,9 +251,9 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
     expect_config_file(app, arguments);
     parse_arguments(app, arguments);
   } catch (const CLI::CallForHelp&) {
-    return {.action = print_text(help_text(parser() != nullptr ? *parser() : app))};
+    return printing(help_text(parser() != nullptr ? *parser() : app));
   } catch (const CLI::CallForVersion&) {
-    return {.action = print_text(version_text() + "\n")};
+    return printing(version_text() + "\n");
   } catch (const CLI::ParseError& error) {
     // An option that is not there may be the reason why another argument is missing or wrong.
     if (const auto message = unexpected_argument_message(app, parser()); !message.empty())
@@ -254,10 +261,7 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
     throw InputError("{} (see cg2d {} --help)", split_at(error.what(), '\n').front(),
                      parser() != nullptr ? parser()->get_name() : "run");
   }
-  if (parser() == nullptr) {
-    auto print = print_text(help_text(app));
-    return {.action = std::move(print)};
-  }
+  if (parser() == nullptr) return printing(help_text(app));
   const auto& [row, options, make_action] = *std::ranges::find_if(
       program->commands, [&](const auto& command) { return &command.options.parser() == parser(); });
   const auto saved_path = options.text_of("--save-config");
