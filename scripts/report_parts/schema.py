@@ -14,20 +14,23 @@ def has_type(value, name):
     return isinstance(value, TYPES[name])
 
 
-def compiled(schema):
+def compiled(schema, named=None):
     """A check of one part of a schema: a function of a value that returns nothing, or (place, complaint), where "{}" in the complaint
     stands for the place. A sweep has hundreds of thousands of values: the schema is gone through once. This is the part of JSON Schema
     (draft 2020-12) that the schemas of cg2d make use of, except for lengths."""
+    named = schema.get("$defs", named)
+    if "$ref" in schema:
+        return compiled(named[schema["$ref"].removeprefix("#/$defs/")], named)
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     valid = schema.get("enum", [schema["const"]] if "const" in schema else None)
     least, above = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
-    parts = {key: compiled(part) for key, part in schema.get("properties", {}).items()}
+    parts = {key: compiled(part, named) for key, part in schema.get("properties", {}).items()}
     others = schema.get("additionalProperties")
-    others = compiled(others) if isinstance(others, dict) else None
+    others = compiled(others, named) if isinstance(others, dict) else None
     required = schema.get("required", [])
-    of_items = compiled(schema["items"]) if "items" in schema else None
-    choices = [compiled(choice) for choice in schema.get("anyOf", ())]
+    of_items = compiled(schema["items"], named) if "items" in schema else None
+    choices = [compiled(choice, named) for choice in schema.get("anyOf", ())]
 
     def check(value):
         if types and not any(has_type(value, name) for name in types):

@@ -1,6 +1,7 @@
 """A file named "-" is standard output: it gets that file and nothing else, or the command says why not. No file of that name is made."""
 
 import json
+import re
 import unittest
 
 from program_runner import CANNOT_WRITE, PROGRAM, USAGE, ProgramTest, run_command, run_program
@@ -38,7 +39,9 @@ class StandardOutputTest(ProgramTest):
 
     def test_texts_of_commands(self):
         for words in (["events"], ["explain", "--class", "S", "--grid", "1x2"], ["model", "--machine", "cp-pacs", "--class", "S", "--ranks", "2"]):
-            self.assertEqual(self.run_here(0, *words, "--output", "-").stdout, self.run_here(0, *words).stdout)
+            # Which events the trial of cg2d events raised depends on the moment.
+            texts = [re.sub(r" \[0 in the trial.*\]", "", self.run_here(0, *words, *more).stdout) for more in (["--output", "-"], [])]
+            self.assertEqual(*texts)
         self.run_here(1, "sweep", "--class", "S", "--repeat", "2", "--output", "s.jsonl")
         show = ["sweep", "--show", "s.jsonl"]
         self.assertEqual(self.run_here(0, *show, "--output", "-").stdout, self.run_here(0, *show).stdout)

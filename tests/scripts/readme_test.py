@@ -269,6 +269,14 @@ class Options(unittest.TestCase):
 
 
 class CommandLines(unittest.TestCase):
+    def test_every_script_can_say_its_usage(self):
+        """bench/regression took a module that was gone, and only the extent thorough ran it."""
+        files = [file for folder in ("scripts", "scripts/packaging", "scripts/teaching", "bench") for file in (PROJECT / folder).iterdir()]
+        scripts = [file for file in files if file.is_file() and os.access(file, os.X_OK) and file.suffix != ".slurm"]
+        for script in set(scripts) - {PROJECT / "scripts/report"}:  # it is cg2d report
+            outcome = run_command([script, "--help"])
+            self.assertEqual((outcome.exit_code, outcome.stdout[:6]), (SUCCESS, "usage:"), outcome)
+
     def test_the_program_takes_every_command_line(self):
         lines = program_lines()
         self.assertGreater(len(lines), 20)
