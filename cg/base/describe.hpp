@@ -124,7 +124,7 @@ class Members : public Interface {
   }
   /// A member that may be left out (with or_null(): null), and then stays as it was. is_written: whether it is not. Whether it is there.
   template <typename T>
-  bool if_given(std::string_view name, T& value, bool is_written, const Note& note = {}) {
+  bool if_given(std::string_view name, T&& value, bool is_written, const Note& note = {}) {
     return member(name, value, note, true, is_written);
   }
   /// A member that follows from others: written, and read past.

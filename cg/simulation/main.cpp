@@ -4,14 +4,12 @@
 //
 // It knows nothing of CG. PLAN is a ReplayPlan, RESULT a SimulatedRank for each of its ranks.
 
-#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "cg/simulation/replay_plan.hpp"
 

@@ -272,12 +272,12 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
 double benchmark_s(const GridSimulation& grid, const Problem& problem) {
   using Calls = OuterStepCalls;
   double seconds = 0.0;
-  for (const auto& [phase, mean_s, slowest_s, model_s, traffic] : grid.phases) {
+  for (const auto& one : grid.phases) {
     double calls = Calls::products;
-    if (phase == Phase::dot) calls = static_cast<double>(Calls::sums) / StepCalls::sums;
-    if (phase == Phase::vector_updates)
+    if (one.phase == Phase::dot) calls = static_cast<double>(Calls::sums) / StepCalls::sums;
+    if (one.phase == Phase::vector_updates)
       calls = static_cast<double>(Calls::updates(false)) / StepCalls::updates;
-    seconds += calls * mean_s;
+    seconds += calls * one.mean_s;
   }
   return problem.niter * seconds + grid.outside_s;
 }

@@ -1,8 +1,5 @@
 #include "cg/simulation/step_plan.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -12,7 +9,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/performance_model.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
@@ -75,7 +71,7 @@ constexpr double unlimited = 1e18;
 class RankSteps {
  public:
   RankSteps(const PlacedRun& run, int rank)
-      : run_(run), rank_(rank), cost_(run.machine, run.places[static_cast<std::size_t>(rank)]) {}
+      : run_(run), rank_(rank), cost_(run.machine, run.place_of(rank)) {}
 
   [[nodiscard]] std::vector<RankOperation> taken() { return std::move(operations_); }
 
@@ -108,7 +104,7 @@ class RankSteps {
     auto operation = exchange(phase, to != rank_ && element_count > 0 ? to : nobody, element_count,
                               from != rank_ && received_count > 0 ? from : nobody);
     if (to == rank_ && cost_.shuffles_kept_pieces()) {
-      const auto& network = cost_.network_to(place_of(rank_));
+      const auto& network = cost_.network_to(run_.place_of(rank_));
       operation.after_s += network.start_up_s + bytes_of(element_count) / network.bytes_per_s;
     }
     operations_.push_back(operation);
@@ -119,15 +115,15 @@ class RankSteps {
   static double bytes_of(std::int64_t element_count) {
     return MessageCost::element_bytes * static_cast<double>(element_count);
   }
-  [[nodiscard]] int place_of(int rank) const { return run_.places[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] double software_s(int partner, std::int64_t element_count) const {
-    return partner == nobody ? 0.0 : cost_.software_s(place_of(partner), static_cast<double>(element_count));
+    return partner == nobody ? 0.0
+                             : cost_.software_s(run_.place_of(partner), static_cast<double>(element_count));
   }
   /// The next round of the phase. Messages within a node take their time before they leave, since no link is described there.
   [[nodiscard]] RankOperation exchange(Phase phase, int to, std::int64_t element_count, int from) {
     RankOperation operation{.phase = phase, .round = rounds_[phase]++, .to = to, .from = from};
     if (to == nobody) return operation;
-    const auto& network = cost_.network_to(place_of(to));
+    const auto& network = cost_.network_to(run_.place_of(to));
     operation.byte_count = element_count * static_cast<std::int64_t>(sizeof(double));
     operation.before_s = network.start_up_s;
     operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
@@ -177,10 +173,6 @@ std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid
     return in_file(std::string(placement.substr(file.size())), grid.rank_count());
   if (const auto seed = seed_from("--placement", placement)) return shuffled(grid.rank_count(), *seed);
   throw InputError("--placement {}: unknown; valid: {}", placement, placement_values);
-}
-
-int PlacedRun::node_of(int rank) const {
-  return places[static_cast<std::size_t>(rank)] / std::max(machine.node.ranks, 1);
 }
 
 PlacedRun place_run(const MachineDescription& machine, std::string_view shape, const MatrixFacts& matrix,

@@ -3,6 +3,7 @@
 // One CG step of each rank on a described machine, as operations for the simulator. From the schedules that the program executes; no MPI,
 // and no matrix.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,7 +44,8 @@ struct PlacedRun {
   std::string slow_link{};       ///< a link that has only slow_link_share of its rate; empty: none
   static constexpr double slow_link_share = 0.25;
 
-  [[nodiscard]] int node_of(int rank) const;
+  [[nodiscard]] int place_of(int rank) const { return places[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int node_of(int rank) const { return place_of(rank) / std::max(machine.node.ranks, 1); }
 };
 
 /// The interconnect of a machine, or another one of this shape, with ranks of this configuration on it. shape: empty for the machine's, which

@@ -12,20 +12,15 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/cp_pacs_times.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/trial.hpp"
@@ -36,34 +31,27 @@
 namespace cg2d {
 namespace {
 
-/// Kernels of the descriptions of CP-PACS.
-constexpr std::string_view compiled_loop = "compiled";    // critical vector length 50
-constexpr std::string_view hand_made_loop = "hand-made";  // 20
-
-constexpr std::string_view own_machine = "CP-PACS";  // in Table 7
-
-/// The machine's times for the runs of the paper.
+/// The machine's times for the runs of the paper with one of its loops.
 class PaperModel {
  public:
-  explicit PaperModel(const MachineDescription& machine) : machine_(machine) {
-    if (machine.clock_hz <= 0.0)
-      throw InputError("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name);
-  }
+  PaperModel(const MachineDescription& machine, std::string_view kernel)
+      : machine_(machine), kernel_(kernel) {}
 
-  [[nodiscard]] double seconds(std::string_view kernel, int rank_count, int columns) const {
-    return predicted(kernel, rank_count, columns).total_s();
+  [[nodiscard]] Prediction predicted(int rank_count, int columns) const {
+    return predict(machine_, facts_, configuration(rank_count, columns), problem_.niter);
   }
   /// Clocks on 256 units: of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
-  [[nodiscard]] double clocks(std::string_view kernel, std::string_view name, int columns) const {
+  [[nodiscard]] double clocks(std::string_view name, int columns) const {
     const auto& vectors = machine_.vectors;
+    const double piece = static_cast<double>(problem_.n) / cp_pacs::most_ranks;
     if (name == "daxpy")
-      return machine_.clock_hz * (vectors.update_call_s + piece() * vectors.update_s_per_element);
+      return machine_.clock_hz * (vectors.update_call_s + piece * vectors.update_s_per_element);
     if (name == "dotpro") {
-      const auto layout = make_layout(facts_, configuration(kernel, cp_pacs::most_ranks, columns));
+      const auto layout = make_layout(facts_, configuration(cp_pacs::most_ranks, columns));
       const auto calls = communication_costs(machine_, layout, {.sum_form = machine_.sum_form});
-      return machine_.clock_hz * (calls.dot_s + vectors.dot_call_s + piece() * vectors.dot_s_per_element);
+      return machine_.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
     }
-    const auto prediction = predicted(kernel, cp_pacs::most_ranks, columns);
+    const auto prediction = predicted(cp_pacs::most_ranks, columns);
     const int products = OuterStepCalls::products * problem_.niter;
     double sum = 0.0;
     for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
@@ -74,41 +62,37 @@ class PaperModel {
   }
 
  private:
-  [[nodiscard]] Configuration configuration(std::string_view kernel, int rank_count, int columns) const {
+  [[nodiscard]] Configuration configuration(int rank_count, int columns) const {
     return {.grid = {.columns = columns, .rows = rank_count / columns},
-            .kernel = std::string(kernel),
+            .kernel = std::string(kernel_),
             .sum_form = machine_.sum_form};
   }
-  [[nodiscard]] Prediction predicted(std::string_view kernel, int rank_count, int columns) const {
-    return predict(machine_, facts_, configuration(kernel, rank_count, columns), problem_.niter);
-  }
-  [[nodiscard]] double piece() const { return static_cast<double>(problem_.n) / cp_pacs::most_ranks; }
 
   const MachineDescription& machine_;
+  std::string_view kernel_;
   Problem problem_ = *find_class("B");
   MatrixFacts facts_ = facts_of(problem_);
 };
 
 /// A row by Px. model(Px): the cell's number.
-ComparedRow row_by_columns(std::string name, const cp_pacs::ByColumns& paper,
-                           const std::function<double(int)>& model) {
-  ComparedRow row{.name = std::move(name)};
+void add_row(std::string name, const cp_pacs::ByColumns& paper, const std::function<double(int)>& model,
+             ComparedTable& table) {
+  auto& row = table.rows.emplace_back(ComparedRow{.name = std::move(name)});
   for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
     const int columns = cp_pacs::columns[k];
     row.cells.push_back(
         {.column = fmt::format("Px = {}", columns), .paper = paper[k], .model = model(columns)});
   }
-  return row;
 }
 
 ComparedTable seconds_table(std::string name, std::string title, const cp_pacs::SecondsTable& paper,
-                            const PaperModel& model, std::string_view kernel) {
+                            const PaperModel& model) {
   ComparedTable table{.name = std::move(name), .title = std::move(title), .unit = "s", .row_title = "units"};
   for (std::size_t k = 0; k < paper.size(); ++k) {
-    const int rank_count = cp_pacs::rank_counts[k];
-    table.rows.push_back(row_by_columns(std::to_string(rank_count), paper[k], [&](int columns) {
-      return model.seconds(kernel, rank_count, columns);
-    }));
+    const int units = cp_pacs::rank_counts[k];
+    add_row(
+        std::to_string(units), paper[k],
+        [&](int columns) { return model.predicted(units, columns).total_s(); }, table);
   }
   return table;
 }
@@ -131,20 +115,19 @@ ComparedTable speed_up_of(const ComparedTable& seconds, std::string title) {
 }
 
 ComparedTable clock_table(std::string name, std::string title, std::span<const cp_pacs::ClockRow> paper,
-                          const PaperModel& model, std::string_view kernel) {
+                          const PaperModel& model) {
   ComparedTable table{.name = std::move(name),
                       .title = std::move(title) + ", 256 units",
                       .unit = "clocks",
                       .row_title = "part"};
-  for (const auto& row : paper) {
-    table.rows.push_back(row_by_columns(std::string(row.name), row.clocks, [&](int columns) {
-      return model.clocks(kernel, row.name, columns);
-    }));
-  }
+  for (const auto& row : paper)
+    add_row(
+        std::string(row.name), row.clocks, [&](int columns) { return model.clocks(row.name, columns); },
+        table);
   return table;
 }
 
-/// own: Table 6, whose best grids are this machine's row.
+/// own: Table 6, whose best grids are the first row, of CP-PACS.
 ComparedTable other_machines(const ComparedTable& own) {
   ComparedTable table{.name = "Table 7",
                       .title = "CP-PACS and other machines, on the best grid",
@@ -156,7 +139,7 @@ ComparedTable other_machines(const ComparedTable& own) {
       if (std::isnan(row.seconds[k])) continue;
       auto& cell = named.cells.emplace_back(
           ComparedCell{.column = fmt::format("P = {}", cp_pacs::rank_counts[k]), .paper = row.seconds[k]});
-      if (row.name == own_machine)
+      if (row.name == cp_pacs::table_7.front().name)
         cell.model = std::ranges::min_element(own.rows[k].cells, {}, &ComparedCell::model)->model;
     }
   }
@@ -176,11 +159,10 @@ std::string table_text(const ComparedTable& table) {
     }
   }
   const auto errors = table.errors();
-  constexpr double percent = 100.0;
   return fmt::format("\n {}: {}{}{}\n{}", table.name, table.title, table.unit.empty() ? "" : ", ", table.unit,
                      lines.text()) +
          fmt::format(" errors: median {:+.1f} %, of their magnitudes {:.1f} %, worst {:+.1f} % ({}, {})\n",
-                     percent * errors.median, percent * errors.median_magnitude, percent * errors.worst,
+                     100.0 * errors.median, 100.0 * errors.median_magnitude, 100.0 * errors.worst,
                      errors.worst_row, errors.worst_column);
 }
 
@@ -564,19 +546,20 @@ ComparisonErrors ComparedTable::errors() const {
 }
 
 std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
-  const PaperModel model(machine);
-  const std::string compiled = "compiled loop, critical vector length 50";
-  const std::string hand_made = "hand-made loop, critical vector length 20";
+  if (machine.clock_hz <= 0.0)
+    throw InputError("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name);
+  const PaperModel compiled(machine, "compiled");  // kernels of the descriptions of CP-PACS
+  const PaperModel hand_made(machine, "hand-made");
+  const std::string by_compiler = "compiled loop, critical vector length 50";
+  const std::string by_hand = "hand-made loop, critical vector length 20";
   const std::string over_16 = "over 16 units with the same Px";
-  const auto table_2 =
-      seconds_table("Table 2", "class B, " + compiled, cp_pacs::table_2, model, compiled_loop);
-  const auto table_6 =
-      seconds_table("Table 6", "class B, " + hand_made, cp_pacs::table_6, model, hand_made_loop);
+  const auto table_2 = seconds_table("Table 2", "class B, " + by_compiler, cp_pacs::table_2, compiled);
+  const auto table_6 = seconds_table("Table 6", "class B, " + by_hand, cp_pacs::table_6, hand_made);
   return {table_2,
-          clock_table("Table 3", "one product, dot product and update, " + compiled, cp_pacs::table_3, model,
-                      compiled_loop),
-          clock_table("Table 4", "parts of a product, " + compiled, cp_pacs::table_4, model, compiled_loop),
-          clock_table("Table 5", "part of a product, " + hand_made, cp_pacs::table_5, model, hand_made_loop),
+          clock_table("Table 3", "one product, dot product and update, " + by_compiler, cp_pacs::table_3,
+                      compiled),
+          clock_table("Table 4", "parts of a product, " + by_compiler, cp_pacs::table_4, compiled),
+          clock_table("Table 5", "part of a product, " + by_hand, cp_pacs::table_5, hand_made),
           table_6,
           other_machines(table_6),
           speed_up_of(table_2, over_16),

@@ -12,18 +12,13 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/noise_monitor.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/tune_measure.hpp"
-#include "comm/mpi_handles.hpp"
 #include "comm/node_map.hpp"
 #include "comm/pingpong.hpp"
 #include "comm/shared_segment.hpp"
@@ -52,7 +47,7 @@ comm::VariableShape largest_shape(const TransferOptions& transfers) {
 
 /// One method of a PingPong, with checks.
 struct CheckedTransfers {
-  comm::PingPong& memory;
+  std::shared_ptr<comm::PingPong> memory;  ///< of all methods of a row
   std::size_t index = 0;
   std::string_view name;
   int rank = 0;
@@ -63,12 +58,18 @@ struct CheckedTransfers {
   void round_trip(const comm::VariableShape& shape, std::size_t compared_bytes = sizeof(std::uint64_t)) {
     ++transfer;
     const auto send = [&] {
-      write(shape, compared_bytes);
-      memory.send(index, shape);
+      const auto outgoing = memory->outgoing(index);
+      for_every_word(shape, compared_bytes, rank, [&](auto place, auto size, const auto& word) {
+        std::memcpy(outgoing.data() + place, &word, size);
+      });
+      memory->send(index, shape);
     };
     if (rank == 0) send();
-    memory.receive(index, shape);
-    compare(shape, compared_bytes);
+    memory->receive(index, shape);
+    const auto incoming = memory->incoming(index);
+    for_every_word(shape, compared_bytes, 1 - rank, [&](auto place, auto size, const auto& word) {
+      is_right = is_right && std::memcmp(incoming.data() + place, &word, size) == 0;
+    });
     if (rank != 0) send();
   }
 
@@ -84,114 +85,77 @@ struct CheckedTransfers {
       }
     }
   }
-  void write(const comm::VariableShape& shape, std::size_t byte_count) {
-    const auto outgoing = memory.outgoing(index);
-    for_every_word(shape, byte_count, rank, [&](auto place, auto size, const auto& word) {
-      std::memcpy(outgoing.data() + place, &word, size);
-    });
-  }
-  void compare(const comm::VariableShape& shape, std::size_t byte_count) {
-    const auto incoming = memory.incoming(index);
-    for_every_word(shape, byte_count, 1 - rank, [&](auto place, auto size, const auto& word) {
-      is_right = is_right && std::memcmp(incoming.data() + place, &word, size) == 0;
-    });
-  }
 };
 
-/// The two ranks of a pair, between themselves.
-class PairRace {
- public:
-  PairRace(comm::RankGroup& pair, const TransferOptions& transfers, bool same_node)
-      : pair_(pair), transfers_(transfers), same_node_(same_node) {
-    const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
-    pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
-    const auto largest = largest_shape(transfers_);
-    for (const auto& row : comm::pingpong_table()) add_row(row, largest, share_a_core);
-  }
+bool is_wanted(const TransferOptions& transfers, const comm::PingPongMethod& method) {
+  return std::ranges::find(transfers.methods, method.name) != transfers.methods.end();
+}
 
-  PairResult measure() {
-    for (const auto byte_count : transfers_.byte_counts) {
-      for (const int variable_count : transfers_.variable_counts)
-        measure_shape({.count = static_cast<std::size_t>(variable_count),
-                       .byte_count = static_cast<std::size_t>(byte_count)});
-    }
-    return std::move(result_);
-  }
-
- private:
-  void add_row(const comm::PingPongRow& row, const comm::VariableShape& largest, bool share_a_core) {
-    const auto reason = row.shares_memory && !same_node_ ? std::string("the two ranks are on different nodes")
-                                                         : row.why_unavailable(pair_);
-    comm::PingPong* memory = nullptr;
+/// The methods that are wanted and can serve the two ranks of a pair; the others go to the result's `left_out`, with their reasons.
+std::vector<CheckedTransfers> methods_between(comm::RankGroup& pair, const TransferOptions& transfers,
+                                              bool share_a_core, PairResult& result) {
+  std::vector<CheckedTransfers> methods;
+  for (const auto& row : comm::pingpong_table()) {
+    const auto unavailable = row.shares_memory && !result.same_node
+                                 ? std::string("the two ranks are on different nodes")
+                                 : row.why_unavailable(pair);
+    std::shared_ptr<comm::PingPong> memory;
     for (std::size_t k = 0; k < row.methods.size(); ++k) {
       const auto& method = row.methods[k];
-      if (std::ranges::find(transfers_.methods, method.name) == transfers_.methods.end()) continue;
-      if (!reason.empty()) {
-        result_.left_out.emplace_back(method.name, reason);
+      if (!is_wanted(transfers, method)) continue;
+      if (!unavailable.empty()) {
+        result.left_out.emplace_back(method.name, unavailable);
       } else if (method.blocks && share_a_core) {
-        result_.left_out.emplace_back(method.name,
-                                      "the two ranks share a core, and this method keeps it while it waits");
+        result.left_out.emplace_back(method.name,
+                                     "the two ranks share a core, and this method keeps it while it waits");
       } else {
-        if (memory == nullptr) memory = &make_memory(row, largest);
-        methods_.push_back({.memory = *memory, .index = k, .name = method.name, .rank = pair_.rank()});
+        try {
+          if (memory == nullptr) memory = row.make(pair, largest_shape(transfers));
+        } catch (const comm::SharedMemoryError& error) {  // on both ranks alike
+          throw RunError(ExitCode::memory, "{}; take smaller --sizes", error.what());
+        }
+        methods.push_back({.memory = memory, .index = k, .name = method.name, .rank = pair.rank()});
       }
     }
   }
+  return methods;
+}
 
-  comm::PingPong& make_memory(const comm::PingPongRow& row, const comm::VariableShape& largest) {
-    try {
-      return *memories_.emplace_back(row.make(pair_, largest));
-    } catch (const comm::SharedMemoryError& error) {  // on both ranks alike
-      throw RunError(ExitCode::memory, "{}; take smaller --sizes", error.what());
-    }
+/// Times all methods in turns. Collective over the pair.
+void race_methods(comm::RankGroup& pair, const comm::VariableShape& shape,
+                  std::vector<CheckedTransfers>& methods, PairResult& result) {
+  std::vector<std::function<void()>> works;
+  for (auto& method : methods) {
+    method.round_trip(shape, shape.byte_count);
+    pair.barrier();  // before another method waits without MPI
+    works.emplace_back([&method, shape] { method.round_trip(shape); });
   }
-
-  void measure_shape(const comm::VariableShape& shape) {
-    std::vector<std::function<void()>> works;
-    for (auto& method : methods_) {
-      method.round_trip(shape, shape.byte_count);
-      pair_.barrier();  // before another method waits without MPI
-      works.emplace_back([&method, shape] { method.round_trip(shape); });
-    }
-    require_right(shape);
-    auto turns = race(pair_, works, race_limits).turns;
-    require_right(shape);
-    for (std::size_t k = 0; k < methods_.size(); ++k) {
-      for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
-      result_.times.push_back({.method = std::string(methods_[k].name),
-                               .variable_count = static_cast<int>(shape.count),
-                               .byte_count = static_cast<std::int64_t>(shape.byte_count),
-                               .seconds = sample_of(std::move(turns[k]))});
-    }
-  }
-
-  void require_right(const comm::VariableShape& shape) {
-    agree_on(pair_, [&] {
-      for (const auto& method : methods_) {
-        if (method.is_right) continue;
-        throw RunError(ExitCode::internal, "pingpong: {} of {} x {} bytes brought wrong data", method.name,
+  const auto require_right = [&] {
+    agree_on(pair, [&] {
+      const auto wrong = std::ranges::find(methods, false, &CheckedTransfers::is_right);
+      if (wrong != methods.end())
+        throw RunError(ExitCode::internal, "pingpong: {} of {} x {} bytes brought wrong data", wrong->name,
                        shape.count, shape.byte_count);
-      }
     });
+  };
+  require_right();
+  auto turns = race(pair, works, race_limits).turns;
+  require_right();
+  for (std::size_t k = 0; k < methods.size(); ++k) {
+    for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
+    result.times.push_back({.method = std::string(methods[k].name),
+                            .variable_count = static_cast<int>(shape.count),
+                            .byte_count = static_cast<std::int64_t>(shape.byte_count),
+                            .seconds = sample_of(std::move(turns[k]))});
   }
-
-  comm::RankGroup& pair_;
-  const TransferOptions& transfers_;
-  bool same_node_;
-  std::vector<std::unique_ptr<comm::PingPong>> memories_;
-  std::vector<CheckedTransfers> methods_;
-  PairResult result_;
-};
+}
 
 /// Memory of a rank of a pair for the transfers, bytes, beside its process.
 std::int64_t transfer_bytes(const TransferOptions& transfers) {
   // To write, to read, and a part of a window or of a segment.
   constexpr std::int64_t buffers = 3;
-  const auto is_wanted = [&](const comm::PingPongMethod& method) {
-    return std::ranges::find(transfers.methods, method.name) != transfers.methods.end();
-  };
   const auto rows = std::ranges::count_if(comm::pingpong_table(), [&](const comm::PingPongRow& row) {
-    return std::ranges::any_of(row.methods, is_wanted);
+    return std::ranges::any_of(row.methods, [&](const auto& method) { return is_wanted(transfers, method); });
   });
   return saturated(static_cast<double>(buffers * rows) *
                    static_cast<double>(largest_shape(transfers).memory_byte_count()));
@@ -230,14 +194,21 @@ std::vector<std::string> pingpong_method_names() {
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
                         const Configuration& configuration) {
   const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
-  const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
   std::string found;  // as JSON
   agree_on(group, [&] {
     if (group.rank() != pair.first && group.rank() != pair.second) return;
     comm::RankGroup both(group.part({pair.first, pair.second}));
-    auto mine = PairRace(both, transfers, same_node).measure();
-    mine.pair = pair;
-    mine.same_node = same_node;
+    const bool share_a_core = inspect_environment(both, 1).ranks_oversubscribed;
+    both.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
+    PairResult mine{.pair = pair, .same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second)};
+    auto methods = methods_between(both, transfers, share_a_core, mine);
+    for (const auto byte_count : transfers.byte_counts) {
+      for (const int variable_count : transfers.variable_counts)
+        race_methods(both,
+                     {.count = static_cast<std::size_t>(variable_count),
+                      .byte_count = static_cast<std::size_t>(byte_count)},
+                     methods, mine);
+    }
     if (group.rank() == pair.first) found = json_line(mine);
   });
   return from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();

@@ -10,18 +10,13 @@
 #include <map>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/paired_comparison.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/matrix/stencil.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/run_verdict.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/sweep.hpp"
 #include "comm/communicator.hpp"
@@ -91,10 +86,9 @@ std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts, const Axi
 
 int rounds_for_verdicts(const std::vector<ScalingCase>& cases) {
   std::map<int, std::size_t> case_counts;
-  for (const auto& one : cases) ++case_counts[one.core_count()];
-  int rounds = rounds_for_verdict(1);
-  for (const auto& [core_count, count] : case_counts) rounds = std::max(rounds, rounds_for_verdict(count));
-  return rounds;
+  std::size_t most = 1;
+  for (const auto& one : cases) most = std::max(most, ++case_counts[one.core_count()]);
+  return rounds_for_verdict(most);
 }
 
 Problem scaled_problem(const Problem& problem, int core_count, bool weak) {
@@ -255,9 +249,8 @@ std::string legend_of(const ScalingStudy& study) {
 void describe_options(Members& m, ScalingOptions& options) {
   const bool has_system = options.system.has_value();
   auto system = options.system.value_or(SystemOptions());
-  auto name = system_name(system);
   m.if_given("problem", options.problem, !has_system, meaning("Of the benchmark, on one core."));
-  m.if_given("system", name, has_system, meaning("Of the user, on one core."));
+  m.if_given("system", system_name(system), has_system, meaning("Of the user, on one core."));
   m.if_given("iterations", system.most_iterations, has_system, at_least(1, "Of each run of a system."));
   m("cores", options.core_counts, {.least = 1, .fewest = 1});
   m("transports", options.values["transport"], {.fewest = 1});
@@ -284,14 +277,14 @@ void describe_run(Members& m, ScalingRun& run) {
 void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
   const auto& system = study.options.system;
   auto times = row.time_s();
-  double iteration_s = times.median / (system ? system->most_iterations : 1);
-  double mops = row.rate / 1e6;
   auto median = row.median_run();
   m.if_given("grid", median.arrangement, !system, meaning("Of the benchmark."));
   m("kernel", median.kernel_used);
   describe(m, times);
-  m.if_given("mops_total", mops, !system, positive("Of the benchmark, by the official operation count."));
-  m.if_given("iteration_s", iteration_s, system.has_value(), positive("Of a system."));
+  m.if_given("mops_total", row.rate / 1e6, !system,
+             positive("Of the benchmark, by the official operation count."));
+  m.if_given("iteration_s", times.median / (system ? system->most_iterations : 1), system.has_value(),
+             positive("Of a system."));
   m("speed_up", row.speed_up,
     or_null(positive("Mop/s (of a system: rows per second) by those of the same form on one core; null where "
                      "one core did not succeed.")));
@@ -318,24 +311,22 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
 void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   const bool is_of_system = is_system(study);
   auto& scaled = row.scaled;
-  auto cut = scaled.cut();
-  auto form = scaled.form();
-  auto arrangement = row.median_run().arrangement;
-  auto matrix = is_of_system ? system_on(study, scaled.core_count()).matrix_text() : std::string();
   std::int64_t order = is_of_system ? 0 : problem_on(study, scaled.core_count()).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
-  bool is_sound = row.is_sound();
   m.derived("cores", scaled.core_count(), at_least(1));
   m.derived("way", scaled.name(),
             meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
-  m.if_given("form", form, is_of_system, meaning("Of a system: matrix or matrix-free."));
+  m.if_given("form", scaled.form(), is_of_system, meaning("Of a system: matrix or matrix-free."));
   m.derived("transport", scaled.transport(), meaning("With one rank it moves nothing."));
   m("ranks", scaled.rank_count, at_least(1));
   m("threads", scaled.asked.configuration.thread_count, at_least(1, "Of each rank."));
+  std::string matrix;
+  if (is_of_system) matrix = system_on(study, scaled.core_count()).matrix_text();
   m.if_given("matrix", matrix, is_of_system,
              meaning("Of a system: the file, or the operator as this number of cores has it."));
   m("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
-  m.if_given("cut", cut, !cut.empty(), meaning("As --cut has it, of a matrix on several ranks."));
+  m.if_given("cut", scaled.cut(), !scaled.cut().empty(),
+             meaning("As --cut has it, of a matrix on several ranks."));
   const auto& statuses = row.measured.statuses;
   m.derived("status",
             row.runs.empty()   ? "not-run"
@@ -344,10 +335,10 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
             meaning("success, that of its first run that failed, or not-run."));
   m.derived("runs", std::ssize(row.runs), at_least(0));
   m("disturbed_runs", row.measured.disturbed_count, at_least(0));
-  m.if_given("arrangement", arrangement, is_of_system,
+  m.if_given("arrangement", row.median_run().arrangement, is_of_system,
              meaning("Of the ranks, for a system; empty where a run failed."));
   m.object_if(
-      is_sound, "figures",
+      row.is_sound(), "figures",
       or_null("Of all rounds; kernel and shares of the one with the median time (of an even number the "
               "lower of the middle two). null where a run failed, or none took place."),
       [&] { describe_figures(m, study, row); });
@@ -375,27 +366,21 @@ class Scaling final : public Study {
  public:
   Scaling(const ScalingOptions& options, comm::RankGroup& group) : Study(options, group), options_(options) {
     study_.options = options;
+    ends_when_refused_ = true;  // every other run would fail in the same way
   }
 
-  ExitCode execute() {
-    plan();
-    const auto output = open_output(options_.output, group_);
-    open_file(*study_.machine);
-    study_.is_interrupted = !perform_rounds();
+ private:
+  [[nodiscard]] std::string view() const override { return write_scaling(study_, options_.format); }
+
+  ExitCode conclude(bool is_complete) override {
+    study_.is_interrupted = !is_complete;
     if (group_.rank() == 0) study_.runs = runs();
     for (const auto& run : study_.runs) {
       for (const auto& text : run.warnings) warn(text);
     }
-    write_output(output.get(), group_, [&] { return write_scaling(study_, options_.format); });
+    write_output(output_.get(), group_, [&] { return view(); });
     const auto verdict = verdict_on(study_);
     return ended(verdict.code, verdict.reason);
-  }
-
- private:
-  /// Every other run would fail in the same way.
-  void check(const ResultRecord& record) const override {
-    const auto code = static_cast<ExitCode>(record.exit_code);
-    if (code == ExitCode::usage || code == ExitCode::unavailable) throw RunError(code, record.reason);
   }
 
   /// The runs that have been made, as their cases have them. On rank 0.
@@ -420,7 +405,7 @@ class Scaling final : public Study {
     return numbers;
   }
 
-  void plan() {
+  Environment plan() override {
     plan_cases();
     study_.machine = inspect_environment(group_, 1);
     if (options_.session().names_hosts) name_by_host(*study_.machine);
@@ -431,11 +416,22 @@ class Scaling final : public Study {
     leave_out_cases_without_room();
     if (!study_.options.round_count) study_.options.round_count = rounds_for_verdicts(study_.cases);
     round_count_ = *study_.options.round_count;
-    for (const auto& one : study_.cases)
-      cases_.push_back({.work = {.key = one.label(), .kind = fmt::format("{} cores", one.core_count())},
-                        .rank_count = one.rank_count,
-                        .asked = one.asked});
+    for (const auto& one : study_.cases) {
+      auto& planned = cases_.emplace_back(
+          StudyCase{.work = {.key = one.label(), .kind = fmt::format("{} cores", one.core_count())},
+                    .rank_count = one.rank_count,
+                    .asked = one.asked});
+      if (options_.system) {
+        planned.options = system_on(study_, one.core_count());
+      } else {
+        auto run = options_.common;
+        run.problem = problem_on(study_, one.core_count());
+        planned.options = run;
+      }
+    }
     prepare(*study_.machine);
+    output_ = open_output(options_.output, group_);
+    return *study_.machine;
   }
 
   void plan_cases() {
@@ -448,12 +444,10 @@ class Scaling final : public Study {
     auto& values = study_.options.values;
     if (!names("transport")) values["transport"] = {"two-sided", "shared"};
     if (!names("cut")) values["cut"] = {std::string(automatic_choice)};
-    std::vector<Problem> problems;
-    std::vector<SystemOptions> systems;
     for (const int core_count : core_counts) {
-      const auto forms = options_.system ? forms_of(systems.emplace_back(system_on(study_, core_count)))
-                                         : forms_of({problems.emplace_back(problem_on(study_, core_count))},
-                                                    options_.common.configuration);
+      const auto forms = options_.system
+                             ? forms_of(system_on(study_, core_count))
+                             : forms_of({problem_on(study_, core_count)}, options_.common.configuration);
       for (auto common : forms) {
         auto axes = values;
         if (common.is_matrix_free()) {
@@ -463,8 +457,6 @@ class Scaling final : public Study {
         std::ranges::move(cases_of({core_count}, axes, common), std::back_inserter(study_.cases));
       }
     }
-    work_ = options_.system ? system_work(std::move(systems))
-                            : benchmark_work(std::move(problems), options_.common);
   }
 
   /// Whether the command line has values for this axis.
@@ -544,6 +536,7 @@ class Scaling final : public Study {
 
   const ScalingOptions& options_;
   ScalingStudy study_;  // its runs and warnings on rank 0
+  std::unique_ptr<OutputFile> output_;
 };
 
 }  // namespace

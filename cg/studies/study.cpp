@@ -7,79 +7,23 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe_json.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/measurement_record.hpp"
-#include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/report/report.hpp"
-#include "cg/run/solve/solve_report.hpp"
-#include "cg/run/solve/solve_run.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
-
-// ---------------------------------------------------------------- the benchmark
-
-class BenchmarkWork final : public StudiedWork {
- public:
-  BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras)
-      : problems_(std::move(problems)), common_(std::move(common)), extras_(std::move(extras)) {}
-
-  ResultDocument perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
-                         const Progress& progress) override {
-    auto options = common_;
-    options.problem = problem_of(asked);
-    options.configuration = asked.configuration;
-    options.open_grid.tries_grids = false;
-    options.stops_when_asked = false;
-    options.counters.reads_environment = false;
-    if (purpose == RunPurpose::counters) options.counters = extras_.counters;
-    options.measures_limits = purpose == RunPurpose::limits;
-    if (purpose == RunPurpose::trace) options.trace = extras_.trace;
-    BenchmarkRun run(options, ranks, progress);
-    try {
-      run.prepare();
-      std::unique_ptr<OutputFile> trace;
-      if (purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
-      run.perform();
-      if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), trace.get(), ranks);
-    } catch (const RunError& error) {
-      run.record_failure(error);
-    }
-    return RunDocument{.report = run.report()};
-  }
-
-  [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
-    return cg2d::expected_work(problem_of(asked), core_count);
-  }
-
- private:
-  [[nodiscard]] const Problem& problem_of(const ConfiguredProblem& asked) const {
-    return *std::ranges::find(problems_, asked.problem, &problem_name);
-  }
-
-  std::vector<Problem> problems_;
-  RunOptions common_;
-  ExtraRuns extras_;
-};
-
-// ---------------------------------------------------------------- systems
 
 /// The options of one run of a system.
 SystemOptions options_for(const SystemOptions& system, const ConfiguredProblem& asked) {
@@ -95,66 +39,6 @@ SystemOptions options_for(const SystemOptions& system, const ConfiguredProblem& 
   if (asked.is_matrix_free()) options.configuration.cut = automatic_choice;
   return options;
 }
-
-class SystemWork final : public StudiedWork {
- public:
-  explicit SystemWork(std::vector<SystemOptions> systems) : systems_(std::move(systems)) {}
-
-  void prepare(const ConfiguredProblem& asked, comm::RankGroup& ranks, const Progress& progress) override {
-    static_cast<void>(kept_for(options_for(system_of(asked), asked), ranks, progress));
-  }
-
-  ResultDocument perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/, comm::RankGroup& ranks,
-                         const Progress& progress) override {
-    auto options = options_for(system_of(asked), asked);
-    SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
-    try {
-      solve.prepare();
-      solve.perform();
-    } catch (const RunError& error) {
-      solve.record_failure(error);
-    }
-    return SolveDocument{.options = options, .report = solve.report()};
-  }
-
-  [[nodiscard]] double expected_work(const ConfiguredProblem& /*asked*/, int core_count) const override {
-    return 1.0 / core_count;
-  }
-
- private:
-  using Key = std::tuple<std::string, int, std::optional<std::uint64_t>>;  // text, ranks, seed
-
-  [[nodiscard]] const SystemOptions& system_of(const ConfiguredProblem& asked) const {
-    return *std::ranges::find(systems_, asked.problem, &system_name);
-  }
-
-  /// Reads or generates the matrix of these options unless it is there; none for a system without one. Throws as
-  /// read_system().
-  KeptSystem kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress) {
-    if (options.is_matrix_free()) return {};
-    auto& matrix = matrices_[{options.matrix_text(), ranks.size(), permutation_seed_of(options)}];
-    if (!matrix) {
-      const auto environment =
-          inspect_environment(ranks, options.configuration.thread_count, options.memory_limit_bytes);
-      matrix = read_system(options, ranks, progress, [&](const ExpectedMatrix& expected) {
-        agree_on(ranks, [&] {
-          check_memory(environment, [&](int /*rank*/) { return expected.making_bytes / ranks.size(); });
-        });
-      });
-    }
-    // Whatever moves the vectors: the transport makes no difference to blocks.
-    auto any_transport = options.configuration;
-    any_transport.transport = comm::default_transport().name;
-    const auto place =
-        fmt::format("{} {} {}", options.matrix_text(), ranks.size(), configuration_key(any_transport));
-    return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
-  }
-
-  std::vector<SystemOptions> systems_;
-  std::map<Key, std::unique_ptr<SystemMatrix>> matrices_;
-  std::map<std::string, std::optional<KernelTrial>>
-      kernel_trials_;  // by all that a block and its steps depend on
-};
 
 /// The request of a run, with the arrangement of the ranks that it chose where that was open. One that failed before has one row of
 /// ranks for each, as domains have.
@@ -183,15 +67,6 @@ std::string text_of(const ResultRecord& run) {
 }
 
 }  // namespace
-
-std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
-                                            ExtraRuns extras) {
-  return std::make_unique<BenchmarkWork>(std::move(problems), std::move(common), std::move(extras));
-}
-
-std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems) {
-  return std::make_unique<SystemWork>(std::move(systems));
-}
 
 double expected_work(const Problem& problem, int core_count) {
   // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
@@ -258,6 +133,44 @@ std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int 
   return steps;
 }
 
+std::vector<StudyStep> extra_steps(std::size_t case_count, const ExtraRuns& extras) {
+  std::vector<StudyStep> steps;
+  const auto add = [&](RunPurpose purpose) {
+    for (std::size_t number = 0; number < case_count; ++number)
+      steps.push_back({.number = number, .purpose = purpose});
+  };
+  if (extras.count_events()) add(RunPurpose::counters);
+  if (extras.measures_limits) add(RunPurpose::limits);
+  return steps;
+}
+
+std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
+  const auto size_of = [](const ChoiceVerdict& one) { return std::pair(one.rank_count, one.thread_count); };
+  const auto verdicts = verdicts_of(records);
+  const ChoiceVerdict* chosen = nullptr;
+  for (const auto& choice : verdicts.choices) {
+    if (choice.ranking.candidate() == nullptr) continue;
+    if (chosen == nullptr || chosen->problem != choice.problem || size_of(choice) >= size_of(*chosen))
+      chosen = &choice;
+  }
+  return chosen == nullptr ? std::nullopt : std::optional(chosen->ranking.candidate()->asked);
+}
+
+std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
+                                                   double precision) {
+  std::vector<ConfiguredProblem> open;
+  const auto add = [&](const Ranking& ranking) {
+    for (const auto index : open_alternatives(ranking.verdict, precision)) {
+      const auto& asked = ranking.alternatives[index].asked;
+      if (std::ranges::find(open, asked) == open.end()) open.push_back(asked);
+    }
+  };
+  const auto verdicts = verdicts_of(records);
+  for (const auto& row : verdicts.grids) add(row.ranking);
+  for (const auto& choice : verdicts.choices) add(choice.ranking);
+  return open;
+}
+
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
   auto again = steps[index];
   ++again.attempt;
@@ -306,15 +219,113 @@ Study::Study(const StudyOptions& options, comm::RankGroup& group)
   group_.waiter().set_mode(comm::WaitMode::sleep);
 }
 
+ExitCode Study::execute() {
+  open_file(plan());
+  const bool is_complete = perform_rounds() && perform_extras();
+  return conclude(is_complete);
+}
+
+ExitCode Study::conclude(bool is_complete) {
+  if (!is_complete)
+    return ended(
+        ExitCode::interrupted,
+        fmt::format("interrupted by a signal; the same command goes on where {} ends", options_.file));
+  write_output("", group_, [&] { return view(); });
+  auto code = ExitCode::success;
+  if (group_.rank() == 0) {
+    for (const auto& record : file_->records()) {
+      if (code == ExitCode::success) code = static_cast<ExitCode>(record.exit_code);
+    }
+  }
+  return ended(code, "some runs failed; the tables say which");
+}
+
+std::vector<std::size_t> Study::open_cases(double precision) const {
+  std::vector<std::size_t> numbers;
+  for (const auto& open : open_configurations(records_of_plan(), precision))
+    numbers.push_back(number_of({.asked = open}));
+  return numbers;
+}
+
 void Study::prepare(const Environment& environment) {
   static_cast<void>(load_profile(options_.session().profile, environment, group_));
-  for (auto& one : cases_)
-    one.work.amount = work_->expected_work(one.asked, one.rank_count * one.asked.configuration.thread_count);
+  for (auto& one : cases_) {
+    const int core_count = one.rank_count * one.asked.configuration.thread_count;
+    const auto* const run = std::get_if<RunOptions>(&one.options);
+    one.work.amount = run != nullptr ? expected_work(run->problem, core_count) : 1.0 / core_count;
+  }
   agree_on(group_, [&] {
     for (const auto& one : cases_) {
-      if (auto* const ranks = first_ranks_.of(one.rank_count)) work_->prepare(one.asked, *ranks, progress_);
+      const auto* const system = std::get_if<SystemOptions>(&one.options);
+      auto* const ranks = first_ranks_.of(one.rank_count);
+      if (system != nullptr && ranks != nullptr)
+        static_cast<void>(kept_for(options_for(*system, one.asked), *ranks, progress_));
     }
   });
+  const auto& counters = options_.extras.counters;
+  if (!options_.extras.count_events()) return;
+  const auto setup = set_up_counters(wanted_events(counters, group_), counters, group_);
+  if (!setup.refused.empty()) throw RunError(ExitCode::unavailable, "--papi: " + refusal_text(setup.refused));
+}
+
+/// Reads or generates the matrix of these options unless it is there; none for a system without one. Throws as read_system().
+KeptSystem Study::kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress) {
+  if (options.is_matrix_free()) return {};
+  auto& matrix = matrices_[{options.matrix_text(), ranks.size(), permutation_seed_of(options)}];
+  if (!matrix) {
+    const auto environment =
+        inspect_environment(ranks, options.configuration.thread_count, options.memory_limit_bytes);
+    matrix = read_system(options, ranks, progress, [&](const ExpectedMatrix& expected) {
+      agree_on(ranks, [&] {
+        check_memory(environment, [&](int /*rank*/) { return expected.making_bytes / ranks.size(); });
+      });
+    });
+  }
+  // Whatever moves the vectors: the transport makes no difference to blocks.
+  auto any_transport = options.configuration;
+  any_transport.transport = comm::default_transport().name;
+  const auto place =
+      fmt::format("{} {} {}", options.matrix_text(), ranks.size(), configuration_key(any_transport));
+  return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
+}
+
+/// One complete run, a failed one included. Collective over `ranks`. Throws MpiError.
+std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step, comm::RankGroup& ranks,
+                                                          const Progress& progress) {
+  const auto& one = case_of(step);
+  if (const auto* const system = std::get_if<SystemOptions>(&one.options)) {
+    const auto options = options_for(*system, one.asked);
+    SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
+    try {
+      solve.prepare();
+      solve.perform();
+    } catch (const RunError& error) {
+      solve.record_failure(error);
+    }
+    return SolveDocument{.options = options, .report = solve.report()};
+  }
+  auto options = std::get<RunOptions>(one.options);
+  options.configuration = one.asked.configuration;
+  options.open_grid.tries_grids = false;
+  options.stops_when_asked = false;
+  options.counters.reads_environment = false;
+  if (step.purpose == RunPurpose::counters) options.counters = options_.extras.counters;
+  options.measures_limits = step.purpose == RunPurpose::limits;
+  if (step.purpose == RunPurpose::trace) {
+    options.trace = options_.extras.trace;
+    options.trace.path = trace_file_of(options_.file);
+  }
+  BenchmarkRun run(options, ranks, progress);
+  try {
+    run.prepare();
+    std::unique_ptr<OutputFile> trace;
+    if (step.purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
+    run.perform();
+    if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), trace.get(), ranks);
+  } catch (const RunError& error) {
+    run.record_failure(error);
+  }
+  return RunDocument{.report = run.report()};
 }
 
 void Study::open_file(const Environment& environment) {
@@ -404,6 +415,17 @@ bool Study::perform_rounds() {
   return true;
 }
 
+bool Study::perform_extras() {
+  if (!perform(extra_steps(cases_.size(), options_.extras))) return false;
+  if (!options_.extras.traces_best) return true;
+  std::vector<StudyStep> steps;
+  if (group_.rank() == 0) {
+    if (const auto traced = traced_configuration(records_of_plan()))
+      steps.push_back({.number = number_of({.asked = *traced}), .purpose = RunPurpose::trace});
+  }
+  return perform(steps);
+}
+
 /// On rank 0.
 std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double spent_s) const {
   auto open = open_cases(until_sure.precision);
@@ -433,7 +455,7 @@ void Study::perform_step(std::size_t index) {
           durations.add(case_of(step).work, watch.seconds() + left_s);
           return left_s + expected_s(durations, std::span(steps_).subspan(index + 1)).value_or(0.0);
         }});
-    auto result = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
+    auto result = result_of(step, *ranks, part);
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
     const auto complete = [&](auto& document) {
@@ -449,7 +471,9 @@ void Study::perform_step(std::size_t index) {
       if constexpr (requires { document.report.problem; })
         swept.problem_class = document.report.problem.class_name;
       const auto record = record_of(document);
-      check(record);
+      const auto code = static_cast<ExitCode>(record.exit_code);
+      if (ends_when_refused_ && (code == ExitCode::usage || code == ExitCode::unavailable))
+        throw RunError(code, record.reason);
       swept.asked = with_arrangement(case_of(step), document.report, record.arrangement);
       swept.is_arrangement_open = !case_of(step).asked.configuration.has_grid();
       return json_of(document);

@@ -1,17 +1,19 @@
 #pragma once
 
-// The engine of studies: complete runs of several cases in rounds, in turns, and the work that they measure. A study makes cases and looks
-// at results; it does not know whether the work is the benchmark or a system of the user.
+// The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, each with the options of its runs,
+// and a view of their results.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/storage/line_file.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"
@@ -28,18 +31,14 @@
 #include "cg/run/benchmark_run.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
+#include "cg/run/solve/solve_run.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-// ---------------------------------------------------------------- the work
-
-/// The result of a run, with the run as its study asked for it.
-using ResultDocument = std::variant<RunDocument, SolveDocument>;
-
-/// The runs that a sweep makes beside the timed ones, one for each configuration and purpose.
+/// The runs that a study makes beside the timed ones, one for each case and purpose. Of the benchmark only.
 struct ExtraRuns {
   CounterOptions counters{.reads_environment = false};  ///< without events: none
   TraceOptions trace;  ///< from the command line without its file, which is trace_file_of()
@@ -49,32 +48,9 @@ struct ExtraRuns {
   [[nodiscard]] bool count_events() const { return !counters.events.empty(); }
 };
 
-/// One kind of work, for one command.
-class StudiedWork : public Interface {
- public:
-  /// The work on these configurations is going to be measured on so many ranks: reads what their runs have in common.
-  /// Collective over `ranks`.
-  virtual void prepare(const ConfiguredProblem& /*asked*/, comm::RankGroup& /*ranks*/,
-                       const Progress& /*progress*/) {}
-  /// One complete run, a failed one included. Collective over `ranks`. Throws MpiError.
-  virtual ResultDocument perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
-                                 const Progress& progress) = 0;
-  /// The amount of computing in a run, in any unit, for the expected duration of those that have not run yet.
-  [[nodiscard]] virtual double expected_work(const ConfiguredProblem& asked, int core_count) const = 0;
-};
-
-/// Complete runs of these problems. common: options of every run, except for problem and configuration. extras: with the file of
-/// the trace. Holds references to nothing.
-std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
-                                            ExtraRuns extras = {});
-
 /// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
 /// one core multiplies.
 double expected_work(const Problem& problem, int core_count);
-
-/// Measurements of these systems, which are of measured_system(): a fixed number of iterations, with each matrix read once for each
-/// number of ranks. All stay until the end, spread over their ranks: 16 bytes for each nonzero.
-std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems);
 
 /// The iterations of a measurement that is not asked for another number: enough to make the first one, which warms up,
 /// unimportant, and few enough that systems of some thousand rows are not solved earlier.
@@ -99,6 +75,8 @@ struct StudyCase {
   Work work;  ///< its key is its name in messages; the engine adds the amount
   int rank_count = 1;
   ConfiguredProblem asked{};
+  /// Of its runs, whose configuration is that of `asked`; those of a system are of measured_system().
+  std::variant<RunOptions, SystemOptions> options{};
   int last_round = 0;  ///< that was made of it, on rank 0
 };
 
@@ -113,6 +91,17 @@ struct StudyStep {
 /// All cases in the first round, then all in the next and so on to the last: a drift of the machine affects all alike. Rounds of even
 /// numbers go backwards, so that a steady drift favours none.
 std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int first = 1, int last = 1);
+
+/// Counted runs of so many cases, then runs with the machine's limits. The trace is of the best one, which is not known before.
+std::vector<StudyStep> extra_steps(std::size_t case_count, const ExtraRuns& extras);
+
+/// The configuration to trace: the best, sure or not, of the greatest number of ranks and threads, of the last
+/// problem. Empty where nothing succeeded.
+std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records);
+
+/// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
+std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
+                                                   double precision);
 
 /// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
 /// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and
@@ -159,6 +148,7 @@ struct StudyOptions {
   RunOptions common;  ///< of every run of the benchmark, except for what its case says
   /// A user's system instead of the benchmark, of measured_system(). assembles: also the matrix of the operator.
   std::optional<SystemOptions> system;
+  ExtraRuns extras;
   std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   int most_retries = 0;                 ///< repetitions of a disturbed run
@@ -173,43 +163,66 @@ struct StudyOptions {
   }
 };
 
-/// A study that runs. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation that does not
-/// say "on rank 0".
+/// A study that runs. Each matrix of a system is read once for each number of ranks, and stays until the end, spread over its ranks: 16 bytes
+/// for each nonzero. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation that does not say
+/// "on rank 0".
+///
+/// A study of one's own overrides plan() and view():
+///
+///   class CutStudy final : public Study {
+///     using Study::Study;
+///     Environment plan() override;  // fills cases_
+///     std::string view() const override { return sweep_tables(file_->records()); }
+///   };
 class Study : public Interface {
+ public:
+  /// Makes the runs that the file does not have yet, every case in every round, rounds of what is undecided if it was asked to, then the
+  /// extra runs, which must not disturb the timed ones; and shows what there is. The exit code is that of the first failed run, or
+  /// `interrupted`. Throws RunError on every rank alike.
+  ExitCode execute();
+
  protected:
   /// Keeps references.
   Study(const StudyOptions& options, comm::RankGroup& group);
 
-  /// Throws RunError for a run that ends the study, and is not kept. On rank 0.
-  virtual void check(const ResultRecord& /*record*/) const {}
+  /// Sets the cases, the number of rounds and all else that the study needs, and ends with prepare(). The environment of all ranks started.
+  virtual Environment plan() = 0;
+  /// The results for people. On rank 0.
+  [[nodiscard]] virtual std::string view() const = 0;
   /// The numbers of the cases that need more rounds, in any order: open_alternatives() of all verdicts. On rank 0.
-  [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const = 0;
-  /// Lets the work read what the runs of all cases have in common. A file that is no profile, or no matrix, is an error of this command
-  /// line, not a result of each of its runs.
+  [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const;
+  /// Shows the view. is_complete: no signal asked to end.
+  virtual ExitCode conclude(bool is_complete);
+  /// Reads what the runs of all cases have in common. A file that is no profile, or no matrix, or an event that cannot be counted, is an
+  /// error of this command line, not a result of each of its runs.
   void prepare(const Environment& environment);
-  /// Opens the file of the options, whose runs of these cases need not be made. `environment`: of all ranks started.
-  void open_file(const Environment& environment);
   /// The case of a run, whose arrangement the study may have left open; as many as there are cases where it has none. Local.
   [[nodiscard]] std::size_t number_of(const SweptRun& run) const;
   /// The results of this study's cases. On rank 0.
   [[nodiscard]] std::vector<ResultRecord> records_of_plan() const;
-  /// Makes those of rank 0's runs that have no result yet. False where a signal asked to end.
-  bool perform(const std::vector<StudyStep>& steps);
-  /// Makes those of all cases in `round_count_` rounds that have no result, then, with --until-sure, adds blocks of rounds of the cases
-  /// whose verdicts are open, until none is, or no further round is expected to fit into the time. False where a signal asked to end.
-  bool perform_rounds();
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
   ExitCode ended(ExitCode code, const std::string& reason);
 
   comm::RankGroup& group_;
   SubgroupCache first_ranks_;
   Progress progress_;
-  std::unique_ptr<StudiedWork> work_;
   std::vector<StudyCase> cases_;
   int round_count_ = 1;
+  bool ends_when_refused_ = false;   // at a run whose options or transport are refused
   std::unique_ptr<StudyFile> file_;  // on rank 0
 
  private:
+  /// Opens the file of the options, whose runs of these cases need not be made. `environment`: of all ranks started.
+  void open_file(const Environment& environment);
+  /// Makes those of rank 0's runs that have no result yet. False where a signal asked to end.
+  bool perform(const std::vector<StudyStep>& steps);
+  bool perform_extras();
+  /// Makes those of all cases in `round_count_` rounds that have no result, then, with --until-sure, adds blocks of rounds of the cases
+  /// whose verdicts are open, until none is, or no further round is expected to fit into the time. False where a signal asked to end.
+  bool perform_rounds();
+  KeptSystem kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress);
+  std::variant<RunDocument, SolveDocument> result_of(const StudyStep& step, comm::RankGroup& ranks,
+                                                     const Progress& progress);
   void perform_step(std::size_t index);
   void note(std::size_t number, const ResultRecord& record);
   [[nodiscard]] bool must_repeat(const ResultRecord& record) const;
@@ -225,6 +238,11 @@ class Study : public Interface {
   std::optional<InterruptWatch> watch_;  // from the first run on
   DurationModel durations_;              // of whole runs, on rank 0
   std::vector<StudyStep> steps_;         // of the last perform()
+  /// By text, ranks and seed of the permutation.
+  std::map<std::tuple<std::string, int, std::optional<std::uint64_t>>, std::unique_ptr<SystemMatrix>>
+      matrices_;
+  /// By all that a block and its steps depend on.
+  std::map<std::string, std::optional<KernelTrial>> kernel_trials_;
 };
 
 }  // namespace cg2d

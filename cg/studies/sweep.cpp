@@ -7,10 +7,7 @@
 #include <map>
 #include <tuple>
 #include <utility>
-#include <vector>
 
-#include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
@@ -19,7 +16,6 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "cg/timing/phase_counters.hpp"
 
 namespace cg2d {
 namespace {
@@ -27,14 +23,6 @@ namespace {
 template <typename Value>
 bool has(const std::vector<Value>& values, const Value& one) {
   return std::ranges::find(values, one) != values.end();
-}
-
-void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) {
-  for (const auto& grid : named.grids) {
-    if (!has(rank_counts, grid.rank_count()))
-      throw InputError("--grid {}: is for {}, which --ranks does not name", grid.name(),
-                       format_count(grid.rank_count(), "rank"));
-  }
 }
 
 std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axes) {
@@ -135,7 +123,11 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
         if (!has(all, one)) all.push_back(std::move(one));
       }
     };
-    if (!cuts_domain) require_used(axes.named, axes.rank_counts);
+    for (const auto& grid : axes.named.grids) {
+      if (!cuts_domain && !has(axes.rank_counts, grid.rank_count()))
+        throw InputError("--grid {}: is for {}, which --ranks does not name", grid.name(),
+                         format_count(grid.rank_count(), "rank"));
+    }
     for (const int rank_count : axes.rank_counts) {
       if (!cuts_domain) {
         std::ranges::for_each(wanted_grids(rank_count, axes), add_on);
@@ -152,52 +144,14 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
 
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
   std::map<std::tuple<std::string, int, int>, std::size_t> alternative_counts;
+  std::size_t most = 1;
   for (const auto& one : configurations) {
     const auto& configuration = one.configuration;
-    ++alternative_counts[{one.problem, configuration.grid.rank_count(), configuration.thread_count}];
+    most = std::max(
+        most,
+        ++alternative_counts[{one.problem, configuration.grid.rank_count(), configuration.thread_count}]);
   }
-  int rounds = rounds_for_verdict(1);
-  for (const auto& [question, count] : alternative_counts)
-    rounds = std::max(rounds, rounds_for_verdict(count));
-  return rounds;
-}
-
-std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraRuns& extras) {
-  std::vector<StudyStep> steps;
-  const auto add = [&](RunPurpose purpose) {
-    for (std::size_t number = 0; number < configuration_count; ++number)
-      steps.push_back({.number = number, .purpose = purpose});
-  };
-  if (extras.count_events()) add(RunPurpose::counters);
-  if (extras.measures_limits) add(RunPurpose::limits);
-  return steps;
-}
-
-std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
-  const auto size_of = [](const ChoiceVerdict& one) { return std::pair(one.rank_count, one.thread_count); };
-  const auto verdicts = verdicts_of(records);
-  const ChoiceVerdict* chosen = nullptr;
-  for (const auto& choice : verdicts.choices) {
-    if (choice.ranking.candidate() == nullptr) continue;
-    if (chosen == nullptr || chosen->problem != choice.problem || size_of(choice) >= size_of(*chosen))
-      chosen = &choice;
-  }
-  return chosen == nullptr ? std::nullopt : std::optional(chosen->ranking.candidate()->asked);
-}
-
-std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
-                                                   double precision) {
-  std::vector<ConfiguredProblem> open;
-  const auto add = [&](const Ranking& ranking) {
-    for (const auto index : open_alternatives(ranking.verdict, precision)) {
-      const auto& asked = ranking.alternatives[index].asked;
-      if (!has(open, asked)) open.push_back(asked);
-    }
-  };
-  const auto verdicts = verdicts_of(records);
-  for (const auto& row : verdicts.grids) add(row.ranking);
-  for (const auto& choice : verdicts.choices) add(choice.ranking);
-  return open;
+  return rounds_for_verdict(most);
 }
 
 namespace {
@@ -206,24 +160,8 @@ class GridSweep final : public Study {
  public:
   GridSweep(const SweepOptions& options, comm::RankGroup& group) : Study(options, group), options_(options) {}
 
-  ExitCode execute() {
-    plan();
-    const bool is_complete = perform_rounds() && make_extra_runs();
-    return is_complete ? conclude()
-                       : ended(ExitCode::interrupted,
-                               fmt::format("interrupted by a signal; the same command goes on where {} ends",
-                                           options_.file));
-  }
-
  private:
-  [[nodiscard]] std::vector<std::size_t> open_cases(double precision) const override {
-    std::vector<std::size_t> numbers;
-    for (const auto& open : open_configurations(records_of_plan(), precision))
-      numbers.push_back(number_of({.asked = open}));
-    return numbers;
-  }
-
-  void plan() {
+  Environment plan() override {
     auto axes = options_.axes;
     const bool names_ranks = !axes.rank_counts.empty();
     if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
@@ -239,55 +177,28 @@ class GridSweep final : public Study {
     const auto configurations = system
                                     ? configurations_of(axes, forms_of(*system), system->operator_text)
                                     : configurations_of(axes, forms_of(axes.problems, common.configuration));
-    for (const auto& asked : configurations)
-      cases_.push_back({.work = {.key = asked.key(), .kind = asked.problem},
-                        .rank_count = asked.configuration.grid.rank_count(),
-                        .asked = asked});
-    auto extras = options_.extras;
-    extras.trace.path = trace_file_of(options_.file);
-    work_ = system ? system_work({*system}) : benchmark_work(axes.problems, common, std::move(extras));
+    for (const auto& asked : configurations) {
+      auto& one = cases_.emplace_back(StudyCase{.work = {.key = asked.key(), .kind = asked.problem},
+                                                .rank_count = asked.configuration.grid.rank_count(),
+                                                .asked = asked});
+      if (system) {
+        one.options = *system;
+      } else {
+        common.problem = *std::ranges::find(axes.problems, asked.problem, &problem_name);
+        one.options = common;
+      }
+    }
     const auto environment = inspect_environment(group_, 1);
     prepare(environment);
-    require_countable();
     const int needed = rounds_for_verdicts(configurations);
     round_count_ = options_.round_count.value_or(needed);
     progress_.say(fmt::format("{}, {}; a verdict on them needs {}",
                               format_count(std::ssize(cases_), "configuration"),
                               format_count(round_count_, "round"), needed));
-    open_file(environment);
+    return environment;
   }
 
-  /// An event that cannot be counted is an error of this command line, found before hours of timed runs.
-  void require_countable() const {
-    const auto& counters = options_.extras.counters;
-    if (options_.system) return;
-    const auto setup = set_up_counters(wanted_events(counters, group_), counters, group_);
-    if (!setup.refused.empty())
-      throw RunError(ExitCode::unavailable, "--papi: " + refusal_text(setup.refused));
-  }
-
-  /// After all timed runs, whose medians they must not disturb. False where a signal asked to end.
-  bool make_extra_runs() {
-    if (!perform(extra_steps(cases_.size(), options_.extras))) return false;
-    if (!options_.extras.traces_best) return true;
-    std::vector<StudyStep> steps;
-    if (group_.rank() == 0) {
-      if (const auto traced = traced_configuration(records_of_plan()))
-        steps.push_back({.number = number_of({.asked = *traced}), .purpose = RunPurpose::trace});
-    }
-    return perform(steps);
-  }
-
-  ExitCode conclude() {
-    write_output("", group_, [&] { return sweep_tables(file_->records(), options_.tables); });
-    auto code = ExitCode::success;
-    if (group_.rank() == 0) {
-      for (const auto& record : file_->records()) {
-        if (code == ExitCode::success) code = static_cast<ExitCode>(record.exit_code);
-      }
-    }
-    return ended(code, "some runs failed; the tables say which");
-  }
+  [[nodiscard]] std::string view() const override { return sweep_tables(file_->records(), options_.tables); }
 
   const SweepOptions& options_;
 };

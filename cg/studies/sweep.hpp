@@ -67,18 +67,6 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
 /// of ranks and number of threads are alternatives of each other.
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations);
 
-/// Counted runs of so many configurations, then runs with the machine's limits. The trace is of the best one, which is
-/// not known before.
-std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraRuns& extras);
-
-/// The configuration to trace: the best, sure or not, of the greatest number of ranks and threads, of the last
-/// problem. Empty where nothing succeeded.
-std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records);
-
-/// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
-std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
-                                                   double precision);
-
 // ---------------------------------------------------------------- the command
 
 /// Further contents of a sweep's tables.
@@ -97,15 +85,13 @@ struct SweepOptions : StudyOptions {
     file = "cg2d-sweep.jsonl";
   }
 
-  SweepAxes axes;    ///< without rank counts: all ranks started
-  ExtraRuns extras;  ///< extra runs, of the benchmark only
+  SweepAxes axes;  ///< without rank counts: all ranks started
   SweepTableOptions tables{};
 };
 
 /// Makes the runs that the file does not have yet, appends a line for each, adds rounds of what is undecided
 /// if it was asked to, then makes the runs with counters, limits and trace, and prints the tables of the file. A disturbed run is
-/// repeated at the end of its round; every attempt is a line. Collective. The exit code is that of the first failed run, or
-/// `interrupted`. Throws RunError on every rank alike.
+/// repeated at the end of its round; every attempt is a line. Collective. As Study::execute().
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 
 /// One table for each problem and configuration without its grid, by verdicts_of(): medians with spread, the

@@ -7,14 +7,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/timing/phase.hpp"
@@ -92,9 +90,8 @@ void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranki
     auto times = m.writes() ? sample_of(cell.times_s) : Sample{};
     describe(m, times);
     const bool has_iterations = m.writes() && asked.is_system();
-    double iteration_s = has_iterations ? times.median / cell.runs.front().iteration_count : 0.0;
-    m.if_given("iteration_s", iteration_s, has_iterations,
-               positive("Only of a system: the median by the number of iterations."));
+    m.if_given("iteration_s", has_iterations ? times.median / cell.runs.front().iteration_count : 0.0,
+               has_iterations, positive("Only of a system: the median by the number of iterations."));
   });
   m.derived("may_be_best", ranking.may_be_best(asked),
             meaning("Whether it is the candidate, or not known to be worse."));
@@ -265,16 +262,6 @@ Table lines_by_columns(const GridTable& table, std::string_view ranks, int width
   return lines;
 }
 
-/// Tables 2 and 6.
-std::string seconds_table(const GridTable& table) {
-  return lines_by_columns(table, "PU", 1,
-                          [](const MeasuredConfiguration& cell, const GridVerdict& /*row*/) {
-                            return cell.is_sound() ? fmt::format("{:.4g}", sample_of(cell.times_s).median)
-                                                   : std::string();
-                          })
-      .text("");
-}
-
 /// A line of a table of clocks.
 struct ClockLine {
   std::string_view name;
@@ -316,7 +303,9 @@ std::string study_text(const PaperStudy& study) {
   const auto seconds = [&](int number, std::string_view loop, const GridTable& rows) {
     return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", number, loop,
                        here(rows)) +
-           seconds_table(rows);
+           lines_by_columns(rows, "PU", 1, [](const MeasuredConfiguration& cell, const GridVerdict& /*row*/) {
+             return cell.is_sound() ? fmt::format("{:.4g}", sample_of(cell.times_s).median) : std::string();
+           }).text("");
   };
   const auto clocks = [&](int number, std::string_view what, std::string_view paper, const GridTable& rows,
                           const std::vector<ClockLine>& lines, double (*count_of)(const RecordedWork& work)) {
@@ -361,10 +350,6 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
                      spread ? fmt::format(" {:>3.0f}%", 100.0 * *spread) : "     ");
 }
 
-constexpr std::string_view disturbance_legend =
-    "! something else worked on the machine during one of these runs. Of a round that was repeated the last "
-    "attempt counts.\n";
-
 /// The axes that titles name: those that are not usual in some table.
 using NamedAxes = std::vector<const ConfigurationAxis*>;
 NamedAxes axes_worth_naming(const std::vector<GridTable>& tables) {
@@ -378,15 +363,12 @@ NamedAxes axes_worth_naming(const std::vector<GridTable>& tables) {
   return axes;
 }
 
-std::string form_title(const ConfiguredProblem& common) {
-  if (common.cuts_domain()) return ", without a matrix, by the parts of the domain";
-  return common.is_matrix_free() ? ", without a matrix" : "";
-}
-
 /// The threads come last: "..., 2 threads per rank".
 std::string title_of(const GridTable& table, const NamedAxes& axes) {
   const auto& common = common_of(table);
-  auto text = common.is_system() ? common.problem + form_title(common) : "Class " + common.problem;
+  auto text = common.is_system() ? common.problem : "Class " + common.problem;
+  if (common.is_matrix_free()) text += ", without a matrix";
+  if (common.cuts_domain()) text += ", by the parts of the domain";
   std::string threads;
   for (const auto* axis : axes) {
     const auto part = ", " + axis->title(common.configuration);
@@ -555,7 +537,10 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
          ". Px: "
          "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "
          "wrong best in at most 1 of 100 sweeps.\n" +
-         std::string(is_disturbed ? disturbance_legend : "") +
+         (is_disturbed
+              ? "! something else worked on the machine during one of these runs. Of a round that was "
+                "repeated the last attempt counts.\n"
+              : "") +
          (options.has_paper ? "\n" + paper_tables(verdicts.grids) : std::string());
 }
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <set>
 #include <system_error>
 
@@ -22,7 +21,6 @@
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {

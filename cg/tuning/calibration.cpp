@@ -9,13 +9,11 @@
 #include <numeric>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/solver/communicator_setup.hpp"

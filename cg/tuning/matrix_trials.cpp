@@ -5,20 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/performance_model.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "comm/speed_shares.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -13,10 +12,8 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/tune_measure.hpp"
-#include "comm/speed_shares.hpp"
 
 namespace cg2d {
 namespace {

@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
-#include <memory>
-#include <span>
 #include <utility>
 
 #include "cg/base/describe.hpp"
@@ -47,9 +44,6 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
                       format_count(record.attempts, "time"), reason,
                       fault.empty() ? ", or keep it by --keep-disturbed" : "")};
 }
-
-constexpr RaceLimits transport_race{
-    .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
 
 /// Why a trial would only cost time; empty where it is worth it. Class S by put on 4 hosts with 2 cores for all took 7.5 s, by two-sided
 /// 0.4 s (2026-11). Collective.
@@ -136,26 +130,21 @@ std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view me
 void keep_result(comm::RankGroup& group, const ProfileSource& source,
                  const std::optional<std::string>& processor, const ProcessorProfile& found,
                  KeptResult& kept) {
-  if (!kept.not_kept_because.empty()) return;
-  if (!source.is_used) {
-    kept.not_kept_because = "--no-profile";
-    return;
-  }
-  if (!processor) {
-    kept.not_kept_because = "the nodes have different processors";
-    return;
-  }
+  auto& reason = kept.not_kept_because;
+  if (reason.empty() && !source.is_used) reason = "--no-profile";
+  if (reason.empty() && !processor) reason = "the nodes have different processors";
+  if (!reason.empty()) return;
   if (group.rank() == 0) {
     try {
       const auto path = writable_profile(source);
       add_to_profile(path, *processor, found);
       kept.kept_in = path;
     } catch (const RunError& error) {
-      kept.not_kept_because = error.what();
+      reason = error.what();
     }
   }
   kept.kept_in = group.broadcast(kept.kept_in);
-  kept.not_kept_because = group.broadcast(kept.not_kept_because);
+  reason = group.broadcast(reason);
 }
 
 void describe_kept(Members& m, KeptResult& kept) {
@@ -276,7 +265,13 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
   const Stopwatch watch;
   TransportTrial trial;
   const auto available = available_transports(group, config.configuration, trial.skipped);
-  const TrialRace race{.thing = "transport", .step_count = config.step_count, .limits = transport_race};
+  const TrialRace race{.thing = "transport",
+                       .step_count = config.step_count,
+                       .limits = {.fewest_rounds = 1,
+                                  .most_rounds = 9,
+                                  .budget_s = 0.5,
+                                  .hopeless_factor = 1.5,
+                                  .shortest_turn_s = 2e-3}};
   const auto at_once = config.has_room_for_all ? available.size() : 1;
   for (std::size_t first = 0; first < available.size(); first += at_once) {
     std::vector<TrialCandidate> candidates;

@@ -4,14 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <span>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"

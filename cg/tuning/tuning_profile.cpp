@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -10,7 +9,6 @@
 #include <span>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
