@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <vector>
 
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"

@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/explain/explanation.hpp"

@@ -166,9 +166,7 @@ void do_tasks(comm::RankGroup& group, const NodeCrew& node) {
     const auto text = group.receive_text(0);
     if (text.empty()) return;
     auto task = from_json_line<TaskResult>(text).value();
-    auto ranks = groups.find(task.ranks);
-    if (ranks == groups.end()) ranks = groups.try_emplace(task.ranks, group.part(task.ranks)).first;
-    do_task(task, ranks->second, node);
+    do_task(task, groups.try_emplace(task.ranks, group.part(task.ranks)).first->second, node);
     if (group.rank() == task.ranks.front()) group.send_text(json_line(task), 0);
   }
 }
