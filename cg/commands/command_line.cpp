@@ -35,23 +35,19 @@ void require_same(const std::string& text, const std::string& complaint, comm::R
   if (group.minimum(hash) != group.maximum(hash)) throw InputError(complaint);
 }
 
-/// Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
-/// they would wait for each other for ever.
-void require_same_arguments(const std::vector<std::string>& arguments, comm::RankGroup& group) {
-  const auto given = std::span(arguments).subspan(std::min<std::size_t>(1, arguments.size()));
-  require_same(fmt::format("{}", fmt::join(given, "\n")),
-               "the ranks were started with different arguments; start all with the same", group);
-  require_same(config_file_text(arguments),
-               "--config: the ranks find different files under its name; put the same file on every node",
-               group);
-}
-
 }  // namespace
 
 ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGroup& group) {
   record_command_line(arguments);
   try {
-    require_same_arguments(arguments, group);
+    // Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
+    // they would wait for each other for ever.
+    const auto given = std::span(arguments).subspan(std::min<std::size_t>(1, arguments.size()));
+    require_same(fmt::format("{}", fmt::join(given, "\n")),
+                 "the ranks were started with different arguments; start all with the same", group);
+    require_same(config_file_text(arguments),
+                 "--config: the ranks find different files under its name; put the same file on every node",
+                 group);
     Action action;
     // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
     agree_on(group, [&] {

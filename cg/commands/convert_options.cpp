@@ -12,7 +12,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
-#include "cg/commands/subcommand.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/files/vector_file.hpp"
@@ -109,31 +108,26 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   return print_conversion(options, *matrix, read_s, watch.seconds(), group);
 }
 
-void add_convert_options(OptionSet& options, ConvertOptions& convert) {
-  options.add("FILE", "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form",
+}  // namespace
+
+void declare_convert(Subcommand& command) {
+  command.describe(
+      "write a matrix in binary form, which cg2d solve reads much faster, or such a one in Matrix Market",
+      {"cg2d convert A.mtx A.cg2d", "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"});
+  auto& convert = command.with<ConvertOptions>(&cg2d::convert);
+  command.add("FILE", "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form",
               convert.source, {.file = FileUse::reads, .is_required = true});
-  options.add("TARGET",
+  command.add("TARGET",
               "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
               "A.mtx or -, standard output",
               convert.target, {.file = FileUse::writes, .is_required = true});
-  options.add("--scratch DIR,...",
+  command.add("--scratch DIR,...",
               "keep the entries in unlinked temporary files on local storage while they are put in order, "
               "in the folder DIR or, by rank, in several: for a matrix that is larger than memory",
               convert.scratch, &folders_from, {.standing = "in memory", .file = FileUse::folder});
-  add_symmetrize_options(options, convert.symmetrize_tolerance, convert.mirrors);
-  add_memory_limit_option(options, convert.memory_limit_bytes);
-  add_progress_options(options, convert.progress);
-}
-
-}  // namespace
-
-SubcommandRows matrix_subcommands() {
-  return {{.name = "convert",
-           .description = "write a matrix in binary form, which cg2d solve reads much faster, or such a one "
-                          "in Matrix Market",
-           .examples = {"cg2d convert A.mtx A.cg2d",
-                        "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
-           .declare = subcommand_with<add_convert_options, no_check<ConvertOptions>, convert>}};
+  add_symmetrize_options(command, convert.symmetrize_tolerance, convert.mirrors);
+  add_memory_limit_option(command, convert.memory_limit_bytes);
+  add_progress_options(command, convert.progress);
 }
 
 }  // namespace cg2d

@@ -59,11 +59,6 @@ int processors_of_launcher() {
   return std::min(CPU_COUNT(&own), std::max(1, static_cast<int>(quota)));
 }
 
-bool user_has_set_waiting() {
-  constexpr std::array names{"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"};
-  return std::any_of(names.begin(), names.end(), [](auto name) { return std::getenv(name) != nullptr; });
-}
-
 /// The largest number of threads of a rank that the command line asks for, 1 if it asks for none. The
 /// arguments, without the program's name, need not be valid.
 int most_threads_asked_for(std::span<const std::string_view> arguments) {
@@ -114,18 +109,6 @@ constexpr std::array sleeping{WaitSetting("OMP_WAIT_POLICY", "passive")};
 constexpr std::array spinning_shortly{WaitSetting("GOMP_SPINCOUNT", "4000"),
                                       WaitSetting("KMP_BLOCKTIME", "1")};
 
-/// The settings for the command line; empty where no rank has several threads.
-std::span<const WaitSetting> settings_for(std::span<const std::string_view> arguments) {
-  const int thread_count = most_threads_asked_for(arguments);
-  // "scaling" has no --threads: it splits as many threads as there are ranks, in every way.
-  const bool is_scaling = !arguments.empty() && arguments.front() == "scaling";
-  if (thread_count == 1 && !is_scaling) return {};
-  const int processor_count = processors_of_launcher();
-  const bool is_crowded = processor_count > 0 && thread_count > processor_count / ranks_on_this_node();
-  if (is_crowded) return sleeping;
-  return spinning_shortly;
-}
-
 }  // namespace
 
 std::optional<LauncherRanks> ranks_of_launcher() {
@@ -150,16 +133,22 @@ std::string name_of_mpi() {
 }
 
 void bound_thread_waiting(int argument_count, char** arguments) {
-  if (user_has_set_waiting()) return;
+  for (const auto* const name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"}) {
+    if (std::getenv(name) != nullptr) return;
+  }
   const std::vector<std::string_view> texts(arguments + std::min(1, argument_count),
                                             arguments + argument_count);
-  const auto settings = settings_for(texts);
-  if (settings.empty()) return;
+  const int thread_count = most_threads_asked_for(texts);
+  // "scaling" has no --threads: it splits as many threads as there are ranks, in every way.
+  const bool is_scaling = !texts.empty() && texts.front() == "scaling";
+  if (thread_count == 1 && !is_scaling) return;
+  const int processor_count = processors_of_launcher();
+  const bool is_crowded = processor_count > 0 && thread_count > processor_count / ranks_on_this_node();
   // Not /proc/self/exe itself: the process would be called "exe".
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
-  for (const auto& [name, value] : settings) {
+  for (const auto& [name, value] : is_crowded ? std::span<const WaitSetting>(sleeping) : spinning_shortly) {
     if (setenv(name, value, 1) != 0) return;
   }
   execv(program.c_str(), arguments);

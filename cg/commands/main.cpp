@@ -52,34 +52,28 @@ void start_openmp(cg2d::comm::RankGroup& group) {
   }
 }
 
-/// The launcher that has started several ranks where MPI knows one. Of a launcher that tells no number, the first rank cannot know
+/// Whether the launcher has started several ranks where MPI knows one. Of a launcher that tells no number, the first rank cannot know
 /// whether there are others: then it is a stray where MPI has not been started by any (MPI-4.0, section 11.10.3: MPI_APPNUM).
-std::optional<cg2d::LauncherRanks> stray_from_launcher(const cg2d::comm::RankGroup& group) {
-  auto launcher = cg2d::ranks_of_launcher();
-  if (!launcher || group.size() > 1) return std::nullopt;
-  if (launcher->size > 1) return launcher;
+bool is_stray(const cg2d::LauncherRanks& launcher) {
   void* number = nullptr;
   int knows_launcher = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &knows_launcher);
-  if (launcher->size_is_least && knows_launcher == 0) return launcher;
-  return std::nullopt;
-}
-
-std::string stray_text(const cg2d::LauncherRanks& stray) {
-  const auto started = stray.size_is_least
-                           ? fmt::format("this process as one of its ranks ({})", stray.variable)
-                           : fmt::format("{} ranks", stray.size);
-  return fmt::format(
-      "the launcher has started {}, but MPI knows one: launcher and program are of different MPIs; start "
-      "cg2d with the launcher of {}, or, for a run of one rank, with {} unset",
-      started, cg2d::name_of_mpi(), stray.variable);
+  return launcher.size > 1 || (launcher.size_is_least && knows_launcher == 0);
 }
 
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.
 ExitCode run_on_all_ranks(const std::vector<std::string>& arguments) {
   cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-  if (const auto stray = stray_from_launcher(group)) {
-    if (stray->rank == 0) cg2d::say_on_stderr(stray_text(*stray));
+  const auto launcher = cg2d::ranks_of_launcher();
+  if (launcher && group.size() == 1 && is_stray(*launcher)) {
+    const auto started = launcher->size_is_least
+                             ? fmt::format("this process as one of its ranks ({})", launcher->variable)
+                             : fmt::format("{} ranks", launcher->size);
+    if (launcher->rank == 0)
+      cg2d::say_on_stderr(fmt::format(
+          "the launcher has started {}, but MPI knows one: launcher and program are of different MPIs; start "
+          "cg2d with the launcher of {}, or, for a run of one rank, with {} unset",
+          started, cg2d::name_of_mpi(), launcher->variable));
     return ExitCode::unavailable;
   }
   start_openmp(group);
@@ -131,24 +125,6 @@ __attribute__((no_sanitize("address", "thread", "undefined"), unused)) void reco
                                                                                 char**) = &record_hangup;
 #endif
 
-/// The watch that ends this rank where it can end its process, from before MPI starts.
-void begin_life_watch(std::optional<cg2d::LifeWatch>& watch) {
-  if (hangup_was_ignored) cg2d::keep_hangup_ignored();
-  const auto launcher = cg2d::ranks_of_launcher();
-  cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, !launcher || launcher->rank == 0);
-  if (cg2d::comm::has_own_process()) watch.emplace(launcher && launcher->size > 1);
-}
-
-/// MPI has started.
-void take_signals_back(std::optional<cg2d::LifeWatch>& watch) {
-  int rank = 0;
-  int rank_count = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
-  if (watch) return watch->begin_ending_all(rank, rank_count);
-  cg2d::expect_signals(cg2d::SignalEnd::by_exit_code, rank == 0);
-}
-
 }  // namespace
 
 int main(int argument_count, char** arguments) {
@@ -157,11 +133,22 @@ int main(int argument_count, char** arguments) {
     cg2d::keep_heap_small_where_limited();
     if (hangup_was_ignored) std::signal(SIGHUP, SIG_IGN);  // a new start keeps that
     cg2d::bound_thread_waiting(argument_count, arguments);
-    std::optional<cg2d::LifeWatch> life_watch;
-    std::jthread watch;  // goes after the session, whose end it watches
-    begin_life_watch(life_watch);
+    std::optional<cg2d::LifeWatch> life_watch;  // ends this rank where it can end its process
+    std::jthread watch;                         // goes after the session, whose end it watches
+    if (hangup_was_ignored) cg2d::keep_hangup_ignored();
+    const auto launcher = cg2d::ranks_of_launcher();
+    cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, !launcher || launcher->rank == 0);
+    if (cg2d::comm::has_own_process()) life_watch.emplace(launcher && launcher->size > 1);
     const cg2d::comm::MpiSession session(argument_count, arguments);
-    take_signals_back(life_watch);
+    int rank = 0;
+    int rank_count = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
+    if (life_watch) {
+      life_watch->begin_ending_all(rank, rank_count);
+    } else {
+      cg2d::expect_signals(cg2d::SignalEnd::by_exit_code, rank == 0);
+    }
     cg2d::keep_blas_on_one_thread();
     return static_cast<int>(part(run_on_all_ranks({arguments, arguments + argument_count}), watch));
   } catch (const std::exception& error) {

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <vector>
 
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
-#include "cg/commands/subcommand.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_report.hpp"
@@ -18,36 +16,7 @@
 namespace cg2d {
 namespace {
 
-// ---------------------------------------------------------------- tune
-
-void add_tune_options(OptionSet& options, TuneOptions& tune) {
-  add_classes_option(options, tune.problems, "A");
-  add_grids_option(options, tune.grids, "tune");
-  add_axis_option(options, "threads", tune.configuration);
-  add_bind_option(options, tune.bind);
-  add_axis_option(options, "transport", tune.configuration,
-                  "how data moves between ranks (cg2d run --list-transports)");
-  options.add("--out-of-core DIR,...",
-              "measure how panels are best read from the storage of these folders, instead of kernels",
-              tune.out_of_core.folders, &folders_from, {.standing = "kernels", .file = FileUse::folder});
-  add_memory_limit_option(options, tune.memory_limit_bytes);
-  add_profile_options(options, tune.profile, "file for the result instead of the default one",
-                      "write no profile: only print");
-  options.add("--keep-disturbed", "save also what was measured beside other load; runs that use it say so",
-              tune.profile.keeps_disturbed);
-  options.add("--list", "measure nothing: print the contents of the profile", tune.lists);
-  options.add("--remove NAME",
-              "measure nothing: remove a processor, or the cases of a matrix, as --list names them",
-              tune.removes);
-  add_progress_options(options, tune.progress);
-  for (const auto* const question : {"--list", "--remove"})
-    options.exclude_others(question,
-                           {"--list", "--remove", "--profile", "--no-profile", "--progress", "--quiet"});
-  for (const auto* const option : {"--threads", "--transport", "--bind"})
-    options.exclude("--out-of-core", option);
-}
-
-void check_tune(TuneOptions& tune, const OptionSet& given) {
+void check_tune(TuneOptions& tune, const Subcommand& given) {
   resolve_profile(tune.profile, true);
   if (tune.lists && tune.removes) throw InputError("--list and --remove do not go together");
   if ((tune.lists || tune.removes) && !tune.profile.is_used)
@@ -62,16 +31,6 @@ void check_tune(TuneOptions& tune, const OptionSet& given) {
         "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "
         "compares transports");
 }
-
-// ---------------------------------------------------------------- check
-
-void add_check_options(OptionSet& options, CheckOptions& check) {
-  add_result_options(options, check.format, {"text", "json"}, check.output);
-  add_memory_limit_option(options, check.memory_limit_bytes);
-  add_progress_options(options, check.progress);
-}
-
-// ---------------------------------------------------------------- pingpong
 
 RankPair pair_from(const std::string& text) {
   const auto ranks = split_at(text, ':');
@@ -90,7 +49,55 @@ std::int64_t variable_bytes_from(const std::string& option, const std::string& t
   return bytes;
 }
 
-void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
+}  // namespace
+
+void declare_tune(Subcommand& command) {
+  command.describe("find the fastest kernel and its settings on this machine",
+                   {"mpiexec -n 2 cg2d tune --class S",
+                    "mpiexec -n 2 cg2d tune --out-of-core /tmp --memory-limit 100MB --no-profile"});
+  auto& tune = command.with<TuneOptions>(&cg2d::tune);
+  add_classes_option(command, tune.problems, "A");
+  add_grids_option(command, tune.grids, "tune");
+  add_axis_option(command, "threads", tune.configuration);
+  add_bind_option(command, tune.bind);
+  add_axis_option(command, "transport", tune.configuration,
+                  "how data moves between ranks (cg2d run --list-transports)");
+  command.add("--out-of-core DIR,...",
+              "measure how panels are best read from the storage of these folders, instead of kernels",
+              tune.out_of_core.folders, &folders_from, {.standing = "kernels", .file = FileUse::folder});
+  add_memory_limit_option(command, tune.memory_limit_bytes);
+  command.add("--profile FILE", "file for the result instead of the default one", tune.profile.path,
+              {.standing = "the user's", .file = FileUse::updates});
+  command.add("--no-profile", "write no profile: only print", tune.profile.is_used);
+  command.add("--keep-disturbed", "save also what was measured beside other load; runs that use it say so",
+              tune.profile.keeps_disturbed);
+  command.add("--list", "measure nothing: print the contents of the profile", tune.lists);
+  command.add("--remove NAME",
+              "measure nothing: remove a processor, or the cases of a matrix, as --list names them",
+              tune.removes);
+  add_progress_options(command, tune.progress);
+  for (const auto* const question : {"--list", "--remove"})
+    command.exclude_others(question,
+                           {"--list", "--remove", "--profile", "--no-profile", "--progress", "--quiet"});
+  for (const auto* const option : {"--threads", "--transport", "--bind"})
+    command.exclude("--out-of-core", option);
+  command.check = [&] { check_tune(tune, command); };
+}
+
+void declare_check(Subcommand& command) {
+  command.describe("check kernels, transports and results on this machine",
+                   {"mpiexec -n 4 cg2d check", "mpiexec -n 2 cg2d check --format json --output check.json"});
+  auto& check = command.with<CheckOptions>(&check_installation);
+  add_result_options(command, check.format, {"text", "json"}, check.output);
+  add_memory_limit_option(command, check.memory_limit_bytes);
+  add_progress_options(command, check.progress);
+}
+
+void declare_pingpong(Subcommand& command) {
+  command.describe("measure messages, puts, gets, shared memory and the phases of every transport",
+                   {"mpiexec -n 2 cg2d pingpong --class S --pairs 0:1 --sizes 8",
+                    "mpiexec -n 2 cg2d pingpong --sizes 8,64kB --methods nonblocking --class S"});
+  auto& pingpong = command.with<PingPongOptions>(&cg2d::pingpong);
   auto& transfers = pingpong.transfers;
   pingpong.pairs.emplace_back();
   for (std::int64_t bytes = 8; bytes <= std::int64_t{8} << 20; bytes *= 4)
@@ -98,78 +105,55 @@ void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
   transfers.variable_counts = {1, 8};
   transfers.methods = pingpong_method_names();
   pingpong.problem = problem_class("A");
-  options.add("--pairs A:B", "pairs of ranks, such as 0:1,0:2", pingpong.pairs, &pair_from,
+  command.add("--pairs A:B", "pairs of ranks, such as 0:1,0:2", pingpong.pairs, &pair_from,
               {.standing = "0:1"});
-  options.add("--sizes SIZE", "message sizes, such as 8,64kB", transfers.byte_counts, &variable_bytes_from,
+  command.add("--sizes SIZE", "message sizes, such as 8,64kB", transfers.byte_counts, &variable_bytes_from,
               {.standing = "powers of 4 from 8 to 8MiB"});
-  options.add("--variables N", "messages per synchronization", transfers.variable_counts,
+  command.add("--variables N", "messages per synchronization", transfers.variable_counts,
               {.standing = "1,8", .most = most_variables});
-  options.add("--methods " + one_of(pingpong_method_names()), "transfer methods", transfers.methods,
+  command.add("--methods " + one_of(pingpong_method_names()), "transfer methods", transfers.methods,
               {.standing = "all"});
-  add_axis_option(options, "ranks_per_node", pingpong.configuration);
-  options.add("--class " + one_of(class_letters()), "the class whose phases are timed", pingpong.problem,
+  add_axis_option(command, "ranks_per_node", pingpong.configuration);
+  command.add("--class " + one_of(class_letters()), "the class whose phases are timed", pingpong.problem,
               &problem_class, {.standing = "A"});
-  add_grid_option(options, pingpong, "the grid of these; auto: that of the rule");
-  add_memory_limit_option(options, pingpong.memory_limit_bytes);
-  add_host_name_option(options, pingpong.names_hosts);
-  add_progress_options(options, pingpong.progress);
-  add_result_options(options, pingpong.format, pingpong_formats, pingpong.output);
+  add_grid_option(command, pingpong.open_grid, pingpong.configuration,
+                  "the grid of these; auto: that of the rule");
+  add_memory_limit_option(command, pingpong.memory_limit_bytes);
+  command.add("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...",
+              pingpong.names_hosts);
+  add_progress_options(command, pingpong.progress);
+  add_result_options(command, pingpong.format, pingpong_formats, pingpong.output);
 }
 
-// ---------------------------------------------------------------- stencil
-
-void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
-  stencil.shape = {128, 128, 128};
-  options.add("--shape NXxNYxNZ", "points along x, y and z; ranks share the planes along z", stencil.shape,
-              &shape_from, {.standing = shape_text(stencil.shape)});
-  options.add("--method " + one_of(names_of(stencil_method_table())),
-              "steps of the heat equation, or of conjugate gradients in s-step form", stencil.method);
+void declare_stencil(Subcommand& command) {
+  command.describe("steps of the heat equation, or of CG, on a domain in memory or on local storage",
+                   {"mpiexec -n 2 cg2d stencil --shape 128x128x128 --steps 64",
+                    "mpiexec -n 2 cg2d stencil --method s-step-cg --steps 500 --rtol 1e-6 --out-of-core ."});
   constexpr int most_steps = 1'000'000'000;
-  options.add("--steps N", "steps in time, or of CG at most", stencil.step_count, {.most = most_steps});
-  options.add("--rtol X", "s-step-cg ends at this residual, relative to b; 0: after all steps",
+  auto& stencil = command.with<StencilOptions>(&run_stencil);
+  stencil.shape = {128, 128, 128};
+  command.add("--shape NXxNYxNZ", "points along x, y and z; ranks share the planes along z", stencil.shape,
+              &shape_from, {.standing = shape_text(stencil.shape)});
+  command.add("--method " + one_of(names_of(stencil_method_table())),
+              "steps of the heat equation, or of conjugate gradients in s-step form", stencil.method);
+  command.add("--steps N", "steps in time, or of CG at most", stencil.step_count, {.most = most_steps});
+  command.add("--rtol X", "s-step-cg ends at this residual, relative to b; 0: after all steps",
               stencil.tolerance, {.is_from_zero = true, .below = 1});
-  options.add("--temporal-block auto|N",
+  command.add("--temporal-block auto|N",
               "temporal blocking depth: steps in each pass over the domain; auto: by a trial", stencil.block,
               &block_from, {.standing = "auto"});
-  options.add(
+  command.add(
       "--out-of-core DIR,...",
       "keep the domain in unlinked temporary files in the folder DIR on local storage, or by rank in several",
       stencil.folders, &folders_from, {.standing = "in memory", .file = FileUse::folder});
-  add_memory_limit_option(options, stencil.memory_limit_bytes);
-  add_result_options(options, stencil.format, {"text", "json"}, stencil.output);
-  add_progress_options(options, stencil.progress);
-}
-
-void check_stencil(StencilOptions& stencil, const OptionSet& /*given*/) {
-  if (stencil.tolerance > 0.0 && !row_named(stencil_method_table(), stencil.method)->has_residual)
-    throw InputError("--rtol: steps of the heat equation have no residual; it belongs to --method s-step-cg");
-}
-
-}  // namespace
-
-SubcommandRows measurement_subcommands() {
-  return {
-      {.name = "tune",
-       .description = "find the fastest kernel and its settings on this machine",
-       .examples = {"mpiexec -n 2 cg2d tune --class S",
-                    "mpiexec -n 2 cg2d tune --out-of-core /tmp --memory-limit 100MB --no-profile"},
-       .declare = subcommand_with<add_tune_options, check_tune, tune>},
-      {.name = "check",
-       .description = "check kernels, transports and results on this machine",
-       .examples = {"mpiexec -n 4 cg2d check", "mpiexec -n 2 cg2d check --format json --output check.json"},
-       .declare = subcommand_with<add_check_options, no_check<CheckOptions>, check_installation>,
-       .is_task = true},
-      {.name = "pingpong",
-       .description = "measure messages, puts, gets, shared memory and the phases of every transport",
-       .examples = {"mpiexec -n 2 cg2d pingpong --class S --pairs 0:1 --sizes 8",
-                    "mpiexec -n 2 cg2d pingpong --sizes 8,64kB --methods nonblocking --class S"},
-       .declare = subcommand_with<add_pingpong_options, no_check<PingPongOptions>, pingpong>},
-      {.name = "stencil",
-       .description = "steps of the heat equation, or of CG, on a domain in memory or on local storage",
-       .examples = {"mpiexec -n 2 cg2d stencil --shape 128x128x128 --steps 64",
-                    "mpiexec -n 2 cg2d stencil --method s-step-cg --steps 500 --rtol 1e-6 --out-of-core ."},
-       .declare = subcommand_with<add_stencil_options, check_stencil, run_stencil>,
-       .is_task = true}};
+  add_memory_limit_option(command, stencil.memory_limit_bytes);
+  add_result_options(command, stencil.format, {"text", "json"}, stencil.output);
+  add_progress_options(command, stencil.progress);
+  command.check = [&] {
+    if (stencil.tolerance > 0.0 && !row_named(stencil_method_table(), stencil.method)->has_residual)
+      throw InputError(
+          "--rtol: steps of the heat equation have no residual; it belongs to --method s-step-cg");
+  };
 }
 
 }  // namespace cg2d

@@ -5,10 +5,8 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/commands/shared_options.hpp"
-#include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -22,62 +20,18 @@ namespace cg2d {
 namespace {
 
 /// --machine NAME|FILE: a described machine.
-void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use) {
-  options.add(
+void add_machine_option(Subcommand& command, std::string& machine, const std::string& standing, FileUse use) {
+  command.add(
       "--machine NAME|FILE",
       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
       machine, {.standing = standing, .file = use});
 }
 
-// ---------------------------------------------------------------- model
-
 /// The descriptions that --paper and --template take where none is named.
 constexpr std::string_view paper_machine = "cp-pacs-measured";
 constexpr std::string_view template_machine = "infiniband-cluster";
 
-void add_model_options(OptionSet& options, ModelOptions& model) {
-  add_machine_option(options, model.machine, "this machine's", FileUse::updates);
-  add_classes_option(options, model.problems, "B", "; W,A,B with --calibrate");
-  options.add("--ranks N", "numbers of ranks, such as 1,2,4", model.rank_counts,
-              {.standing = "those that run", .most = most_modelled_ranks});
-  add_grids_option(options, model.grids, "model");
-  options.add("--kernel NAME", "a kernel of the description", model.configuration.kernel,
-              {.standing = "the description's"});
-  add_axis_option(options, "transport", model.configuration,
-                  "how data moves between ranks (cg2d run --list-transports)",
-                  comm::default_transport().name);
-  add_axis_option(
-      options, "cut", model.configuration,
-      "pieces of the matrix: equal ones, shares by the speeds of the ranks, or shares from a file");
-  options.add(std::string(slow_rank_option) + " R:FACTOR[@PRODUCT],...",
-              "products of rank R take FACTOR times as long, from that product of the run on", model.slow,
-              &slow_ranks_from, {.standing = "none"});
-  options.add("--paper",
-              "the tables of the paper, each number beside the model's; with a description of its machine",
-              model.compares_paper);
-  options.add("--template",
-              fmt::format("write a description to begin one's own with: {}, or the one of --machine NAME",
-                          template_machine),
-              model.shows_template);
-  options.add("--calibrate",
-              "measure this machine with the ranks that run, and write its description (to --machine FILE)",
-              model.calibrates);
-  add_axis_option(options, "threads", model.configuration, "with --calibrate: threads of each rank");
-  options.add("--keep-disturbed",
-              "with --calibrate: save also what was measured beside other load; runs that use it say so",
-              model.keeps_disturbed);
-  add_memory_limit_option(options, model.memory_limit_bytes);
-  for (const auto* const option : {"--threads", "--keep-disturbed", "--memory-limit"})
-    options.require_with(option, "--calibrate");
-  add_progress_options(options, model.progress);
-  add_result_options(options, model.format, {"text", "json"}, model.output);
-  options.exclude_others("--paper", {"--machine", "--format", "--output", "--progress", "--quiet"});
-  options.exclude_others("--template", {"--machine", "--output", "--progress", "--quiet"});
-  options.exclude_others("--calibrate", {"--machine", "--class", "--threads", "--keep-disturbed",
-                                         "--memory-limit", "--output", "--progress", "--quiet"});
-}
-
-void check_model(ModelOptions& model, const OptionSet& given) {
+void check_model(ModelOptions& model, const Subcommand& given) {
   model.configuration = with_cut(model.configuration, even_cut);
   check_configuration(model.configuration);
   require_cut_of_benchmark(model.configuration.cut);
@@ -89,38 +43,7 @@ void check_model(ModelOptions& model, const OptionSet& given) {
     require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_modelled_ranks);
 }
 
-// ---------------------------------------------------------------- simulate
-
-void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
-  simulate.machine = "cp-pacs";
-  add_machine_option(options, simulate.machine, "cp-pacs", FileUse::reads);
-  options.add("--interconnect TOPOLOGY[:AxB...]",
-              fmt::format("another network between its nodes: {}", fmt::join(interconnect_names(), ", ")),
-              simulate.interconnect, {.standing = "the description's"});
-  add_classes_option(options, simulate.problems, "B");
-  options.add("--ranks N", "number of ranks", simulate.rank_count,
-              {.standing = "those of the grids", .most = most_simulated_ranks});
-  add_grids_option(options, simulate.grids, "simulate");
-  options.add("--kernel NAME", "a kernel of the description", simulate.configuration.kernel,
-              {.standing = "the description's"});
-  add_axis_option(options, "transport", simulate.configuration,
-                  "how data moves between ranks (cg2d run --list-transports)",
-                  comm::default_transport().name);
-  options.add("--placement WHERE", fmt::format("where ranks are: {}", placement_values), simulate.placement);
-  options.add(std::string(slow_rank_option) + " R:FACTOR,...", "products of rank R take FACTOR times as long",
-              simulate.slow, &slow_ranks_from, {.standing = "none"});
-  options.add("--steps N", "CG steps, one after the other", simulate.step_count, {.most = 1'000'000});
-  options.add("--trace FILE", "a time line of the ranks, for one class and grid, as of cg2d run --trace",
-              simulate.trace, {.file = FileUse::writes});
-  options.add("--what-if",
-              "also with links twice as fast, half the latency, ranks four times as fast, one slow "
-              "link, and one slow node",
-              simulate.asks_what_if);
-  add_progress_options(options, simulate.progress);
-  add_result_options(options, simulate.format, {"text", "json"}, simulate.output);
-}
-
-void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
+void check_simulate(SimulateOptions& simulate) {
   simulate.configuration = with_cut(simulate.configuration, even_cut);
   check_configuration(simulate.configuration);
   if (!simulate.interconnect.empty()) {
@@ -141,8 +64,6 @@ void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
   }
 }
 
-// ---------------------------------------------------------------- explain
-
 /// The options, with those that only the command line has.
 struct ExplainArguments : ExplainOptions {
   ProblemArguments given_problem;
@@ -155,48 +76,113 @@ comm::ProcessGrid explained_grid_from(const std::string& text) {
   return *grid;
 }
 
-void add_explain_options(OptionSet& options, ExplainArguments& explain) {
+}  // namespace
+
+void declare_model(Subcommand& command) {
+  command.describe("predict the time of every phase and grid on a described machine",
+                   {"cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16",
+                    "cg2d model --paper --machine cp-pacs"});
+  auto& model = command.with<ModelOptions>(&cg2d::model);
+  add_machine_option(command, model.machine, "this machine's", FileUse::updates);
+  add_classes_option(command, model.problems, "B", "; W,A,B with --calibrate");
+  command.add("--ranks N", "numbers of ranks, such as 1,2,4", model.rank_counts,
+              {.standing = "those that run", .most = most_modelled_ranks});
+  add_grids_option(command, model.grids, "model");
+  command.add("--kernel NAME", "a kernel of the description", model.configuration.kernel,
+              {.standing = "the description's"});
+  add_axis_option(command, "transport", model.configuration,
+                  "how data moves between ranks (cg2d run --list-transports)",
+                  comm::default_transport().name);
+  add_axis_option(
+      command, "cut", model.configuration,
+      "pieces of the matrix: equal ones, shares by the speeds of the ranks, or shares from a file");
+  command.add(std::string(slow_rank_option) + " R:FACTOR[@PRODUCT],...",
+              "products of rank R take FACTOR times as long, from that product of the run on", model.slow,
+              &slow_ranks_from, {.standing = "none"});
+  command.add("--paper",
+              "the tables of the paper, each number beside the model's; with a description of its machine",
+              model.compares_paper);
+  command.add("--template",
+              fmt::format("write a description to begin one's own with: {}, or the one of --machine NAME",
+                          template_machine),
+              model.shows_template);
+  command.add("--calibrate",
+              "measure this machine with the ranks that run, and write its description (to --machine FILE)",
+              model.calibrates);
+  add_axis_option(command, "threads", model.configuration, "with --calibrate: threads of each rank");
+  command.add("--keep-disturbed",
+              "with --calibrate: save also what was measured beside other load; runs that use it say so",
+              model.keeps_disturbed);
+  add_memory_limit_option(command, model.memory_limit_bytes);
+  for (const auto* const option : {"--threads", "--keep-disturbed", "--memory-limit"})
+    command.require_with(option, "--calibrate");
+  add_progress_options(command, model.progress);
+  add_result_options(command, model.format, {"text", "json"}, model.output);
+  command.exclude_others("--paper", {"--machine", "--format", "--output", "--progress", "--quiet"});
+  command.exclude_others("--template", {"--machine", "--output", "--progress", "--quiet"});
+  command.exclude_others("--calibrate", {"--machine", "--class", "--threads", "--keep-disturbed",
+                                         "--memory-limit", "--output", "--progress", "--quiet"});
+  command.check = [&] { check_model(model, command); };
+}
+
+void declare_simulate(Subcommand& command) {
+  command.describe("simulate CG steps on a described machine whose links are shared",
+                   {"cg2d simulate --interconnect hyper-crossbar:4x8x8 --ranks 256",
+                    "cg2d simulate --machine infiniband-cluster --class C --grid 30x8 --placement blocked"});
+  auto& simulate = command.with<SimulateOptions>(&cg2d::simulate);
+  simulate.machine = "cp-pacs";
+  add_machine_option(command, simulate.machine, "cp-pacs", FileUse::reads);
+  command.add("--interconnect TOPOLOGY[:AxB...]",
+              fmt::format("another network between its nodes: {}", fmt::join(interconnect_names(), ", ")),
+              simulate.interconnect, {.standing = "the description's"});
+  add_classes_option(command, simulate.problems, "B");
+  command.add("--ranks N", "number of ranks", simulate.rank_count,
+              {.standing = "those of the grids", .most = most_simulated_ranks});
+  add_grids_option(command, simulate.grids, "simulate");
+  command.add("--kernel NAME", "a kernel of the description", simulate.configuration.kernel,
+              {.standing = "the description's"});
+  add_axis_option(command, "transport", simulate.configuration,
+                  "how data moves between ranks (cg2d run --list-transports)",
+                  comm::default_transport().name);
+  command.add("--placement WHERE", fmt::format("where ranks are: {}", placement_values), simulate.placement);
+  command.add(std::string(slow_rank_option) + " R:FACTOR,...", "products of rank R take FACTOR times as long",
+              simulate.slow, &slow_ranks_from, {.standing = "none"});
+  command.add("--steps N", "CG steps, one after the other", simulate.step_count, {.most = 1'000'000});
+  command.add("--trace FILE", "a time line of the ranks, for one class and grid, as of cg2d run --trace",
+              simulate.trace, {.file = FileUse::writes});
+  command.add("--what-if",
+              "also with links twice as fast, half the latency, ranks four times as fast, one slow "
+              "link, and one slow node",
+              simulate.asks_what_if);
+  add_progress_options(command, simulate.progress);
+  add_result_options(command, simulate.format, {"text", "json"}, simulate.output);
+  command.check = [&] { check_simulate(simulate); };
+}
+
+void declare_explain(Subcommand& command) {
+  command.describe("draw who sends what to whom in one CG step, on any grid",
+                   {"cg2d explain --grid 2x3",
+                    "cg2d explain --grid 4x2 --step shuffle --format svg --output shuffle.svg"});
+  auto& explain = command.with<ExplainArguments>(&cg2d::explain);
   auto& configuration = explain.configuration;
   configuration.grid = {.columns = 2, .rows = 3};
   explain.given_problem.class_letter = "S";
-  options.begin_group("Picture");
-  options.add("--grid PXxPY", "process columns x process rows; as many ranks are not needed",
+  command.begin_group("Picture");
+  command.add("--grid PXxPY", "process columns x process rows; as many ranks are not needed",
               configuration.grid, &explained_grid_from, {.standing = configuration.grid.name()});
-  options.add("--step all|" + one_of(explained_step_names()), "one operation of the CG step", explain.step);
-  add_result_options(options, explain.format, explain_format_names(), explain.output);
-  options.begin_group("Sizes of the messages");
-  options.add("--class " + one_of(class_letters()), "problem class: the order of its matrix",
+  command.add("--step all|" + one_of(explained_step_names()), "one operation of the CG step", explain.step);
+  add_result_options(command, explain.format, explain_format_names(), explain.output);
+  command.begin_group("Sizes of the messages");
+  command.add("--class " + one_of(class_letters()), "problem class: the order of its matrix",
               explain.given_problem.class_letter);
-  options.add("--n N", "another order of the matrix", explain.given_problem.n, {.standing = "the class's"});
-  add_axis_option(options, "sum_form", configuration);
-  add_axis_option(options, "kernel", configuration,
+  command.add("--n N", "another order of the matrix", explain.given_problem.n, {.standing = "the class's"});
+  add_axis_option(command, "sum_form", configuration);
+  add_axis_option(command, "kernel", configuration,
                   "those with symmetric storage exchange in both directions (cg2d run --list-kernels)");
-}
-
-void check_explain(ExplainArguments& explain, const OptionSet& /*given*/) {
-  check_configuration(explain.configuration);
-  explain.problem = problem_from("explain", explain.given_problem);
-}
-
-}  // namespace
-
-SubcommandRows model_subcommands() {
-  return {
-      {.name = "model",
-       .description = "predict the time of every phase and grid on a described machine",
-       .examples = {"cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16",
-                    "cg2d model --paper --machine cp-pacs"},
-       .declare = subcommand_with<add_model_options, check_model, model>},
-      {.name = "simulate",
-       .description = "simulate CG steps on a described machine whose links are shared",
-       .examples = {"cg2d simulate --interconnect hyper-crossbar:4x8x8 --ranks 256",
-                    "cg2d simulate --machine infiniband-cluster --class C --grid 30x8 --placement blocked"},
-       .declare = subcommand_with<add_simulate_options, check_simulate, simulate>},
-      {.name = "explain",
-       .description = "draw who sends what to whom in one CG step, on any grid",
-       .examples = {"cg2d explain --grid 2x3",
-                    "cg2d explain --grid 4x2 --step shuffle --format svg --output shuffle.svg"},
-       .declare = subcommand_with<add_explain_options, check_explain, explain>}};
+  command.check = [&] {
+    check_configuration(configuration);
+    explain.problem = problem_from("explain", explain.given_problem);
+  };
 }
 
 }  // namespace cg2d

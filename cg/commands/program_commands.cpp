@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -65,47 +64,6 @@ constexpr std::array document_table{
     DocumentRow{"check", visit_new<CheckReport>},
     DocumentRow{"events", visit_new<EventList>}};
 
-void add_schema_options(OptionSet& options, std::string& document) {
-  options.add("DOCUMENT " + one_of(names_of(document_table)),
-              "the document: that of the command with this name, of model --paper, or a machine description",
-              document, {.is_required = true});
-}
-
-Action schema_action(std::string& document, const OptionSet& /*given*/) {
-  return print_made_text([row = *std::ranges::find(document_table, document, &DocumentRow::name)] {
-    const std::array types{row.type, row.other};
-    const auto usual_title = fmt::format("What cg2d {} --format json writes", row.name);
-    return schema_text(row.title.empty() ? usual_title : row.title,
-                       std::span(types).first(row.other == nullptr ? 1 : 2));
-  });
-}
-
-// ---------------------------------------------------------------- help, version, completion
-
-const CLI::App& program_of(const OptionSet& options) { return *options.parser().get_parent(); }
-
-/// The parsed arguments of `cg2d help`.
-struct HelpArguments {
-  std::string command;
-  bool man = false;
-};
-
-void add_help_options(OptionSet& options, HelpArguments& arguments) {
-  options.add("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", arguments.command,
-              [](const std::string& text) { return text; }, {.standing = "the program"});
-  options.add("--man", "print the manual page (roff), as man -l shows it", arguments.man);
-}
-
-Action help_action(HelpArguments& arguments, const OptionSet& given) {
-  const auto& program = program_of(given);
-  const auto print = [&](const CLI::App& parser) {
-    return print_text(arguments.man ? man_page(parser, version_text()) : help_text(parser));
-  };
-  if (arguments.command.empty()) return print(program);
-  if (const auto* const command = find_command(program, arguments.command)) return print(*command);
-  throw InputError(unknown_command_message(program, arguments.command));
-}
-
 /// The libraries that the program is built with, and what it does without those that it can do without.
 std::string build_text() {
   const auto commit = build_commit();
@@ -127,42 +85,63 @@ std::string build_text() {
                        : "not here: " + no_uring);
 }
 
-Action version_action() {
-  return print_made_text([] { return version_text() + "\n" + build_text(); });
-}
-
-void add_completion_options(OptionSet& options, std::string& shell) {
-  options.add("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for", shell,
-              {.is_required = true});
-}
-
-Action completion_action(std::string& shell, const OptionSet& given) {
-  return print_text(value_in(shell_table(), shell).value()(program_of(given)));
+/// Its work is to print the text, which a check may make.
+std::string& printed_text(Subcommand& command) {
+  return command.with<std::string>([](const std::string& text, comm::RankGroup& group) {
+    return print_text({}, group, [&] { return text; });
+  });
 }
 
 }  // namespace
 
-SubcommandRows program_subcommands() {
-  return {{.name = "schema",
-           .description = "print the JSON Schema of what a command writes or reads",
-           .examples = {"cg2d schema run > run.schema.json", "cg2d schema machine"},
-           .declare = subcommand_with<add_schema_options, schema_action>,
-           .takes_config = false},
-          {.name = "help",
-           .description = "print the help of a command, or its manual page",
-           .examples = {"cg2d help sweep", "cg2d help --man run"},
-           .declare = subcommand_with<add_help_options, help_action>,
-           .takes_config = false},
-          {.name = "version",
-           .description = "print the version, and the libraries that it was built with",
-           .examples = {"cg2d version", "cg2d --version"},
-           .declare = [](OptionSet&) { return std::function(version_action); },
-           .takes_config = false},
-          {.name = "completion",
-           .description = "print a script that completes command lines in a shell",
-           .examples = {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"},
-           .declare = subcommand_with<add_completion_options, completion_action>,
-           .takes_config = false}};
+void declare_schema(Subcommand& command) {
+  command.describe("print the JSON Schema of what a command writes or reads",
+                   {"cg2d schema run > run.schema.json", "cg2d schema machine"});
+  auto& document = command.with<std::string>([](const std::string& name, comm::RankGroup& group) {
+    return print_text({}, group, [&] {
+      const auto& row = *row_named(document_table, name);
+      const std::array types{row.type, row.other};
+      const auto usual_title = fmt::format("What cg2d {} --format json writes", row.name);
+      return schema_text(row.title.empty() ? usual_title : row.title,
+                         std::span(types).first(row.other == nullptr ? 1 : 2));
+    });
+  });
+  command.add("DOCUMENT " + one_of(names_of(document_table)),
+              "the document: that of the command with this name, of model --paper, or a machine description",
+              document, {.is_required = true});
+}
+
+void declare_help(Subcommand& command) {
+  command.describe("print the help of a command, or its manual page",
+                   {"cg2d help sweep", "cg2d help --man run"});
+  auto& text = printed_text(command);
+  command.add_texts("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", false, {},
+                    {.standing = "the program"});
+  command.add_texts("--man", "print the manual page (roff), as man -l shows it", false, {});
+  command.check = [&] {
+    const auto& program = *command.parser().get_parent();
+    const auto name = command.text_of("COMMAND");
+    const auto* const parser = name.empty() ? &program : find_command(program, name);
+    if (parser == nullptr) throw InputError(unknown_command_message(program, name));
+    text = command.has("--man") ? man_page(*parser, version_text()) : help_text(*parser);
+  };
+}
+
+void declare_version(Subcommand& command) {
+  command.describe("print the version, and the libraries that it was built with",
+                   {"cg2d version", "cg2d --version"});
+  command.work = [](comm::RankGroup& group) {
+    return print_text({}, group, [] { return version_text() + "\n" + build_text(); });
+  };
+}
+
+void declare_completion(Subcommand& command) {
+  command.describe("print a script that completes command lines in a shell",
+                   {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"});
+  auto& text = printed_text(command);
+  command.add("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for", text,
+              {.is_required = true});
+  command.check = [&] { text = value_in(shell_table(), text).value()(*command.parser().get_parent()); };
 }
 
 }  // namespace cg2d

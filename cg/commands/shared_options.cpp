@@ -50,10 +50,10 @@ Problem problem_class(const std::string& letter) {
   refuse_unknown("--class", letter, class_letters());
 }
 
-void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& letter,
+void add_classes_option(Subcommand& command, std::vector<Problem>& problems, const std::string& letter,
                         const std::string& note) {
   problems = {problem_class(letter)};
-  options.add("--class " + one_of(class_letters()), "classes, such as A or A,B", problems, &problem_class,
+  command.add("--class " + one_of(class_letters()), "classes, such as A or A,B", problems, &problem_class,
               {.standing = letter + note});
 }
 
@@ -62,23 +62,29 @@ comm::ProcessGrid named_grid_from(const std::string& command, const std::string&
   throw InputError("--grid auto: {} takes named grids, or all of them without --grid", command);
 }
 
-void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command) {
-  options.add_texts("--grid PXxPY|official", "grids, such as 1x4,2x2", true,
-                    [&grids, command](OptionSet::Texts texts) {
+void add_grid_option(Subcommand& command, OpenGridOptions& open, Configuration& configuration,
+                     const std::string& help) {
+  const auto take = [&](const Subcommand::Texts& texts) {
+    const auto& text = texts.front();
+    open.is_official = text == "official";
+    open.tries_grids = text == "auto";
+    if (text == "official" || text == "rule") return;
+    if (const auto grid = grid_from(text, ", or auto, rule or official")) configuration.grid = *grid;
+  };
+  command.add_texts("--grid auto|rule|official|PXxPY", help, false, take, {.standing = "auto"});
+}
+
+void add_grids_option(Subcommand& command, NamedGrids& grids, const std::string& name) {
+  command.add_texts("--grid PXxPY|official", "grids, such as 1x4,2x2", true,
+                    [&grids, name](Subcommand::Texts texts) {
                       grids.has_official = std::erase(texts, "official") > 0;
-                      for (const auto& text : texts) grids.grids.push_back(named_grid_from(command, text));
+                      for (const auto& text : texts) grids.grids.push_back(named_grid_from(name, text));
                     },
                     {.standing = "all of the ranks"});
 }
 
-void add_profile_options(OptionSet& options, ProfileSource& profile, const std::string& help,
-                         const std::string& help_without) {
-  options.add("--profile FILE", help, profile.path, {.standing = "the user's", .file = FileUse::updates});
-  options.add("--no-profile", help_without, profile.is_used);
-}
-
-void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile) {
-  options.add("--keep-disturbed",
+void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile) {
+  command.add("--keep-disturbed",
               "with --transport auto or --cut speed: keep the measurement also where other load disturbed it",
               profile.keeps_disturbed);
 }
@@ -92,50 +98,49 @@ void resolve_profile(ProfileSource& profile, bool measures) {
         "--keep-disturbed: goes with --transport auto or --cut speed only, whose measurement it keeps");
 }
 
-void add_memory_limit_option(OptionSet& options, std::int64_t& bytes) {
-  options.add("--memory-limit SIZE",
+void add_memory_limit_option(Subcommand& command, std::int64_t& bytes) {
+  command.add("--memory-limit SIZE",
               "memory that a node's ranks may take, such as 8GB or 512MiB, whatever the system says is free",
               bytes, &byte_count_from, {.standing = "free memory"});
 }
 
-void add_bind_option(OptionSet& options, BindMode& bind) {
-  options.add("--bind auto|none",
+void add_bind_option(Subcommand& command, BindMode& bind) {
+  command.add("--bind auto|none",
               "bind threads to cores; auto: several threads of a rank each to a core of its own", bind,
               &bind_mode_from, {.standing = "auto"});
 }
 
-void add_host_name_option(OptionSet& options, bool& names_hosts) {
-  options.add("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...", names_hosts);
+void add_session_options(Subcommand& command, SessionOptions& session) {
+  command.add("--profile FILE", "tuning profile to use instead of the default one (cg2d tune)",
+              session.profile.path, {.standing = "the user's", .file = FileUse::updates});
+  command.add("--no-profile", "use no tuning profile", session.profile.is_used);
+  add_memory_limit_option(command, session.memory_limit_bytes);
+  command.add("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...",
+              session.names_hosts);
 }
 
-void add_session_options(OptionSet& options, SessionOptions& session) {
-  add_profile_options(options, session.profile);
-  add_memory_limit_option(options, session.memory_limit_bytes);
-  add_host_name_option(options, session.names_hosts);
-}
-
-void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
+void add_result_options(Subcommand& command, std::string& format, const std::vector<std::string>& names,
                         std::string& output) {
-  options.add("--format " + one_of(names), "form of the result", format);
-  options.add("--output FILE", "write the result to FILE, atomically", output,
+  command.add("--format " + one_of(names), "form of the result", format);
+  command.add("--output FILE", "write the result to FILE, atomically", output,
               {.standing = "standard output", .file = FileUse::writes});
 }
 
-void add_progress_options(OptionSet& options, ProgressMode& mode) {
+void add_progress_options(Subcommand& command, ProgressMode& mode) {
   const auto set = [&mode](ProgressMode value) {
     return [&mode, value](const auto& /*texts*/) { mode = value; };
   };
-  options.add_texts("--progress",
+  command.add_texts("--progress",
                     "progress on stderr in plain lines (a terminal shows it anyway, on one line)", false,
                     set(ProgressMode::always));
-  options.add_texts("--quiet", "no progress and no warnings on stderr, only errors", false,
+  command.add_texts("--quiet", "no progress and no warnings on stderr, only errors", false,
                     set(ProgressMode::quiet));
-  options.exclude("--quiet", "--progress");
+  command.exclude("--quiet", "--progress");
 }
 
-void add_event_options(OptionSet& options, CounterOptions& counters, bool& measures_limits,
+void add_event_options(Subcommand& command, CounterOptions& counters, bool& measures_limits,
                        const std::string& standing) {
-  options.add("--papi EVENT,...",
+  command.add("--papi EVENT,...",
               fmt::format("count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups "
                           "of them: {} (cg2d events lists them)",
                           fmt::join(group_names(), ", ")),
@@ -146,54 +151,55 @@ void add_event_options(OptionSet& options, CounterOptions& counters, bool& measu
                 return text;
               },
               {.standing = standing});
-  options.add("--papi-multiplex",
+  command.add("--papi-multiplex",
               "count more events than the processor can at a time: in turns, with estimated totals",
               counters.multiplexed);
-  options.add("--roofline",
+  command.add("--roofline",
               "measure the memory bandwidth and flops of this machine, and the share that each phase reaches",
               measures_limits);
 }
 
-void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace) {
-  options.add("--trace-steps N", "CG steps in the trace, from the first one on", step_count,
+void add_trace_steps_option(Subcommand& command, int& step_count, const std::string& trace) {
+  command.add("--trace-steps N", "CG steps in the trace, from the first one on", step_count,
               {.most = TraceOptions::most_steps});
-  options.require_with("--trace-steps", trace);
+  command.require_with("--trace-steps", trace);
 }
 
 namespace {
 
 /// help, standing: instead of the table's; empty: these.
-void add_axis(OptionSet& options, const ConfigurationAxis& axis, std::string_view help,
+void add_axis(Subcommand& command, const ConfigurationAxis& axis, std::string_view help,
               std::string_view standing, bool is_list,
-              std::function<void(const OptionSet::Texts& texts)> take) {
+              std::function<void(const Subcommand::Texts& texts)> take) {
   const auto kind = axis.values.empty() ? std::string(axis.value_form) : one_of(axis.values);
   const auto usual = axis.standing.empty() ? axis.print({}) : std::string(axis.standing);
-  options.add_texts(fmt::format("{} {}", axis.option, kind), std::string(help.empty() ? axis.help : help),
+  command.add_texts(fmt::format("{} {}", axis.option, kind), std::string(help.empty() ? axis.help : help),
                     is_list, std::move(take), {.standing = standing.empty() ? usual : std::string(standing)});
 }
 
 }  // namespace
 
-void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
+void add_axis_option(Subcommand& command, std::string_view axis, Configuration& configuration,
                      std::string_view help, std::string_view standing) {
   const auto& row = configuration_axis(axis);
-  add_axis(options, row, help, standing, false,
+  add_axis(command, row, help, standing, false,
            [&](const auto& texts) { row.parse(configuration, texts.front()); });
 }
 
-void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values, std::string_view standing) {
+void add_axis_list(Subcommand& command, std::string_view axis, AxisValues& values,
+                   std::string_view standing) {
   const auto& row = configuration_axis(axis);
-  add_axis(options, row, row.list_help, standing, true,
+  add_axis(command, row, row.list_help, standing, true,
            [&list = values[std::string(axis)]](const auto& texts) { list = texts; });
 }
 
-void add_problem_options(OptionSet& options, ProblemArguments& arguments) {
+void add_problem_options(Subcommand& command, ProblemArguments& arguments) {
   const std::string standing = "the class's";
-  options.add("--n N", "order of the matrix", arguments.n, {.standing = standing});
-  options.add("--nonzer N", "nonzeros of each random vector", arguments.nonzer, {.standing = standing});
-  options.add("--shift X", "shift of the diagonal (lambda)", arguments.shift, {.standing = standing});
-  options.add("--niter N", "outer iterations", arguments.niter, {.standing = standing});
-  options.add("--reference X", "zeta to verify against", arguments.reference_zeta, {.standing = standing});
+  command.add("--n N", "order of the matrix", arguments.n, {.standing = standing});
+  command.add("--nonzer N", "nonzeros of each random vector", arguments.nonzer, {.standing = standing});
+  command.add("--shift X", "shift of the diagonal (lambda)", arguments.shift, {.standing = standing});
+  command.add("--niter N", "outer iterations", arguments.niter, {.standing = standing});
+  command.add("--reference X", "zeta to verify against", arguments.reference_zeta, {.standing = standing});
 }
 
 Problem problem_from(const std::string& command, const ProblemArguments& arguments) {
@@ -230,8 +236,8 @@ Problem problem_from(const std::string& command, const ProblemArguments& argumen
   return problem;
 }
 
-void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors) {
-  options.add("--symmetrize TOL",
+void add_symmetrize_options(Subcommand& command, std::optional<double>& tolerance, bool& mirrors) {
+  command.add("--symmetrize TOL",
               "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)",
               tolerance,
               [](const std::string& option, const std::string& text) {
@@ -241,25 +247,25 @@ void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance
                 return value;
               },
               {.standing = "they must be equal"});
-  options.add("--mirror", "FILE has one triangle of a symmetric matrix only, and does not say so: mirror it",
+  command.add("--mirror", "FILE has one triangle of a symmetric matrix only, and does not say so: mirror it",
               mirrors);
 }
 
-void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled) {
-  options.add("FILE",
+void add_matrix_options(Subcommand& command, SystemOptions& system, const std::string& help_of_assembled) {
+  command.add("FILE",
               "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert",
               system.matrix_path, {.file = FileUse::reads});
-  options.add("--operator NAME:SIZE",
+  command.add("--operator NAME:SIZE",
               fmt::format("instead of FILE: {}; applied without a matrix", known_operators()),
               system.operator_text);
-  options.add("--assembled", help_of_assembled, system.assembles);
-  add_symmetrize_options(options, system.symmetrize_tolerance, system.mirrors);
+  command.add("--assembled", help_of_assembled, system.assembles);
+  add_symmetrize_options(command, system.symmetrize_tolerance, system.mirrors);
 }
 
-void add_form_options(OptionSet& options, SystemOptions& system) {
+void add_form_options(Subcommand& command, SystemOptions& system) {
   auto values = names_of(preconditioner_table());
   values.emplace_back("chebyshev:DEGREE:LOW:HIGH");
-  options.add(
+  command.add(
       "--preconditioner " + one_of(values),
       "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for eigenvalues of "
       "the matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
@@ -267,10 +273,10 @@ void add_form_options(OptionSet& options, SystemOptions& system) {
         static_cast<void>(polynomial_from(option, text));
         return text;
       });
-  options.add("--variant " + one_of(names_of(cg_variant_table())), "form of CG", system.variant);
+  command.add("--variant " + one_of(names_of(cg_variant_table())), "form of CG", system.variant);
 }
 
-void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given) {
+void check_system(const std::string& command, const SystemOptions& system, const Subcommand& given) {
   const auto& text = system.operator_text;
   if (system.matrix_path.empty()) given.refuse({"--symmetrize", "--mirror"}, "only with FILE");
   if (text.empty()) return given.refuse({"--assembled"}, "only with --operator");

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cg/base/progress.hpp"
-#include "cg/commands/option_set.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/session_options.hpp"
@@ -29,61 +29,46 @@ std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
 /// --class LETTER,... letter: of the class where none is given; note: what the help adds to it.
-void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& letter,
+void add_classes_option(Subcommand& command, std::vector<Problem>& problems, const std::string& letter,
                         const std::string& note = {});
 
-/// --grid PXxPY|auto|rule|official of something with a configuration and an open grid.
-template <typename Options>
-void add_grid_option(OptionSet& options, Options& target, const std::string& help) {
-  const auto take = [&target](const OptionSet::Texts& texts) {
-    const auto& text = texts.front();
-    target.open_grid.is_official = text == "official";
-    target.open_grid.tries_grids = text == "auto";
-    if (text == "official" || text == "rule") return;
-    if (const auto grid = grid_from(text, ", or auto, rule or official")) target.configuration.grid = *grid;
-  };
-  options.add_texts("--grid auto|rule|official|PXxPY", help, false, take, {.standing = "auto"});
-}
-/// --grid PXxPY|official,... command: in messages.
-void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command);
+/// --grid PXxPY|auto|rule|official.
+void add_grid_option(Subcommand& command, OpenGridOptions& open, Configuration& configuration,
+                     const std::string& help);
+/// --grid PXxPY|official,... name: the subcommand's, in messages.
+void add_grids_option(Subcommand& command, NamedGrids& grids, const std::string& name);
 /// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
 comm::ProcessGrid named_grid_from(const std::string& command, const std::string& text);
 
-/// --profile FILE and --no-profile.
-void add_profile_options(
-    OptionSet& options, ProfileSource& profile,
-    const std::string& help = "tuning profile to use instead of the default one (cg2d tune)",
-    const std::string& help_without = "use no tuning profile");
 /// --keep-disturbed, for subcommands whose runs may measure transports or speeds.
-void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile);
+void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile);
 /// For options that are converted: a profile that is named may be missing only where transports or speeds are measured, which adds to
 /// it. Throws InputError for a profile that is named and not to be used, and for --keep-disturbed where neither is measured.
 void resolve_profile(ProfileSource& profile, bool measures);
 
-/// --memory-limit SIZE; --bind auto|none; --hostname
-void add_memory_limit_option(OptionSet& options, std::int64_t& bytes);
-void add_bind_option(OptionSet& options, BindMode& bind);
-void add_host_name_option(OptionSet& options, bool& names_hosts);
+/// --memory-limit SIZE; --bind auto|none
+void add_memory_limit_option(Subcommand& command, std::int64_t& bytes);
+void add_bind_option(Subcommand& command, BindMode& bind);
 /// The options of every command that runs the benchmark or solves systems: --profile, --no-profile, --memory-limit, --hostname.
-void add_session_options(OptionSet& options, SessionOptions& session);
+void add_session_options(Subcommand& command, SessionOptions& session);
 
 /// --format NAME and --output FILE.
-void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
+void add_result_options(Subcommand& command, std::string& format, const std::vector<std::string>& names,
                         std::string& output);
 
 /// --progress and --quiet.
-void add_progress_options(OptionSet& options, ProgressMode& mode);
+void add_progress_options(Subcommand& command, ProgressMode& mode);
 
 /// --papi, --papi-multiplex and --roofline; --trace-steps, which goes only with the option `trace`.
-void add_event_options(OptionSet& options, CounterOptions& counters, bool& measures_limits,
+void add_event_options(Subcommand& command, CounterOptions& counters, bool& measures_limits,
                        const std::string& standing);
-void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace);
+void add_trace_steps_option(Subcommand& command, int& step_count, const std::string& trace);
 
 /// The option of one axis for one value. help, standing: instead of the table's text and default.
-void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
+void add_axis_option(Subcommand& command, std::string_view axis, Configuration& configuration,
                      std::string_view help = {}, std::string_view standing = {});
 /// For a list of values.
-void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values,
+void add_axis_list(Subcommand& command, std::string_view axis, AxisValues& values,
                    std::string_view standing = {});
 
 /// A problem as given; what is not given comes from the class.
@@ -100,21 +85,19 @@ struct ProblemArguments {
 };
 
 /// --n, --nonzer, --shift, --niter and --reference.
-void add_problem_options(OptionSet& options, ProblemArguments& arguments);
+void add_problem_options(Subcommand& command, ProblemArguments& arguments);
 
 /// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
 /// Throws InputError, which names the subcommand.
 Problem problem_from(const std::string& command, const ProblemArguments& arguments);
 
 /// --symmetrize and --mirror, for subcommands that read a matrix.
-void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors);
+void add_symmetrize_options(Subcommand& command, std::optional<double>& tolerance, bool& mirrors);
 /// A user's own system: FILE, --operator, --assembled, --symmetrize and --mirror; --preconditioner and --variant.
-void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled);
-void add_form_options(OptionSet& options, SystemOptions& system);
+void add_matrix_options(Subcommand& command, SystemOptions& system, const std::string& help_of_assembled);
+void add_form_options(Subcommand& command, SystemOptions& system);
 /// Checks the matrix of a system that is there. Throws InputError, which names the command.
-void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given);
-
-inline bool has_system(const SystemOptions& system) { return !system.matrix_text().empty(); }
+void check_system(const std::string& command, const SystemOptions& system, const Subcommand& given);
 
 /// `cg2d run` and `cg2d solve`: the way from options to a report and an exit code; they write the report, and the solution also of a solve that
 /// did not converge. Collective; the same code on every rank. Throw RunError (on every rank alike), MpiError, std::bad_alloc.

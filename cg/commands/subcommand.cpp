@@ -1,98 +1,179 @@
 #include "cg/commands/subcommand.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <deque>
-#include <iterator>
-#include <memory>
-#include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
-#include "cg/commands/help/help_texts.hpp"
-#include "cg/commands/option_set.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/studies/sweep.hpp"
 
 namespace cg2d {
 namespace {
 
-/// Quoted in an error message, a line break would make two lines of it.
-void refuse_line_breaks(const std::vector<std::string>& arguments) {
-  for (std::size_t k = 1; k < arguments.size(); ++k) {
-    if (arguments[k].find_first_of("\r\n") != std::string::npos)
-      throw InputError("argument {} contains a line break; arguments must be one line each", k);
-  }
+/// "ones", and "random:1" where "random:SEED" is a value.
+bool stands_for_no_file(const std::string& text, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    const auto colon = word.find(':');
+    return colon == std::string::npos ? text == word : text.starts_with(word.substr(0, colon + 1));
+  });
 }
 
-/// A row with its options.
-struct Command {
-  Command(CLI::App& parser, const SubcommandRow& its_row) : row(its_row), options(parser) {}
+/// A value that names a file which is read.
+constexpr std::string_view file_value = "file:FILE";
+constexpr std::string_view file_prefix = "file:";
 
-  const SubcommandRow& row;
-  OptionSet options;
-  std::function<Action()> action{};
-};
-
-/// The parser, with all commands.
-struct Program {
-  CLI::App app{"the NAS CG benchmark on any Px x Py grid of ranks", "cg2d"};
-  std::deque<Command> commands{};
-};
+/// A file of options may say that a flag is not.
+bool is_given(const CLI::Option& option) {
+  const bool is_flag = option.get_items_expected_max() == 0;
+  return option.count() > 0 && (!is_flag || option.as<bool>());
+}
 
 }  // namespace
 
-SubcommandRows session_subcommands();
-SubcommandRows matrix_subcommands();
-SubcommandRows measurement_subcommands();
-SubcommandRows study_subcommands();
-SubcommandRows result_subcommands();
-SubcommandRows model_subcommands();
-SubcommandRows batch_subcommands();
-SubcommandRows program_subcommands();
+// ---------------------------------------------------------------- options
 
-const SubcommandRows& subcommand_table() {
-  static const auto table = [] {
-    SubcommandRows rows;
-    for (auto* const some :
-         {session_subcommands, matrix_subcommands, measurement_subcommands, study_subcommands,
-          result_subcommands, model_subcommands, batch_subcommands, program_subcommands})
-      std::ranges::move(some(), std::back_inserter(rows));
-    return rows;
-  }();
-  return table;
+OptionForm::OptionForm(const std::string& text)
+    : names(text.substr(0, text.find(' '))), kind(text.substr(std::min(text.size(), names.size() + 1))) {
+  const auto all = split_at(names, ',');
+  const auto found = std::ranges::find_if(all, [](const auto& each) { return each.starts_with("--"); });
+  name = found == all.end() ? names : *found;
 }
 
-std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
-
-Action print_text(std::string text) {
-  return print_made_text([text = std::move(text)] { return text; });
+void Subcommand::describe(const std::string& description, std::initializer_list<std::string_view> examples) {
+  parser_.description(description);
+  parser_.footer(fmt::format("Examples:\n  {}", fmt::join(examples, "\n  ")));
 }
 
-Action print_made_text(std::function<std::string()> make, std::string output) {
-  return [make = std::move(make), output = std::move(output)](comm::RankGroup& group) {
-    write_output(output, group, make);
-    return ExitCode::success;
-  };
+void Subcommand::begin_group(const std::string& title) { parser_.option_defaults()->group(title); }
+
+void Subcommand::add_texts(const std::string& form, const std::string& help, bool is_list,
+                           std::function<void(const Texts&)> take, const OptionTraits& traits) {
+  const OptionForm parts(form);
+  const bool is_argument = !form.starts_with('-');
+  const bool is_flag = !is_argument && parts.kind.empty();
+  auto* const option = is_flag ? parser_.add_flag_callback(
+                                     parts.names, [] {}, help)
+                               : parser_.add_option(parts.names, CLI::callback_t{}, help);
+  declared_.push_back({.form = parts, .traits = traits, .option = option, .take = std::move(take)});
+  if (is_flag) return;
+  option->type_name(parts.kind)->default_str(traits.standing)->required(traits.is_required);
+  if (is_list) option->expected(CLI::detail::expected_max_vector_size);
+  if (is_list && !is_argument && !traits.is_repeated) option->delimiter(',');
+  if (traits.is_repeated) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (!traits.file) return;
+  option->check([](const std::string& text) {
+    return std::string(text.empty() ? "the name of the file is empty" : "");
+  });
 }
+
+void Subcommand::require_with(const std::string& option, const std::string& other) {
+  parser_.get_option(option)->needs(parser_.get_option(other));
+}
+
+void Subcommand::exclude(const std::string& option, const std::string& other) {
+  parser_.get_option(option)->excludes(parser_.get_option(other));
+}
+
+void Subcommand::exclude_others(const std::string& option, const std::vector<std::string>& allowed) {
+  auto* const asking = parser_.get_option(option);
+  for (const auto& other : declared_) {
+    const auto has_name = [&](const std::string& name) { return other.option->check_name(name); };
+    if (other.option != asking && std::ranges::none_of(allowed, has_name)) asking->excludes(other.option);
+  }
+}
+
+void Subcommand::convert() const {
+  for (const auto& declared : declared_) {
+    if (declared.take && is_given(*declared.option)) declared.take(declared.option->results());
+  }
+  check();
+}
+
+bool Subcommand::has(std::string_view option) const {
+  const auto* const found = parser_.get_option_no_throw(std::string(option));
+  return found != nullptr && is_given(*found);
+}
+
+Subcommand::Texts Subcommand::texts_of(std::string_view option) const {
+  const auto* const found = parser_.get_option_no_throw(std::string(option));
+  return found == nullptr ? Texts{} : found->results();
+}
+
+std::string Subcommand::text_of(std::string_view option) const {
+  const auto texts = texts_of(option);
+  return texts.empty() ? std::string() : texts.front();
+}
+
+void Subcommand::refuse(const std::vector<std::string_view>& options, std::string_view reason) const {
+  for (const auto option : options) {
+    if (has(option)) throw InputError("{}: {}", option, reason);
+  }
+}
+
+std::vector<FileOption> Subcommand::named_files() const {
+  std::vector<FileOption> files;
+  for (const auto& [form, traits, option, take] : declared_) {
+    auto texts = option->results();
+    if (form.kind.find(file_value) != std::string::npos) {
+      for (const auto& text : texts) {
+        if (text.starts_with(file_prefix))
+          files.push_back({form.name, text.substr(file_prefix.size()), FileUse::reads});
+      }
+    }
+    if (!traits.file) continue;
+    if (texts.empty() && traits.uses_default_file) texts.push_back(traits.standing);
+    const bool has_words = form.kind.find('|') != std::string::npos;
+    const auto words = has_words ? split_at(form.kind, '|') : Texts{};
+    for (const auto& text : texts) {
+      for (auto& path : form.kind.ends_with(",...") ? split_at(text, ',') : Texts{text}) {
+        if (!stands_for_no_file(path, words))
+          files.push_back({.option = form.name, .path = std::move(path), .use = *traits.file});
+      }
+    }
+  }
+  return files;
+}
+
+// ---------------------------------------------------------------- command lines
 
 namespace {
 
-void add_config_options(OptionSet& options) {
-  options.add_texts("--config FILE", "options from FILE (TOML); those of the command line override them",
-                    false, {}, {.file = FileUse::reads});
-  options.add_texts("--save-config FILE", "also write the options given to FILE, for --config", false, {},
-                    {.file = FileUse::updates});
-  for (const auto* const name : {"--config", "--save-config"})
-    options.parser().get_option(name)->configurable(false);
+/// The parser, with all subcommands in the order of their table.
+struct Program {
+  CLI::App app{"the NAS CG benchmark on any Px x Py grid of ranks", "cg2d"};
+  std::deque<Subcommand> commands{};
+};
+
+std::shared_ptr<Program> make_program() {
+  auto program = std::make_shared<Program>();
+  auto& app = program->app;
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("--version", version_text(), "print the version and exit");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
+      "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
+  for (const auto& row : subcommand_table()) {
+    auto* const parser = app.add_subcommand(std::string(row.name));
+    parser->group("Commands");
+    auto& command = program->commands.emplace_back(*parser);
+    row.declare(command);
+    command.begin_group("General");
+    if (row.kind != CommandKind::text) {
+      command.add_texts("--config FILE", "options from FILE (TOML); those of the command line override them",
+                        false, {}, {.file = FileUse::reads});
+      command.add_texts("--save-config FILE", "also write the options given to FILE, for --config", false, {},
+                        {.file = FileUse::updates});
+      for (const auto* const name : {"--config", "--save-config"})
+        parser->get_option(name)->configurable(false);
+    }
+    parser->set_help_flag("-h,--help", "print this help and exit");  // anew, so that it is the last one
+  }
+  return program;
 }
 
 /// "--config FILE" or "--config=FILE" after the command: read before CLI11 parses, which takes one file for all.
@@ -103,13 +184,6 @@ std::string config_path_in(const std::vector<std::string>& arguments) {
     if (arguments[k].starts_with("--config=")) return arguments[k].substr(option.size() + 1);
   }
   return {};
-}
-
-/// Lets CLI11 read the file of --config, if there is one, as the options of the command that the first argument names.
-void expect_config_file(CLI::App& app, const std::vector<std::string>& arguments) {
-  const auto path = config_path_in(arguments);
-  const auto* const command = arguments.size() > 1 ? find_command(app, arguments[1]) : nullptr;
-  if (!path.empty() && command != nullptr) set_config_file(app, *command, path);
 }
 
 /// The arguments with "=on" after each switch (an option with the values off and on) that stands alone: CLI11 takes the next argument for
@@ -135,34 +209,26 @@ std::vector<std::string> with_switches_on(std::vector<std::string> arguments, co
   return arguments;
 }
 
-/// As CLI11 takes them: the last argument first, and without the program's name.
-void parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
-  std::vector<std::string> texts(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
-  const auto* const command = texts.empty() ? nullptr : find_command(app, texts.front());
-  if (command != nullptr) texts = with_switches_on(std::move(texts), *command);
-  std::ranges::reverse(texts);
-  app.parse(std::move(texts));
-}
-
 /// The files that the command line names, those that an option makes beside another one, and the user's own, which most
 /// commands read without being told to.
-std::vector<FileOption> all_files(const OptionSet& options) {
-  auto files = options.named_files();
-  if (options.has("--show")) {  // then nothing is measured and added to a file
-    if (!options.has("--output"))
-      std::erase_if(files, [](const auto& file) { return file.option == "--output"; });
-    const auto tables = std::ranges::find(files, "--output", &FileOption::option);
-    if (tables != files.end()) tables->use = FileUse::writes;
-  }
-  const auto path_of = [&](std::string_view option) {
-    const auto found = std::ranges::find(files, option, &FileOption::option);
-    return found == files.end() ? std::string() : found->path;
+std::vector<FileOption> all_files(const Subcommand& command) {
+  auto files = command.named_files();
+  const auto file_of = [&](std::string_view option) {
+    return std::ranges::find(files, option, &FileOption::option);
   };
-  if (const auto sweep = path_of("--output"); options.has("--trace-best") && !sweep.empty())
-    files.push_back({"--trace-best", trace_file_of(sweep)});
+  if (command.has("--show")) {  // then nothing is measured and added to a file
+    const auto tables = file_of("--output");
+    if (command.has("--output")) {
+      tables->use = FileUse::writes;
+    } else if (tables != files.end()) {
+      files.erase(tables);
+    }
+  }
+  if (const auto sweep = file_of("--output"); command.has("--trace-best") && sweep != files.end())
+    files.push_back({"--trace-best", trace_file_of(sweep->path)});
   const auto add_own = [&](std::string_view option, const std::string& name,
                            const std::optional<std::string>& path) {
-    if (path && path_of(option).empty()) files.push_back({name, *path, FileUse::reads});
+    if (path && file_of(option) == files.end()) files.push_back({name, *path, FileUse::reads});
   };
   add_own("--profile", "the user's tuning profile", default_profile_path());
   add_own("--machine", "the user's machine description", default_machine_path());
@@ -171,76 +237,61 @@ std::vector<FileOption> all_files(const OptionSet& options) {
 
 /// Where another option names standard output, the report that would go there, too, is not written. A plan is: it has no
 /// other results.
-void leave_out_report(const OptionSet& options) {
-  auto* const output = options.parser().get_option_no_throw("--output");
-  if (output == nullptr || output->count() > 0 || options.has("--dry-run")) return;
+void leave_out_report(const Subcommand& command) {
+  auto* const output = command.parser().get_option_no_throw("--output");
+  if (output == nullptr || output->count() > 0 || command.has("--dry-run")) return;
   const auto takes_standard_output = [](const FileOption& file) {
     return file.path == standard_output_name &&
            (file.use == FileUse::writes || file.use == FileUse::writes_last);
   };
-  if (std::ranges::any_of(options.named_files(), takes_standard_output)) output->add_result("/dev/null");
+  if (std::ranges::any_of(command.named_files(), takes_standard_output)) output->add_result("/dev/null");
 }
 
-/// The action of a command, before which rank 0 looks for files with two uses, and writes the text of the options to a file, if one is
-/// named. Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere.
-Action with_checks(Action action, std::vector<FileOption> files, const std::string& saved_path,
-                   std::string text) {
+/// The work of a command, before which rank 0 looks for files with two uses, and writes the text of the options to a file, if one is
+/// named. Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere. It keeps
+/// nothing of the parser, which is large.
+Action with_checks(const Subcommand& command, std::vector<FileOption> files, std::string config) {
   const auto output = std::ranges::find(files, "--output", &FileOption::option);
   if (output == files.end() || output->use == FileUse::updates)
     files.push_back({"standard output", "/dev/stdout"});
-  return [action = std::move(action), files = std::move(files), saved_path,
-          text = std::move(text)](comm::RankGroup& group) {
+  return [work = command.work, files = std::move(files), saved_path = command.text_of("--save-config"),
+          config = std::move(config)](comm::RankGroup& group) {
     agree_on(group, [&] {
       require_files_on_disk(files);
       if (group.rank() == 0) require_different_files(files);
     });
-    if (!saved_path.empty()) write_output(saved_path, group, [&] { return text; });
-    return action(group);
+    if (!saved_path.empty()) write_output(saved_path, group, [&] { return config; });
+    return work(group);
   };
-}
-
-std::shared_ptr<Program> make_program() {
-  auto program = std::make_shared<Program>();
-  auto& app = program->app;
-  app.set_help_flag("-h,--help", "print this help and exit");
-  app.set_version_flag("--version", version_text(), "print the version and exit");
-  app.require_subcommand(0, 1);
-  app.footer(
-      "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
-      "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
-  for (const auto& row : subcommand_table()) {
-    auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
-    parser->group("Commands");
-    parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
-    auto& command = program->commands.emplace_back(*parser, row);
-    command.action = row.declare(command.options);
-    command.options.begin_group("General");
-    if (row.takes_config) add_config_options(command.options);
-    parser->set_help_flag("-h,--help", "print this help and exit");  // anew, so that it is the last one
-  }
-  return program;
 }
 
 /// A command line that asks for a text in place of a command's work.
 ParsedCommand printing(std::string text) {
   ParsedCommand parsed;
-  parsed.action = print_text(std::move(text));
+  parsed.action = [text = std::move(text)](comm::RankGroup& group) {
+    return print_text({}, group, [&] { return text; });
+  };
   return parsed;
 }
 
 }  // namespace
 
+std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
+
 std::string config_file_text(const std::vector<std::string>& arguments) {
-  const auto path = config_path_in(arguments);
   try {
-    return text_of_file(path).value_or("");
+    return text_of_file(config_path_in(arguments)).value_or("");
   } catch (const InputError&) {
     return {};  // set_config_file() says why, once the ranks agree
   }
 }
 
 ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
-  refuse_line_breaks(arguments);
+  for (std::size_t k = 1; k < arguments.size(); ++k) {
+    if (arguments[k].find_first_of("\r\n") !=
+        std::string::npos)  // two lines of an error message that quotes it
+      throw InputError("argument {} contains a line break; arguments must be one line each", k);
+  }
   const auto program = make_program();
   auto& app = program->app;
   const auto parser = [&]() -> const CLI::App* {
@@ -248,8 +299,13 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
     return parsed.empty() ? nullptr : parsed.front();
   };
   try {
-    expect_config_file(app, arguments);
-    parse_arguments(app, arguments);
+    std::vector<std::string> texts(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+    if (const auto* const named = texts.empty() ? nullptr : find_command(app, texts.front())) {
+      if (const auto path = config_path_in(arguments); !path.empty()) set_config_file(app, *named, path);
+      texts = with_switches_on(std::move(texts), *named);
+    }
+    std::ranges::reverse(texts);  // as CLI11 takes them: the last argument first
+    app.parse(std::move(texts));
   } catch (const CLI::CallForHelp&) {
     return printing(help_text(parser() != nullptr ? *parser() : app));
   } catch (const CLI::CallForVersion&) {
@@ -262,17 +318,16 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
                      parser() != nullptr ? parser()->get_name() : "run");
   }
   if (parser() == nullptr) return printing(help_text(app));
-  const auto& [row, options, make_action] = *std::ranges::find_if(
-      program->commands, [&](const auto& command) { return &command.options.parser() == parser(); });
-  const auto saved_path = options.text_of("--save-config");
-  auto config = saved_path.empty() ? std::string() : config_text(*parser());
-  auto files = all_files(options);
-  leave_out_report(options);
-  options.convert();
-  auto action = with_checks(make_action(), files, saved_path, std::move(config));
-  return {.action = std::move(action),
-          .row = &row,
-          .options = std::shared_ptr<const OptionSet>(program, &options),
+  const auto named = std::ranges::find_if(program->commands,
+                                          [&](const auto& command) { return &command.parser() == parser(); });
+  const std::shared_ptr<const Subcommand> command(program, &*named);
+  auto config = command->has("--save-config") ? config_text(*parser()) : std::string();
+  auto files = all_files(*command);
+  leave_out_report(*command);
+  command->convert();
+  return {.action = with_checks(*command, files, std::move(config)),
+          .row = row_named(subcommand_table(), parser()->get_name()),
+          .options = command,
           .files = std::move(files)};
 }
 

@@ -1,18 +1,28 @@
 #pragma once
 
-// The pattern of every subcommand of the program: declare options, then return the action.
+// A subcommand of the program: its options, each declared once, from which parser, help, manual page, completion and file of options follow;
+// the check of them together; and its work.
 
-#include <array>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <initializer_list>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/named_files.hpp"
-#include "cg/commands/option_set.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
+#include "cg/commands/help/help_texts.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -21,67 +31,204 @@ namespace cg2d {
 /// (on every rank alike), MpiError, std::bad_alloc.
 using Action = std::function<ExitCode(comm::RankGroup& group)>;
 
-/// "cg2d 0.1.0".
-std::string version_text();
-
-/// Prints a text to standard output, from rank 0.
-Action print_text(std::string text);
-/// The same for a text that rank 0 makes when the action runs; `make` may throw RunError.
-/// output: a file that gets the text instead; empty: none.
-Action print_made_text(std::function<std::string()> make, std::string output = {});
-
-/// Declares the options of a subcommand, and returns the function that makes its action when they have been converted. That
-/// function holds the options, must outlive the set, and throws InputError.
-using Subcommand = std::function<Action()> (*)(OptionSet& options);
-
-template <typename Options>
-Options options_of(void (*declare)(OptionSet& set, Options& options));
-
-/// The action of a command that works on options, which Check completes and checks together.
-template <auto Check, auto Command, typename Options>
-Action checked_action(Options& options, const OptionSet& given) {
-  Check(options, given);
-  return [options](comm::RankGroup& group) { return Command(options, group); };
+/// Work that is a text, which rank 0 makes: to a file, or to standard output where that has no name.
+template <typename Make>
+ExitCode print_text(const std::string& output, comm::RankGroup& group, const Make& make) {
+  write_output(output, group, make);
+  return ExitCode::success;
 }
 
-/// The pattern of a subcommand: Declare(set, options) declares its options, and Make(options, given) checks them and makes the action.
-template <auto Declare, auto Make>
-std::function<Action()> subcommand_with(OptionSet& set) {
-  const auto options = std::make_shared<decltype(options_of(Declare))>();
-  Declare(set, *options);
-  return [options, &set] { return Make(*options, set); };
-}
-/// The pattern of one that does nothing else than Check(options, given) and Command(options, group).
-template <auto Declare, auto Check, auto Command>
-std::function<Action()> subcommand_with(OptionSet& set) {
-  return subcommand_with<Declare, &checked_action<Check, Command, decltype(options_of(Declare))>>(set);
-}
-/// Check of options that do not depend on each other.
-template <typename Options>
-void no_check(Options& /*options*/, const OptionSet& /*given*/) {}
+/// For OptionTraits::most.
+inline constexpr int any_count = std::numeric_limits<int>::max();
 
-/// One subcommand.
+/// Properties that only some options have.
+struct OptionTraits {
+  std::string standing{};          ///< the help's default; empty: the value of the variable
+  std::optional<FileUse> file{};   ///< it names a file, or folders
+  bool uses_default_file = false;  ///< its default is a file that is used where it is not given
+  bool is_required = false;
+  bool is_repeated = false;   ///< a value each time that it is given
+  bool is_from_zero = false;  ///< a number is not negative
+  int most = 0;               ///< a whole number from 1, or from 0, to this; 0: any
+  double below = std::numeric_limits<double>::infinity();  ///< which numbers do not reach
+};
+
+/// An option, or an argument without a name, as its help begins: "--grid auto|PXxPY", "-o,--output FILE", "FILE".
+struct OptionForm {
+  explicit OptionForm(const std::string& text);
+
+  std::string names;
+  std::string kind;  ///< of its value; with names only (one_of()) a text must be one of them
+  std::string name;  ///< the first one with two dashes, as messages have it; that of an argument as it is
+};
+
+/// A whole or finite decimal number. CLI11's own conversion does not say why it fails, takes an empty text
+/// for a missing option, and reads 010 as 8. Throws InputError.
+template <typename Number>
+Number decimal_from(const std::string& option, const std::string& text) {
+  const auto value = number_from<Number>(text);
+  if constexpr (std::is_integral_v<Number>) {
+    if (!value)
+      throw InputError("{}: \"{}\" is not a whole number up to {}", option, text,
+                       std::numeric_limits<Number>::max());
+  } else {
+    if (!value || !std::isfinite(*value)) throw InputError("{}: \"{}\" is not a finite number", option, text);
+  }
+  return *value;
+}
+
+/// Declares options, and converts their texts after parsing.
+class Subcommand {
+ public:
+  using Texts = std::vector<std::string>;
+
+  explicit Subcommand(CLI::App& parser) : parser_(parser) {}
+  ~Subcommand() = default;
+  Subcommand(const Subcommand&) = delete;
+  Subcommand& operator=(const Subcommand&) = delete;
+
+  /// Its work is work(options, group), of the options that this returns. They live as long as the work.
+  template <typename Options, typename Work>
+  Options& with(const Work& work_on) {
+    const auto options = std::make_shared<Options>();
+    work = [options, work_on](comm::RankGroup& group) { return work_on(*options, group); };
+    return *options;
+  }
+
+  /// The first line of its help, and at the end of it command lines that run as they stand.
+  void describe(const std::string& description, std::initializer_list<std::string_view> examples);
+  /// The title in the help of the options that follow.
+  void begin_group(const std::string& title);
+
+  /// An option whose value is a text, a number, or, for a vector, some of them with commas between; without a value for a bool, which
+  /// becomes the other one than now. form: OptionForm.
+  template <typename Value>
+  void add(const std::string& form, const std::string& help, Value& value, const OptionTraits& traits = {}) {
+    if constexpr (std::is_same_v<Value, bool>) {
+      add_texts(form, help, false, [&value, given = !value](const Texts& /*texts*/) { value = given; });
+    } else {
+      const auto conversion = [kind = OptionForm(form).kind, traits](const std::string& option,
+                                                                     const std::string& text) {
+        return value_of<Value>(option, text, kind, traits);
+      };
+      add(form, help, value, conversion, traits);
+    }
+  }
+  /// The same with conversion(option, text) or conversion(text), which throws InputError. Where it makes one entry of the value, which is a
+  /// vector, the option takes several.
+  template <typename Value, typename Convert>
+  void add(const std::string& form, const std::string& help, Value& value, Convert conversion,
+           OptionTraits traits = {}) {
+    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+      if (traits.standing.empty()) traits.standing = fmt::format("{}", value);
+    }
+    const auto convert = [conversion, option = OptionForm(form).name](const std::string& text) {
+      if constexpr (std::is_invocable_v<Convert, std::string, std::string>) {
+        return conversion(option, text);
+      } else {
+        return conversion(text);
+      }
+    };
+    constexpr bool is_list = !std::is_assignable_v<Value&, decltype(convert(std::string()))>;
+    const auto take = [&value, convert](const Texts& texts) {
+      if constexpr (is_list) {
+        value.clear();
+        for (const auto& text : texts) value.push_back(convert(text));
+      } else {
+        value = convert(texts.front());
+      }
+    };
+    add_texts(form, help, is_list, take, traits);
+  }
+  /// `take` gets the texts where the option is given. A form without a kind of value is a flag.
+  void add_texts(const std::string& form, const std::string& help, bool is_list,
+                 std::function<void(const Texts&)> take, const OptionTraits& traits = {});
+
+  /// The option goes only with the other one.
+  void require_with(const std::string& option, const std::string& other);
+  void exclude(const std::string& option, const std::string& other);
+  /// For an option that asks for something else than the command's work: it excludes all others but these. To be called after
+  /// all have been added.
+  void exclude_others(const std::string& option, const std::vector<std::string>& allowed = {});
+
+  /// Converts what was given, in the order of declaration, and checks it. Throws InputError.
+  void convert() const;
+
+  /// After parsing: whether an option was given.
+  [[nodiscard]] bool has(std::string_view option) const;
+  /// Its texts, as they were given.
+  [[nodiscard]] Texts texts_of(std::string_view option) const;
+  /// The first of them; empty without one.
+  [[nodiscard]] std::string text_of(std::string_view option) const;
+  /// Throws InputError for the first of these that was given: its name, and the reason.
+  void refuse(const std::vector<std::string_view>& options, std::string_view reason) const;
+  /// The files that the arguments name, in the order of declaration. A value that stands for no file ("ones", "random:1") is
+  /// left out; of a list of folders ("DIR,...") each is one.
+  [[nodiscard]] std::vector<FileOption> named_files() const;
+
+  [[nodiscard]] CLI::App& parser() const { return parser_; }
+
+  std::function<void()> check = [] {};  ///< of the options together; may complete them; throws InputError
+  Action work;
+
+ private:
+  struct Declared {
+    OptionForm form;
+    OptionTraits traits;
+    CLI::Option* option;
+    std::function<void(const Texts&)> take;
+  };
+
+  template <typename Value>
+  static auto value_of(const std::string& option, const std::string& text, const std::string& kind,
+                       const OptionTraits& traits) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      if (const auto names = names_among(kind); !names.empty()) require_known(option, text, names);
+      return text;
+    } else if constexpr (requires { typename Value::value_type; }) {
+      return value_of<typename Value::value_type>(option, text, kind, traits);
+    } else {
+      const auto number = decimal_from<Value>(option, text);
+      if constexpr (std::is_same_v<Value, int>) {
+        if (traits.most > 0) require_within(option, number, traits.most, traits.is_from_zero ? 0 : 1);
+      }
+      if (traits.is_from_zero && number < Value{})
+        throw InputError("{} {}: must not be negative", option, number);
+      if (static_cast<double>(number) >= traits.below)
+        throw InputError("{} {}: must be less than {}", option, number, traits.below);
+      return number;
+    }
+  }
+
+  CLI::App& parser_;
+  std::vector<Declared> declared_;
+};
+
+enum class CommandKind {
+  usual,
+  task,  ///< may be a task of a batch
+  text,  ///< about the program: --config and --save-config make no sense
+};
+/// A row of the table of subcommands.
 struct SubcommandRow {
   std::string_view name;
-  std::string_view description;
-  std::array<std::string_view, 2> examples;  ///< at the end of its help: command lines that run as they stand
-  Subcommand declare;
-  bool takes_config = true;  ///< whether --config and --save-config make sense
-  bool is_task = false;      ///< whether it may be a task of a batch
+  void (*declare)(Subcommand& command);  ///< its description, options, check and work
+  CommandKind kind = CommandKind::usual;
 };
-using SubcommandRows = std::vector<SubcommandRow>;
-/// All of them, from the functions of the files *_options.cpp and *_commands.cpp.
-const SubcommandRows& subcommand_table();
+std::span<const SubcommandRow> subcommand_table();
+
+/// "cg2d 0.1.0".
+std::string version_text();
 
 /// The text of the file of --config; empty where there is no such option, or no such file.
 std::string config_file_text(const std::vector<std::string>& arguments);
 
 /// A command line: what it asks for, and what it says.
 struct ParsedCommand {
-  Action action;                               ///< prints the help or the version where no command is named
-  const SubcommandRow* row = nullptr;          ///< of the named command
-  std::shared_ptr<const OptionSet> options{};  ///< of that command
-  std::vector<FileOption> files{};             ///< that it reads and writes
+  Action action;                                ///< prints the help or the version where no command is named
+  const SubcommandRow* row = nullptr;           ///< of the named command
+  std::shared_ptr<const Subcommand> options{};  ///< of that command
+  std::vector<FileOption> files{};              ///< that it reads and writes
 };
 /// arguments: the program's name first. Nothing is done before the action is called. Throws InputError.
 ParsedCommand parse_command_line(const std::vector<std::string>& arguments);

@@ -31,7 +31,6 @@
 #include "cg/commands/batch/task_list.hpp"
 #include "cg/commands/batch/task_queue.hpp"
 #include "cg/commands/shared_options.hpp"
-#include "cg/commands/subcommand.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/studies/sweep.hpp"
 #include "cg/tuning/trial.hpp"
@@ -57,8 +56,9 @@ std::vector<std::string> argument_texts(const Task& task) {
 }
 
 void require_task(const Task& task, const ParsedCommand& command) {
-  if (command.row != nullptr && command.row->is_task) return;
-  const auto names = names_where(subcommand_table(), [](const auto& row) { return row.is_task; });
+  const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
+  if (command.row != nullptr && is_task(*command.row)) return;
+  const auto names = names_where(subcommand_table(), is_task);
   throw InputError("{}; a task is one of {}",
                    command.row == nullptr
                        ? task.command() + ": prints help or the version only, and is no task"
@@ -76,15 +76,6 @@ void note_use(FileUses& uses, const FileOption& file, const std::string& use) {
   if (const auto earlier = uses.find(identity); earlier != uses.end())
     throw InputError("{} {}: {}, too", file.option, file.path, earlier->second);
   if (file.use == FileUse::writes || file.use == FileUse::writes_last) uses.emplace(identity, use);
-}
-
-void note_uses(FileUses& uses, const Task& task, const std::vector<FileOption>& files) {
-  require_files_on_disk(files);
-  require_different_files(files);
-  for (const auto& file : files) {
-    if (file.use != FileUse::reads && file.use != FileUse::reads_first)
-      note_use(uses, file, fmt::format("written by the task of {}", task.place));
-  }
 }
 
 /// Seconds, roughly: of the benchmark by its nonzeros, and the rest is not known.
@@ -117,7 +108,12 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
         if (const auto shape = grid_from(grid, ", or auto, rule or official"))
           require_grid_of(*shape, task.rank_count);
       }
-      note_uses(uses, task, command.files);
+      require_files_on_disk(command.files);
+      require_different_files(command.files);
+      for (const auto& file : command.files) {
+        if (file.use != FileUse::reads && file.use != FileUse::reads_first)
+          note_use(uses, file, fmt::format("written by the task of {}", task.place));
+      }
       task.expected_s = expected_seconds(task, command);
       task.names_format = !command.options->text_of("--format").empty();
     } catch (const InputError& error) {
@@ -170,9 +166,7 @@ void do_tasks(comm::RankGroup& group, const NodeCrew& node) {
     const auto text = group.receive_text(0);
     if (text.empty()) return;
     auto task = from_json_line<TaskResult>(text).value();
-    auto ranks = groups.find(task.ranks);
-    if (ranks == groups.end()) ranks = groups.try_emplace(task.ranks, group.part(task.ranks)).first;
-    do_task(task, ranks->second, node);
+    do_task(task, groups.try_emplace(task.ranks, group.part(task.ranks)).first->second, node);
     if (group.rank() == task.ranks.front()) group.send_text(json_line(task), 0);
   }
 }
@@ -282,18 +276,20 @@ class Boss {
         failure = error;
       }
       if (queue_->is_idle()) break;
-      show(progress);
-      ended = await();
+      progress.say(fmt::format("{} of {} done, {} under way", found_count_ + results_.size(),
+                               format_count(static_cast<std::int64_t>(all_count_), "task"),
+                               queue_->under_way().size()));
+      if (group_.size() == 1) {
+        ended = std::move(own_);
+      } else {
+        ended = from_json_line<TaskResult>(group_.receive_text(group_.await_text())).value();
+      }
       queue_->end(ended->number);
     }
     is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
     duration_s_ = stopwatch_.seconds();
     journal_.close();
     if (failure) throw RunError(*failure);
-  }
-  /// No further task comes.
-  void dismiss_workers() {
-    for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);
   }
 
   [[nodiscard]] std::string summary() const {
@@ -345,11 +341,6 @@ class Boss {
     const auto text = json_line(begun);
     for (const int rank : begun.ranks) group_.send_text(text, rank);
   }
-  /// The next task that has ended.
-  [[nodiscard]] TaskResult await() {
-    if (group_.size() == 1) return std::move(own_);
-    return from_json_line<TaskResult>(group_.receive_text(group_.await_text())).value();
-  }
 
   /// Whether other tasks run now, or may begin before this one ends.
   [[nodiscard]] bool may_have_company(const TaskStart& start) const {
@@ -360,7 +351,11 @@ class Boss {
 
   void take(TaskResult result, const InterruptWatch& watch) {
     const bool was_interrupted = result.code == ExitCode::interrupted && !result.is_over_time;
-    if (was_interrupted && is_asked_soon(watch)) return;  // it will be done again
+    // A signal to all ranks reaches a task first now and then.
+    constexpr int looks = 50;
+    for (int look = 0; look < looks && was_interrupted && !watch.asked(); ++look)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (was_interrupted && watch.asked()) return;  // it will be done again
     keep(std::move(result));
   }
 
@@ -368,20 +363,6 @@ class Boss {
     journal_.keep(result);
     result.output.clear();  // the journal has it
     results_.push_back(std::move(result));
-  }
-
-  /// A signal to all ranks reaches a task first now and then.
-  static bool is_asked_soon(const InterruptWatch& watch) {
-    using namespace std::chrono_literals;
-    constexpr int looks = 50;
-    for (int look = 0; look < looks && !watch.asked(); ++look) std::this_thread::sleep_for(10ms);
-    return watch.asked();
-  }
-
-  void show(const Progress& progress) const {
-    progress.say(fmt::format("{} of {} done, {} under way", found_count_ + results_.size(),
-                             format_count(static_cast<std::int64_t>(all_count_), "task"),
-                             queue_->under_way().size()));
   }
 
   const BatchOptions& options_;
@@ -415,7 +396,7 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   handing_out.attempt([&] {
     if (boss) boss->hand_out(std::move(places), progress);
   });
-  if (boss) boss->dismiss_workers();
+  for (int rank = 1; boss && rank < group.size(); ++rank) group.send_text({}, rank);  // no further task comes
   handing_out.reach();
   write_output("", group, [&] { return boss->summary(); });
   const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
@@ -425,55 +406,48 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   return static_cast<ExitCode>(code);
 }
 
-void add_batch_options(OptionSet& options, BatchOptions& batch) {
-  options.add("FILE FILE",
-              "tasks, a command line of run, solve, stencil or check in each line, after name=NAME, ranks=N "
-              "or time=TIME where a task needs them",
-              batch.path, {.file = FileUse::reads, .is_required = true});
-  options.add("--ranks-per-task N", "ranks of a task that does not say ranks=N", batch.ranks_per_task,
-              {.standing = "1", .most = any_count});
-  options.add("--vary VALUES",
-              "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
-              "scalar,sell\"; may be given several times",
-              batch.varied, &varied_option_from, {.is_repeated = true});
-  options.add("--part K/N", "do the tasks of one of N equal parts of the list, such as one job of an array",
-              batch.part, &list_part_from, {.standing = "1/1"});
-  options.add("--task-time TIME", "stop a task that takes longer, between two of its iterations",
-              batch.task_limit_s, &limit_seconds_from, {.standing = "no limit"});
-  options.add("--exclusive", "one task at a time, so that none disturbs the times of another",
-              batch.is_exclusive);
-  options.begin_group("Output");
-  options.add("--output FILE", "file that gets a line of JSON per task; a batch goes on where it ends",
-              batch.output,
-              {.standing = "the list's name with .results.jsonl",
-               .file = FileUse::updates,
-               .uses_default_file = true});
-  options.add("--fresh", "empty the file first", batch.fresh);
-  add_progress_options(options, batch.progress);
-}
-
-/// The results stand beside the list; each part has its own.
-std::string usual_output(const BatchOptions& batch) {
-  const auto part =
-      batch.part.count > 1 ? fmt::format(".{}of{}", batch.part.number, batch.part.count) : std::string();
-  return std::filesystem::path(batch.path).replace_extension(part + ".results.jsonl").string();
-}
-
-void check_batch(BatchOptions& batch, const OptionSet& /*given*/) {
+/// The results stand beside the list, unless they are named; each part has its own.
+void check_batch(BatchOptions& batch) {
   if (!batch.output.empty()) return;
   if (batch.path.starts_with("/dev/") || batch.path.starts_with("/proc/"))
     throw InputError("--output: {} is no place for the results; name a file for them", batch.path);
-  batch.output = usual_output(batch);
+  const auto part =
+      batch.part.count > 1 ? fmt::format(".{}of{}", batch.part.number, batch.part.count) : std::string();
+  batch.output = std::filesystem::path(batch.path).replace_extension(part + ".results.jsonl").string();
 }
 
 }  // namespace
 
-SubcommandRows batch_subcommands() {
-  return {{.name = "batch",
-           .description = "hand out many tasks to groups of ranks",
-           .examples = {"mpiexec -n 3 cg2d batch tasks.txt",
-                        "mpiexec -n 17 cg2d batch tasks.txt --ranks-per-task 4 --task-time 10min"},
-           .declare = subcommand_with<add_batch_options, check_batch, run_batch>}};
+void declare_batch(Subcommand& command) {
+  command.describe("hand out many tasks to groups of ranks",
+                   {"mpiexec -n 3 cg2d batch tasks.txt",
+                    "mpiexec -n 17 cg2d batch tasks.txt --ranks-per-task 4 --task-time 10min"});
+  auto& batch = command.with<BatchOptions>(&run_batch);
+  command.add("FILE FILE",
+              "tasks, a command line of run, solve, stencil or check in each line, after name=NAME, ranks=N "
+              "or time=TIME where a task needs them",
+              batch.path, {.file = FileUse::reads, .is_required = true});
+  command.add("--ranks-per-task N", "ranks of a task that does not say ranks=N", batch.ranks_per_task,
+              {.standing = "1", .most = any_count});
+  command.add("--vary VALUES",
+              "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
+              "scalar,sell\"; may be given several times",
+              batch.varied, &varied_option_from, {.is_repeated = true});
+  command.add("--part K/N", "do the tasks of one of N equal parts of the list, such as one job of an array",
+              batch.part, &list_part_from, {.standing = "1/1"});
+  command.add("--task-time TIME", "stop a task that takes longer, between two of its iterations",
+              batch.task_limit_s, &limit_seconds_from, {.standing = "no limit"});
+  command.add("--exclusive", "one task at a time, so that none disturbs the times of another",
+              batch.is_exclusive);
+  command.begin_group("Output");
+  command.add("--output FILE", "file that gets a line of JSON per task; a batch goes on where it ends",
+              batch.output,
+              {.standing = "the list's name with .results.jsonl",
+               .file = FileUse::updates,
+               .uses_default_file = true});
+  command.add("--fresh", "empty the file first", batch.fresh);
+  add_progress_options(command, batch.progress);
+  command.check = [&] { check_batch(batch); };
 }
 
 }  // namespace cg2d

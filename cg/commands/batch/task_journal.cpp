@@ -48,36 +48,11 @@ void describe(Members& m, TaskLine& line) {
   m("output", output, meaning("What it wrote to standard output, where that is no JSON."));
 }
 
-/// The part of whole lines that a batch needs to go on. Throws InputError that names the line, for anything else than a batch's results.
-std::vector<TaskResult> known_tasks(std::string_view text) {
-  std::vector<TaskResult> tasks;
-  for (const auto line : lines_of(text)) {
-    try {
-      const auto task = json_from(line).at("task");
-      tasks.push_back({.name = task.at("name").get<std::string>(),
-                       .command = task.at("command").get<std::string>(),
-                       .sitting = integer_at<int>(task, "sitting")});
-    } catch (const nlohmann::json::exception& error) {
-      throw InputError("line {} is no result of a task ({})", tasks.size() + 1, plain_text(error));
-    }
-  }
-  return tasks;
-}
-
 constexpr std::string_view batch_writer = "another batch";
 constexpr double longest_unsynced_s = 1.0;
 
-/// Names of tasks, which may hold any letter, as lines.
-std::vector<std::string> begun_tasks(std::string_view text) {
-  std::vector<std::string> names;
-  for (const auto line : lines_of(text.substr(0, complete_lines(text)))) {
-    try {
-      names.push_back(json_from(line).get<std::string>());
-    } catch (const nlohmann::json::exception&) {
-      throw InputError("it holds no names of tasks");
-    }
-  }
-  return names;
+std::vector<std::string_view> whole_lines_of(std::string_view text) {
+  return lines_of(text.substr(0, complete_lines(text)));
 }
 
 }  // namespace
@@ -110,12 +85,26 @@ TaskJournal::TaskJournal(const std::string& path, bool fresh) try
     : path_(path),
       results_(path_, batch_writer, fresh),
       under_way_(under_way_path_of(path), batch_writer, fresh) {
-  const std::string_view text = results_.text();
-  known_ = known_tasks(text.substr(0, complete_lines(text)));
-  begun_ = begun_tasks(under_way_.text());
+  for (const auto line : whole_lines_of(results_.text())) {
+    try {
+      const auto task = json_from(line).at("task");
+      known_.push_back({.name = task.at("name").get<std::string>(),
+                        .command = task.at("command").get<std::string>(),
+                        .sitting = integer_at<int>(task, "sitting")});
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError("line {} is no result of a task ({})", known_.size() + 1, plain_text(error));
+    }
+    sitting_ = std::max(sitting_, known_.back().sitting + 1);
+  }
+  for (const auto line : whole_lines_of(under_way_.text())) {
+    try {
+      begun_.push_back(json_from(line).get<std::string>());
+    } catch (const nlohmann::json::exception&) {
+      throw InputError("it holds no names of tasks");
+    }
+  }
   results_.drop_cut_line();  // the first change: the file is known to be a batch's
   under_way_.drop_cut_line();
-  for (const auto& task : known_) sitting_ = std::max(sitting_, task.sitting + 1);
 } catch (const InputError& error) {
   throw InputError("--output {}: {}; --fresh starts the file anew, or name another one", path, error.what());
 }

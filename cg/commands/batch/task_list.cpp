@@ -42,21 +42,20 @@ void take_settings(Task& task, const TaskListOptions& options) {
   }
 }
 
-Task task_of_line(std::vector<std::string> words, const TaskListOptions& options) {
-  Task task{.name = {}, .words = std::move(words), .rank_count = options.ranks_per_task};
+/// The tasks of a line, one for each combination of the varied values, of which the last option's change fastest; none in a blank one.
+std::vector<Task> tasks_of_line(std::string_view line, const TaskListOptions& options) {
+  auto words = words_of(line);
+  if (!words) throw InputError("a quote has no end on its line");
+  if (words->empty()) return {};
+  Task task{.name = {}, .words = std::move(*words), .rank_count = options.ranks_per_task};
   take_settings(task, options);
   if (!task.words.empty() && task.words.front() == "cg2d") task.words.erase(task.words.begin());
   if (task.words.empty()) throw InputError("there is no command; must be {}", line_form);
   if (task.words.front().starts_with("mpi") || task.words.front() == "srun")
     throw InputError("\"{}\": tasks are not started by a launcher; must be {}", task.words.front(),
                      line_form);
-  return task;
-}
-
-/// Each combination of the varied values, the last option's changing fastest.
-std::vector<Task> varied_tasks(const Task& task, const std::vector<VariedOption>& varied) {
   std::vector<Task> tasks{task};
-  for (const auto& [option, values] : varied) {
+  for (const auto& [option, values] : options.varied) {
     std::vector<Task> more;
     for (const auto& given : tasks) {
       for (const auto& value : values) {
@@ -71,24 +70,6 @@ std::vector<Task> varied_tasks(const Task& task, const std::vector<VariedOption>
     if (each.name.empty()) each.name = each.command();
   }
   return tasks;
-}
-
-/// The tasks of a line; none in a blank one.
-std::vector<Task> tasks_of_line(std::string_view line, const TaskListOptions& options) {
-  auto words = words_of(line);
-  if (!words) throw InputError("a quote has no end on its line");
-  if (words->empty()) return {};
-  return varied_tasks(task_of_line(std::move(*words), options), options.varied);
-}
-
-void require_unique_names(const std::vector<Task>& tasks) {
-  std::map<std::string_view, const Task*> known;
-  for (const auto& task : tasks) {
-    const auto [earlier, is_new] = known.emplace(task.name, &task);
-    if (!is_new)
-      throw InputError("{}: \"{}\" is the name of {}, too; give one of them another by name=...", task.place,
-                       task.name, earlier->second->place);
-  }
 }
 
 std::vector<std::string> range_of(const std::string& text, double first, double last, double step) {
@@ -124,13 +105,11 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
         "scalar,sell\"",
         option, text);
   const auto& values = words->back();
-  const auto parts = split_at(values, ':');
-  const auto number = [&](std::size_t k) {
-    return parts.size() == 3 ? number_from<double>(parts[k]) : std::nullopt;
-  };
-  const auto first = number(0);
-  const auto last = number(1);
-  const auto step = number(2);
+  auto parts = split_at(values, ':');
+  if (parts.size() != 3) parts.assign(3, {});
+  const auto first = number_from<double>(parts[0]);
+  const auto last = number_from<double>(parts[1]);
+  const auto step = number_from<double>(parts[2]);
   VariedOption varied{.option = words->front(),
                       .values = first && last && step
                                     ? range_of(fmt::format("{} \"{}\"", option, text), *first, *last, *step)
@@ -187,11 +166,15 @@ std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& optio
     }
   }
   if (all.empty()) throw InputError("{}: holds no task; a line is {}", options.path, line_form);
-  require_unique_names(all);
+  std::map<std::string_view, const Task*> known;
   std::vector<Task> mine;
   for (std::size_t k = 0; k < all.size(); ++k) {
+    const auto [earlier, is_new] = known.emplace(all[k].name, &all[k]);
+    if (!is_new)
+      throw InputError("{}: \"{}\" is the name of {}, too; give one of them another by name=...",
+                       all[k].place, all[k].name, earlier->second->place);
     if (k % static_cast<std::size_t>(options.part.count) + 1 == static_cast<std::size_t>(options.part.number))
-      mine.push_back(std::move(all[k]));
+      mine.push_back(all[k]);
   }
   return mine;
 }

@@ -14,15 +14,6 @@ namespace {
 
 // ---------------------------------------------------------------- bash, and zsh, which takes completion scripts for bash
 
-/// "    run:--kernel) _cg2d_offer 'auto sell'; return ;;"
-std::string bash_case(const std::string& command, const DescribedOption& option) {
-  std::vector<std::string> patterns;
-  for (const auto& name : option.names) patterns.push_back(fmt::format("{}:{}", command, name));
-  return fmt::format("    {}) {} {}; return ;;\n", fmt::join(patterns, " | "),
-                     option.takes_file() ? "_cg2d_files" : "_cg2d_offer",
-                     shell_quoted(option.literal_values()));
-}
-
 std::string bash_or_zsh_script(const CLI::App& program) {
   std::string values;
   std::string options;
@@ -34,7 +25,11 @@ std::string bash_or_zsh_script(const CLI::App& program) {
     for (const auto& option : described_options(*command)) {
       if (option.is_positional && !option.values.empty())
         arguments = "_cg2d_offer " + shell_quoted(option.literal_values());
-      if (!option.is_flag() && !option.is_positional) values += bash_case(name, option);
+      if (option.placeholder.empty()) continue;
+      // "    run:--kernel) _cg2d_offer 'auto sell'; return ;;"
+      values += fmt::format(
+          "    {0}:{1}) {2} {3}; return ;;\n", name, fmt::join(option.names, fmt::format(" | {}:", name)),
+          option.takes_file() ? "_cg2d_files" : "_cg2d_offer", shell_quoted(option.literal_values()));
     }
     options += fmt::format("    {}) options='--{}'; arguments={} ;;\n", name,
                            fmt::join(long_names(*command), " --"), shell_quoted(arguments));

@@ -28,14 +28,6 @@ const CLI::Option* option_of(const CLI::App& command, const std::string& key) {
   return option != nullptr ? option : command.get_option_no_throw(key);
 }
 
-/// The command of a section. Throws InputError.
-const CLI::App& command_of(const CLI::App& program, const std::vector<std::string>& section) {
-  const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
-  if (command != nullptr) return *command;
-  throw InputError("[{}]: a section is for a command of cg2d, and there is none of that name{}",
-                   fmt::join(section, "."), did_you_mean(section.front(), command_names(program)));
-}
-
 /// Throws InputError for a key that is no option of the command, and for a value that is none.
 void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
   const auto* const option = option_of(command, item.name);
@@ -57,42 +49,44 @@ void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
 class ConfigFile final : public CLI::ConfigTOML {
  public:
   ConfigFile(const CLI::App& command, std::string path) : command_(command), path_(std::move(path)) {}
-  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
+
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override try {
+    const std::string text(std::istreambuf_iterator<char>(input), {});
+    std::istringstream lines{std::string(without_byte_order_mark(text))};
+    std::vector<CLI::ConfigItem> own;
+    for (auto& item : CLI::ConfigBase::from_config(lines)) {
+      const auto& program = *command_.get_parent();
+      auto& section = item.parents;
+      if (section.empty()) section = {command_.get_name()};
+      const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
+      if (command == nullptr)
+        throw InputError("[{}]: a section is for a command of cg2d, and there is none of that name{}",
+                         fmt::join(section, "."), did_you_mean(section.front(), command_names(program)));
+      // CLI11's begin and end of a section are items, too.
+      if (command != &command_ || item.name == "++" || item.name == "--") continue;
+      check_item(command_, item);
+      const auto is_same = [&](const auto& other) {
+        return option_of(command_, other.name) == option_of(command_, item.name);
+      };
+      if (std::ranges::any_of(own, is_same)) throw InputError("{}: given twice", item.name);
+      own.push_back(std::move(item));
+    }
+    return own;
+  } catch (const InputError& error) {
+    throw InputError("--config {}: {}", path_, error.what());
+  }
 
  private:
   const CLI::App& command_;
   std::string path_;
 };
 
-std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const try {
-  const std::string text(std::istreambuf_iterator<char>(input), {});
-  std::istringstream lines{std::string(without_byte_order_mark(text))};
-  std::vector<CLI::ConfigItem> own;
-  for (auto& item : CLI::ConfigBase::from_config(lines)) {
-    if (item.parents.empty()) item.parents = {command_.get_name()};
-    const bool is_own = &command_of(*command_.get_parent(), item.parents) == &command_;
-    if (!is_own || item.name == "++" || item.name == "--") continue;  // CLI11's begin and end of a section
-    check_item(command_, item);
-    const auto is_same = [&](const auto& other) {
-      return option_of(command_, other.name) == option_of(command_, item.name);
-    };
-    if (std::ranges::any_of(own, is_same)) throw InputError("{}: given twice", item.name);
-    own.push_back(std::move(item));
-  }
-  return own;
-} catch (const InputError& error) {
-  throw InputError("--config {}: {}", path_, error.what());
-}
-
-/// Whether CLI11 reads a list, perhaps an empty one, in place of the value.
-bool is_list(const std::string& value) {
-  return (value.starts_with('[') && value.ends_with(']')) || value == "{}";
-}
-
 void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>& items) {
   if (option.count() == 0 || !option.get_configurable()) return;
   const auto values = option.reduced_results();
-  const bool has_list = std::ranges::any_of(values, is_list);
+  const bool has_list = std::ranges::any_of(values, [](const std::string& value) {
+    return (value.starts_with('[') && value.ends_with(']')) || value == "{}";  // an empty one
+  });
   const auto is_held = [&](const CLI::ConfigItem& item) {
     return item.name == option.get_single_name() && item.parents.empty() && item.inputs == values &&
            std::ranges::none_of(item.inputs, has_open_quote);

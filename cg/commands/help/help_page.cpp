@@ -5,13 +5,105 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
+namespace {
+
+constexpr char value_separator = '|';
+
+/// "PXxPY", "random:SEED": a capital after the first letter stands for more than itself; classes are single capitals.
+bool is_placeholder(const std::string& value) {
+  return value.size() > 1 && std::ranges::any_of(value, is_upper_letter);
+}
+
+DescribedOption described(const CLI::Option& option) {
+  DescribedOption described;
+  described.description = option.get_description();
+  described.group = option.get_group();
+  described.is_positional = !option.nonpositional();
+  if (described.is_positional) {
+    described.names = {option.get_name(true, false)};
+  } else {
+    for (const auto& name : option.get_snames()) described.names.push_back("-" + name);
+    described.names.push_back("--" + option.get_lnames().front());  // others are former names
+  }
+  if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
+  const auto usual = option.get_default_str();
+  described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
+  const auto type = option.get_type_name();
+  const bool is_list = option.get_delimiter() != '\0';
+  if (type.find(value_separator) == std::string::npos) {
+    described.placeholder = is_list ? type + ",..." : type;
+  } else {
+    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
+    described.values = split_at(type, value_separator);
+    const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
+    described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
+  }
+  if (described.is_positional) described.placeholder.clear();
+  return described;
+}
+
+}  // namespace
+
+std::string one_of(const std::vector<std::string>& values) {
+  return fmt::format("{}", fmt::join(values, std::string(1, value_separator)));
+}
+
+std::vector<std::string> names_among(const std::string& value) {
+  auto names = split_at(value, value_separator);
+  if (value.empty() || std::ranges::any_of(names, is_placeholder)) names.clear();
+  return names;
+}
+
+bool DescribedOption::takes_file() const {
+  return std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
+         (is_positional && names.front() != "COMMAND");
+}
+
+std::string DescribedOption::literal_values() const {
+  std::vector<std::string> literal;
+  std::ranges::remove_copy_if(values, std::back_inserter(literal), is_placeholder);
+  return fmt::format("{}", fmt::join(literal, " "));
+}
+
+std::vector<DescribedOption> described_options(const CLI::App& parser) {
+  std::vector<DescribedOption> all;
+  const auto is_shown = [](const CLI::Option* option) { return !option->get_group().empty(); };
+  for (const auto* option : parser.get_options(is_shown)) all.push_back(described(*option));
+  std::stable_partition(all.begin(), all.end(), [](const auto& option) { return option.is_positional; });
+  return all;
+}
+
+std::vector<std::string> long_names(const CLI::App& parser) {
+  std::vector<std::string> names;
+  for (const auto& option : described_options(parser)) {
+    if (!option.is_positional) names.push_back(option.names.back().substr(2));
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const auto* command : program.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+const CLI::App* find_command(const CLI::App& program, std::string_view name) {
+  const auto found =
+      program.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// ---------------------------------------------------------------- pages
+
 namespace {
 
 /// "--n N", and what it does.
@@ -31,7 +123,14 @@ std::vector<Section> option_sections(const CLI::App& parser) {
     const auto title = option.is_positional ? std::string("Arguments") : option.group;
     auto section = std::ranges::find(sections, title, &Section::title);
     if (section == sections.end()) section = sections.insert(section, Section{title, {}});
-    section->entries.push_back({option.head(), option.text()});
+    auto head = fmt::format("{}", fmt::join(option.names, ","));
+    if (!option.placeholder.empty()) head += " " + option.placeholder;
+    auto text = option.description;
+    if (!option.values.empty() && option.placeholder.find(value_separator) == std::string::npos)
+      text += fmt::format("; {}: {}", option.values.size() == 1 ? "value" : "values",
+                          fmt::join(option.values, ", "));
+    if (!option.standing.empty()) text += fmt::format(" ({})", option.standing);
+    section->entries.push_back({std::move(head), std::move(text)});
   }
   return sections;
 }
@@ -79,14 +178,6 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   return result;
 }
 
-/// A head and its text beside it; on the next line where the head is too long for that.
-std::string entry_text(const Entry& entry) {
-  const bool fits = entry.head.size() + 3 < text_column;
-  const auto begin = fits ? fmt::format("  {:<{}}", entry.head, text_column - 2)
-                          : fmt::format("  {}\n{:{}}", entry.head, "", text_column);
-  return begin + wrapped(entry.text, text_column) + "\n";
-}
-
 }  // namespace
 
 std::string help_text(const CLI::App& parser) {
@@ -98,7 +189,12 @@ std::string help_text(const CLI::App& parser) {
   auto text = wrapped(parser.get_description(), 0) + "\n\n" + CLI::Formatter().make_usage(&parser, call);
   for (const auto& [title, entries] : sections) {
     if (!entries.empty()) text += fmt::format("\n{}:\n", title);
-    for (const auto& entry : entries) text += entry_text(entry);
+    for (const auto& [head, meaning] : entries) {
+      const bool fits = head.size() + 3 < text_column;  // else the meaning is on the next line
+      text += fits ? fmt::format("  {:<{}}", head, text_column - 2)
+                   : fmt::format("  {}\n{:{}}", head, "", text_column);
+      text += wrapped(meaning, text_column) + "\n";
+    }
   }
   return fmt::format("{}\n{}\n", text, parser.get_footer());
 }
@@ -167,27 +263,7 @@ std::string bare_name(std::string_view argument) {
   return std::string(argument.substr(begin, argument.find('=') - begin));
 }
 
-/// "; cg2d scaling has it": where another command has an option of exactly that name.
-std::string owner_of(const CLI::App& parser, const std::string& name) {
-  for (const auto* other : parser.get_parent()->get_subcommands({})) {
-    if (other != &parser && other->get_option_no_throw("--" + name) != nullptr)
-      return fmt::format("; cg2d {} has it", other->get_name());
-  }
-  return {};
-}
-
 bool is_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
-
-/// The message about an option that `parser` does not have, or about one argument too many.
-std::string unknown_option_message(const CLI::App& parser, const std::string& argument) {
-  const auto shown = argument.substr(0, is_option(argument) ? argument.find('=') : std::string::npos);
-  const auto name = bare_name(argument);
-  const bool has_it = parser.get_option_no_throw("--" + name) != nullptr;  // "-kernel", with one dash
-  auto hint = has_it ? std::string() : owner_of(parser, name);
-  if (hint.empty()) hint = did_you_mean(name, long_names(parser), "--");
-  return fmt::format("{0}: not an option of cg2d {1}{2} (see cg2d {1} --help)", shown, parser.get_name(),
-                     hint);
-}
 
 }  // namespace
 
@@ -204,8 +280,19 @@ std::string unexpected_argument_message(const CLI::App& program, const CLI::App*
   const auto arguments = program.remaining(true);
   if (arguments.empty()) return {};
   if (parsed == nullptr) return unknown_command_message(program, arguments.front());
-  const auto option = std::find_if(arguments.begin(), arguments.end(), is_option);
-  return unknown_option_message(*parsed, option == arguments.end() ? arguments.front() : *option);
+  const auto option = std::ranges::find_if(arguments, is_option);
+  const auto& argument = option == arguments.end() ? arguments.front() : *option;
+  const auto shown = argument.substr(0, is_option(argument) ? argument.find('=') : std::string::npos);
+  const auto name = bare_name(argument);
+  const auto has_it = [&](const CLI::App* command) {
+    return command->get_option_no_throw("--" + name) != nullptr;
+  };
+  auto hint = did_you_mean(name, long_names(*parsed), "--");
+  const auto owners = program.get_subcommands(has_it);
+  // The command itself has it where it was written with one dash.
+  if (!has_it(parsed) && !owners.empty()) hint = fmt::format("; cg2d {} has it", owners.front()->get_name());
+  return fmt::format("{0}: not an option of cg2d {1}{2} (see cg2d {1} --help)", shown, parsed->get_name(),
+                     hint);
 }
 
 }  // namespace cg2d

@@ -28,7 +28,7 @@ std::vector<std::string> names_among(const std::string& value);
 struct DescribedOption {
   std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name
   std::vector<std::string> values;  ///< known values, and placeholders in capitals; empty: any, or a flag
-  std::string placeholder;          ///< placeholder of the value: "FILE", "N"; empty for a flag
+  std::string placeholder;  ///< of the value: "FILE", "N", "text|json|csv" where that fits; empty for a flag
   std::string description;
   std::string standing;  ///< "required" or "default: X"; empty for a flag, which is off unless given
   std::string group;
@@ -38,10 +38,6 @@ struct DescribedOption {
   [[nodiscard]] bool takes_file() const;
   /// The values that may be typed as they stand, with blanks between them.
   [[nodiscard]] std::string literal_values() const;
-  /// "--format text|json|csv", with a placeholder where the values are too long for that.
-  [[nodiscard]] std::string head() const;
-  /// Description, values where head() does not have them, and standing.
-  [[nodiscard]] std::string text() const;
 };
 
 /// All options of a parser that its help shows, arguments without a name first.
