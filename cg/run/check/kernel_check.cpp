@@ -116,27 +116,6 @@ double product_error(const kernels::KernelRow& row, const kernels::KernelOptions
   return worst;
 }
 
-/// The largest difference between the products of a kernel and the known ones, in parts of the rounding; NaN where
-/// one is. Half storage multiplies the half of the block, and both results together are the product; kernels for
-/// whole blocks also multiply the first third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
-CheckResult own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                      const std::vector<KnownProduct>& known) {
-  CheckResult mine;
-  try {
-    for (const auto& product : known) {
-      const auto order = product.block.row_count;
-      mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
-      if (!row.stores_half())
-        mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
-    }
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
-  }
-  return mine;
-}
-
 std::string subject_of(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
   std::string text(row.name);
   if (options.instruction_set) text += fmt::format(", {}", kernels::name_of(*options.instruction_set));
@@ -176,6 +155,8 @@ std::vector<KnownProduct> make_known_products() {
   return known;
 }
 
+/// Half storage multiplies the half of a block, and both results together are the product; kernels for whole blocks also multiply the first
+/// third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                          const std::vector<KnownProduct>& known, comm::RankGroup& group) {
   auto reason = row.why_unavailable();  // of this rank; empty where it can make the kernel
@@ -184,7 +165,19 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
     reason = fmt::format("no loop for {} on this processor", kernels::name_of(*set));
   CheckResult mine;
   agree_on(group, [&] {
-    if (reason.empty()) mine = own_error(row, options, known);
+    if (!reason.empty()) return;
+    try {
+      for (const auto& product : known) {
+        const auto order = product.block.row_count;
+        mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
+        if (!row.stores_half())
+          mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
+      }
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
+    }
   });
   const auto reasons = group.gather_all(reason);
   if (std::ranges::none_of(reasons, [](const std::string& text) { return text.empty(); }))
@@ -195,13 +188,13 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
 
 void add_kernel_checks(CheckList& list) {
   const auto known = make_known_products();
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   for (const auto* row : plan.kernels) {
     std::vector<kernels::KernelOptions> loops{
         {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
-    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
+    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group);
     for (const auto& options : loops)
-      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group()); });
+      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group); });
   }
 }
 

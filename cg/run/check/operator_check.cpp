@@ -66,7 +66,7 @@ const Problem& small_problem() { return *find_class("S"); }
 template <typename Make>
 void add_on_grids(CheckList& list, std::string_view begin, const std::vector<comm::ProcessGrid>& grids,
                   bool takes_each_storage, const Make& make) {
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   std::vector rows{kernels::find_kernel(plan.configuration.kernel)};
   if (takes_each_storage)
     rows = {&kernels::default_kernel(kernels::Storage::whole),
@@ -151,27 +151,27 @@ CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, c
 }
 
 void add_symmetry_checks(CheckList& list) {
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   add_on_grids(list, "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
-    DistributedSystem system(small_problem(), parts, list.group());
+    DistributedSystem system(small_problem(), parts, list.group);
     return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
   });
 }
 
 void add_convergence_checks(CheckList& list) {
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   add_on_grids(list, "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
     auto unshifted = small_problem();
     unshifted.shift = 0.0;
-    const double norm = DistributedSystem(unshifted, parts, list.group()).norm;
-    DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+    const double norm = DistributedSystem(unshifted, parts, list.group).norm;
+    DistributedSystem system(boosted(small_problem(), norm), parts, list.group);
     return check_convergence(system.matrix(), system.piece);
   });
 }
 
 void add_benchmark_checks(CheckList& list) {
-  add_on_grids(list, "class S, ", list.plan().grids, false, [&](const ProductParts& parts) {
-    return check_benchmark(small_problem(), parts, list.group());
+  add_on_grids(list, "class S, ", list.plan.grids, false, [&](const ProductParts& parts) {
+    return check_benchmark(small_problem(), parts, list.group);
   });
 }
 

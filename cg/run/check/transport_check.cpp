@@ -42,11 +42,11 @@ CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGr
 }
 
 void add_transport_checks(CheckList& list) {
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   for (const auto* row : plan.transports) {
     for (const auto& grid : plan.some_grids) {
       list.add(fmt::format("{}, {}", row->name, grid.name()),
-               [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group()); });
+               [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group); });
     }
   }
 }
