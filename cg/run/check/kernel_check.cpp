@@ -38,7 +38,7 @@ struct Numbers {
 };
 
 /// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
-/// The rows of `dense` are connected with all others.
+/// The rows of `dense` are connected with all others. Columns of a row rise: those below the diagonal come with earlier rows.
 Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexRange& dense,
                  Numbers& numbers) {
   Rows rows(static_cast<std::size_t>(order));
@@ -62,7 +62,6 @@ Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexR
 
 KnownProduct known_product(Rows rows, Numbers& numbers) {
   const auto order = static_cast<std::int64_t>(rows.size());
-  for (auto& row : rows) std::ranges::sort(row, {}, &kernels::CsrBlock::Entry::column);
   KnownProduct known{.block = kernels::CsrBlock::from_rows(order, rows)};
   for (std::int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
   known.product.assign(rows.size(), nan_value);
