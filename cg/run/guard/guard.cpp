@@ -335,12 +335,9 @@ bool Guard::after_step(const CgState& state) {
 
 void Guard::keep(const CgState& state) {
   const auto snapshot = solver_->snapshot(state);
-  const auto copy = [](std::span<const double> from, HugePageVector& to) {
-    to.assign(from.begin(), from.end());
-  };
-  copy(vectors_.x, next_.x);
-  copy(snapshot.residual, next_.residual);
-  copy(snapshot.direction, next_.direction);
+  next_.x.assign(vectors_.x.begin(), vectors_.x.end());
+  next_.residual.assign(snapshot.residual.begin(), snapshot.residual.end());
+  next_.direction.assign(snapshot.direction.begin(), snapshot.direction.end());
   next_.state = snapshot.state;
   next_.replaced_norm = snapshot.replaced_norm;
   next_.relation = attempt_.relation;
