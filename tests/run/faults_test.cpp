@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -83,27 +84,27 @@ TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {
                              .target = FaultTarget::r,
                              .draw = (5U << 8U) | 62U}};
   std::vector<double> vector(8, 1.0);
-  FaultInjector of_other(faults);
-  of_other.flip(FaultTarget::r, {.rank = 0, .outer_step = 2, .product = 3}, vector);
-  FaultInjector injector(faults);
-  injector.flip(FaultTarget::p, {.rank = 1, .outer_step = 2, .product = 3}, vector);
-  injector.flip(FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 2}, vector);
+  const std::vector arrays{kernels::stored_array(kernels::ArrayKind::values, std::span(vector))};
+  make_faults(faults, FaultTarget::r, {.rank = 0, .outer_step = 2, .product = 3}, arrays);
+  EXPECT_EQ(describe(faults[0]), "rank 1, outer iteration 2, product 3: r, not made");
+  make_faults(faults, FaultTarget::p, {.rank = 1, .outer_step = 2, .product = 3}, arrays);
+  make_faults(faults, FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 2}, arrays);
   EXPECT_EQ(vector, std::vector<double>(8, 1.0));
-  injector.flip(FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 3}, vector);
-  injector.flip(FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 3}, vector);
+  make_faults(faults, FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 3}, arrays);
+  make_faults(faults, FaultTarget::r, {.rank = 1, .outer_step = 2, .product = 3}, arrays);
   std::vector<double> expected(8, 1.0);
   expected[5] = std::numeric_limits<double>::infinity();  // the highest bit of the exponent
   EXPECT_EQ(vector, expected);
-  EXPECT_TRUE(injector.faults()[0].is_made);
-  EXPECT_EQ(describe(injector.faults()[0]), "rank 1, outer iteration 2, product 3: r[5], bit 62");
-  EXPECT_EQ(describe(of_other.faults()[0]), "rank 1, outer iteration 2, product 3: r, not made");
+  EXPECT_TRUE(faults[0].is_made);
+  EXPECT_EQ(describe(faults[0]), "rank 1, outer iteration 2, product 3: r[5], bit 62");
 }
 
 TEST(FaultTest, AVectorWithoutElementsHasNoFault) {
   constexpr SolvePlace place{.rank = 0, .outer_step = 1, .product = 1};
-  FaultInjector injector(std::vector<Fault>{{.place = place, .target = FaultTarget::z, .draw = 1}});
-  injector.flip(FaultTarget::z, place, {});
-  EXPECT_FALSE(injector.faults()[0].is_made);
+  std::vector<Fault> faults{{.place = place, .target = FaultTarget::z, .draw = 1}};
+  make_faults(faults, FaultTarget::z, place,
+              {kernels::stored_array(kernels::ArrayKind::values, std::span<double>())});
+  EXPECT_FALSE(faults[0].is_made);
 }
 
 TEST(CheckedErrorTest, NotANumberFails) {

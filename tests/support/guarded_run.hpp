@@ -39,7 +39,24 @@ inline void expect_clean_report(const GuardReport& report) {
   }
 }
 
-class GuardedSolver;
+/// A matrix with a kernel and a communicator, made once, and restored after faults.
+struct GuardedMatrix {
+  GuardedMatrix(kernels::CsrBlock block, const comm::BlockLayout& layout, const SolverConfig& config)
+      : checksums(block, *config.kernel, layout, group().rank()),
+        assembled(test::assembled(std::move(block), layout, config)) {
+    for (const auto& array : assembled->product().stored_arrays())
+      stored.emplace_back(array.bytes.begin(), array.bytes.end());
+  }
+  void restore() const {
+    auto bytes = stored.begin();
+    for (const auto& array : assembled->product().stored_arrays())
+      std::ranges::copy(*bytes++, array.bytes.begin());
+  }
+
+  ProductChecksums checksums;
+  std::unique_ptr<AssembledOperator> assembled;
+  std::vector<std::vector<std::byte>> stored{};  ///< its arrays
+};
 
 /// A problem on a grid, generated once, for many runs.
 class GuardedProblem {
@@ -63,24 +80,20 @@ class GuardedProblem {
   kernels::CsrBlock block_;
 };
 
-/// The solver of a guarded problem, with a kernel and a communicator, made once. The problem must outlive it.
+/// The solver of a guarded problem, made once. The problem must outlive it.
 class GuardedSolver {
  public:
   GuardedSolver(const GuardedProblem& problem, const SolverConfig& config)
-      : problem_(problem), checksums_(problem.block(), *config.kernel, problem.layout(), group().rank()) {
-    assembled_ = assembled(problem.block().copy(), problem.layout(), config);
-    for (const auto& array : assembled_->product().stored_arrays())
-      stored_.emplace_back(array.bytes.begin(), array.bytes.end());
-  }
+      : problem_(problem), matrix_(problem.block().copy(), problem.layout(), config) {}
 
   /// All outer steps of the problem, from a matrix without faults. begin(solver, product): what comes before the first of them, on all
   /// ranks. Collective.
   GuardedRun run(const GuardOptions& options,
                  const std::function<void(NpbIteration&, BlockProduct&)>& begin = {}) {
-    restore_matrix();
-    Guard guard(options, group(), problem_.layout(), *assembled_, checksums_);
-    NpbIteration solver(*assembled_, problem_.problem().shift, &guard);
-    if (begin) begin(solver, assembled_->product());
+    matrix_.restore();
+    Guard guard(options, group(), problem_.layout(), *matrix_.assembled, matrix_.checksums);
+    NpbIteration solver(*matrix_.assembled, problem_.problem().shift, &guard);
+    if (begin) begin(solver, matrix_.assembled->product());
     solver.reset();
     guard.begin_repetition(problem_.problem().niter);
     GuardedRun run;
@@ -91,16 +104,8 @@ class GuardedSolver {
   }
 
  private:
-  void restore_matrix() {
-    auto stored = stored_.begin();
-    for (const auto& array : assembled_->product().stored_arrays())
-      std::ranges::copy(*stored++, array.bytes.begin());
-  }
-
   const GuardedProblem& problem_;
-  ProductChecksums checksums_;
-  std::unique_ptr<AssembledOperator> assembled_;
-  std::vector<std::vector<std::byte>> stored_;  // the arrays of the matrix
+  GuardedMatrix matrix_;
 };
 
 /// With the untimed first outer step, and after it a change of the matrix.

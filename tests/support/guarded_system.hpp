@@ -15,6 +15,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/guard/guard.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "support/guarded_run.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
 
@@ -46,10 +47,7 @@ class GuardedTestSystem {
         thread_count_(config.thread_count) {
     auto block = source_->build(layout_, group(), 1).block;
     scale(block, grid);
-    checksums_.emplace(block, *config.kernel, layout_, group().rank());
-    assembled_ = assembled(std::move(block), layout_, config);
-    for (const auto& array : assembled_->product().stored_arrays())
-      stored_.emplace_back(array.bytes.begin(), array.bytes.end());
+    matrix_.emplace(std::move(block), layout_, config);
     const auto piece = layout_.piece(layout_.column_piece_of(group().rank()));
     for (auto row = piece.begin; row < piece.end; ++row) {
       b_.push_back(1.0 + 0.1 * static_cast<double>(row % 7));
@@ -61,9 +59,9 @@ class GuardedTestSystem {
 
   /// Without a guard where the options ask for nothing. The matrix has no faults at the beginning. Collective.
   GuardedSystemRun run(const GuardOptions& options) {
-    restore_matrix();
+    matrix_->restore();
     GuardedSystemRun run;
-    Guard guard(options, group(), layout_, *assembled_, checksums_);
+    Guard guard(options, group(), layout_, *matrix_->assembled, matrix_->checksums);
     with_solver(
         options.is_used() ? &guard : nullptr, [&](ConjugateGradient& solver, Preconditioner& preconditioner) {
           run.x = options_.starts_from_guess ? guess_ : std::vector<double>(b_.size());
@@ -80,7 +78,7 @@ class GuardedTestSystem {
         });
     run.report = guard.report(0.0);
     run.reason = guard.reason();
-    restore_matrix();
+    matrix_->restore();
     with_solver(nullptr, [&](ConjugateGradient& solver, Preconditioner& /*unused*/) {
       run.true_residual = solver.residual_norm(b_, run.x);
     });
@@ -108,19 +106,14 @@ class GuardedTestSystem {
   }
   template <typename Work>
   void with_solver(Guard* guard, const Work& work) {
-    assembled_->matrix().set_observer(nullptr);
-    LinearOperator* const matrix = guard != nullptr ? &guard->guarded() : &assembled_->matrix();
-    DistributedVectors vectors(*matrix, assembled_->timer(), thread_count_);
+    matrix_->assembled->matrix().set_observer(nullptr);
+    LinearOperator* const matrix = guard != nullptr ? &guard->guarded() : &matrix_->assembled->matrix();
+    DistributedVectors vectors(*matrix, matrix_->assembled->timer(), thread_count_);
     const auto preconditioner =
         find_preconditioner(options_.preconditioner)
             ->make({.matrix = *matrix, .diagonal = diagonal_, .thread_count = thread_count_});
     ConjugateGradient solver(*matrix, *preconditioner, vectors);
     work(solver, *preconditioner);
-  }
-  void restore_matrix() {
-    auto stored = stored_.begin();
-    for (const auto& array : assembled_->product().stored_arrays())
-      std::ranges::copy(*stored++, array.bytes.begin());
   }
 
   Options options_;
@@ -128,9 +121,7 @@ class GuardedTestSystem {
   comm::BlockLayout layout_;
   int thread_count_;
   double laplacian_diagonal_ = 0.0;
-  std::optional<ProductChecksums> checksums_;
-  std::unique_ptr<AssembledOperator> assembled_;
-  std::vector<std::vector<std::byte>> stored_;
+  std::optional<GuardedMatrix> matrix_;
   std::vector<double> b_;
   std::vector<double> guess_;
   std::vector<double> diagonal_;

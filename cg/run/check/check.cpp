@@ -107,21 +107,21 @@ CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tu
 
 void CheckList::run() {
   for (const auto& row : check_table()) {
-    check_ = row.name;
+    check = row.name;
     row.run(*this);
   }
 }
 
 void CheckList::add(const std::string& subject, const std::function<CheckResult()>& make) {
-  progress_.begin(fmt::format("checking {} {}", check_, subject));
-  const double begin_s = group_.maximum(stopwatch_.seconds());
-  auto result = begin_s < plan_.time_limit_s
+  progress.begin(fmt::format("checking {} {}", check, subject));
+  const double begin_s = group.maximum(stopwatch.seconds());
+  auto result = begin_s < plan.time_limit_s
                     ? make()
-                    : unavailable(fmt::format("not reached within {:g} s", plan_.time_limit_s));
-  result.check = check_;
+                    : unavailable(fmt::format("not reached within {:g} s", plan.time_limit_s));
+  result.check = check;
   result.subject = subject;
-  result.seconds = std::max(0.0, group_.maximum(stopwatch_.seconds()) - begin_s);
-  results_.push_back(std::move(result));
+  result.seconds = std::max(0.0, group.maximum(stopwatch.seconds()) - begin_s);
+  results.push_back(std::move(result));
 }
 
 int count_of(std::span<const CheckResult> results, CheckStatus status) {
@@ -136,16 +136,16 @@ std::string sentence_of(const CheckResult& failure) {
 void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress) {
   progress.begin("checking kernel, transport and grid");
   const Progress part(Progress::Within{.task = progress});
-  CheckList list(plan, group, part);
+  CheckList list{.plan = plan, .group = group, .progress = part};
   list.run();
-  const auto& results = list.results();
+  const auto& results = list.results;
   if (const auto failure = std::ranges::find(results, CheckStatus::failed, &CheckResult::status);
       failure != results.end()) {
     throw RunError(ExitCode::verification_failed, "--check: {}; cg2d check shows all checks",
                    sentence_of(*failure));
   }
   progress.say(fmt::format("{} checks of this kernel, transport and grid ok in {:.2f} s",
-                           count_of(results, CheckStatus::ok), list.seconds()));
+                           count_of(results, CheckStatus::ok), list.stopwatch.seconds()));
 }
 
 // ---------------------------------------------------------------- cg2d check
@@ -238,15 +238,15 @@ ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group)
         environment, [](int /*rank*/) { return check_bytes; }, "take fewer ranks");
   });
   const auto plan = full_check_plan(group.size());
-  CheckList list(plan, group, progress);
+  CheckList list{.plan = plan, .group = group, .progress = progress};
   list.run();
   CheckReport report{.machine = environment.nodes.front().processor_with_caches(),
                      .mpi = environment.mpi_version,
                      .blas = environment.blas,
                      .rank_count = group.size(),
                      .node_count = static_cast<int>(environment.nodes.size()),
-                     .results = list.results(),
-                     .seconds = list.seconds()};
+                     .results = std::move(list.results),
+                     .seconds = list.stopwatch.seconds()};
   for (const auto set : kernels::of_this_processor(kernels::all_instruction_sets))
     report.instruction_sets.emplace_back(kernels::name_of(set));
   write_output(output.get(), group, [&] { return write_check_report(report, options.format); });

@@ -72,30 +72,19 @@ CheckPlan full_check_plan(int rank_count);
 /// The parts of one run: its configuration has a grid and a transport. Throws InputError, which names --check, where it has no kernel.
 CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning);
 
-/// Makes the checks of one row after the other, and keeps their results.
-class CheckList {
- public:
-  /// Holds references.
-  CheckList(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress)
-      : plan_(plan), group_(group), progress_(progress) {}
-
+/// Makes the checks of one row after the other, and keeps their results. Holds references.
+struct CheckList {
   /// All rows of the table. Collective. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
   void run();
   /// One check: make() is collective, and gives the same result on every rank.
   void add(const std::string& subject, const std::function<CheckResult()>& make);
 
-  [[nodiscard]] const CheckPlan& plan() const { return plan_; }
-  [[nodiscard]] comm::RankGroup& group() const { return group_; }
-  [[nodiscard]] const std::vector<CheckResult>& results() const { return results_; }
-  [[nodiscard]] double seconds() const { return stopwatch_.seconds(); }
-
- private:
-  const CheckPlan& plan_;
-  comm::RankGroup& group_;
-  const Progress& progress_;
-  Stopwatch stopwatch_;
-  std::string_view check_;
-  std::vector<CheckResult> results_;
+  const CheckPlan& plan;
+  comm::RankGroup& group;
+  const Progress& progress;
+  Stopwatch stopwatch{};
+  std::string_view check{};  ///< the row whose checks are made
+  std::vector<CheckResult> results{};
 };
 
 /// One kind of check.

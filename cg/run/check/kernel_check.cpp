@@ -38,7 +38,7 @@ struct Numbers {
 };
 
 /// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
-/// The rows of `dense` are connected with all others.
+/// The rows of `dense` are connected with all others. Columns of a row rise: those below the diagonal come with earlier rows.
 Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexRange& dense,
                  Numbers& numbers) {
   Rows rows(static_cast<std::size_t>(order));
@@ -62,7 +62,6 @@ Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexR
 
 KnownProduct known_product(Rows rows, Numbers& numbers) {
   const auto order = static_cast<std::int64_t>(rows.size());
-  for (auto& row : rows) std::ranges::sort(row, {}, &kernels::CsrBlock::Entry::column);
   KnownProduct known{.block = kernels::CsrBlock::from_rows(order, rows)};
   for (std::int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
   known.product.assign(rows.size(), nan_value);
@@ -116,27 +115,6 @@ double product_error(const kernels::KernelRow& row, const kernels::KernelOptions
   return worst;
 }
 
-/// The largest difference between the products of a kernel and the known ones, in parts of the rounding; NaN where
-/// one is. Half storage multiplies the half of the block, and both results together are the product; kernels for
-/// whole blocks also multiply the first third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
-CheckResult own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                      const std::vector<KnownProduct>& known) {
-  CheckResult mine;
-  try {
-    for (const auto& product : known) {
-      const auto order = product.block.row_count;
-      mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
-      if (!row.stores_half())
-        mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
-    }
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
-    mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
-  }
-  return mine;
-}
-
 std::string subject_of(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
   std::string text(row.name);
   if (options.instruction_set) text += fmt::format(", {}", kernels::name_of(*options.instruction_set));
@@ -176,6 +154,8 @@ std::vector<KnownProduct> make_known_products() {
   return known;
 }
 
+/// Half storage multiplies the half of a block, and both results together are the product; kernels for whole blocks also multiply the first
+/// third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                          const std::vector<KnownProduct>& known, comm::RankGroup& group) {
   auto reason = row.why_unavailable();  // of this rank; empty where it can make the kernel
@@ -184,7 +164,19 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
     reason = fmt::format("no loop for {} on this processor", kernels::name_of(*set));
   CheckResult mine;
   agree_on(group, [&] {
-    if (reason.empty()) mine = own_error(row, options, known);
+    if (!reason.empty()) return;
+    try {
+      for (const auto& product : known) {
+        const auto order = product.block.row_count;
+        mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
+        if (!row.stores_half())
+          mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
+      }
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
+    }
   });
   const auto reasons = group.gather_all(reason);
   if (std::ranges::none_of(reasons, [](const std::string& text) { return text.empty(); }))
@@ -195,13 +187,13 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
 
 void add_kernel_checks(CheckList& list) {
   const auto known = make_known_products();
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   for (const auto* row : plan.kernels) {
     std::vector<kernels::KernelOptions> loops{
         {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
-    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
+    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group);
     for (const auto& options : loops)
-      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group()); });
+      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group); });
   }
 }
 

@@ -28,21 +28,18 @@ struct ArrayElement {
 
 ArrayElement element_of(const std::vector<kernels::StoredArray>& arrays, kernels::ArrayKind kind,
                         std::uint64_t draw) {
+  const auto size_of = [&](const kernels::StoredArray& array) {
+    return array.kind == kind ? array.bytes.size() / array.element_size : 0;
+  };
   std::uint64_t count = 0;
-  for (const auto& array : arrays) {
-    if (array.kind == kind) count += array.bytes.size() / array.element_size;
-  }
+  for (const auto& array : arrays) count += size_of(array);
   if (count == 0) return {};
-  auto rest = draw % count;
-  for (const auto& array : arrays) {
-    if (array.kind != kind) continue;
-    const auto size = array.bytes.size() / array.element_size;
-    if (rest < size)
-      return {.number = static_cast<std::int64_t>(draw % count),
-              .bytes = array.bytes.subspan(rest * array.element_size, array.element_size)};
-    rest -= size;
-  }
-  return {};
+  const auto number = draw % count;
+  auto rest = number;
+  auto array = arrays.begin();
+  for (; rest >= size_of(*array); ++array) rest -= size_of(*array);
+  return {.number = static_cast<std::int64_t>(number),
+          .bytes = array->bytes.subspan(rest * array->element_size, array->element_size)};
 }
 
 }  // namespace
@@ -106,12 +103,10 @@ std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int
   return faults;
 }
 
-/// Flips a bit of one of the arrays for each fault that is due. Where it is not sound afterwards, another one in its place, or none.
-void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at,
-                             const std::vector<kernels::StoredArray>& arrays,
-                             const std::function<bool()>& is_sound) {
+void make_faults(std::span<Fault> faults, FaultTarget target, const SolvePlace& at,
+                 const std::vector<kernels::StoredArray>& arrays, const std::function<bool()>& is_sound) {
   const auto kind = target == FaultTarget::columns ? kernels::ArrayKind::columns : kernels::ArrayKind::values;
-  for (auto& fault : faults_) {
+  for (auto& fault : faults) {
     if (fault.is_made || fault.target != target || fault.place != at) continue;
     // The low bits of a draw choose the bit, the others the element.
     constexpr std::uint64_t bits_of_choice = 8;
@@ -126,21 +121,6 @@ void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at,
       if (!fault.is_made) flip_bit(element.bytes, fault.bit);
     }
   }
-}
-
-void FaultInjector::flip(FaultTarget target, const SolvePlace& at, std::span<double> first,
-                         std::span<double> second) {
-  flip_due(target, at,
-           {kernels::stored_array(kernels::ArrayKind::values, first),
-            kernels::stored_array(kernels::ArrayKind::values, second)},
-           [] { return true; });
-}
-
-void FaultInjector::flip_matrix(const SolvePlace& at, BlockProduct& product, bool columns_are_checked) {
-  const auto arrays = product.stored_arrays();
-  flip_due(FaultTarget::values, at, arrays, [] { return true; });
-  flip_due(FaultTarget::columns, at, arrays,
-           [&] { return columns_are_checked || product.has_columns_in_range(); });
 }
 
 }  // namespace cg2d

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/solver/block_product.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -72,26 +72,12 @@ std::string describe(const Fault& fault);
 std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count,
                                int product_count);
 
-/// Makes flips at the places of this rank. Each is made once: what an outer iteration that is made again meets is what a fault has
-/// left behind.
-class FaultInjector {
- public:
-  explicit FaultInjector(std::vector<Fault> faults = {}) : faults_(std::move(faults)) {}
-
-  /// Flips a bit of a vector, or of two, one after the other, for each fault of that target at that place.
-  void flip(FaultTarget target, const SolvePlace& at, std::span<double> first, std::span<double> second = {});
-  /// Flips bits of the matrix. A column number that would leave the vectors gets another bit flipped, and none where there is no
-  /// such bit; not so where `columns_are_checked` before the next product.
-  void flip_matrix(const SolvePlace& at, BlockProduct& product, bool columns_are_checked);
-
-  /// All faults of all ranks; what has become of this rank's own.
-  [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
-
- private:
-  void flip_due(FaultTarget target, const SolvePlace& at, const std::vector<kernels::StoredArray>& arrays,
-                const std::function<bool()>& is_sound);
-
-  std::vector<Fault> faults_;
-};
+/// Makes those of the faults that are due: of that target, at that place, and not made before: what an outer iteration that is made again
+/// meets is what a fault has left behind. Flips a bit of the arrays of the target's kind, taken as one; where they are not sound afterwards,
+/// another bit of the element in its place, or none.
+void make_faults(
+    std::span<Fault> faults, FaultTarget target, const SolvePlace& at,
+    const std::vector<kernels::StoredArray>& arrays,
+    const std::function<bool()>& is_sound = [] { return true; });
 
 }  // namespace cg2d

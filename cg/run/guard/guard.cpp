@@ -12,37 +12,14 @@
 
 namespace cg2d {
 
-/// Asks a rule with the numbers that all ranks have alike.
-class Guard::Stop final : public StopRule {
- public:
-  Stop(Guard& guard, const StopRule& rule) : guard_(guard), rule_(rule) {}
-  [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
-    return rule_.end_of(guard_.agreed(state));
-  }
-  [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
-    return rule_.end_within_step(guard_.agreed(state));
-  }
-
- private:
-  Guard& guard_;
-  const StopRule& rule_;
-};
-
-/// Adds the time of a scope, which may be within another one, to that of the checks.
-class Guard::Timed {
- public:
-  explicit Timed(Guard& guard) : guard_(guard) { ++guard_.timed_depth_; }
-  ~Timed() {
-    if (--guard_.timed_depth_ == 0 && (guard_.is_of_a_solve() || guard_.outer_step_count_ > 0))
-      guard_.report_.time_s += stopwatch_.seconds();
-  }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  Guard& guard_;
-  Stopwatch stopwatch_;
-};
+template <typename Work>
+void Guard::timed(const Work& work) {
+  ++timed_depth_;
+  const Stopwatch stopwatch;
+  work();
+  if (--timed_depth_ == 0 && (is_of_a_solve() || outer_step_count_ > 0))
+    report_.time_s += stopwatch.seconds();
+}
 
 Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::BlockLayout& layout,
              AssembledOperator& assembled, std::optional<ProductChecksums> checksums)
@@ -54,16 +31,15 @@ Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::Bl
   if (!options_.checks) return;
   seal_.emplace(assembled.product().stored_arrays(), assembled.thread_count());
   const auto grid = layout.grid();
-  scale_ = {.norm = group.maximum(checksums_->largest_column_sum()) * grid.rows,
-            .longest_row = static_cast<double>(group.maximum(checksums_->longest_row()) * grid.columns),
+  scale_ = {.norm = group.maximum(checksums_->largest_column_sum) * grid.rows,
+            .longest_row = static_cast<double>(group.maximum(checksums_->longest_row) * grid.columns),
             .order = static_cast<double>(layout.size())};
   kept_.relation = StepRelation(scale_);
 }
 
 void Guard::begin(int outer_step_count, int product_count) {
-  injects_ = options_.inject && injector_.faults().empty();
-  if (injects_)
-    injector_ = FaultInjector(draw_faults(*options_.inject, group_.size(), outer_step_count, product_count));
+  injects_ = options_.inject && faults_.empty();
+  if (injects_) faults_ = draw_faults(*options_.inject, group_.size(), outer_step_count, product_count);
 }
 
 void Guard::begin_repetition(int outer_step_count) {
@@ -102,11 +78,10 @@ void Guard::note(GuardCheck check, const CheckedError& error, double share) {
 /// is accepted, or where any rank has found something made again, or refused.
 AttemptVerdict Guard::judge(int number, bool is_last) {
   if (!options_.checks) return AttemptVerdict::accepted;
-  {
-    const Timed timed(*this);
+  timed([&] {
     note(GuardCheck::matrix_bytes,
          is_last ? seal_->holds(0, 1) : seal_->holds(number % seal_share_count, seal_share_count));
-  }
+  });
   if (group_.maximum(attempt_.found.is_found ? 1.0 : 0.0) == 0.0) {
     failed_attempts_ = 0;
     return AttemptVerdict::accepted;
@@ -133,6 +108,18 @@ AttemptVerdict Guard::judge(int number, bool is_last) {
 
 std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const SystemVectors& vectors,
                                               const StopRule& stop) {
+  // Asks the rule with the numbers that all ranks have alike.
+  struct AgreedStop final : StopRule {
+    AgreedStop(Guard& asked, const StopRule& asked_rule) : guard(asked), rule(asked_rule) {}
+    [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
+      return rule.end_of(guard.agreed(state));
+    }
+    [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
+      return rule.end_within_step(guard.agreed(state));
+    }
+    Guard& guard;
+    const StopRule& rule;
+  };
   solver_ = &system.solver;
   inverse_diagonal_ = system.inverse_diagonal;
   vectors_ = {.b = vectors.b, .x = vectors.x, .residual = system.solver.residual()};
@@ -142,10 +129,16 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
   kept_.relation = StepRelation(scale_);
   if (options_.checks) {
     kept_.x.assign(vectors.x.begin(), vectors.x.end());
-    if (vectors.starts_from_x) guess_norm_ = norm_of_guess();
+    if (vectors.starts_from_x) {  // its norm by M
+      const auto x = vectors.x;
+      const auto squares = blocked_sums(x.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
+        sum += inverse_diagonal_.empty() ? x[k] * x[k] : x[k] * x[k] / inverse_diagonal_[k];
+      });
+      guess_norm_ = std::sqrt(matrix().sum_of_ranks(squares.first));
+    }
   }
   begin(of_a_solve, std::min(system.most_iterations, last_faulty_iteration));
-  const Stop agreed_stop(*this, stop);
+  const AgreedStop agreed_stop(*this, stop);
   auto& observers = system.solver.observers();
   observers.add(*this);
   auto from = vectors;
@@ -179,12 +172,14 @@ bool Guard::is_trusted(const SystemSolveResult& result) {
 }
 
 void Guard::flip(FaultTarget target, std::span<double> first, std::span<double> second) {
-  if (injects_) injector_.flip(target, place_, first, second);
+  if (!injects_) return;
+  make_faults(faults_, target, place_,
+              {kernels::stored_array(kernels::ArrayKind::values, first),
+               kernels::stored_array(kernels::ArrayKind::values, second)});
 }
 
 void Guard::before_step() {
-  attempt_.products_of_step = 0;
-  sums_of_step_ = 0;
+  attempt_.done_of_step = 0;
   attempt_.has_stepped = true;
 }
 
@@ -192,12 +187,12 @@ void Guard::before_step() {
 /// solve belongs to the last step.
 void Guard::apply() {
   if (is_aside_) return matrix().apply();
-  const bool is_of_step = attempt_.products_of_step == 0;
+  const bool is_of_step = attempt_.done_of_step == 0;
   place_.product = attempt_.steps_done + (is_of_step || !is_of_a_solve() ? 1 : 0);
-  attempt_.products_of_step = is_of_step ? 1 : -1;
-  {
-    std::optional<Timed> timed;
-    if (!is_of_step && attempt_.is_segment_end) timed.emplace(*this);
+  attempt_.done_of_step = is_of_step ? 1 : -1;
+  if (!is_of_step && attempt_.is_segment_end) {
+    timed([&] { matrix().apply(); });
+  } else {
     matrix().apply();
   }
   // The operator's own memory: const for its users only.
@@ -206,11 +201,10 @@ void Guard::apply() {
   flip(FaultTarget::q, {const_cast<double*>(product.data()), product.size()});
   attempt_.measure_count = 0;
   if (options_.checks && is_of_step) {
-    const Timed timed(*this);
-    measures_[0] = square_of(product, inverse_diagonal_).first;
+    timed([&] { measures_[0] = square_of(product, inverse_diagonal_).first; });
     attempt_.measure_count = 1;
   }
-  if (options_.checks && !is_of_step && attempt_.has_stepped) measure_residual();
+  if (options_.checks && !is_of_step && attempt_.has_stepped) timed([&] { measure_residual(); });
   if (!is_of_step) attempt_.has_stepped = false;
 }
 
@@ -220,11 +214,15 @@ bool Guard::before_product() {
   flip(FaultTarget::p, operand_);
   flip(FaultTarget::r, vectors_.residual);
   flip(FaultTarget::z, vectors_.x);
-  if (injects_) injector_.flip_matrix(place_, assembled_.product(), checks_columns);
-  if (checks_columns) {
-    const Timed timed(*this);
-    note(GuardCheck::column_range, assembled_.product().has_columns_in_range());
+  auto& product = assembled_.product();
+  if (injects_) {
+    const auto arrays = product.stored_arrays();
+    make_faults(faults_, FaultTarget::values, place_, arrays);
+    // A column number that leads out of the vectors is made only where it is found before the next product.
+    make_faults(faults_, FaultTarget::columns, place_, arrays,
+                [&] { return checks_columns || product.has_columns_in_range(); });
   }
+  if (checks_columns) timed([&] { note(GuardCheck::column_range, product.has_columns_in_range()); });
   // A column number that is out of range stays so until the attempt ends.
   return !(attempt_.found.is_found && attempt_.found.check == GuardCheck::column_range);
 }
@@ -235,22 +233,13 @@ void Guard::after_product() {
   flip(FaultTarget::block_product, communicator.partial(),
        mirror != nullptr ? mirror->column_partial() : std::span<double>());
   if (!options_.checks) return;
-  const Timed timed(*this);
-  note(GuardCheck::block_product, checksums_->error_of(communicator, assembled_.product().low_partial()));
-}
-
-/// The norm of the initial guess by M.
-double Guard::norm_of_guess() {
-  const auto x = vectors_.x;
-  const auto squares = blocked_sums(x.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
-    sum += inverse_diagonal_.empty() ? x[k] * x[k] : x[k] * x[k] / inverse_diagonal_[k];
+  timed([&] {
+    note(GuardCheck::block_product, checksums_->error_of(communicator, assembled_.product().low_partial()));
   });
-  return std::sqrt(matrix().sum_of_ranks(squares.first));
 }
 
 /// After the product A x, before r becomes the residual that is computed anew: norms of b - A x - r by M^-1, of x by M.
 void Guard::measure_residual() {
-  const Timed timed(*this);
   const auto vectors = vectors_;
   const auto operand = operand_;
   const auto product = matrix().result();
@@ -268,11 +257,11 @@ void Guard::measure_residual() {
 
 void Guard::sum_over_ranks(std::span<double> values) {
   sum_with_measures(values);
-  if (is_aside_ || attempt_.products_of_step != 1) return;
-  // p . q, then rho, and with M also r . r.
-  ++sums_of_step_;
-  if (sums_of_step_ == 1) summed_.record_curvature(values[0]);
-  if (sums_of_step_ != 2) return;
+  if (is_aside_ || attempt_.done_of_step < 1) return;
+  // After the product p . q, then rho, and with M also r . r.
+  ++attempt_.done_of_step;
+  if (attempt_.done_of_step == 2) summed_.record_curvature(values[0]);
+  if (attempt_.done_of_step != 3) return;
   const double rho_before = summed_.rho;
   summed_.rho = values[0];
   summed_.residual_square = values.size() > 1 ? values[1] : values[0];
@@ -330,7 +319,7 @@ CgState Guard::agreed(const CgState& state) {
 
 /// Reproducible sums, of which outer iterations may be made, have two numbers each.
 bool Guard::after_step(const CgState& state) {
-  attempt_.products_of_step = -1;
+  attempt_.done_of_step = -1;
   attempt_.steps_done = state.number;
   if (!options_.checks) return false;
   const bool has_sums =
@@ -340,19 +329,15 @@ bool Guard::after_step(const CgState& state) {
   if (!has_sums) relation = {.error = std::numeric_limits<double>::infinity()};
   note(GuardCheck::step_relation, relation);
   attempt_.is_segment_end = is_of_a_solve() && state.number % steps_per_segment == 0;
-  if (attempt_.is_segment_end) keep(state);
+  if (attempt_.is_segment_end) timed([&] { keep(state); });
   return attempt_.is_agreed || attempt_.is_segment_end;
 }
 
 void Guard::keep(const CgState& state) {
-  const Timed timed(*this);
   const auto snapshot = solver_->snapshot(state);
-  const auto copy = [](std::span<const double> from, HugePageVector& to) {
-    to.assign(from.begin(), from.end());
-  };
-  copy(vectors_.x, next_.x);
-  copy(snapshot.residual, next_.residual);
-  copy(snapshot.direction, next_.direction);
+  next_.x.assign(vectors_.x.begin(), vectors_.x.end());
+  next_.residual.assign(snapshot.residual.begin(), snapshot.residual.end());
+  next_.direction.assign(snapshot.direction.begin(), snapshot.direction.end());
   next_.state = snapshot.state;
   next_.replaced_norm = snapshot.replaced_norm;
   next_.relation = attempt_.relation;
@@ -371,7 +356,7 @@ GuardReport Guard::report(double whole_s) const {
   }
   report.time_share = whole_s > 0.0 ? figures.time_s / whole_s : 0.0;
   report.options = options_;
-  const auto all = group_.gather_all(std::span<const Fault>(injector_.faults()));
+  const auto all = group_.gather_all(std::span<const Fault>(faults_));
   report.faults = all.front();
   for (std::size_t index = 0; index < report.faults.size(); ++index)
     report.faults[index] = all[static_cast<std::size_t>(report.faults[index].place.rank)][index];

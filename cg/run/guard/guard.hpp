@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cg/run/guard/faults.hpp"
 #include "cg/run/guard/guard_checks.hpp"
@@ -81,9 +82,6 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   static constexpr int seal_share_count = 16;
 
  private:
-  class Stop;
-  class Timed;
-
   /// A state of a solve to go on from, with the check of the steps so far.
   struct Kept : SolveState {
     StepRelation relation;
@@ -107,9 +105,11 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   [[nodiscard]] bool is_of_a_solve() const { return place_.outer_step == of_a_solve; }
   void begin(int outer_step_count, int product_count);
   void flip(FaultTarget target, std::span<double> first, std::span<double> second = {});
+  /// Does work, which may be within other such work, and adds its time to that of the checks.
+  template <typename Work>
+  void timed(const Work& work);
   void measure_residual();
   void sum_with_measures(std::span<double> values);
-  [[nodiscard]] double norm_of_guess();
   [[nodiscard]] CgState agreed(const CgState& state);
   void keep(const CgState& state);
   [[nodiscard]] bool is_trusted(const SystemSolveResult& result);
@@ -122,7 +122,7 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   AssembledOperator& assembled_;
   std::optional<ProductChecksums> checksums_;
   std::optional<MatrixChecksum> seal_;
-  FaultInjector injector_;
+  std::vector<Fault> faults_;  // of all ranks; what has become of this rank's own
   bool injects_ = false;
   MatrixScale scale_;
   GuardReport report_;  // with this rank's figures, without options and faults
@@ -150,14 +150,13 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
     StepRelation relation{};
     int steps_done = 0;
     int product_count = 0;
-    int products_of_step = -1;  // -1: outside of a step
-    bool has_stepped = false;   // since the residual was computed anew
+    int done_of_step = -1;     // its product and sums; -1: outside of a step
+    bool has_stepped = false;  // since the residual was computed anew
     bool is_first_state = true;
     bool is_segment_end = false;
     bool is_agreed = false;         // all ranks know that one has found something
     std::size_t measure_count = 0;  // that the next sum takes with it
   } attempt_;
-  int sums_of_step_ = 0;
   bool is_aside_ = false;
   CgState summed_;  // the state by sums over all ranks
   // This rank's measures of a product: the square of q by M^-1; or those of b - A x - r by M^-1, and of x by M.

@@ -37,15 +37,6 @@ struct EntrySum {
   double count = 0.0;
 };
 
-/// Positions of a range of rows or columns, for the rule of half storage.
-std::vector<HalfStorageRule::Position> positions_of(const comm::IndexRange& range,
-                                                    const HalfStorageRule& rule) {
-  std::vector<HalfStorageRule::Position> positions;
-  positions.reserve(static_cast<std::size_t>(range.size()));
-  for (auto index = range.begin; index < range.end; ++index) positions.push_back(rule.position_of(index));
-  return positions;
-}
-
 }  // namespace
 
 bool CheckedError::holds() const { return error <= tolerance && std::isfinite(tolerance); }
@@ -59,18 +50,21 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
     : has_joined_sums_(kernel.joins_sums) {
   const bool is_half = kernel.stores_half();
   const HalfStorageRule rule(layout);
-  std::vector<HalfStorageRule::Position> rows;
-  std::vector<HalfStorageRule::Position> columns;
-  if (is_half) {
-    rows = positions_of(layout.rows_of(rank), rule);
-    columns = positions_of(layout.columns_of(rank), rule);
-  }
+  const auto positions_of = [&](const comm::IndexRange& range) {
+    std::vector<HalfStorageRule::Position> positions;
+    if (is_half) positions.reserve(static_cast<std::size_t>(range.size()));
+    for (auto index = range.begin; is_half && index < range.end; ++index)
+      positions.push_back(rule.position_of(index));
+    return positions;
+  };
+  const auto rows = positions_of(layout.rows_of(rank));
+  const auto columns = positions_of(layout.columns_of(rank));
   std::vector<EntrySum> of_columns(static_cast<std::size_t>(block.column_count));
   std::vector<EntrySum> of_rows(static_cast<std::size_t>(block.row_count));
   std::vector<double> whole_columns(static_cast<std::size_t>(block.column_count));
   for (std::int64_t local_row = 0; local_row < block.row_count; ++local_row) {
     const auto row = static_cast<std::size_t>(local_row);
-    longest_row_ = std::max(longest_row_, block.row_starts[row + 1] - block.row_starts[row]);
+    longest_row = std::max(longest_row, block.row_starts[row + 1] - block.row_starts[row]);
     for (auto entry = block.row_starts[row]; entry < block.row_starts[row + 1]; ++entry) {
       const auto place = static_cast<std::size_t>(entry);
       const auto column = static_cast<std::size_t>(block.columns[place]);
@@ -84,7 +78,7 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
       of_rows[row].add(value);
     }
   }
-  if (!whole_columns.empty()) largest_column_sum_ = *std::ranges::max_element(whole_columns);
+  if (!whole_columns.empty()) largest_column_sum = *std::ranges::max_element(whole_columns);
   const auto direction = [](std::span<const EntrySum> sums, std::span<const EntrySum> others) {
     Direction made;
     double square = 0.0;

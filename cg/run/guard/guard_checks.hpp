@@ -100,10 +100,8 @@ class ProductChecksums {
   [[nodiscard]] CheckedError error_of(comm::Communicator& communicator,
                                       std::span<const double> low_partial = {}) const;
 
-  /// The largest sum of |a_ij| over a column of the block, whole.
-  [[nodiscard]] double largest_column_sum() const { return largest_column_sum_; }
-  /// The most entries in a row of the block, whole.
-  [[nodiscard]] std::int64_t longest_row() const { return longest_row_; }
+  double largest_column_sum = 0.0;  ///< the largest sum of |a_ij| over a column of the block, whole
+  std::int64_t longest_row = 0;     ///< the most entries in a row of the block, whole
 
  private:
   struct Direction {
@@ -118,8 +116,6 @@ class ProductChecksums {
   Direction by_columns_;
   Direction by_rows_;  // with half storage
   bool has_joined_sums_;
-  double largest_column_sum_ = 0.0;
-  std::int64_t longest_row_ = 0;
 };
 
 /// CRC-32C of each piece of the block's arrays, taken when it is made. Local.

@@ -1,4 +1,4 @@
-// Checks of q = A p on the whole grid: symmetry, convergence, and the benchmark of class S.
+// Checks on grids of the ranks that run: the contract of a transport, and of q = A p symmetry, convergence, and the benchmark of class S.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -20,25 +22,23 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/npb_iteration.hpp"
+#include "comm/exchange_check.hpp"
 
 namespace cg2d {
 namespace {
 
-/// This rank's part of the sum of magnitudes of each row, added up with those of the other ranks of its process row.
+/// Of the whole matrix: each rank has its part of the sums of magnitudes of its rows.
 double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                        comm::RankGroup& group) {
-  std::vector<double> mine(static_cast<std::size_t>(block.row_count));
-  for (std::size_t row = 0; row < mine.size(); ++row) {
+  std::vector<double> mine(static_cast<std::size_t>(layout.size()));
+  const auto first_row = static_cast<std::size_t>(layout.rows_of(group.rank()).begin);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
     for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
-      mine[row] += std::abs(block.values[static_cast<std::size_t>(k)]);
+      mine[first_row + row] += std::abs(block.values[static_cast<std::size_t>(k)]);
   }
-  const auto all = group.gather_all(std::span<const double>(mine));
-  std::vector<double> sums(static_cast<std::size_t>(layout.size()));
-  for (int rank = 0; rank < group.size(); ++rank) {
-    const auto begin = static_cast<std::size_t>(layout.rows_of(rank).begin);
-    const auto& parts = all[static_cast<std::size_t>(rank)];
-    for (std::size_t k = 0; k < parts.size(); ++k) sums[begin + k] += parts[k];
-  }
+  std::vector<double> sums(mine.size());
+  for (const auto& part : group.gather_all(std::span<const double>(mine)))
+    std::ranges::transform(sums, part, sums.begin(), std::plus());
   return sums.empty() ? 0.0 : std::ranges::max(sums);
 }
 
@@ -66,7 +66,7 @@ const Problem& small_problem() { return *find_class("S"); }
 template <typename Make>
 void add_on_grids(CheckList& list, std::string_view begin, const std::vector<comm::ProcessGrid>& grids,
                   bool takes_each_storage, const Make& make) {
-  const auto& plan = list.plan();
+  const auto& plan = list.plan;
   std::vector rows{kernels::find_kernel(plan.configuration.kernel)};
   if (takes_each_storage)
     rows = {&kernels::default_kernel(kernels::Storage::whole),
@@ -85,6 +85,36 @@ void add_on_grids(CheckList& list, std::string_view begin, const std::vector<com
 }
 
 }  // namespace
+
+CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
+                            comm::RankGroup& group) {
+  if (auto reason = row.why_unavailable(group); !reason.empty()) return unavailable(std::move(reason));
+  constexpr std::int64_t order = 1'009;
+  std::vector<std::int64_t> uneven{0};  // pieces of 0, 5, 10, 0, ... elements
+  for (int piece = 0; piece < grid.rank_count(); ++piece)
+    uneven.push_back(uneven.back() + std::int64_t{5} * (piece % 3));
+  std::int64_t wrong = 0;
+  try {
+    for (const auto form : row.sum_forms) {
+      for (const auto& layout : {equal_pieces(order, grid), comm::BlockLayout(grid, uneven)}) {
+        const auto communicator = make_communicator(
+            row, group, layout, {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
+        comm::ExchangeCheck check(*communicator, layout, group.rank());
+        for (int round = 0; round < 4; ++round) {
+          wrong += round % 2 == 0 ? check.collection(round) : check.collection_in_parts(round);
+          if (round < 2) {
+            for (const auto count : comm::Communicator::scalar_counts)
+              wrong += check.scalar_sum(count, round);
+          }
+          wrong += check.sum_and_shuffle(round);
+        }
+      }
+    }
+  } catch (const RunError& error) {  // too little memory to share, on every rank alike
+    return unavailable(error.what());
+  }
+  return judged_over_ranks({.figure = static_cast<double>(wrong)}, 0.0, group);
+}
 
 DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
                                      comm::RankGroup& group)
@@ -150,28 +180,36 @@ CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, c
   return judged(std::abs(steps.back().zeta - reference) / std::abs(reference), Problem::tolerance);
 }
 
+void add_transport_checks(CheckList& list) {
+  const auto& plan = list.plan;
+  for (const auto* row : plan.transports) {
+    for (const auto& grid : plan.some_grids) {
+      list.add(fmt::format("{}, {}", row->name, grid.name()),
+               [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group); });
+    }
+  }
+}
+
 void add_symmetry_checks(CheckList& list) {
-  const auto& plan = list.plan();
-  add_on_grids(list, "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
-    DistributedSystem system(small_problem(), parts, list.group());
+  add_on_grids(list, "", list.plan.some_grids, list.plan.takes_all_loops, [&](const ProductParts& parts) {
+    DistributedSystem system(small_problem(), parts, list.group);
     return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
   });
 }
 
 void add_convergence_checks(CheckList& list) {
-  const auto& plan = list.plan();
-  add_on_grids(list, "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
+  add_on_grids(list, "", list.plan.some_grids, list.plan.takes_all_loops, [&](const ProductParts& parts) {
     auto unshifted = small_problem();
     unshifted.shift = 0.0;
-    const double norm = DistributedSystem(unshifted, parts, list.group()).norm;
-    DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+    const double norm = DistributedSystem(unshifted, parts, list.group).norm;
+    DistributedSystem system(boosted(small_problem(), norm), parts, list.group);
     return check_convergence(system.matrix(), system.piece);
   });
 }
 
 void add_benchmark_checks(CheckList& list) {
-  add_on_grids(list, "class S, ", list.plan().grids, false, [&](const ProductParts& parts) {
-    return check_benchmark(small_problem(), parts, list.group());
+  add_on_grids(list, "class S, ", list.plan.grids, false, [&](const ProductParts& parts) {
+    return check_benchmark(small_problem(), parts, list.group);
   });
 }
 
