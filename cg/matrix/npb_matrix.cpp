@@ -28,36 +28,37 @@ struct RecordRows {
 /// Records for each rank.
 using OutgoingRecords = std::vector<std::vector<std::uint64_t>>;
 
-/// Appends the records for every rank whose block the vectors meet in the given rows, one range for each row block.
+/// Appends the records for every rank whose block the vectors meet in the given rows, one range for each row block. Positions and blocks
+/// rise, so each vector is walked along the blocks once. Cost: for each vector its length, and Px + Py.
 void append_records(const SparseVectors& vectors, const comm::BlockLayout& layout,
                     std::span<const RecordRows> rows_of_blocks, OutgoingRecords& outgoing) {
   const auto grid = layout.grid();
+  std::vector<comm::IndexRange> column_blocks;
+  for (int column = 0; column < grid.columns; ++column) column_blocks.push_back(layout.column_block(column));
   std::vector<std::pair<int, VectorPart::List>> columns_of_blocks;  // of those that the vector meets
   for (std::int64_t v = 0; v < vectors.count; ++v) {
     const auto positions = vectors.positions_of(v);
-    // The entries with positions in the range; positions rise.
-    const auto list_within = [&](const comm::IndexRange& range, std::int64_t first) {
-      const auto begin = std::lower_bound(positions.begin(), positions.end(), range.begin);
-      const auto end = std::lower_bound(begin, positions.end(), range.end);
-      const auto place = static_cast<std::size_t>(begin - positions.begin());
-      const auto count = static_cast<std::size_t>(end - begin);
-      return VectorPart::List{.positions = positions.subspan(place, count),
-                              .values = vectors.values_of(v).subspan(place, count),
+    const auto values = vectors.values_of(v);
+    // The entries with positions in a range, from a place on, which moves to their end.
+    const auto next_list = [&](std::size_t& place, const comm::IndexRange& range, std::int64_t first) {
+      while (place < positions.size() && positions[place] < range.begin) ++place;
+      const auto begin = place;
+      while (place < positions.size() && positions[place] < range.end) ++place;
+      return VectorPart::List{.positions = positions.subspan(begin, place - begin),
+                              .values = values.subspan(begin, place - begin),
                               .first = first};
     };
     columns_of_blocks.clear();
-    for (std::size_t k = 0; k < positions.size();) {
-      const int row = layout.row_block_of(positions[k]);
-      const auto row_end = layout.row_block(row).end;
-      while (k < positions.size() && positions[k] < row_end) ++k;
+    std::size_t row_place = 0;
+    for (int row = 0; row < grid.rows && row_place < positions.size(); ++row) {
       const auto& rows_of_block = rows_of_blocks[static_cast<std::size_t>(row)];
-      const auto rows = list_within(rows_of_block.rows, rows_of_block.first);
+      const auto rows = next_list(row_place, rows_of_block.rows, rows_of_block.first);
       if (rows.positions.empty()) continue;
-      for (std::size_t c = columns_of_blocks.empty() ? 0 : positions.size(); c < positions.size();) {
-        const int column = layout.column_block_of(positions[c]);
-        const auto block = layout.column_block(column);
-        columns_of_blocks.emplace_back(column, list_within(block, block.begin));
-        c += columns_of_blocks.back().second.positions.size();
+      std::size_t column_place = columns_of_blocks.empty() ? 0 : positions.size();
+      for (int column = 0; column_place < positions.size(); ++column) {
+        const auto& block = column_blocks[static_cast<std::size_t>(column)];
+        const auto columns = next_list(column_place, block, block.begin);
+        if (!columns.positions.empty()) columns_of_blocks.emplace_back(column, columns);
       }
       for (const auto& [column, columns] : columns_of_blocks)
         VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(row, column))],

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -41,37 +42,19 @@ RowDeal::RowDeal(std::int64_t order, int rank_count)
 
 // ---------------------------------------------------------------- order
 
-/// Entries while they are put in order.
+/// Entries while they are put in order. Equal places are ordered by value before they are summed: the sum must not depend on how many
+/// ranks have read the file.
 struct EntryStore::ValuedEntry {
   std::int32_t column;
   double value;
-
-  ValuedEntry() = default;
-  ValuedEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]), value(chunk.values[k]) {}
-  void write(const Chunk& chunk, std::size_t k) const {
-    chunk.values[k] = value;
-    chunk.columns[k] = column;
-  }
-  /// Equal places are ordered by value before they are summed: the sum must not depend on how many ranks have read the file.
   bool operator<(const ValuedEntry& other) const {
     return column != other.column ? column < other.column : value < other.value;
   }
-  /// Another entry of the same place.
-  void join(const ValuedEntry& other, std::int64_t /*row*/, Multiples& /*multiples*/) {
-    value += other.value;
-  }
 };
-
 struct EntryStore::OneEntry {
+  static constexpr double value = 1.0;
   std::int32_t column;
-
-  OneEntry() = default;
-  OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]) {}
-  void write(const Chunk& chunk, std::size_t k) const { chunk.columns[k] = column; }
   bool operator<(const OneEntry& other) const { return column < other.column; }
-  void join(const OneEntry& /*other*/, std::int64_t row, Multiples& multiples) const {
-    multiples.try_emplace(multiples.end(), std::pair(row, column), 1.0)->second += 1.0;
-  }
 };
 
 /// Puts the entries of one bucket after the other in order; keeps its buffers.
@@ -85,6 +68,7 @@ class EntryStore::BucketSorter {
 
   /// Brings a bucket of the scratch file back, and puts it away again; what is not changed is there, but for the open chunk.
   void order(Bucket& bucket) {
+    if (bucket.chunks.empty()) return;
     bring(bucket);
     auto entry_count = store_.entry_count_of(bucket);
     const bool was_in_order = is_in_order(bucket);
@@ -102,6 +86,8 @@ class EntryStore::BucketSorter {
   }
 
  private:
+  static constexpr bool has_values = std::is_same_v<Entry, ValuedEntry>;
+
   void bring(const Bucket& bucket) {
     const auto full_count = bucket.chunks.size() - 1;
     brought_back_.resize(std::max(brought_back_.size(), full_count));
@@ -138,7 +124,9 @@ class EntryStore::BucketSorter {
     std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), std::size_t{0});
     entries_.resize(store_.entry_count_of(bucket));
     for_each(bucket, [&](const Chunk& chunk, std::size_t k) {
-      entries_[key_ends_[chunk.rows[k]]++] = Entry(chunk, k);
+      auto& entry = entries_[key_ends_[chunk.rows[k]]++];
+      entry.column = chunk.columns[k];
+      if constexpr (has_values) entry.value = chunk.values[k];
     });
   }
 
@@ -156,14 +144,18 @@ class EntryStore::BucketSorter {
           }) != end)
         std::sort(entry, end);
       while (entry != end) {
-        Entry joined = *entry;
-        for (++entry; entry != end && entry->column == joined.column; ++entry)
-          joined.join(*entry, first_row + static_cast<std::int64_t>(row), store_.multiples_);
+        const auto column = entry->column;
+        double sum = entry->value;
+        for (++entry; entry != end && entry->column == column; ++entry) sum += entry->value;
         if (place == capacity) {
           chunk = chunks_[++chunk_number];
           place = 0;
         }
-        joined.write(chunk, place);
+        if constexpr (has_values) chunk.values[place] = sum;
+        if (!has_values && sum != 1.0)
+          store_.multiples_.emplace_hint(store_.multiples_.end(),
+                                         std::pair(first_row + static_cast<std::int64_t>(row), column), sum);
+        chunk.columns[place] = column;
         chunk.rows[place++] = static_cast<std::uint16_t>(row);
       }
     }
@@ -189,9 +181,7 @@ class EntryStore::BucketSorter {
 
 void EntryStore::seal() {
   const auto order_by = [this](auto sorter) {
-    for (auto& bucket : buckets_) {
-      if (!bucket.chunks.empty()) sorter.order(bucket);
-    }
+    for (auto& bucket : buckets_) sorter.order(bucket);
   };
   if (has_values()) {
     order_by(BucketSorter<ValuedEntry>(*this));
