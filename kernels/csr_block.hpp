@@ -67,6 +67,12 @@ struct CsrBlock {
     const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row) + 1]);
     return columns.span().subspan(begin, end - begin);
   }
+  /// The values of its entries.
+  [[nodiscard]] std::span<const double> values_of(std::int64_t row) const {
+    const auto begin = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row) + 1]);
+    return values.span().subspan(begin, end - begin);
+  }
   /// Rows without entries, and room for so many.
   static CsrBlock with_room(std::int64_t row_count, std::int64_t column_count, std::size_t entry_count = 0) {
     return {.row_count = row_count,

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
@@ -36,8 +37,7 @@ void require_consistent(const MatrixRows& rows, int rank) {
 
 }  // namespace
 
-MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group)
-    : order_(order), group_(group), agreement_(group) {
+MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group) : order_(order), group_(group) {
   const auto smallest = group.minimum(order);
   const auto largest = group.maximum(order);
   if (smallest != largest)
@@ -45,13 +45,12 @@ MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group)
                      smallest, largest);
   if (order < 1 || order > largest_order)
     throw InputError("matrix: order {}: must be within 1 ... {}", order, largest_order);
-  agreement_.attempt([&] { collector_.emplace(order, group); });
-  agreement_.reach();
+  agree_on(group, [&] { collector_.emplace(order, group); });
 }
 
 void MatrixBuilder::add(std::int64_t row, std::int64_t column, double value) {
   const auto is_inside = [this](std::int64_t index) { return 0 <= index && index < order_; };
-  agreement_.attempt([&] {
+  collector_->attempt([&] {
     if (!is_inside(row) || !is_inside(column))
       throw InputError("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}", row,
                        column, group_.rank(), order_ - 1);
@@ -63,9 +62,7 @@ void MatrixBuilder::add(std::int64_t row, std::int64_t column, double value) {
 }
 
 std::unique_ptr<SystemMatrix> MatrixBuilder::finish() {
-  auto store = collector_->finish();
-  agreement_.reach();
-  return std::make_unique<StoredMatrix>(std::move(store), "assembled", std::nullopt, group_);
+  return std::make_unique<StoredMatrix>(collector_->finish(), "assembled", std::nullopt, group_);
 }
 
 std::unique_ptr<SystemMatrix> matrix_from_triples(std::int64_t order, std::span<const MatrixTriple> triples,

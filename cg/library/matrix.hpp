@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "cg/base/agreement.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "comm/rank_group.hpp"
@@ -51,7 +50,6 @@ class MatrixBuilder {
  private:
   std::int64_t order_;
   comm::RankGroup& group_;
-  Agreement agreement_;
   std::optional<EntryCollector> collector_;
 };
 

@@ -1,10 +1,9 @@
 #include "cg/matrix/block_assembler.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
-#include <cstring>
 #include <exception>
+#include <numeric>
 #include <utility>
 
 namespace cg2d {
@@ -21,7 +20,7 @@ struct RowTerm {
 struct RowTerms {
   std::vector<std::int64_t> term_starts;     // per row of the strip, and the end
   std::vector<std::int64_t> product_starts;  // first product of each row of the strip, and the end
-  std::vector<RowTerm> terms;
+  std::vector<RowTerm> terms{};
 };
 
 template <typename Visit>
@@ -35,10 +34,7 @@ void for_each_record(std::span<const std::vector<std::uint64_t>> parts, const Vi
   }
 }
 
-struct Product {
-  std::int32_t column;
-  double value;
-};
+using Product = kernels::CsrBlock::Entry;
 
 /// Makes one row after the other; one per thread.
 class RowBuilder {
@@ -127,32 +123,24 @@ class RowBuilder {
   std::vector<Product> spread_;
 };
 
-/// The terms of the local rows from first_row on.
-RowTerms terms_of_rows(std::int64_t first_row, std::size_t strip_rows,
-                       std::span<const std::vector<std::uint64_t>> parts) {
-  RowTerms inverted;
-  inverted.term_starts.assign(strip_rows + 1, 0);
-  inverted.product_starts.assign(strip_rows + 1, 0);
-  const auto strip_row = [&](std::int32_t local_row) {
-    return static_cast<std::size_t>(local_row - first_row);
-  };
+RowTerms terms_of_rows(std::size_t row_count, std::span<const std::vector<std::uint64_t>> parts) {
+  RowTerms inverted{.term_starts = std::vector<std::int64_t>(row_count + 1),
+                    .product_starts = std::vector<std::int64_t>(row_count + 1)};
   for_each_record(parts, [&](const std::uint64_t*, const VectorPart& part) {
     for (std::int32_t k = 0; k < part.row_count(); ++k) {
-      ++inverted.term_starts[strip_row(part.row(k)) + 1];
-      inverted.product_starts[strip_row(part.row(k)) + 1] += part.column_count();
+      const auto after_row = static_cast<std::size_t>(part.row(k)) + 1;
+      ++inverted.term_starts[after_row];
+      inverted.product_starts[after_row] += part.column_count();
     }
   });
-  for (std::size_t row = 0; row < strip_rows; ++row) {
-    inverted.term_starts[row + 1] += inverted.term_starts[row];
-    inverted.product_starts[row + 1] += inverted.product_starts[row];
-  }
+  for (auto* const starts : {&inverted.term_starts, &inverted.product_starts})
+    std::partial_sum(starts->begin(), starts->end(), starts->begin());
   inverted.terms.resize(static_cast<std::size_t>(inverted.term_starts.back()));
-  std::vector<std::int64_t> next(inverted.term_starts.begin(), inverted.term_starts.end() - 1);
+  auto next = inverted.term_starts;
   for_each_record(parts, [&](const std::uint64_t* word, const VectorPart& part) {
-    for (std::int32_t k = 0; k < part.row_count(); ++k) {
-      inverted.terms[static_cast<std::size_t>(next[strip_row(part.row(k))]++)] = {
+    for (std::int32_t k = 0; k < part.row_count(); ++k)
+      inverted.terms[static_cast<std::size_t>(next[static_cast<std::size_t>(part.row(k))]++)] = {
           .record = word, .row_value = part.row_value(k)};
-    }
   });
   return inverted;
 }
@@ -166,57 +154,53 @@ BlockAssembler::BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, 
                                         static_cast<std::size_t>(expected_entry_count));
 }
 
-void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts) {
-  const auto inverted =
-      terms_of_rows(finished_rows_, static_cast<std::size_t>(end_row - finished_rows_), parts);
+void BlockAssembler::append_rows(std::int64_t row_count, std::span<const std::vector<std::uint64_t>> parts) {
+  const auto inverted = terms_of_rows(static_cast<std::size_t>(row_count), parts);
   // A row has at most as many entries as products; the few that fall together leave gaps.
   const auto needed = static_cast<std::size_t>(finished_entries_ + inverted.product_starts.back());
   if (needed > block_.values.size())
     block_.resize(std::max(needed, block_.values.size() + block_.values.size() / 4));
 
-  const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
-  std::vector<comm::IndexRange> made(static_cast<std::size_t>(thread_count_));  // the entries of each part
-  std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
+  const auto borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
+  // The place of a part's first entry: after as many as the products before it.
+  const auto place_of_part = [&, first = finished_entries_](std::size_t part) {
+    return first + inverted.product_starts[static_cast<std::size_t>(borders[part])];
+  };
+  std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;  // lengths at first
   std::exception_ptr failure;  // no exception may leave a parallel region
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int part = 0; part < thread_count_; ++part) {
     try {
       const auto index = static_cast<std::size_t>(part);
       RowBuilder builder(columns_.size(), diagonal_shift_);
-      const auto first =
-          finished_entries_ + inverted.product_starts[static_cast<std::size_t>(part_borders[index])];
-      std::int64_t entry = first;
-      for (std::int64_t row = part_borders[index]; row < part_borders[index + 1]; ++row) {
+      auto entry = place_of_part(index);
+      for (std::int64_t row = borders[index]; row < borders[index + 1]; ++row) {
         const auto r = static_cast<std::size_t>(row);
         const auto begin = static_cast<std::size_t>(inverted.term_starts[r]);
         const auto end = static_cast<std::size_t>(inverted.term_starts[r + 1]);
         const std::int64_t global_row = rows_.begin + finished_rows_ + row;
-        entry += builder.build(std::span(inverted.terms).subspan(begin, end - begin),
-                               columns_.contains(global_row) ? global_row - columns_.begin : -1,
-                               block_.columns.data() + entry, block_.values.data() + entry);
-        row_ends[row] = entry;
+        row_ends[row] = builder.build(std::span(inverted.terms).subspan(begin, end - begin),
+                                      columns_.contains(global_row) ? global_row - columns_.begin : -1,
+                                      block_.columns.data() + entry, block_.values.data() + entry);
+        entry += row_ends[row];
       }
-      made[index] = {.begin = first, .end = entry};
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
-  for (std::size_t part = 0; part < made.size(); ++part) {
-    const auto [first, end] = made[part];
-    const auto count = static_cast<std::size_t>(end - first);
-    const std::int64_t gap = first - finished_entries_;
-    if (gap > 0) {
-      auto* const columns = block_.columns.data() + finished_entries_;
-      auto* const values = block_.values.data() + finished_entries_;
-      std::memmove(columns, columns + gap, count * sizeof(std::int32_t));
-      std::memmove(values, values + gap, count * sizeof(double));
-    }
-    for (std::int64_t row = part_borders[part]; row < part_borders[part + 1]; ++row) row_ends[row] -= gap;
-    finished_entries_ += end - first;
+  for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
+    const auto from = place_of_part(part);
+    const auto to = finished_entries_;
+    for (std::int64_t row = borders[part]; row < borders[part + 1]; ++row)
+      row_ends[row] = finished_entries_ += row_ends[row];
+    if (from == to) continue;
+    const auto count = static_cast<std::size_t>(finished_entries_ - to);
+    std::memmove(block_.columns.data() + to, block_.columns.data() + from, count * sizeof(std::int32_t));
+    std::memmove(block_.values.data() + to, block_.values.data() + from, count * sizeof(double));
   }
-  finished_rows_ = end_row;
+  finished_rows_ += row_count;
 }
 
 kernels::CsrBlock BlockAssembler::finish() {

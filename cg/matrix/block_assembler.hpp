@@ -16,7 +16,7 @@
 namespace cg2d {
 
 /// A record inside a buffer of words: weight, the two counts, row values, column values, then row and column
-/// positions (32 bits each), relative to the first row and column of the block. One vector v with weight w
+/// positions (32 bits each), relative to the first row of the strip and the first column of the block. One vector v with weight w
 /// gives w * v[row] * v[column] to every entry (row, column) of the two lists.
 class VectorPart {
  public:
@@ -37,7 +37,7 @@ class VectorPart {
     return 2 + row_count + column_count + (row_count + column_count + 1) / 2;
   }
 
-  /// Appends a record. Positions are global; the block begins at (first_row, first_column).
+  /// Global positions with their values; the record counts positions from `first`.
   struct List {
     std::span<const std::int32_t> positions;
     std::span<const double> values;
@@ -89,10 +89,10 @@ class BlockAssembler {
   BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
                  std::int64_t expected_entry_count, int thread_count);
 
-  /// Adds the rows that follow the last strip, up to local row `end_row`. `parts`: buffers of
-  /// VectorPart records, in the order of the vectors, that hold every record whose row list meets the strip,
-  /// row lists cut to the strip. Throws std::bad_alloc.
-  void append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts);
+  /// Adds the `row_count` rows that follow the last strip. `parts`: buffers of VectorPart records, in the order of the
+  /// vectors, that hold every record whose row list meets the strip, row lists cut to the strip, rows counted from its first one. Throws
+  /// std::bad_alloc.
+  void append_rows(std::int64_t row_count, std::span<const std::vector<std::uint64_t>> parts);
 
   /// Hands the block over; every row must have been appended.
   [[nodiscard]] kernels::CsrBlock finish();

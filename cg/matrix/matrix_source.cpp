@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

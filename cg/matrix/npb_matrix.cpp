@@ -4,12 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <memory>
 #include <numeric>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/matrix/block_assembler.hpp"
@@ -19,45 +14,38 @@
 namespace cg2d {
 namespace {
 
-/// Rows of one row block of the grid, and the row that records count from.
-struct RecordRows {
-  comm::IndexRange rows;
-  std::int64_t first = 0;
-};
-
 /// Records for each rank.
 using OutgoingRecords = std::vector<std::vector<std::uint64_t>>;
 
-/// Appends the records for every rank whose block the vectors meet in the given rows, one range for each row block.
+/// Appends the records for every rank whose block the vectors meet in the given rows, one range for each row block. Positions and blocks
+/// rise, so each vector is walked along the blocks once. Cost: for each vector its length, and Px + Py.
 void append_records(const SparseVectors& vectors, const comm::BlockLayout& layout,
-                    std::span<const RecordRows> rows_of_blocks, OutgoingRecords& outgoing) {
+                    std::span<const comm::IndexRange> rows_of_blocks, OutgoingRecords& outgoing) {
   const auto grid = layout.grid();
+  std::vector<comm::IndexRange> column_blocks;
+  for (int column = 0; column < grid.columns; ++column) column_blocks.push_back(layout.column_block(column));
   std::vector<std::pair<int, VectorPart::List>> columns_of_blocks;  // of those that the vector meets
   for (std::int64_t v = 0; v < vectors.count; ++v) {
     const auto positions = vectors.positions_of(v);
-    // The entries with positions in the range; positions rise.
-    const auto list_within = [&](const comm::IndexRange& range, std::int64_t first) {
-      const auto begin = std::lower_bound(positions.begin(), positions.end(), range.begin);
-      const auto end = std::lower_bound(begin, positions.end(), range.end);
-      const auto place = static_cast<std::size_t>(begin - positions.begin());
-      const auto count = static_cast<std::size_t>(end - begin);
-      return VectorPart::List{.positions = positions.subspan(place, count),
-                              .values = vectors.values_of(v).subspan(place, count),
-                              .first = first};
+    const auto values = vectors.values_of(v);
+    // The entries with positions in a range, from a place on, which moves to their end.
+    const auto next_list = [&](std::size_t& place, const comm::IndexRange& range) {
+      while (place < positions.size() && positions[place] < range.begin) ++place;
+      const auto begin = place;
+      while (place < positions.size() && positions[place] < range.end) ++place;
+      return VectorPart::List{.positions = positions.subspan(begin, place - begin),
+                              .values = values.subspan(begin, place - begin),
+                              .first = range.begin};
     };
     columns_of_blocks.clear();
-    for (std::size_t k = 0; k < positions.size();) {
-      const int row = layout.row_block_of(positions[k]);
-      const auto row_end = layout.row_block(row).end;
-      while (k < positions.size() && positions[k] < row_end) ++k;
-      const auto& rows_of_block = rows_of_blocks[static_cast<std::size_t>(row)];
-      const auto rows = list_within(rows_of_block.rows, rows_of_block.first);
+    std::size_t row_place = 0;
+    for (int row = 0; row < grid.rows && row_place < positions.size(); ++row) {
+      const auto rows = next_list(row_place, rows_of_blocks[static_cast<std::size_t>(row)]);
       if (rows.positions.empty()) continue;
-      for (std::size_t c = columns_of_blocks.empty() ? 0 : positions.size(); c < positions.size();) {
-        const int column = layout.column_block_of(positions[c]);
-        const auto block = layout.column_block(column);
-        columns_of_blocks.emplace_back(column, list_within(block, block.begin));
-        c += columns_of_blocks.back().second.positions.size();
+      std::size_t column_place = columns_of_blocks.empty() ? 0 : positions.size();
+      for (int column = 0; column_place < positions.size(); ++column) {
+        const auto columns = next_list(column_place, column_blocks[static_cast<std::size_t>(column)]);
+        if (!columns.positions.empty()) columns_of_blocks.emplace_back(column, columns);
       }
       for (const auto& [column, columns] : columns_of_blocks)
         VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(row, column))],
@@ -134,7 +122,7 @@ class NpbSource final : public MatrixSource {
     const DrawnVectors drawn(problem_, group, making.store);
     const int process_row = layout.grid().row_of(group.rank());
     const auto columns = layout.columns_of(group.rank());
-    std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
+    std::vector<comm::IndexRange> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
     for (int strip = 0; strip < strips.count; ++strip) {
       const auto rows_of_strip = strips.rows_of(strip, layout.row_block(process_row));
       const double share = static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) /
@@ -143,17 +131,15 @@ class NpbSource final : public MatrixSource {
                                static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
                                thread_count);
       for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
-        for (int block = 0; block < layout.grid().rows; ++block) {
-          const auto rows = strips.rows_of(strip, layout.row_block(block));
-          rows_of_blocks[static_cast<std::size_t>(block)] = {
-              .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
-        }
-        const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
+        for (int block = 0; block < layout.grid().rows; ++block)
+          rows_of_blocks[static_cast<std::size_t>(block)] = comm::share_of(
+              strips.rows_of(strip, layout.row_block(block)), exchange, making.exchanges_per_strip);
         OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
         drawn.visit(
             [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
         // From all ranks, in the order of their vectors.
-        assembler.append_rows(mine.rows.end - mine.first, group.exchange(std::move(outgoing)));
+        assembler.append_rows(rows_of_blocks[static_cast<std::size_t>(process_row)].size(),
+                              group.exchange(std::move(outgoing)));
       }
       sink(assembler.finish());
     }
@@ -176,17 +162,17 @@ class NpbSource final : public MatrixSource {
       }
     });
     group.sums(nonzeros);
+    const std::vector<double> weights(nonzeros.begin(), nonzeros.end());
     const auto before = comm::sums_before(shares);
-    const auto total =
-        static_cast<double>(std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0}));
+    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
     std::vector<std::int64_t> starts{0};
     double nonzeros_before = 0.0;
     std::size_t bin = 0;
     for (std::size_t piece = 1; piece < shares.size(); ++piece) {
       const double goal = total * before[piece] / before.back();
-      while (bin + 1 < nonzeros.size() && nonzeros_before + static_cast<double>(nonzeros[bin]) < goal)
-        nonzeros_before += static_cast<double>(nonzeros[bin++]);
-      const double part = (goal - nonzeros_before) / std::max(static_cast<double>(nonzeros[bin]), 1.0);
+      while (bin + 1 < weights.size() && nonzeros_before + weights[bin] < goal)
+        nonzeros_before += weights[bin++];
+      const double part = (goal - nonzeros_before) / std::max(weights[bin], 1.0);
       const double row =
           (static_cast<double>(bin) + std::clamp(part, 0.0, 1.0)) * static_cast<double>(rows_per_bin);
       starts.push_back(std::clamp<std::int64_t>(std::llround(row), starts.back(), problem_.n));

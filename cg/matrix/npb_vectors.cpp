@@ -4,10 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstdint>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/random_stream.hpp"
@@ -87,14 +84,13 @@ std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t 
   // there is no equal position (a later one with the same hash would only make the place newer). Otherwise
   // look back.
   constexpr std::size_t table_size = 4096;
-  constexpr std::int64_t never = -1;
-  std::vector<std::int64_t> last_seen(table_size, never);
+  std::vector<std::int64_t> last_seen(table_size, -window);
   std::vector<Repetition> found;
   const auto count = static_cast<std::int64_t>(share.positions.size());
   for (std::int64_t later = 0; later < count; ++later) {
     const std::int32_t position = share.positions[static_cast<std::size_t>(later)];
     auto& last = last_seen[static_cast<std::size_t>(position) % table_size];
-    if (last != never && later - last < window) {
+    if (later - last < window) {
       const std::int64_t first = std::max<std::int64_t>(0, later - window + 1);
       for (std::int64_t earlier = later - 1; earlier >= first; --earlier) {
         if (share.positions[static_cast<std::size_t>(earlier)] != position) continue;
@@ -147,7 +143,6 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
   vectors.first = first_vector_from(problem, rejections, first_number);
   vectors.count = first_vector_from(problem, rejections, first_number + share.own_count) - vectors.first;
   vectors.stride = problem.nonzer + 1;
-  if (vectors.count == 0) return vectors;
   vectors.lengths.resize(static_cast<std::size_t>(vectors.count));
   vectors.positions.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
   vectors.values.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
@@ -176,12 +171,11 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
     const auto own_position = static_cast<std::int32_t>(vectors.first + v);
     auto& length = vectors.lengths[static_cast<std::size_t>(v)];
     length = problem.nonzer;
-    auto* const present = std::lower_bound(positions, positions + length, own_position);
-    if (present != positions + length && *present == own_position) {
+    if (const auto* const present = std::find(positions, positions + length, own_position);
+        present != positions + length) {
       values[present - positions] = 0.5;
     } else {
-      insert_sorted(positions, values, length, own_position, 0.5);
-      ++length;
+      insert_sorted(positions, values, length++, own_position, 0.5);
     }
   }
   return vectors;

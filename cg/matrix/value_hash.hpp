@@ -41,9 +41,10 @@ inline std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockOrigin
   std::uint64_t sum = 0;
   for (std::int64_t row = 0; row < block.row_count; ++row) {
     const auto row_begin = (origin.first_row + row) * origin.order + origin.first_column;
-    auto entry = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
-    for (const auto column : block.columns_of(row))
-      sum += hash_of_element(row_begin + column, block.values[entry++]);
+    const auto columns = block.columns_of(row);
+    const auto values = block.values_of(row);
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      sum += hash_of_element(row_begin + columns[k], values[k]);
   }
   return sum;
 }

@@ -58,7 +58,7 @@ std::vector<std::vector<std::uint64_t>> parts_of(const Example& example, const B
     const CutVector rows(example.drawn.vectors[i], strip);
     const CutVector columns(example.drawn.vectors[i], block.columns);
     if (rows.positions.empty() || columns.positions.empty()) continue;
-    VectorPart::append(parts[i * buffer_count / vector_count], weights[i], rows.list(block.rows.begin),
+    VectorPart::append(parts[i * buffer_count / vector_count], weights[i], rows.list(strip.begin),
                        columns.list(block.columns.begin));
   }
   return parts;
@@ -77,7 +77,7 @@ kernels::CsrBlock assemble(const Example& example, const Block& block, const Ass
   for (int k = 0; k < options.strip_count; ++k) {
     const auto local = strips.piece(k);
     const IndexRange strip{.begin = block.rows.begin + local.begin, .end = block.rows.begin + local.end};
-    assembler.append_rows(local.end, parts_of(example, block, strip));
+    assembler.append_rows(local.size(), parts_of(example, block, strip));
   }
   return assembler.finish();
 }

@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <new>
-#include <string_view>
 #include <vector>
 
 #include "cg/base/interface.hpp"
@@ -62,7 +60,14 @@ class GzipStream final : public ByteSource::Stream {
     stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
     stream_.avail_out = room;
     while (stream_.avail_out == room) {
-      if (stream_.avail_in == 0 && !refill()) break;
+      if (stream_.avail_in == 0) {
+        const auto portion = next_portion();
+        if (portion.empty() && !is_between_members_)
+          file_.refuse("found a gzip file that ends too early, expected a whole one");
+        if (portion.empty()) break;
+        stream_.next_in = reinterpret_cast<Bytef*>(portion.data());
+        stream_.avail_in = static_cast<uInt>(portion.size());
+      }
       if (is_between_members_) inflateReset(&stream_);
       is_between_members_ = false;
       const int result = inflate(&stream_, Z_NO_FLUSH);
@@ -79,16 +84,6 @@ class GzipStream final : public ByteSource::Stream {
   }
 
  private:
-  /// False at the end of the file, which must be the end of a member.
-  bool refill() {
-    const auto portion = next_portion();
-    if (portion.empty() && !is_between_members_)
-      file_.refuse("found a gzip file that ends too early, expected a whole one");
-    stream_.next_in = reinterpret_cast<Bytef*>(portion.data());
-    stream_.avail_in = static_cast<uInt>(portion.size());
-    return !portion.empty();
-  }
-
   z_stream stream_{};
   bool is_between_members_ = false;
 };
@@ -107,7 +102,11 @@ class ZstdStream final : public ByteSource::Stream {
     ZSTD_outBuffer output{.dst = bytes.data(), .size = bytes.size(), .pos = 0};
     while (output.pos == 0) {
       // Bytes may wait inside the stream after the last input has been taken.
-      if (input_.pos == input_.size && !refill() && is_between_frames_) break;
+      if (input_.pos == input_.size) {
+        const auto portion = next_portion();
+        input_ = {.src = portion.data(), .size = portion.size(), .pos = 0};
+        if (portion.empty() && is_between_frames_) break;
+      }
       const bool had_input = input_.pos < input_.size;
       const std::size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
       if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
@@ -121,12 +120,6 @@ class ZstdStream final : public ByteSource::Stream {
   }
 
  private:
-  bool refill() {
-    const auto portion = next_portion();
-    input_ = {.src = portion.data(), .size = portion.size(), .pos = 0};
-    return !portion.empty();
-  }
-
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
   ZSTD_inBuffer input_{};
   bool is_between_frames_ = false;

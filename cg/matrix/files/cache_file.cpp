@@ -1,6 +1,5 @@
 #include "cg/matrix/files/cache_file.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -30,13 +29,6 @@ CacheReader::CacheReader(const std::string& path) : file_(path), header_(read_he
     file_.refuse("found damaged checksums, expected those of the header");
 }
 
-void CacheReader::check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const {
-  if (crc32c(bytes) == checksums_[static_cast<std::size_t>(chunk)]) return;
-  const auto begin = CacheLayout::chunk_begin(chunk);
-  file_.refuse("found damaged data in bytes {} to {}, expected what meets its checksum", begin,
-               begin + std::ssize(bytes) - 1);
-}
-
 /// Chunks that lie within the bytes are read to their place; those at the ends pass through a buffer.
 void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const {
   const CacheLayout layout(header_);
@@ -51,7 +43,9 @@ void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const 
     if (!is_whole) buffer.resize(size);
     const auto target = is_whole ? bytes.first(size) : std::span<std::byte>(buffer);
     static_cast<void>(file_.fill(begin, target));
-    check_chunk(chunk, target);
+    if (crc32c(target) != checksums_[static_cast<std::size_t>(chunk)])
+      file_.refuse("found damaged data in bytes {} to {}, expected what meets its checksum", begin,
+                   begin + std::ssize(target) - 1);
     if (!is_whole) std::memcpy(bytes.data(), buffer.data() + within, count);
     bytes = bytes.subspan(count);
     position += static_cast<std::int64_t>(count);

@@ -90,7 +90,6 @@ class CacheReader {
 
  private:
   void read(std::int64_t position, std::span<std::byte> bytes) const;
-  void check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const;
 
   OpenFile file_;
   CacheHeader header_;

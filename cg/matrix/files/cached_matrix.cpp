@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <numeric>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +31,7 @@ class SharedOutput {
  public:
   SharedOutput(std::string path, const CacheLayout& layout, comm::RankGroup& group)
       : path_(std::move(path)), layout_(layout), shares_(static_cast<std::size_t>(layout.chunk_count)) {
+    std::string temporary_name;
     agree_on(group, [&] {
       if (group.rank() != 0) return;
       path_ = output_target(path_);
@@ -45,12 +45,12 @@ class SharedOutput {
             "name another file");
       file_.emplace(path_, FileNaming::temporary_at_once);
       if (!file_->is_open()) cannot_create(path_);
-      temporary_name_ = file_->temporary_name();
+      temporary_name = file_->temporary_name();
     });
-    temporary_name_ = group.broadcast(temporary_name_);
+    temporary_name = group.broadcast(temporary_name);
     agree_on(group, [&] {
       if (group.rank() == 0) return;
-      file_.emplace(temporary_name_, FileNaming::of_another_process);
+      file_.emplace(temporary_name, FileNaming::of_another_process);
       if (!file_->is_open())
         refuse(
             fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
@@ -59,15 +59,13 @@ class SharedOutput {
     });
   }
 
-  template <typename T>
-  void write(std::int64_t position, std::span<const T> values) const {
-    if (!write_whole(file_->descriptor(), position, std::as_bytes(values))) cannot_write(path_);
+  void write(std::int64_t position, std::span<const std::byte> bytes) const {
+    if (!write_whole(file_->descriptor(), position, bytes)) cannot_write(path_);
   }
   /// Bytes between CacheLayout::data_begin and data_end, in any order.
-  template <typename T>
-  void write_data(std::int64_t position, std::span<const T> values) {
-    write(position, values);
-    for (auto bytes = std::as_bytes(values); !bytes.empty();) {
+  void write_data(std::int64_t position, std::span<const std::byte> bytes) {
+    write(position, bytes);
+    while (!bytes.empty()) {
       const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
       const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
       const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
@@ -85,13 +83,12 @@ class SharedOutput {
     for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
       own.push_back(crc32c_of_zeros(layout_.chunk_size(chunk)));
     WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
-      for (std::size_t k = 0; k < words.size(); k += 2)
-        own[words[k] - static_cast<std::uint64_t>(mine.begin)] ^= static_cast<std::uint32_t>(words[k + 1]);
+      for (const auto word : words)
+        own[static_cast<std::size_t>(high_of(word) - mine.begin)] ^= static_cast<std::uint32_t>(low_of(word));
     });
-    for (std::size_t chunk = 0; chunk < shares_.size(); ++chunk) {
-      if (shares_[chunk] == 0) continue;
-      auto& buffer = rounds.to(owners.owner_of(static_cast<std::int64_t>(chunk)), 2);
-      buffer.insert(buffer.end(), {chunk, shares_[chunk]});
+    for (std::int64_t chunk = 0; chunk < layout_.chunk_count; ++chunk) {
+      const auto share = shares_[static_cast<std::size_t>(chunk)];
+      if (share != 0) rounds.to(owners.owner_of(chunk), 1).push_back(pair_of(chunk, share));
     }
     rounds.finish();
     return own;
@@ -116,7 +113,7 @@ class SharedOutput {
   void require_readable() const {
     file_->forget_cached();
     try {
-      const CacheReader reader(temporary_name_);
+      const CacheReader reader(file_->temporary_name());
     } catch (const FileError&) {
       fail_by_damage(0);
     }
@@ -142,7 +139,6 @@ class SharedOutput {
 
   std::string path_;
   const CacheLayout& layout_;
-  std::string temporary_name_;
   std::optional<UnnamedFile> file_;
   std::vector<std::uint32_t> shares_;  // by number of the chunk, of what this rank has written, 0 for nothing
 };
@@ -167,11 +163,11 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOut
       values.insert(values.end(), part.values.begin(), part.values.end());
       columns.insert(columns.end(), part.columns.begin(), part.columns.end());
     });
-    output.write_data<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
+    output.write_data(layout.row_starts + 8 * first_row, std::as_bytes(std::span(row_starts)));
     output.write_data(layout.diagonal + 8 * first_row,
-                      matrix.stored_diagonal().subspan(local_row, row_count));
-    output.write_data<double>(layout.values + 8 * start, values);
-    output.write_data<std::int32_t>(layout.columns + 4 * start, columns);
+                      std::as_bytes(matrix.stored_diagonal().subspan(local_row, row_count)));
+    output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
+    output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
   }
 }
 
@@ -184,32 +180,28 @@ std::vector<std::int64_t> row_starts_of(const CacheReader& reader, const comm::I
   return starts;
 }
 
-/// Rows with these starts, and the end of the last one.
-struct ReadRows {
-  std::span<const std::int64_t> starts;
-  std::int64_t first_row = 0;            ///< the number that the first one has for the visit
-  std::int64_t window = window_entries;  ///< entries that are read at a time
-  bool has_values = true;                ///< otherwise none are read
-};
-
-/// Calls visit(row, columns, values) for the parts of the rows, as far as they are read together.
-template <typename Visit>
-void for_each_row_part(const CacheReader& reader, const ReadRows& rows, const Visit& visit) {
+/// Calls visit(part) for the parts of these rows, as far as they are read together: `window` entries at a time. starts: those
+/// of the rows, and the end of the last one.
+template <bool has_values, typename Visit>
+void for_each_row_part(const CacheReader& reader, const comm::IndexRange& rows,
+                       std::span<const std::int64_t> starts, std::int64_t window, const Visit& visit) {
   std::vector<std::int32_t> columns;
   std::vector<double> values;
   std::size_t row = 0;
-  for (auto first = rows.starts.front(); first < rows.starts.back();) {
-    const auto end = std::min(first + rows.window, rows.starts.back());
+  for (auto first = starts.front(); first < starts.back();) {
+    const auto end = std::min(first + window, starts.back());
     columns.resize(static_cast<std::size_t>(end - first));
     reader.read_columns(first, columns);
-    if (rows.has_values) {
+    if (has_values) {
       values.resize(columns.size());
       reader.read_values(first, values);
     }
-    for (std::size_t at = 0; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
-      const auto count = static_cast<std::size_t>(std::min(rows.starts[row + 1], end) - first);
-      visit(rows.first_row + static_cast<std::int64_t>(row), std::span(columns).subspan(at, count),
-            rows.has_values ? std::span(values).subspan(at, count) : std::span<double>());
+    for (std::size_t at = 0; first < end; row += starts[row + 1] == first ? 1 : 0) {
+      const auto count = static_cast<std::size_t>(std::min(starts[row + 1], end) - first);
+      visit(EntryStore::RowPart{
+          .row = rows.begin + static_cast<std::int64_t>(row),
+          .columns = std::span(columns).subspan(at, count),
+          .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
       at += count;
       first += static_cast<std::int64_t>(count);
     }
@@ -236,16 +228,15 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
                                             static_cast<std::size_t>(starts.back() - starts.front()));
   std::size_t kept = 0;
-  const auto keep = [&](std::int64_t row, std::span<const std::int32_t> row_columns,
-                        std::span<const double> values) {
-    for (std::size_t k = 0; k < row_columns.size(); ++k) {
-      if (!columns.contains(row_columns[k])) continue;
-      ++block.row_starts[static_cast<std::size_t>(row) + 1];
-      block.columns[kept] = static_cast<std::int32_t>(row_columns[k] - columns.begin);
-      block.values[kept++] = values[k];
+  const auto keep = [&](const EntryStore::RowPart& part) {
+    for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      if (!columns.contains(part.columns[k])) continue;
+      ++block.row_starts[static_cast<std::size_t>(part.row - rows.begin) + 1];
+      block.columns[kept] = static_cast<std::int32_t>(part.columns[k] - columns.begin);
+      block.values[kept++] = part.values[k];
     }
   };
-  for_each_row_part(reader, {.starts = starts, .window = window}, keep);
+  for_each_row_part<true>(reader, rows, starts, window, keep);
   block.make_room_by_lengths();
   return block;
 }
@@ -260,8 +251,8 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   agree_on(group, [&] {
     write_rows(matrix, layout, output);
     if (group.rank() == 0)
-      output.write_data<std::int64_t>(layout.row_starts + 8 * header.order,
-                                      std::span<const std::int64_t>(&header.nonzero_count, 1));
+      output.write_data(layout.row_starts + 8 * header.order,
+                        std::as_bytes(std::span(&header.nonzero_count, 1)));
     output.put_on_disk();
   });
   const auto owners = comm::BlockLayout::even(layout.chunk_count, {.columns = 1, .rows = group.size()});
@@ -272,7 +263,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   header.checksum_of_checksums = crc32c(std::as_bytes(std::span(all)));
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    output.write<std::uint32_t>(layout.data_end, all);
+    output.write(layout.data_end, std::as_bytes(std::span(all)));
     output.write(0, sealed(header));
     output.put_on_disk();
   });
@@ -291,15 +282,15 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
   require_same_file(path, group);
   agree_on(group, [&] {
     reader_ = std::make_unique<CacheReader>(path);
-    const auto rows = comm::share_of(reader_->header().order, group.rank(), group.size());
-    const auto starts = row_starts_of(*reader_, rows);
+    own_rows_ = {comm::share_of(reader_->header().order, group.rank(), group.size())};
+    const auto starts = row_starts_of(*reader_, own_rows_.front());
     for (std::size_t k = 1; k < starts.size(); ++k)
       lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
   });
   const auto& header = reader_->header();
   nonzero_count_ = header.nonzero_count;
-  facts_ = facts_of_rows({.name = std::move(name), .order = header.order}, lengths,
-                         group.rank() == 0 ? header.pattern_sum : 0, group);
+  facts_ =
+      facts_of_rows({.name = std::move(name), .order = header.order}, lengths, header.pattern_sum, group);
 }
 
 std::int64_t CachedMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& strips) const {
@@ -348,7 +339,7 @@ std::optional<std::uint64_t> CachedMatrix::content_hash() const {
 }
 
 void CachedMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
-  const auto rows = comm::share_of(order(), group.rank(), group.size());
+  const auto rows = own_rows_.front();
   std::vector<std::int64_t> starts;
   std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
   agree_on(group, [&] {
@@ -362,39 +353,21 @@ void CachedMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit)
            .diagonal = diagonal[k]});
 }
 
-/// Row starts tell those of whole rows.
-std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                           comm::RankGroup& group) const {
-  if (layout.grid().columns > 1) return SystemMatrix::nonzeros_of_blocks(layout, group);
-  std::vector<std::int64_t> counts;
-  agree_on(group, [&] {
-    for (int rank = 0; rank < group.size(); ++rank) {
-      const auto rows = layout.rows_of(rank);
-      counts.push_back(reader_->row_start(rows.end) - reader_->row_start(rows.begin));
-    }
-  });
-  return counts;
-}
-
 void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
   agree_on(group, [&] {
-    const auto rows = comm::share_of(order(), group.rank(), group.size());
-    const auto starts = row_starts_of(*reader_, rows);
-    for_each_row_part(*reader_, {.starts = starts, .first_row = rows.begin, .has_values = false}, visit);
+    const auto rows = own_rows_.front();
+    for_each_row_part<false>(*reader_, rows, row_starts_of(*reader_, rows), window_entries, visit);
   });
 }
 
-void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
-                             int rank_count) const {
-  const auto rows = comm::share_of(order(), rank, rank_count);
-  const auto starts = row_starts_of(*reader_, rows);
-  for_each_row_part(
-      *reader_, {.starts = starts, .first_row = rows.begin},
-      [&](std::int64_t row, std::span<const std::int32_t> columns, std::span<const double> values) {
-        const auto moved_row = permutation(row);
-        for (std::size_t k = 0; k < columns.size(); ++k)
-          collector.add(moved_row, permutation(columns[k]), values[k]);
-      });
+void CachedMatrix::add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const {
+  const auto rows = own_rows_.front();
+  for_each_row_part<true>(*reader_, rows, row_starts_of(*reader_, rows), window_entries,
+                          [&](const EntryStore::RowPart& part) {
+                            const auto moved_row = permutation(part.row);
+                            for (std::size_t k = 0; k < part.columns.size(); ++k)
+                              collector.add(moved_row, permutation(part.columns[k]), part.values[k]);
+                          });
 }
 
 }  // namespace cg2d

@@ -1,11 +1,9 @@
 #include "cg/matrix/files/entry_store.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 #include <new>
 #include <numeric>
-#include <utility>
+#include <type_traits>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -41,37 +39,19 @@ RowDeal::RowDeal(std::int64_t order, int rank_count)
 
 // ---------------------------------------------------------------- order
 
-/// Entries while they are put in order.
+/// Entries while they are put in order. Equal places are ordered by value before they are summed: the sum must not depend on how many
+/// ranks have read the file.
 struct EntryStore::ValuedEntry {
   std::int32_t column;
   double value;
-
-  ValuedEntry() = default;
-  ValuedEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]), value(chunk.values[k]) {}
-  void write(const Chunk& chunk, std::size_t k) const {
-    chunk.values[k] = value;
-    chunk.columns[k] = column;
-  }
-  /// Equal places are ordered by value before they are summed: the sum must not depend on how many ranks have read the file.
   bool operator<(const ValuedEntry& other) const {
     return column != other.column ? column < other.column : value < other.value;
   }
-  /// Another entry of the same place.
-  void join(const ValuedEntry& other, std::int64_t /*row*/, Multiples& /*multiples*/) {
-    value += other.value;
-  }
 };
-
 struct EntryStore::OneEntry {
+  static constexpr double value = 1.0;
   std::int32_t column;
-
-  OneEntry() = default;
-  OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]) {}
-  void write(const Chunk& chunk, std::size_t k) const { chunk.columns[k] = column; }
   bool operator<(const OneEntry& other) const { return column < other.column; }
-  void join(const OneEntry& /*other*/, std::int64_t row, Multiples& multiples) const {
-    multiples.try_emplace(multiples.end(), std::pair(row, column), 1.0)->second += 1.0;
-  }
 };
 
 /// Puts the entries of one bucket after the other in order; keeps its buffers.
@@ -85,7 +65,13 @@ class EntryStore::BucketSorter {
 
   /// Brings a bucket of the scratch file back, and puts it away again; what is not changed is there, but for the open chunk.
   void order(Bucket& bucket) {
-    bring(bucket);
+    if (bucket.chunks.empty()) return;
+    const auto full_count = bucket.chunks.size() - 1;
+    brought_back_.resize(std::max(brought_back_.size(), full_count));
+    chunks_.clear();
+    for (std::size_t c = 0; c < full_count; ++c)
+      chunks_.push_back(store_.read_chunk(bucket.chunks[c], brought_back_[c]));
+    chunks_.push_back(store_.chunk_at(bucket.open));
     auto entry_count = store_.entry_count_of(bucket);
     const bool was_in_order = is_in_order(bucket);
     if (was_in_order) {
@@ -97,19 +83,11 @@ class EntryStore::BucketSorter {
     store_.shrink(bucket, entry_count);
     const bool is_changed = !was_in_order || origin_bits_ > 0;
     for (auto c = is_changed ? 0 : bucket.chunks.size() - 1; store_.scratch_ && c < bucket.chunks.size(); ++c)
-      store_.scratch_->put(bucket.chunks[c],
-                           {reinterpret_cast<std::byte*>(chunks_[c].values), ChunkForm::byte_count});
+      store_.scratch_->put(bucket.chunks[c], {reinterpret_cast<std::byte*>(chunks_[c].values), chunk_bytes});
   }
 
  private:
-  void bring(const Bucket& bucket) {
-    const auto full_count = bucket.chunks.size() - 1;
-    brought_back_.resize(std::max(brought_back_.size(), full_count));
-    chunks_.clear();
-    for (std::size_t c = 0; c < full_count; ++c)
-      chunks_.push_back(store_.read_chunk(bucket.chunks[c], brought_back_[c]));
-    chunks_.emplace_back(bucket.open, store_.form_);
-  }
+  static constexpr bool has_values = std::is_same_v<Entry, ValuedEntry>;
 
   [[nodiscard]] std::uint16_t row_of(const Chunk& chunk, std::size_t k) const {
     return static_cast<std::uint16_t>(chunk.rows[k] >> origin_bits_);
@@ -138,13 +116,15 @@ class EntryStore::BucketSorter {
     std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), std::size_t{0});
     entries_.resize(store_.entry_count_of(bucket));
     for_each(bucket, [&](const Chunk& chunk, std::size_t k) {
-      entries_[key_ends_[chunk.rows[k]]++] = Entry(chunk, k);
+      auto& entry = entries_[key_ends_[chunk.rows[k]]++];
+      entry.column = chunk.columns[k];
+      if constexpr (has_values) entry.value = chunk.values[k];
     });
   }
 
   /// Writes what gather() has gathered, the entries of each place joined, to the first chunks. Returns how many are left.
   std::size_t write_joined(std::int64_t first_row) {
-    const std::size_t capacity = store_.form_.capacity;
+    const std::size_t capacity = store_.capacity_;
     std::size_t chunk_number = 0;
     std::size_t place = 0;
     Chunk chunk = chunks_.front();
@@ -156,14 +136,18 @@ class EntryStore::BucketSorter {
           }) != end)
         std::sort(entry, end);
       while (entry != end) {
-        Entry joined = *entry;
-        for (++entry; entry != end && entry->column == joined.column; ++entry)
-          joined.join(*entry, first_row + static_cast<std::int64_t>(row), store_.multiples_);
+        const auto column = entry->column;
+        double sum = entry->value;
+        for (++entry; entry != end && entry->column == column; ++entry) sum += entry->value;
         if (place == capacity) {
           chunk = chunks_[++chunk_number];
           place = 0;
         }
-        joined.write(chunk, place);
+        if constexpr (has_values) chunk.values[place] = sum;
+        if (!has_values && sum != 1.0)
+          store_.multiples_.emplace_hint(store_.multiples_.end(),
+                                         std::pair(first_row + static_cast<std::int64_t>(row), column), sum);
+        chunk.columns[place] = column;
         chunk.rows[place++] = static_cast<std::uint16_t>(row);
       }
     }
@@ -189,9 +173,7 @@ class EntryStore::BucketSorter {
 
 void EntryStore::seal() {
   const auto order_by = [this](auto sorter) {
-    for (auto& bucket : buckets_) {
-      if (!bucket.chunks.empty()) sorter.order(bucket);
-    }
+    for (auto& bucket : buckets_) sorter.order(bucket);
   };
   if (has_values()) {
     order_by(BucketSorter<ValuedEntry>(*this));
@@ -212,18 +194,19 @@ EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
     : deal_(deal),
       rank_(rank),
       origin_bits_(origin_bits_for(deal.rank_count())),
-      form_(values),
-      ones_(has_values() ? 0 : form_.capacity, 1.0),
+      capacity_(chunk_bytes / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
+      value_bytes_(values == EntryValues::any ? capacity_ * sizeof(double) : 0),
+      ones_(has_values() ? 0 : capacity_, 1.0),
       scratch_(std::move(scratch)) {
   for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
-    buckets_.push_back({.first_row = bucket * deal.rows_per_bucket(), .fill = form_.capacity});
+    buckets_.push_back({.first_row = bucket * deal.rows_per_bucket(), .fill = capacity_});
 }
 
 /// With a scratch file a bucket keeps the memory of its open chunk. Throws RunError.
 void EntryStore::open_chunk(Bucket& bucket) {
   const auto number = chunk_count_;
   if (scratch_ && bucket.open != nullptr) {
-    scratch_->put(bucket.chunks.back(), {bucket.open, ChunkForm::byte_count});
+    scratch_->put(bucket.chunks.back(), {bucket.open, chunk_bytes});
   } else {
     try {
       if (number == slabs_.size() * chunks_per_slab)
@@ -242,29 +225,18 @@ void EntryStore::open_chunk(Bucket& bucket) {
 }
 
 EntryStore::Chunk EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
-  if (!scratch_) return {address_of(chunk), form_};
-  buffer.resize(ChunkForm::byte_count);
+  if (!scratch_) return chunk_at(address_of(chunk));
+  buffer.resize(chunk_bytes);
   scratch_->get(chunk, buffer);
-  return {buffer.data(), form_};
-}
-
-/// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
-/// would get no huge pages from what was given back, but memory that was never used.
-void EntryStore::close_chunk(std::size_t chunk) {
-  constexpr std::size_t chunks_per_page = huge_page_bytes / ChunkForm::byte_count;
-  auto& slab = slabs_[chunk / chunks_per_slab];
-  const auto page = chunk % chunks_per_slab / chunks_per_page;
-  if (++slab.closed_counts[page] == chunks_per_page)
-    slab.memory.drop(page * huge_page_bytes, (page + 1) * huge_page_bytes);
+  return chunk_at(buffer.data());
 }
 
 /// Moves chunks to lie in memory in the order of the buckets, so that buckets that are dropped in turn free whole huge
 /// pages. Where the columns of a file are in no order, each huge page has chunks of many buckets before. Cost: one copy
 /// of the chunks, or none where they are not far from their places.
 void EntryStore::order_chunks() {
-  constexpr std::size_t near_chunks =
-      (std::size_t{1} << 25) / ChunkForm::byte_count;  // 32 MB are kept so long
-  std::vector<std::size_t> contents;                   // in the order of the buckets
+  constexpr std::size_t near_chunks = (std::size_t{1} << 25) / chunk_bytes;  // 32 MB are kept so long
+  std::vector<std::size_t> contents;                                         // in the order of the buckets
   for (const auto& bucket : buckets_)
     contents.insert(contents.end(), bucket.chunks.begin(), bucket.chunks.end());
   auto places = contents;
@@ -278,18 +250,17 @@ void EntryStore::order_chunks() {
   }
   if (is_near) return;
   // The content of places[sources[k]] comes to places[k], cycle by cycle.
-  std::vector<std::byte> first(ChunkForm::byte_count);
-  const auto copy = [](std::byte* to, const std::byte* from) {
-    std::memcpy(to, from, ChunkForm::byte_count);
+  std::vector<std::byte> first(chunk_bytes);
+  const auto bytes_at = [&](std::size_t number) {
+    return std::span(address_of(places[number]), chunk_bytes);
   };
-  const auto at = [&](std::size_t number) { return address_of(places[number]); };
   for (std::size_t begin = 0; begin < places.size(); ++begin) {
     if (sources[begin] == begin) continue;
-    copy(first.data(), at(begin));
+    std::ranges::copy(bytes_at(begin), first.begin());
     std::size_t target = begin;
     for (; sources[target] != begin; target = std::exchange(sources[target], target))
-      copy(at(target), at(sources[target]));
-    copy(at(target), first.data());
+      std::ranges::copy(bytes_at(sources[target]), bytes_at(target).begin());
+    std::ranges::copy(first, bytes_at(target).begin());
     sources[target] = target;
   }
   auto place = places.begin();
@@ -299,28 +270,35 @@ void EntryStore::order_chunks() {
   }
 }
 
+/// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
+/// would get no huge pages from what was given back, but memory that was never used.
 void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
-  const std::size_t chunk_count = (entry_count + form_.capacity - 1) / form_.capacity;
+  constexpr std::size_t chunks_per_page = huge_page_bytes / chunk_bytes;
+  const std::size_t chunk_count = (entry_count + capacity_ - 1) / capacity_;
   for (; bucket.chunks.size() > chunk_count; bucket.chunks.pop_back()) {
-    if (!scratch_) close_chunk(bucket.chunks.back());
+    if (scratch_) continue;
+    const auto chunk = bucket.chunks.back();
+    auto& slab = slabs_[chunk / chunks_per_slab];
+    const auto page = chunk % chunks_per_slab / chunks_per_page;
+    if (++slab.closed_counts[page] == chunks_per_page)
+      slab.memory.drop(page * huge_page_bytes, (page + 1) * huge_page_bytes);
   }
   bucket.open = bucket.chunks.empty() || scratch_ ? nullptr : address_of(bucket.chunks.back());
-  bucket.fill = bucket.chunks.empty() ? form_.capacity : entry_count - (chunk_count - 1) * form_.capacity;
+  bucket.fill = bucket.chunks.empty() ? capacity_ : entry_count - (chunk_count - 1) * capacity_;
 }
 
 // ---------------------------------------------------------------- reading
 
 void EntryStore::set_multiples(RowPart& part, std::vector<double>& values) const {
-  auto multiple = multiples_.lower_bound({part.row, part.columns.front()});
   const auto end = multiples_.upper_bound({part.row, part.columns.back()});
-  if (multiple == end) return;
-  values.assign(part.columns.size(), 1.0);
-  for (; multiple != end; ++multiple) {
+  for (auto multiple = multiples_.lower_bound({part.row, part.columns.front()}); multiple != end;
+       ++multiple) {
+    if (part.is_all_ones) values.assign(part.columns.size(), 1.0);
+    part.is_all_ones = false;
+    part.values = values;
     const auto place = std::ranges::lower_bound(part.columns, multiple->first.second);
     values[static_cast<std::size_t>(place - part.columns.begin())] = multiple->second;
   }
-  part.values = values;
-  part.is_all_ones = false;
 }
 
 std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column) const {
@@ -330,22 +308,22 @@ std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column
   std::size_t end = entry_count_of(bucket);
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
-    const auto number = bucket.chunks[middle / form_.capacity];
+    const auto number = bucket.chunks[middle / capacity_];
     // To be read only.
     auto* const bytes =
         scratch_ ? const_cast<std::byte*>(scratch_->look_at(number).data()) : address_of(number);
-    const Chunk chunk(bytes, form_);
-    const std::size_t place = middle % form_.capacity;
+    const Chunk chunk = chunk_at(bytes);
+    const std::size_t place = middle % capacity_;
     const auto found = std::pair(chunk.rows[place], chunk.columns[place]);
-    if (found == wanted) {
-      if (has_values()) return chunk.values[place];
-      const auto multiple = multiples_.find({row, column});
-      return multiple == multiples_.end() ? 1.0 : multiple->second;
-    }
     if (found < wanted) {
       begin = middle + 1;
-    } else {
+    } else if (found > wanted) {
       end = middle;
+    } else if (has_values()) {
+      return chunk.values[place];
+    } else {
+      const auto multiple = multiples_.find({row, column});
+      return multiple == multiples_.end() ? 1.0 : multiple->second;
     }
   }
   return std::nullopt;

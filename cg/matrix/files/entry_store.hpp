@@ -63,7 +63,7 @@ class EntryStore {
              std::unique_ptr<ScratchChunks> scratch = nullptr);
   /// The most memory that chunks take where entries lie elsewhere, until a bucket is put in order.
   static std::int64_t open_bytes(const RowDeal& deal) {
-    return static_cast<std::int64_t>(ChunkForm::byte_count) * (deal.bucket_count() / deal.rank_count() + 1);
+    return static_cast<std::int64_t>(chunk_bytes) * (deal.bucket_count() / deal.rank_count() + 1);
   }
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
@@ -71,27 +71,24 @@ class EntryStore {
   /// The most memory that so many entries take on all ranks together.
   static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
     const auto open_chunks = std::min(deal.bucket_count(), entry_count);
-    return stored_entry_bytes(values) * entry_count +
-           static_cast<std::int64_t>(ChunkForm::byte_count) * open_chunks;
+    return stored_entry_bytes(values) * entry_count + static_cast<std::int64_t>(chunk_bytes) * open_chunks;
   }
 
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
   /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the
   /// rows of an ordered file are in order, however the messages of the ranks have come in between.
-  enum class Origin : std::uint16_t {};
-  [[nodiscard]] Origin origin_of(int rank) const {
-    return static_cast<Origin>((std::int64_t{rank} << origin_bits_) / deal_.rank_count());
+  [[nodiscard]] std::int64_t origin_of(int rank) const {
+    return (std::int64_t{rank} << origin_bits_) / deal_.rank_count();
   }
 
   /// row: one of this rank's. value: 1 where the store has no others.
-  void add(std::int64_t row, std::int32_t column, double value, Origin origin) {
+  void add(std::int64_t row, std::int32_t column, double value, std::int64_t origin) {
     Bucket& bucket = buckets_[deal_.place_of(row)];
-    if (bucket.fill == form_.capacity) open_chunk(bucket);
-    const Chunk chunk(bucket.open, form_);
+    if (bucket.fill == capacity_) open_chunk(bucket);
+    const Chunk chunk = chunk_at(bucket.open);
     if (has_values()) chunk.values[bucket.fill] = value;
     chunk.columns[bucket.fill] = column;
-    chunk.rows[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) |
-                                                         static_cast<std::int64_t>(origin));
+    chunk.rows[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) | origin);
     ++bucket.fill;
   }
 
@@ -132,28 +129,20 @@ class EntryStore {
   [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
 
  private:
-  /// The places in a chunk: values, where there are any, then columns, then rows relative to the bucket.
-  struct ChunkForm {
-    static constexpr std::size_t byte_count = ScratchChunks::chunk_bytes;
+  static constexpr std::size_t chunk_bytes = ScratchChunks::chunk_bytes;
 
-    explicit ChunkForm(EntryValues values)
-        : capacity(byte_count / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
-          value_bytes(values == EntryValues::any ? capacity * sizeof(double) : 0) {}
-
-    std::size_t capacity;
-    std::size_t value_bytes;
-  };
-
-  /// Before seal() a row has the origin in its last bits.
+  /// Values, where there are any, then columns, then rows relative to the bucket. Before seal() a row has the origin in its last bits.
   struct Chunk {
-    Chunk(std::byte* begin, const ChunkForm& form)
-        : values(reinterpret_cast<double*>(begin)),
-          columns(reinterpret_cast<std::int32_t*>(begin + form.value_bytes)),
-          rows(reinterpret_cast<std::uint16_t*>(columns + form.capacity)) {}
     double* values;
     std::int32_t* columns;
     std::uint16_t* rows;
   };
+  [[nodiscard]] Chunk chunk_at(std::byte* begin) const {
+    auto* const columns = reinterpret_cast<std::int32_t*>(begin + value_bytes_);
+    return {.values = reinterpret_cast<double*>(begin),
+            .columns = columns,
+            .rows = reinterpret_cast<std::uint16_t*>(columns + capacity_)};
+  }
 
   /// All chunks but the last one are full.
   struct Bucket {
@@ -172,36 +161,36 @@ class EntryStore {
 
   static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
   static constexpr std::size_t slab_bytes = 16 * huge_page_bytes;
-  static constexpr std::size_t chunks_per_slab = slab_bytes / ChunkForm::byte_count;
+  static constexpr std::size_t chunks_per_slab = slab_bytes / chunk_bytes;
   struct Slab {
     kernels::PageBuffer<std::byte> memory;
     std::array<std::size_t, slab_bytes / huge_page_bytes> closed_counts{};  // chunks closed, by huge page
   };
 
-  [[nodiscard]] bool has_values() const { return form_.value_bytes != 0; }
+  [[nodiscard]] bool has_values() const { return value_bytes_ != 0; }
   [[nodiscard]] std::size_t entry_count_of(const Bucket& bucket) const {
-    return bucket.chunks.empty() ? 0 : (bucket.chunks.size() - 1) * form_.capacity + bucket.fill;
+    return bucket.chunks.empty() ? 0 : (bucket.chunks.size() - 1) * capacity_ + bucket.fill;
   }
   [[nodiscard]] std::size_t entries_in(const Bucket& bucket, std::size_t chunk) const {
-    return chunk + 1 == bucket.chunks.size() ? bucket.fill : form_.capacity;
+    return chunk + 1 == bucket.chunks.size() ? bucket.fill : capacity_;
   }
   void set_multiples(RowPart& part, std::vector<double>& values) const;
   void open_chunk(Bucket& bucket);
   /// The address of a chunk in memory.
   [[nodiscard]] std::byte* address_of(std::size_t chunk) const {
     return const_cast<std::byte*>(slabs_[chunk / chunks_per_slab].memory.data()) +
-           chunk % chunks_per_slab * ChunkForm::byte_count;
+           chunk % chunks_per_slab * chunk_bytes;
   }
   /// A chunk to be read. buffer: for one that lies in the scratch file.
   [[nodiscard]] Chunk read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
-  void close_chunk(std::size_t chunk);
   void order_chunks();
   void shrink(Bucket& bucket, std::size_t entry_count);
 
   RowDeal deal_;
   int rank_;
   int origin_bits_;
-  ChunkForm form_;
+  std::size_t capacity_;      // entries of a chunk
+  std::size_t value_bytes_;   // of a chunk; 0: all values are 1
   std::vector<double> ones_;  // the values of a chunk in a store without them
   Multiples multiples_;       // after seal()
   std::vector<Bucket> buckets_;

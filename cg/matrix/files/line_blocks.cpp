@@ -1,13 +1,9 @@
 #include "cg/matrix/files/line_blocks.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
-
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 LineBlocks::LineBlocks(const std::string& path)
@@ -128,7 +124,6 @@ LocatedHeader read_market_header(const std::string& path) {
   bool is_complete = false;
   try {
     LineBlocks blocks(path);
-    blocks.start(0, LineBlocks::end_of_file);
     blocks.for_each_line([&](std::string_view line, std::int64_t offset) {
       is_complete = parser.take(line);
       ++located.line_count;
@@ -155,7 +150,6 @@ LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64
   bool is_found = false;
   try {
     LineBlocks blocks(path);
-    blocks.start(0, LineBlocks::end_of_file);
     blocks.for_each_line([&](std::string_view line, std::int64_t begin) {
       ++located.number;
       if (begin >= body_offset && !is_blank_line(line)) ++entry_count;

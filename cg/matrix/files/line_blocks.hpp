@@ -57,6 +57,7 @@ class LineBlocks {
   /// The end of a range that goes to the end of the file.
   static constexpr std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
 
+  /// All lines, unless start() is called.
   explicit LineBlocks(const std::string& path);
 
   /// From now on the lines that begin in [begin, end), which must lie after those handed out so far; in a stream (ByteSource::can_be_cut), 2 MiB
@@ -94,7 +95,7 @@ class LineBlocks {
   std::size_t filled_ = 0;          // bytes in the buffer
   std::size_t handed_out_ = 0;      // bytes of the buffer that the last next() handed out
   std::int64_t offset_ = 0;         // offset of the buffer's first byte in the content
-  std::int64_t end_ = 0;
+  std::int64_t end_ = end_of_file;
   bool at_end_of_file_ = false;
 };
 

@@ -212,15 +212,13 @@ inline bool parse_usual(const char*& place, const char* end, const MarketHeader&
 
 }  // namespace detail
 
-/// Parses whole lines of entries of a matrix, each of which ends with a line feed, and calls visit(entry) for each entry. Returns
-/// their number. Throws TextFault.
+/// Parses whole lines of entries of a matrix, each of which ends with a line feed, and calls visit(entry) for each entry. Throws
+/// TextFault.
 template <typename Visit>
-std::int64_t parse_entries(std::string_view lines, MarketHeader header, Visit&& visit) {
+void parse_entries(std::string_view lines, MarketHeader header, Visit&& visit) {
   const char* const begin = lines.data();
   const char* const end = begin + lines.size();
-  const char* line = begin;
-  std::int64_t entry_count = 0;
-  while (line != end) {
+  for (const char* line = begin; line != end;) {
     const char* place = line;
     MatrixEntry entry;
     bool is_entry = detail::parse_usual(place, end, header, entry);
@@ -236,11 +234,8 @@ std::int64_t parse_entries(std::string_view lines, MarketHeader header, Visit&& 
       place = line + length + 1;
     }
     line = place;
-    if (!is_entry) continue;
-    ++entry_count;
-    visit(entry);
+    if (is_entry) visit(entry);
   }
-  return entry_count;
 }
 
 }  // namespace cg2d

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -28,14 +27,6 @@ std::string name_of(const std::string& path) { return path.substr(path.rfind('/'
 std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
   if (header.symmetry == MarketSymmetry::general) return line_count;
   return line_count + std::max<std::int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror
-}
-
-/// The entries that are announced, with those that symmetry adds, but no more than the bytes of the file can hold;
-/// 0 where these are not known. A file may announce anything.
-std::int64_t most_entries(const std::string& path, const MarketHeader& header) {
-  constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
-  const auto size = std::max<std::int64_t>(ByteSource(path).size(), 0);
-  return with_mirrored(header, std::min(header.line_count, size / shortest_line));
 }
 
 std::string entries_text(std::int64_t count) {
@@ -77,15 +68,18 @@ class MarketReading {
     if (options_.mirrors) located_.header.symmetry = MarketSymmetry::symmetric;
     const auto values = values_of(header());
     require_place(values);
-    auto scratch = make_scratch();
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
-    EntryCollector collector(header().row_count, group_, values, std::move(scratch));
-    Agreement agreement(group_);
-    agreement.attempt([&] { parse_share(collector); });
+    EntryCollector collector(header().row_count, group_, values, make_scratch());
+    collector.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
-    agreement.reach();
     require_complete();
-    if (options_.mirrors) require_one_triangle();
+    const auto lower_count = group_.sum(lower_count_);
+    const auto upper_count = group_.sum(upper_count_);
+    if (lower_count > 0 && upper_count > 0)
+      throw RunError(ExitCode::bad_data,
+                     "{}: found {} below the diagonal and {} above it, expected one triangle, which "
+                     "--mirror mirrors; leave it out",
+                     options_.path, entries_text(lower_count), upper_count);
     auto matrix =
         std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
     if (options_.symmetrize_tolerance)
@@ -99,7 +93,10 @@ class MarketReading {
   /// Room for the entries: in memory, or in the scratch folder.
   void require_place(EntryValues values) {
     const auto order = header().row_count;
-    const auto entries = most_entries(options_.path, header());
+    // Those that are announced, but no more than the bytes of the file can hold; 0 where these are not known. A file may announce anything.
+    constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
+    const auto size = std::max<std::int64_t>(ByteSource(options_.path).size(), 0);
+    const auto entries = with_mirrored(header(), std::min(header().line_count, size / shortest_line));
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
     if (options_.scratch_folder.empty()) {
@@ -148,14 +145,12 @@ class MarketReading {
     try {
       for (;;) {
         blocks.start(part.begin, part.end);
-        for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
+        for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next())
           parse_lines(lines, blocks, collector);
-          if (fault_) return;
-        }
         if (source.can_be_cut() || blocks.at_end_of_file()) break;
         part = {.begin = part.begin + stride, .end = part.end + stride};
       }
-    } catch (const TextFault& fault) {  // a line that is too long
+    } catch (const TextFault& fault) {
       fault_ = fault;
     }
   }
@@ -177,22 +172,11 @@ class MarketReading {
         visit_images(entry, header().symmetry, add);
       });
     } catch (const TextFault& fault) {
-      fault_ = TextFault(blocks.offset() + fault.offset(), fault.what());
+      throw TextFault(blocks.offset() + fault.offset(), fault.what());
     }
     if (options_.progress && blocks.source().can_be_cut())
       options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
                         static_cast<double>(blocks.source().size()));
-  }
-
-  /// For a triangle that is mirrored.
-  void require_one_triangle() {
-    const auto lower_count = group_.sum(lower_count_);
-    const auto upper_count = group_.sum(upper_count_);
-    if (lower_count == 0 || upper_count == 0) return;
-    throw RunError(ExitCode::bad_data,
-                   "{}: found {} below the diagonal and {} above it, expected one triangle, which "
-                   "--mirror mirrors; leave it out",
-                   options_.path, entries_text(lower_count), upper_count);
   }
 
   /// Throws the first fault of the file, whichever rank has met it.
@@ -203,21 +187,17 @@ class MarketReading {
     if (offset == nowhere && entry_count == header().line_count) return;
     const auto messages = group_.gather_all(own_offset == offset && fault_ ? fault_->what() : std::string());
     agree_on(group_, [&] {
-      if (group_.rank() == 0) throw_fault(offset, *std::ranges::max_element(messages), entry_count);
-    });
-  }
-
-  [[noreturn]] void throw_fault(std::int64_t offset, const std::string& message,
-                                std::int64_t entry_count) const {
-    const auto line = locate_line(options_.path, offset, header().line_count);
-    if (line.is_surplus)
+      if (group_.rank() != 0) return;
+      const auto line = locate_line(options_.path, offset, header().line_count);
+      if (line.is_surplus)
+        throw FileError(options_.path, line.number,
+                        "found one more entry, expected the end of the file after the {} that are announced",
+                        header().line_count);
+      if (offset != nowhere) throw FileError(options_.path, line.number, *std::ranges::max_element(messages));
       throw FileError(options_.path, line.number,
-                      "found one more entry, expected the end of the file after the {} that are announced",
-                      header().line_count);
-    if (offset != nowhere) throw FileError(options_.path, line.number, message);
-    throw FileError(options_.path, line.number,
-                    "found the end of the file after {}, expected the {} that are announced",
-                    entries_text(entry_count), header().line_count);
+                      "found the end of the file after {}, expected the {} that are announced",
+                      entries_text(entry_count), header().line_count);
+    });
   }
 
   const MatrixFileOptions& options_;
@@ -248,11 +228,8 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
                  expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()),
                  group);
   EntryCollector collector(cached->order(), group);
-  Agreement agreement(group);
-  agreement.attempt([&] { cached->add_share(collector, permutation, group.rank(), group.size()); });
-  auto store = collector.finish();
-  agreement.reach();
-  return std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
+  collector.attempt([&] { cached->add_own_entries(collector, permutation); });
+  return std::make_unique<StoredMatrix>(collector.finish(), name_of(options.path), permutation, group);
 }
 
 std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
@@ -290,10 +267,11 @@ std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, 
   const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
   EntryCollector collector(order, group);
   for (std::int64_t row = 0; row < block.row_count; ++row) {
-    auto entry = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
     const auto stored_row = stored(first_row + row);
-    for (const auto column : block.columns_of(row))
-      collector.add(stored_row, stored(column), sign * block.values[entry++]);
+    const auto columns = block.columns_of(row);
+    const auto values = block.values_of(row);
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      collector.add(stored_row, stored(columns[k]), sign * values[k]);
   }
   return std::make_unique<StoredMatrix>(collector.finish(), options.path, permutation, group);
 }

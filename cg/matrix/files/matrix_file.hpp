@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/matrix/files/cache_file.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
@@ -35,15 +34,12 @@ class CachedMatrix final : public SystemMatrix {
                                            const Strips& strips) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
-  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                             comm::RankGroup& group) const override;
   /// A hash of all checksums of the file.
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
 
   /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
-  /// needs one.
-  void add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
-                 int rank_count) const;
+  /// needs one. Local, but for the exchanges of the collector.
+  void add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const;
 
  private:
   void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
@@ -110,10 +109,7 @@ void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group)
 }
 
 void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
-  agree_on(group, [&] {
-    store_.for_each_part(
-        [&](const EntryStore::RowPart& part) { visit(part.row, part.columns, part.values); });
-  });
+  agree_on(group, [&] { store_.for_each_part(visit); });
 }
 
 // ---------------------------------------------------------------- blocks
@@ -164,20 +160,6 @@ void place_part(const RowPart& part, std::int32_t first_column, kernels::CsrBloc
   next += std::ssize(part.columns);
 }
 
-/// Cuts the rows of a bucket at the borders of the column blocks: visit(owner, part), rows counted from the first of the block.
-template <typename Visit>
-void for_each_block_part(const EntryStore& store, std::size_t bucket, const comm::BlockLayout& layout,
-                         const Visit& visit) {
-  store.for_each_part(bucket, [&](const RowPart& part) {
-    for_each_cut(layout, part.row, part.columns, [&](int i, int j, std::size_t begin, std::size_t count) {
-      visit(layout.grid().rank_at(i, j), RowPart{.row = part.row - layout.row_block(i).begin,
-                                                 .columns = part.columns.subspan(begin, count),
-                                                 .values = part.values.subspan(begin, count),
-                                                 .is_all_ones = part.is_all_ones});
-    });
-  });
-}
-
 /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
 /// order of rows those of the first process row would be whole while half of the store or more is still there.
 std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
@@ -209,11 +191,11 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
       for (const auto word : words) starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
     });
     agreement.attempt([&] {
-      for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-        for_each_block_part(store, bucket, layout, [&](int owner, const RowPart& part) {
+      store.for_each_part([&](const RowPart& of_row) {
+        for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
           lengths.to(owner, 1).push_back(pair_of(part.row, std::ssize(part.columns)));
         });
-      }
+      });
     });
     lengths.finish();
     agreement.reach();
@@ -228,12 +210,14 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
   });
   agreement.attempt([&] {
     for (const auto bucket : buckets_in_turns(store, layout)) {
-      for_each_block_part(store, bucket, layout, [&](int owner, const RowPart& part) {
-        if (owner == group.rank()) {
-          place_part(part, first_column, block);
-        } else {
-          append_part(part, entries.to(owner, word_count_of(part)));
-        }
+      store.for_each_part(bucket, [&](const RowPart& of_row) {
+        for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
+          if (owner == group.rank()) {
+            place_part(part, first_column, block);
+          } else {
+            append_part(part, entries.to(owner, word_count_of(part)));
+          }
+        });
       });
       if (after_bucket) after_bucket(bucket);
     }

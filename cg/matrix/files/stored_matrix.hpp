@@ -32,7 +32,12 @@ class EntryCollector {
 
   /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(std::int64_t row, std::int64_t column, double value);
-  /// Collective, once. Throws the RunError of a rank whose store has failed on every rank; MpiError, std::bad_alloc.
+  /// Runs a local step that adds entries. finish() throws the RunError or std::bad_alloc of the step.
+  template <typename Step>
+  void attempt(const Step& step) {
+    agreement_.attempt(step);
+  }
+  /// Collective, once. Throws the RunError of a rank whose store or step has failed on every rank; MpiError, std::bad_alloc.
   EntryStore finish();
 
  private:

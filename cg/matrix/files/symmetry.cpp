@@ -5,13 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
-#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 
@@ -153,8 +150,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
                      .row = largest.row,
                      .column = largest.column};
   EntryCollector collector(order(), group, EntryValues::any, std::move(scratch));
-  Agreement agreement(group);
-  agreement.attempt([&] {
+  collector.attempt([&] {
     for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
       store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
         for (std::size_t k = 0; k < part.columns.size(); ++k) {
@@ -166,9 +162,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
       store_.drop(bucket);
     }
   });
-  auto means = collector.finish();
-  agreement.reach();
-  store_ = std::move(means);
+  store_ = collector.finish();
   survey_store(facts_.key.name, group);
 }
 

@@ -7,13 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <span>
-#include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -24,24 +20,14 @@
 
 namespace cg2d {
 
-MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
+MatrixFacts facts_of_rows(MatrixKey key, std::span<const std::uint32_t> row_lengths,
                           std::uint64_t pattern_sum, comm::RankGroup& group) {
-  std::map<std::uint32_t, std::int64_t> rows_of_length;
-  for (const auto length : row_lengths) ++rows_of_length[length];
-  std::vector<std::int64_t> pairs;
-  for (const auto& [length, count] : rows_of_length) pairs.insert(pairs.end(), {length, count});
-  std::vector<std::int64_t> counts;
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(pairs))) {
-    for (std::size_t k = 0; k < theirs.size(); k += 2) {
-      const auto length = static_cast<std::size_t>(theirs[k]);
-      counts.resize(std::max(counts.size(), length + 1));
-      counts[length] += theirs[k + 1];
-    }
-  }
-  auto whole_key = key;
-  whole_key.pattern_hash =
-      mixed_bits(sum_of_words(group, pattern_sum) ^ static_cast<std::uint64_t>(key.order));
-  return counted_facts(whole_key, counts);
+  const std::int64_t longest = row_lengths.empty() ? 0 : *std::ranges::max_element(row_lengths);
+  std::vector<std::int64_t> rows_by_length(static_cast<std::size_t>(group.maximum(longest)) + 1);
+  for (const auto length : row_lengths) ++rows_by_length[length];
+  group.sums(rows_by_length);
+  key.pattern_hash = mixed_bits(pattern_sum ^ static_cast<std::uint64_t>(key.order));
+  return counted_facts(key, rows_by_length);
 }
 
 std::string Symmetrization::text() const {
@@ -51,22 +37,18 @@ std::string Symmetrization::text() const {
 }
 
 void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
-  struct DiagonalOfRow {
-    std::int64_t row = 0;  // in the original order
-    double value = 0.0;
-  };
-  DiagonalOfRow lowest{.row = order()};
+  OwnRow lowest{.row = order()};  // in the original order
   visit_own_rows(group, [&](const OwnRow& row) {
     if (row.diagonal > 0.0) return;
     if (const auto index = original(row.row); index < lowest.row)
-      lowest = {.row = index, .value = row.diagonal};
+      lowest = {.row = index, .diagonal = row.diagonal};
   });
-  const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);
+  const auto first = std::ranges::min(group.gather_one(lowest), {}, &OwnRow::row);
   if (first.row >= order()) return;
   throw RunError(ExitCode::not_positive_definite,
                  "{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
                  "(if -A is meant, change the sign of A and b)",
-                 facts_.key.name, first.row + 1, first.value);
+                 facts_.key.name, first.row + 1, first.diagonal);
 }
 
 // ---------------------------------------------------------------- survey
@@ -101,30 +83,30 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
   NotFinite not_finite;
   std::size_t range = 0;
   std::int64_t rows_before = 0;  // in the ranges before
-  visit_entries(
-      group, [&](std::int64_t row, std::span<const std::int32_t> columns, std::span<const double> values) {
-        for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
-        const auto local = static_cast<std::size_t>(rows_before + row - own_rows_[range].begin);
-        row_lengths_[local] += static_cast<std::uint32_t>(columns.size());
-        counts[range] += std::ssize(columns);
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-          const std::int64_t column = columns[k];
-          const double value = values[k];
-          if (!std::isfinite(value)) {
-            const NotFinite entry{.row = original(row), .column = original(column), .value = value};
-            if (entry.key() < not_finite.key()) not_finite = entry;
-          }
-          const auto place = hash_of_pair(row, column);
-          pattern_sum += place;
-          if (column == row) {
-            diagonal_[local] = value;
-          } else if (value != 0.0) {
-            // A value of 1, as all of a pattern have it, needs no mixing of its own.
-            const auto entry = value == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(value));
-            asymmetry_sum += column < row ? entry : -entry;
-          }
-        }
-      });
+  visit_entries(group, [&](const EntryStore::RowPart& part) {
+    const auto [row, columns, values, is_all_ones] = part;
+    for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
+    const auto local = static_cast<std::size_t>(rows_before + row - own_rows_[range].begin);
+    row_lengths_[local] += static_cast<std::uint32_t>(columns.size());
+    counts[range] += std::ssize(columns);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      const std::int64_t column = columns[k];
+      const double value = values[k];
+      if (!std::isfinite(value)) {
+        const NotFinite entry{.row = original(row), .column = original(column), .value = value};
+        if (entry.key() < not_finite.key()) not_finite = entry;
+      }
+      const auto place = hash_of_pair(row, column);
+      pattern_sum += place;
+      if (column == row) {
+        diagonal_[local] = value;
+      } else if (value != 0.0) {
+        // A value of 1, as all of a pattern have it, needs no mixing of its own.
+        const auto entry = value == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(value));
+        asymmetry_sum += column < row ? entry : -entry;
+      }
+    }
+  });
   const auto first = std::ranges::min(group.gather_one(not_finite), {}, &NotFinite::key);
   if (first.row != NotFinite::none)
     throw RunError(
@@ -133,18 +115,18 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
         "double precision; scale the matrix and b",
         name, first.row + 1, first.column + 1, first.value);
   const auto order = group.sum(static_cast<std::int64_t>(row_count));
-  const auto number_of = [&](std::size_t own) {
-    return static_cast<std::size_t>(group.rank()) + own * static_cast<std::size_t>(group.size());
-  };
   std::vector<std::int64_t> before(static_cast<std::size_t>(group.sum(std::ssize(own_rows_))) + 1);
-  for (std::size_t own = 0; own < counts.size(); ++own) before[number_of(own)] = counts[own];
+  const auto before_own = [&](std::size_t own) -> std::int64_t& {
+    return before[static_cast<std::size_t>(group.rank()) + own * static_cast<std::size_t>(group.size())];
+  };
+  for (std::size_t own = 0; own < counts.size(); ++own) before_own(own) = counts[own];
   group.sums(before);
   std::exclusive_scan(before.begin(), before.end(), before.begin(), std::int64_t{0});
   nonzero_count_ = before.back();
   nonzeros_before_.clear();
-  for (std::size_t own = 0; own < counts.size(); ++own) nonzeros_before_.push_back(before[number_of(own)]);
-  facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum, group);
+  for (std::size_t own = 0; own < counts.size(); ++own) nonzeros_before_.push_back(before_own(own));
   pattern_sum_ = sum_of_words(group, pattern_sum);
+  facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum_, group);
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
 }
 
@@ -164,11 +146,17 @@ std::vector<std::int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayo
                                                            comm::RankGroup& group) const {
   const auto grid = layout.grid();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
-  visit_entries(group, [&](std::int64_t row, std::span<const std::int32_t> columns, auto /*values*/) {
-    for_each_cut(layout, row, columns, [&](int i, int j, std::size_t /*begin*/, std::size_t count) {
-      counts[static_cast<std::size_t>(grid.rank_at(i, j))] += static_cast<std::int64_t>(count);
+  if (grid.columns == 1) {  // the lengths of rows tell it
+    visit_own_rows(group, [&](const OwnRow& row) {
+      counts[static_cast<std::size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
     });
-  });
+  } else {
+    visit_entries(group, [&](const EntryStore::RowPart& of_row) {
+      for_each_block_part(layout, of_row, [&](int owner, const EntryStore::RowPart& part) {
+        counts[static_cast<std::size_t>(owner)] += std::ssize(part.columns);
+      });
+    });
+  }
   group.sums(counts);
   return counts;
 }

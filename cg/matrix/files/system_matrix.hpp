@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
+#include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "comm/block_layout.hpp"
@@ -52,8 +53,8 @@ class SystemMatrix : public MatrixSource {
   [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
                                                                 comm::RankGroup& group) const override;
   /// The nonzeros of each rank's block in a layout.
-  [[nodiscard]] virtual std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                                     comm::RankGroup& group) const;
+  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                             comm::RankGroup& group) const;
   /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
   /// be made again.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
@@ -73,8 +74,7 @@ class SystemMatrix : public MatrixSource {
   /// that survey() has met.
   virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const;
   /// The entries of a row, or of a part of it.
-  using EntryVisit = std::function<void(std::int64_t row, std::span<const std::int32_t> columns,
-                                        std::span<const double> values)>;
+  using EntryVisit = std::function<void(const EntryStore::RowPart& part)>;
   /// Calls visit() for all entries of this rank's rows, rows rising, columns rising in each. Without values where no survey() is to come. Collective, but for
   /// the visits.
   virtual void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const = 0;
@@ -90,8 +90,8 @@ class SystemMatrix : public MatrixSource {
   std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
   std::optional<RandomPermutation> permutation_;  // empty: the original order
   std::optional<Symmetrization> symmetrization_;
+  std::vector<comm::IndexRange> own_rows_;  // ranges of this rank's rows, rising
   // Set by survey():
-  std::vector<comm::IndexRange> own_rows_;     // ranges of this rank's rows, rising
   std::vector<std::int64_t> nonzeros_before_;  // nonzeros in all rows before each of them
   std::vector<std::uint32_t> row_lengths_;     // lengths of this rank's rows, one range after the other
   std::vector<double> diagonal_;               // their diagonal
@@ -99,25 +99,31 @@ class SystemMatrix : public MatrixSource {
   std::uint64_t asymmetry_sum_ = 0;            // over the entries of all ranks; 0 for a symmetric matrix
 };
 
-/// Cuts the columns of a row, or of a part of it, at the borders of the column blocks: calls visit(process_row, process_column, begin, count) for those of
-/// each block.
+/// Cuts a part of a row at the borders of the column blocks: calls visit(owner, part) for that of each block, rows counted from the first
+/// of the block.
 template <typename Visit>
-void for_each_cut(const comm::BlockLayout& layout, std::int64_t row, std::span<const std::int32_t> columns,
-                  const Visit& visit) {
+void for_each_block_part(const comm::BlockLayout& layout, const EntryStore::RowPart& part,
+                         const Visit& visit) {
+  const auto [row, columns, values, is_all_ones] = part;
   const int process_row = layout.row_block_of(row);
+  const auto local_row = row - layout.row_block(process_row).begin;
   for (std::size_t begin = 0; begin < columns.size();) {
     const int process_column = layout.column_block_of(columns[begin]);
     const auto block_end = layout.column_block(process_column).end;
     std::size_t end = columns.back() < block_end ? columns.size() : begin + 1;
     while (end < columns.size() && columns[end] < block_end) ++end;
-    visit(process_row, process_column, begin, end - begin);
+    visit(layout.grid().rank_at(process_row, process_column),
+          EntryStore::RowPart{.row = local_row,
+                              .columns = columns.subspan(begin, end - begin),
+                              .values = values.empty() ? values : values.subspan(begin, end - begin),
+                              .is_all_ones = is_all_ones});
     begin = end;
   }
 }
 
-/// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from the sum of
-/// pattern_sum over all ranks. Collective.
-MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
+/// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from pattern_sum, that of all
+/// ranks. Collective.
+MatrixFacts facts_of_rows(MatrixKey key, std::span<const std::uint32_t> row_lengths,
                           std::uint64_t pattern_sum, comm::RankGroup& group);
 
 /// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.

@@ -21,17 +21,6 @@ constexpr std::int64_t no_line = std::numeric_limits<std::int64_t>::max();
 /// Texts are sent in parts that are about so long.
 constexpr std::size_t part_bytes = std::size_t{4} << 20;
 
-/// Throws FileError.
-void require_size(const std::string& path, const LocatedHeader& located, const VectorPlace& place) {
-  const auto& header = located.header;
-  const auto n = place.row_count();
-  if (header.row_count == n && header.column_count == place.column_count) return;
-  throw FileError(path, located.line_count,
-                  "found {} rows and {} columns, expected {} rows and {}, as the matrix {}", header.row_count,
-                  header.column_count, n, format_count(place.column_count, "column"),
-                  place.column_count == 1 ? "needs" : "and the number of right-hand sides need");
-}
-
 /// Writes a text of which rank 0 has the head, and each rank parts, rank after rank; rank 0 writes, the others send it their parts.
 /// next_part: the next one of this rank's, empty at the end.
 void write_in_turns(OutputFile* file, comm::RankGroup& group, const std::string& head,
@@ -63,12 +52,10 @@ VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<Random
   const auto piece = layout.own_piece(rank);
   return {.size = layout.size(),
           .local_size = static_cast<std::size_t>(piece.size()),
-          .row_of =
-              [begin = piece.begin, &permutation](std::size_t element) {
-                const auto index = begin + static_cast<std::int64_t>(element);
-                return permutation ? permutation->inverse(index) : index;
-              },
-          .column_count = 1};
+          .row_of = [begin = piece.begin, &permutation](std::size_t element) {
+            const auto index = begin + static_cast<std::int64_t>(element);
+            return permutation ? permutation->inverse(index) : index;
+          }};
 }
 
 VectorPlace place_of_several(const VectorPlace& place, int column_count) {
@@ -95,7 +82,13 @@ HugePageVector read_vector(const std::string& path, const VectorPlace& place, co
   LocatedHeader located;
   agree_on(group, [&] {
     located = read_market_header(path);
-    require_size(path, located, place);
+    const auto& header = located.header;
+    if (header.row_count != place.row_count() || header.column_count != place.column_count)
+      throw FileError(path, located.line_count,
+                      "found {} rows and {} columns, expected {} rows and {}, as the matrix {}",
+                      header.row_count, header.column_count, place.row_count(),
+                      format_count(place.column_count, "column"),
+                      place.column_count == 1 ? "needs" : "and the number of right-hand sides need");
   });
   const auto shares = comm::BlockLayout::even(place.size, {.columns = 1, .rows = group.size()});
   Agreement agreement(group);
@@ -149,24 +142,21 @@ void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayou
   const auto rows = layout.rows_of(group.rank());
   const auto columns = layout.columns_of(group.rank());
   // The entries of a row on or below the diagonal come first: columns rise.
-  const auto lower_count = [&](std::int64_t row) {
+  const auto lower_columns_of = [&](std::int64_t row) {
     const auto all = block.columns_of(row);
-    return std::ranges::upper_bound(all, rows.begin + row - columns.begin) - all.begin();
+    return std::span(all.begin(), std::ranges::upper_bound(all, rows.begin + row - columns.begin));
   };
   std::int64_t entry_count = 0;
-  for (std::int64_t row = 0; row < block.row_count; ++row) entry_count += lower_count(row);
+  for (std::int64_t row = 0; row < block.row_count; ++row) entry_count += std::ssize(lower_columns_of(row));
   entry_count = group.sum(entry_count);
   std::int64_t row = 0;
   const auto next_part = [&] {
     fmt::memory_buffer text;
     for (; row < block.row_count && text.size() < part_bytes; ++row) {
-      const auto begin = block.row_starts[static_cast<std::size_t>(row)];
-      const auto end = begin + lower_count(row);
-      for (auto entry = begin; entry < end; ++entry) {
-        const auto k = static_cast<std::size_t>(entry);
+      const auto lower_columns = lower_columns_of(row);
+      for (std::size_t k = 0; k < lower_columns.size(); ++k)
         fmt::format_to(std::back_inserter(text), "{} {} {:.17g}\n", rows.begin + row + 1,
-                       columns.begin + block.columns[k] + 1, block.values[k]);
-      }
+                       columns.begin + lower_columns[k] + 1, block.values_of(row)[k]);
     }
     return fmt::to_string(text);
   };

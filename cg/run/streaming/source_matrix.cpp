@@ -51,12 +51,8 @@ void SourceMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
   Agreement agreement(group);
   build_strips(layout, group, 1, strips_, [&](const kernels::CsrBlock& strip) {
     agreement.attempt([&] {
-      auto values = strip.values.span();
-      for (std::int64_t local = 0; local < strip.row_count; ++local, ++row) {
-        const auto columns = strip.columns_of(local);
-        visit(row, columns, values.first(columns.size()));
-        values = values.subspan(columns.size());
-      }
+      for (std::int64_t local = 0; local < strip.row_count; ++local, ++row)
+        visit({.row = row, .columns = strip.columns_of(local), .values = strip.values_of(local)});
     });
   });
   agreement.reach();
