@@ -8,7 +8,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "cg/stencil/stencil_report.hpp"
 #include "cg/stencil/stencil_run.hpp"
 #include "cg/studies/pingpong.hpp"
 #include "cg/studies/tune_command.hpp"

@@ -24,7 +24,7 @@
 #include "cg/report/result_compare.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/simulation/simulate_command.hpp"
-#include "cg/stencil/stencil_report.hpp"
+#include "cg/stencil/stencil_run.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
 #include "cg/studies/scaling.hpp"

@@ -25,66 +25,53 @@ struct MatchedStep {
   const comm::ScheduleStep* received;
 };
 
-/// A group on its way through its schedules.
-class GroupProgress {
- public:
-  explicit GroupProgress(const GroupExchange& exchange) : exchange_(exchange), next_(exchange.ranks.size()) {}
+/// The next step of each member of a group, by number.
+using NextSteps = std::vector<std::size_t>;
 
-  [[nodiscard]] const GroupExchange& exchange() const { return exchange_; }
-  [[nodiscard]] bool is_done() const {
-    return std::ranges::equal(next_, exchange_.schedules, {}, {},
-                              [](const auto& schedule) { return schedule.steps.size(); });
+bool is_done(const GroupExchange& exchange, const NextSteps& next) {
+  return std::ranges::equal(next, exchange.schedules, {}, {},
+                            [](const auto& schedule) { return schedule.steps.size(); });
+}
+
+/// Does the next step of every member that need not wait for a partner at the other end of its message. The messages, empty ones left
+/// out.
+std::vector<MatchedStep> advance(const GroupExchange& exchange, NextSteps& next) {
+  std::vector<const comm::ScheduleStep*> steps;  // by member; nullptr: it has none, or waits
+  for (std::size_t member = 0; member < next.size(); ++member) {
+    const auto& all = exchange.schedules[member].steps;
+    steps.push_back(next[member] < all.size() ? &all[next[member]] : nullptr);
   }
-  /// Does the next step of every member that need not wait. The messages, empty ones left out.
-  std::vector<MatchedStep> advance() {
-    const auto steps = possible_steps();
-    std::vector<MatchedStep> messages;
-    for (std::size_t member = 0; member < steps.size(); ++member) {
-      const auto* const step = steps[member];
-      if (step == nullptr) continue;
-      ++next_[member];
-      if (step->send_to == comm::ScheduleStep::no_partner) continue;
-      if (exchange_.pieces.element_count(step->sent) == 0) continue;
+  const auto waits = [&](int member) {
+    const auto is_alone = [&](int partner, int comm::ScheduleStep::*end) {
+      if (partner == comm::ScheduleStep::no_partner) return false;
+      const auto* const other = steps[index_of(partner)];
+      return other == nullptr || other->*end != member;
+    };
+    const auto* const step = steps[index_of(member)];
+    return step != nullptr && (is_alone(step->send_to, &comm::ScheduleStep::receive_from) ||
+                               is_alone(step->receive_from, &comm::ScheduleStep::send_to));
+  };
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (int member = 0; member < static_cast<int>(steps.size()); ++member) {
+      if (!waits(member)) continue;
+      steps[index_of(member)] = nullptr;
+      has_changed = true;
+    }
+  }
+  if (!is_done(exchange, next) && std::ranges::count(steps, nullptr) == std::ssize(steps))
+    throw std::logic_error("the steps of a schedule wait in a circle, or for a message that nobody sends");
+  std::vector<MatchedStep> messages;
+  for (std::size_t member = 0; member < steps.size(); ++member) {
+    const auto* const step = steps[member];
+    if (step == nullptr) continue;
+    ++next[member];
+    if (step->send_to != comm::ScheduleStep::no_partner && exchange.pieces.element_count(step->sent) > 0)
       messages.push_back(
           {.sender = static_cast<int>(member), .sent = step, .received = steps[index_of(step->send_to)]});
-    }
-    return messages;
   }
-
- private:
-  /// By member; nullptr: it has none, or waits for a partner that is not yet at the other end of their message.
-  [[nodiscard]] std::vector<const comm::ScheduleStep*> possible_steps() const {
-    std::vector<const comm::ScheduleStep*> steps;
-    for (std::size_t member = 0; member < next_.size(); ++member) {
-      const auto& all = exchange_.schedules[member].steps;
-      steps.push_back(next_[member] < all.size() ? &all[next_[member]] : nullptr);
-    }
-    const auto waits = [&](int member) {
-      const auto is_alone = [&](int partner, int comm::ScheduleStep::*end) {
-        if (partner == comm::ScheduleStep::no_partner) return false;
-        const auto* const other = steps[index_of(partner)];
-        return other == nullptr || other->*end != member;
-      };
-      const auto* const step = steps[index_of(member)];
-      return step != nullptr && (is_alone(step->send_to, &comm::ScheduleStep::receive_from) ||
-                                 is_alone(step->receive_from, &comm::ScheduleStep::send_to));
-    };
-    for (bool has_changed = true; has_changed;) {
-      has_changed = false;
-      for (int member = 0; member < static_cast<int>(steps.size()); ++member) {
-        if (!waits(member)) continue;
-        steps[index_of(member)] = nullptr;
-        has_changed = true;
-      }
-    }
-    if (!is_done() && std::ranges::count(steps, nullptr) == std::ssize(steps))
-      throw std::logic_error("the steps of a schedule wait in a circle, or for a message that nobody sends");
-    return steps;
-  }
-
-  const GroupExchange& exchange_;
-  std::vector<std::size_t> next_;  ///< by member
-};
+  return messages;
+}
 
 void take(RankPieces& held, const HeldPiece& piece, bool is_added) {
   const auto place = std::ranges::lower_bound(held, piece.number, {}, &HeldPiece::number);
@@ -145,16 +132,18 @@ void add_first_pieces(const GroupExchange& exchange, AllPieces& held) {
 }
 
 std::vector<ExchangeRound> replay(std::span<const GroupExchange> groups, const AllPieces& held_before) {
-  std::vector<GroupProgress> progress(groups.begin(), groups.end());
+  std::vector<NextSteps> next(groups.size());
+  std::ranges::transform(groups, next.begin(),
+                         [](const auto& group) { return NextSteps(group.ranks.size()); });
   std::vector<ExchangeRound> rounds;
   auto held = held_before;
-  while (!std::ranges::all_of(progress, &GroupProgress::is_done)) {
+  while (!std::ranges::equal(groups, next, is_done)) {
     ExchangeRound now{.messages = {}, .held_after = held};
-    for (auto& group : progress) {
-      const auto steps = group.advance();
-      for (const auto& step : steps) forget_sent_sums(group.exchange(), step, now.held_after);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      const auto steps = advance(groups[group], next[group]);
+      for (const auto& step : steps) forget_sent_sums(groups[group], step, now.held_after);
       for (const auto& step : steps)
-        now.messages.push_back(deliver(group.exchange(), step, held, now.held_after));
+        now.messages.push_back(deliver(groups[group], step, held, now.held_after));
     }
     if (now.messages.empty()) continue;  // all pieces are empty
     std::ranges::sort(now.messages, {}, &ExplainedMessage::sender);

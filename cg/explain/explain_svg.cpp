@@ -84,10 +84,6 @@ struct Drawing {
   void reach(double x) { width = std::max(width, x + margin); }
 };
 
-std::string_view kind_of(std::string_view vector) {
-  return vector == "p" || vector == "q" ? vector : "scalar";
-}
-
 /// The numbers of the pieces that a rank may hold in this state of a step, the places of its strip: where ranks
 /// exchange in groups, of the pieces that it holds at any time; else of those that it holds now.
 comm::IndexRange places_of(const ExplainedStep& step, int rank, const AllPieces& state) {
@@ -120,7 +116,18 @@ class Lanes {
       }
     }
     bottom_ = y;
-    choose_widths();
+    std::int64_t most_places = 1;
+    std::size_t longest = 12;
+    for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
+      for (const auto& [name, held] : states_)
+        most_places = std::max(most_places, places_of(step_, rank, *held).size());
+    }
+    for (const auto& round : step_.rounds) {
+      for (const auto& message : round.messages) longest = std::max(longest, label_of(message).size());
+    }
+    cell_width_ = std::min(most_cell_width, most_strip_width / static_cast<double>(most_places));
+    strip_width_ = std::max(cell_width_ * static_cast<double>(most_places), least_strip_width);
+    gap_width_ = character_width * static_cast<double>(longest) + 70;
   }
 
   [[nodiscard]] double bottom() const { return bottom_; }
@@ -157,21 +164,6 @@ class Lanes {
   }
 
  private:
-  void choose_widths() {
-    std::int64_t most_places = 1;
-    std::size_t longest = 12;
-    for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
-      for (const auto& [name, held] : states_)
-        most_places = std::max(most_places, places_of(step_, rank, *held).size());
-    }
-    for (const auto& round : step_.rounds) {
-      for (const auto& message : round.messages) longest = std::max(longest, label_of(message).size());
-    }
-    cell_width_ = std::min(most_cell_width, most_strip_width / static_cast<double>(most_places));
-    strip_width_ = std::max(cell_width_ * static_cast<double>(most_places), least_strip_width);
-    gap_width_ = character_width * static_cast<double>(longest) + 70;
-  }
-
   [[nodiscard]] static std::string label_of(const ExplainedMessage& message) {
     return fmt::format("{}{}, {}", message.is_added ? "+" : "", pieces_text(message.vector, message.pieces),
                        format_bytes(message.byte_count));
@@ -207,12 +199,12 @@ class Lanes {
   void draw_run(Drawing& drawing, double left, double top, double width, const HeldPiece& piece) const {
     const double share =
         piece.rank_count == 0 ? 1.0 : static_cast<double>(piece.summed_ranks) / piece.rank_count;
+    const bool is_scalar = piece.vector == "p.q";
     drawing.rectangle(left, top + cell_height * (1 - share), width, cell_height * share,
-                      kind_of(piece.vector));
+                      is_scalar ? "scalar" : piece.vector);
     if (!has_numbers()) return;
     drawing.rectangle(left, top, width, cell_height, "place");
-    const auto name = piece.vector == "p.q" ? std::string("sum") : fmt::format("{}", piece.number);
-    drawing.text(left + width / 2, top + 14, "data middle", name);
+    drawing.text(left + width / 2, top + 14, "data middle", is_scalar ? "sum" : std::to_string(piece.number));
   }
 
   void draw_arrow(Drawing& drawing, std::size_t round, const ExplainedMessage& message) const {
@@ -311,16 +303,6 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
       fmt::format("--grid rule takes the least bytes, a message counted as {} more.", start_up_bytes));
 }
 
-/// All figures in words, for readers who do not see the picture.
-std::string description_of(const Explanation& explained) {
-  std::string text = subtitle_of(explained) + ".";
-  for (const auto& step : explained.steps)
-    text += fmt::format(
-        " {}: {} {}{}", step.name, step.purpose, sent_text(step),
-        step.rounds.empty() ? "" : fmt::format(" {}.", format_count(step.round_count(), "round")));
-  return text;
-}
-
 }  // namespace
 
 std::string explanation_svg(const Explanation& explained) {
@@ -335,6 +317,12 @@ std::string explanation_svg(const Explanation& explained) {
   int number = 0;
   for (const auto& step : explained.steps) draw_step(drawing, step, ++number);
   if (!explained.grids.empty()) draw_costs(drawing, explained);
+  // All figures in words, for readers who do not see the picture.
+  auto description = subtitle_of(explained) + ".";
+  for (const auto& step : explained.steps)
+    description += fmt::format(
+        " {}: {} {}{}", step.name, step.purpose, sent_text(step),
+        step.rounds.empty() ? "" : fmt::format(" {}.", format_count(step.round_count(), "round")));
   const double height = drawing.bottom + margin;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
@@ -345,8 +333,7 @@ std::string explanation_svg(const Explanation& explained) {
       "refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M 0 0 L 8 4 L 0 8 z\" "
       "class=\"tip\"/>"
       "</marker></defs>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n{5}</svg>\n",
-      drawing.width, height, escaped(title_of(explained)), escaped(description_of(explained)), style,
-      drawing.body);
+      drawing.width, height, escaped(title_of(explained)), escaped(description), style, drawing.body);
 }
 
 }  // namespace cg2d

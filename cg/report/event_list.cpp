@@ -28,24 +28,6 @@ std::string_view status_of(const KnownEvent& event) {
   return event.is_unproven() ? "unproven" : "counts";
 }
 
-std::string event_line(const KnownEvent& event) {
-  const std::string note = event.is_unproven() ? "0 in the trial, which may not raise it" : event.why_not;
-  return fmt::format(" {:<34} {}{}\n", event.name, event.description,
-                     note.empty() ? note : fmt::format(" [{}]", note));
-}
-
-std::string groups_text(const EventList& list) {
-  std::string text = "\n Groups by purpose (cg2d run --papi GROUP,EVENT,...)\n";
-  for (std::size_t place = 0; place < list.groups.size(); ++place) {
-    const auto& group = group_table()[place];
-    const auto& resolved = list.groups[place];
-    text += fmt::format(
-        " {:<10} {}: {}\n", group.name, group.description,
-        resolved.names.empty() ? "nothing here" : fmt::format("{}", fmt::join(resolved.names, ", ")));
-  }
-  return text;
-}
-
 }  // namespace
 
 void describe(Members& m, EventList& list) {
@@ -85,11 +67,21 @@ std::string write_event_list(const std::string& format, bool shows_all) {
   auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
                           format_count(countable, "event"), refused,
                           list.papi_version.value_or("is not in this build"));
-  text += groups_text(list);
+  text += "\n Groups by purpose (cg2d run --papi GROUP,EVENT,...)\n";
+  for (std::size_t place = 0; place < list.groups.size(); ++place) {
+    const auto& group = group_table()[place];
+    const auto& resolved = list.groups[place];
+    text += fmt::format(
+        " {:<10} {}: {}\n", group.name, group.description,
+        resolved.names.empty() ? "nothing here" : fmt::format("{}", fmt::join(resolved.names, ", ")));
+  }
   for (const auto& [title, family] : families) {
     std::string lines;
     for (const auto& event : list.events) {
-      if (event.family == family && (shows_all || event.why_not.empty())) lines += event_line(event);
+      if (event.family != family || (!shows_all && !event.why_not.empty())) continue;
+      const std::string note = event.is_unproven() ? "0 in the trial, which may not raise it" : event.why_not;
+      lines += fmt::format(" {:<34} {}{}\n", event.name, event.description,
+                           note.empty() ? note : fmt::format(" [{}]", note));
     }
     if (!lines.empty()) text += fmt::format("\n {}\n{}", title, lines);
   }

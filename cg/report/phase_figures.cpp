@@ -114,15 +114,6 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
          table.text() + legend_of(figures, in_clocks);
 }
 
-/// By all vectors together. Each product of an assembled matrix is summed once; only there are its nonzeros those of
-/// the system.
-double nonzeros_multiplied(const SolveReport& report) {
-  if (report.matrix_free || report.repeat.ranks.empty()) return 0.0;
-  const auto& times = report.repeat.ranks.front();
-  return static_cast<double>(times.phases[index_of(Phase::summation)].calls) *
-         static_cast<double>(report.matrix->nonzero_count) * report.right_hand_side_count;
-}
-
 /// The line length of x86-64 and of most AArch64 processors.
 constexpr double bytes_per_line = 64.0;
 
@@ -140,57 +131,10 @@ constexpr std::array figure_rows{
 };
 // clang-format on
 
-std::string threads_text(const SessionReport& report) {
-  if (report.configuration.thread_count == 1) return "one thread per rank";
-  return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
-}
-
 /// Events per step: "0.005333", "197123456".
 std::string count_text(double count) {
   constexpr double least_whole = 1000.0;
   return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
-}
-
-void add_ratios(Table& table, const PhaseFigures& figures) {
-  const auto& names = figures.report.counters.counted;
-  for (std::size_t event = 0; event < names.size(); ++event) {
-    if (event_kind(names[event]) != EventKind::misses || figures.nonzeros_multiplied == 0.0) continue;
-    table.line().word("event", names[event] + " per nonzero");
-    table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, event_totals(figures, event)));
-  }
-  for (const auto& figure : counter_figures(figures)) {
-    if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
-    table.line().word("event", figure.row->description);
-    for (const auto phase : figures.phases) {
-      const double ratio = figure.phases[index_of(phase)];
-      table.number(phase_name(phase), std::isnan(ratio) ? "" : fmt::format("{:.4g}", ratio));
-    }
-  }
-}
-
-/// Without a matrix that of reading one is no limit.
-std::string limits_text(const PhaseFigures& figures, const Roofline& seen) {
-  const auto& [limits, matrix, vectors, storage_bytes, shares] = seen;
-  const bool has_matrix = std::ranges::any_of(
-      figures.phases, [](Phase phase) { return phase_row(phase).work == LocalWork::product; });
-  const auto of_matrix = [&](const std::string& text) { return has_matrix ? text : std::string(); };
-  return fmt::format(
-      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n measured with {}{} of "
-      "vectors on a rank, {}{} in all\n",
-      of_matrix(fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)),
-      limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
-      of_matrix(format_bytes(matrix.rank_bytes) + " of matrix and "), format_bytes(vectors.rank_bytes),
-      of_matrix(format_bytes(matrix.all_bytes) + " and "), format_bytes(vectors.all_bytes));
-}
-
-std::string storage_text(const PhaseFigures& figures, const Roofline& seen) {
-  const double bytes = seen.storage_bytes_per_step;
-  const double step_s = seen.shares[index_of(Phase::multiply)].measured_s / figures.step_count;
-  return fmt::format(
-      " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
-      "({:.0f} % of it)\n",
-      seen.limits.storage_bytes_per_s / giga, format_bytes(saturated(bytes)), bytes / step_s / giga,
-      100.0 * bytes / step_s / seen.limits.storage_bytes_per_s);
 }
 
 std::string counters_text(const PhaseFigures& figures) {
@@ -217,8 +161,24 @@ std::string counters_text(const PhaseFigures& figures) {
     table.number("region total", "{:.0f}", totals.region_total);
     table.number("coverage", percent_text(totals.coverage, 2));
   }
-  add_ratios(table, figures);
-  return fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n", threads_text(figures.report),
+  for (const auto& name : counters.counted) {
+    if (event_kind(name) != EventKind::misses || figures.nonzeros_multiplied == 0.0) continue;
+    const auto totals = event_totals(figures, static_cast<std::size_t>(&name - counters.counted.data()));
+    table.line().word("event", name + " per nonzero");
+    table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, totals));
+  }
+  for (const auto& figure : counter_figures(figures)) {
+    if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
+    table.line().word("event", figure.row->description);
+    for (const auto phase : figures.phases) {
+      const double ratio = figure.phases[index_of(phase)];
+      table.number(phase_name(phase), std::isnan(ratio) ? "" : fmt::format("{:.4g}", ratio));
+    }
+  }
+  const auto* const threads = figures.report.configuration.thread_count == 1 ? "one thread per rank"
+                              : counters.counts_all_threads                  ? "all threads of a rank"
+                                                            : "the master thread of a rank only";
+  return fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n", threads,
                      counters.multiplexed ? "; multiplexed: estimates" : "") +
          table.text() +
          fmt::format(
@@ -231,14 +191,32 @@ std::string counters_text(const PhaseFigures& figures) {
 std::string roofline_text(const PhaseFigures& figures) {
   const auto seen = roofline_of(figures);
   if (!seen) return {};
-  std::string text = limits_text(figures, *seen);
-  if (seen->reads_storage()) text += storage_text(figures, *seen);
   const double steps = figures.step_count;
+  const auto& [limits, matrix, vectors, storage_bytes, shares] = *seen;
+  // Without a matrix that of reading one is no limit.
+  const bool has_matrix = std::ranges::any_of(
+      figures.phases, [](Phase phase) { return phase_row(phase).work == LocalWork::product; });
+  const auto of_matrix = [&](const std::string& part) { return has_matrix ? part : std::string(); };
+  auto text = fmt::format(
+      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n measured with {}{} of "
+      "vectors on a rank, {}{} in all\n",
+      of_matrix(fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)),
+      limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
+      of_matrix(format_bytes(matrix.rank_bytes) + " of matrix and "), format_bytes(vectors.rank_bytes),
+      of_matrix(format_bytes(matrix.all_bytes) + " and "), format_bytes(vectors.all_bytes));
+  if (seen->reads_storage()) {
+    const double step_s = shares[index_of(Phase::multiply)].measured_s / steps;
+    text += fmt::format(
+        " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
+        "({:.0f} % of it)\n",
+        limits.storage_bytes_per_s / giga, format_bytes(saturated(storage_bytes)),
+        storage_bytes / step_s / giga, 100.0 * storage_bytes / step_s / limits.storage_bytes_per_s);
+  }
   const auto rank_count = static_cast<double>(figures.report.ranks.size());
   bool is_in_caches = false;
   Table table;
   for (const auto phase : figures.phases) {
-    const auto& share = seen->shares[index_of(phase)];
+    const auto& share = shares[index_of(phase)];
     const bool has_limit = share.share() <= 1.0;
     is_in_caches |= !has_limit;
     table.line().word("phase", phase_name(phase)).number("bytes", "{:.0f}", share.byte_count / steps);
@@ -272,11 +250,17 @@ PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
 PhaseFigures phases_of(const RunReport& report) { return phases_of(report, median_repeat(report)); }
 
 PhaseFigures phases_of(const SolveReport& report) {
-  PhaseFigures figures{.report = report,
-                       .repeat = report.repeat,
-                       .step_count = static_cast<double>(timed_step_count(report)),
-                       .nonzeros_multiplied = nonzeros_multiplied(report)};
-  if (report.matrix_free) figures.phases = report.matrix_free->phases;
+  PhaseFigures figures{
+      .report = report, .repeat = report.repeat, .step_count = static_cast<double>(timed_step_count(report))};
+  if (report.matrix_free) {
+    figures.phases = report.matrix_free->phases;
+  } else if (!report.repeat.ranks.empty()) {
+    // By all vectors together. Each product is summed once.
+    const auto& summation = report.repeat.ranks.front().phases[index_of(Phase::summation)];
+    figures.nonzeros_multiplied = static_cast<double>(summation.calls) *
+                                  static_cast<double>(report.matrix->nonzero_count) *
+                                  report.right_hand_side_count;
+  }
   return figures;
 }
 

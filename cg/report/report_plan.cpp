@@ -170,39 +170,37 @@ void describe_traffic(Members& m, std::string_view name, const comm::Traffic& tr
   });
 }
 
-void describe_plan(Members& m, DryRunPlan& plan) {
-  auto& configuration = plan.configuration;
-  const bool stores_half = m.writes() && planned_kernel(configuration).stores_half();
-  m.object("grid", [&] { describe_grid(m, configuration.grid); });
-  m.derived("ranks", configuration.grid.rank_count(), at_least(1));
-  m.one_of("sum_form", configuration.sum_form, sum_form_table());
-  m.derived("kernel", {}, [&] { return std::string(planned_kernel(plan.configuration).name); });
-  m.derived("symmetric_storage", stores_half);
-  m.derived("smallest_piece", plan.smallest_piece.size(), at_least(0));
-  m.derived("largest_piece", plan.largest_piece.size(), at_least(1));
-  m.derived("block_rows", plan.rows.size(), at_least(0, "Of rank 0."));
-  m.derived("block_columns", plan.columns.size(), at_least(0, "Of rank 0."));
-  m.derived("expected_nonzeros", expected_nonzero_count(plan.problem), positive());
-  m("memory_per_rank_bytes", plan.largest, meaning("Of the rank that needs most."));
-  m("memory_bytes", plan.memory_bytes, at_least(1, "All ranks together."));
-  m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
-  m.object("busiest_rank_per_cg_step",
-           meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
-             for (const auto& [name, sent] : operations) describe_traffic(m, name, plan.busiest.*sent);
-           });
-  describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
-  m("out_of_core", plan.streaming,
-    meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
-            "machine (cg2d model --calibrate)."));
-}
-
 void describe(Members& m, DryRunPlan& plan) {
   describe_head(m);
   m.constant("status", std::string("planned"));
   m.constant("reason", std::string());
   m.constant("exit_code", 0);
   m.object("problem", [&] { describe_problem(m, plan.problem); });
-  m.object("plan", [&] { describe_plan(m, plan); });
+  m.object("plan", [&] {
+    auto& configuration = plan.configuration;
+    const bool stores_half = m.writes() && planned_kernel(configuration).stores_half();
+    m.object("grid", [&] { describe_grid(m, configuration.grid); });
+    m.derived("ranks", configuration.grid.rank_count(), at_least(1));
+    m.one_of("sum_form", configuration.sum_form, sum_form_table());
+    m.derived("kernel", {}, [&] { return std::string(planned_kernel(plan.configuration).name); });
+    m.derived("symmetric_storage", stores_half);
+    m.derived("smallest_piece", plan.smallest_piece.size(), at_least(0));
+    m.derived("largest_piece", plan.largest_piece.size(), at_least(1));
+    m.derived("block_rows", plan.rows.size(), at_least(0, "Of rank 0."));
+    m.derived("block_columns", plan.columns.size(), at_least(0, "Of rank 0."));
+    m.derived("expected_nonzeros", expected_nonzero_count(plan.problem), positive());
+    m("memory_per_rank_bytes", plan.largest, meaning("Of the rank that needs most."));
+    m("memory_bytes", plan.memory_bytes, at_least(1, "All ranks together."));
+    m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
+    m.object("busiest_rank_per_cg_step",
+             meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
+               for (const auto& [name, sent] : operations) describe_traffic(m, name, plan.busiest.*sent);
+             });
+    describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
+    m("out_of_core", plan.streaming,
+      meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
+              "machine (cg2d model --calibrate)."));
+  });
 }
 
 }  // namespace

@@ -56,15 +56,6 @@ std::string transport_line(const SessionReport& report, bool has_matrix) {
                      configuration.is_reproducible ? ", reproducible sums" : "");
 }
 
-/// The phase that does most of the product, with a matrix or without one.
-Phase product_phase(const PhaseFigures& figures, std::span<const PhaseShare> shares) {
-  return *std::ranges::max_element(figures.phases, {}, [&](Phase phase) {
-    const auto work = phase_row(phase).work;
-    const bool multiplies = work == LocalWork::product || work == LocalWork::stencil;
-    return multiplies ? shares[index_of(phase)].byte_count : -1.0;
-  });
-}
-
 /// "two-sided messages, 2 threads per rank".
 std::string rank_words(const Configuration& configuration) {
   const auto* const row = comm::find_transport(configuration.transport);
@@ -76,7 +67,12 @@ std::string rank_words(const Configuration& configuration) {
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product in any case.
 std::string limit_summary(const PhaseFigures& figures) {
   const auto shares = phase_shares(figures);
-  const auto phase = product_phase(figures, shares);
+  // The phase that does most of the product, with a matrix or without one.
+  const auto phase = *std::ranges::max_element(figures.phases, {}, [&](Phase one) {
+    const auto work = phase_row(one).work;
+    const bool multiplies = work == LocalWork::product || work == LocalWork::stencil;
+    return multiplies ? shares[index_of(one)].byte_count : -1.0;
+  });
   const auto& product = shares[index_of(phase)];
   constexpr double billion = 1e9;
   const auto rate = [&](double amount) {

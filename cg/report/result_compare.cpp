@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -16,22 +17,6 @@
 
 namespace cg2d {
 namespace {
-
-const MeasuredConfiguration* find_in(const std::vector<MeasuredConfiguration>& all,
-                                     const ConfiguredProblem& asked) {
-  const auto found = std::ranges::find(all, asked, &MeasuredConfiguration::asked);
-  return found == all.end() ? nullptr : &*found;
-}
-
-/// after / before, the rounds of each in the order of measurement.
-std::vector<double> ratios_of(const MeasuredConfiguration& before, const MeasuredConfiguration& after) {
-  std::vector<double> ratios;
-  auto earlier = before.rounds.begin();
-  auto later = after.rounds.begin();
-  for (; earlier != before.rounds.end() && later != after.rounds.end(); ++earlier, ++later)
-    ratios.push_back(later->second / earlier->second);
-  return ratios;
-}
 
 Change change_of(const RatioInterval& ratio, double threshold) {
   if (ratio.is_above(1.0 + threshold)) return Change::regression;
@@ -99,18 +84,6 @@ std::vector<ComparedFigure> figures_of(const ComparedConfiguration& pair) {
 bool is_mostly_disturbed(const ComparedConfiguration& pair) {
   return are_mostly_disturbed(pair.before.disturbed_count + pair.after.disturbed_count,
                               pair.before.run_count() + pair.after.run_count());
-}
-
-ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
-                               const std::vector<double>& ratios, double threshold, double tail_probability) {
-  ComparedConfiguration pair{.before = before, .after = after};
-  if (before.is_sound() && !after.is_sound()) pair.change = Change::regression;
-  if (!pair.is_sound()) return pair;
-  pair.ratio = interval_of(ratios, tail_probability);
-  pair.change = change_of(pair.ratio, threshold);
-  if (pair.change == Change::undecided && !is_mostly_disturbed(pair))
-    pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
-  return pair;
 }
 
 /// The columns of one set.
@@ -267,25 +240,35 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   auto all_after = comparable_runs(after);
   Comparison comparison{.names = names, .threshold = threshold, .left_out = std::move(all_before.left_out)};
   comparison.left_out.insert(comparison.left_out.end(), all_after.left_out.begin(), all_after.left_out.end());
-  std::vector<std::pair<const MeasuredConfiguration*, const MeasuredConfiguration*>> pairs;
+  const auto find_in = [](const ComparableRuns& all, const ConfiguredProblem& asked) {
+    const auto found = std::ranges::find(all.configurations, asked, &MeasuredConfiguration::asked);
+    return found == all.configurations.end() ? nullptr : &*found;
+  };
   for (const auto& measured : all_before.configurations) {
-    if (const auto* const other = find_in(all_after.configurations, measured.asked)) {
-      pairs.emplace_back(&measured, other);
+    if (const auto* const other = find_in(all_after, measured.asked)) {
+      comparison.common.push_back({.before = measured, .after = *other});
     } else {
       comparison.only_before.push_back(measured.asked);
     }
   }
   for (const auto& measured : all_after.configurations) {
-    if (find_in(all_before.configurations, measured.asked) == nullptr)
-      comparison.only_after.push_back(measured.asked);
+    if (find_in(all_before, measured.asked) == nullptr) comparison.only_after.push_back(measured.asked);
   }
   // All together are one more comparison.
-  const double tail_probability = wrong_verdict_probability / static_cast<double>(pairs.size() + 1);
+  const double tail_probability =
+      wrong_verdict_probability / static_cast<double>(comparison.common.size() + 1);
   std::vector<std::vector<double>> ratios_of_rounds;
-  for (const auto& [one, other] : pairs) {
-    const bool are_sound = one->is_sound() && other->is_sound();
-    const auto ratios = are_sound ? ratios_of(*one, *other) : std::vector<double>();
-    comparison.common.push_back(compared(*one, *other, ratios, threshold, tail_probability));
+  for (auto& pair : comparison.common) {
+    if (pair.before.is_sound() && !pair.after.is_sound()) pair.change = Change::regression;
+    if (!pair.is_sound()) continue;
+    std::vector<double> ratios;  // the rounds of each in the order of measurement
+    std::ranges::transform(
+        pair.after.rounds, pair.before.rounds, std::back_inserter(ratios),
+        [](const auto& later, const auto& earlier) { return later.second / earlier.second; });
+    pair.ratio = interval_of(ratios, tail_probability);
+    pair.change = change_of(pair.ratio, threshold);
+    if (pair.change == Change::undecided && !is_mostly_disturbed(pair))
+      pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
     ratios_of_rounds.resize(std::max(ratios_of_rounds.size(), ratios.size()));
     for (std::size_t round = 0; round < ratios.size(); ++round)
       ratios_of_rounds[round].push_back(ratios[round]);

@@ -67,36 +67,29 @@ void describe_grid(Members& m, comm::ProcessGrid& grid) {
   describe_columns(m, grid);
 }
 
-namespace {
-
-/// The value as JSON has it: a number, a flag or a text.
-void describe_axis(Members& m, const ConfigurationAxis& axis, Configuration& configuration) {
-  auto text = axis.print(configuration);
-  const Note note{.meaning = axis.help, .column = axis.name};
-  if (axis.is_flag()) {
-    bool is_on = text == "on";
-    m(axis.name, is_on, note);
-    text = is_on ? "on" : "off";
-  } else if (axis.is_number()) {
-    int number = *number_from<int>(text);
-    m(axis.name, number, note);
-    text = std::to_string(number);
-  } else {
-    m(axis.name, text, note);
-  }
-  if (!m.reads()) return;
-  try {
-    axis.parse_recorded(configuration, text);
-  } catch (const InputError& error) {
-    m.complain(error.what());
-  }
-}
-
-}  // namespace
-
 void describe_axes(Members& m, Configuration& configuration, bool all) {
   for (const auto& axis : configuration_axes()) {
-    if (all || axis.is_crossed()) describe_axis(m, axis, configuration);
+    if (!all && !axis.is_crossed()) continue;
+    // As JSON has it: a number, a flag or a text.
+    auto text = axis.print(configuration);
+    const Note note{.meaning = axis.help, .column = axis.name};
+    if (axis.is_flag()) {
+      bool is_on = text == "on";
+      m(axis.name, is_on, note);
+      text = is_on ? "on" : "off";
+    } else if (axis.is_number()) {
+      int number = *number_from<int>(text);
+      m(axis.name, number, note);
+      text = std::to_string(number);
+    } else {
+      m(axis.name, text, note);
+    }
+    if (!m.reads()) continue;
+    try {
+      axis.parse_recorded(configuration, text);
+    } catch (const InputError& error) {
+      m.complain(error.what());
+    }
   }
 }
 
@@ -175,19 +168,6 @@ void describe_features(Members& m, SessionReport& report, WorkKind kind) {
 
 // Of a run.
 
-/// Members that the generator knows; none where the matrix was not generated.
-void describe_generated(Members& m, RunReport& report) {
-  const bool is_generated = report.nonzero_count > 0;
-  const auto generated = [&](std::string_view name, auto& value, const Note& note) {
-    m.if_given(name, value, is_generated, note);
-  };
-  auto& facts = report.source_facts;
-  generated("nonzero_count", report.nonzero_count, in_column("nonzero_count", at_least(1)));
-  generated("final_seed", facts.final_seed, at_least(1));
-  generated("draw_pairs_rejected_as_duplicate", facts.duplicate_pairs, at_least(0));
-  generated("draw_pairs_rejected_as_out_of_range", facts.out_of_range_pairs, at_least(0));
-}
-
 void describe_tuning(Members& m, RunReport& report) {
   auto& kernel = report.kernel_choice;
   auto& profile = report.profile;
@@ -263,17 +243,6 @@ void describe_result(Members& m, RunReport& report, const RepeatReport& repeat) 
   m.derived("true_mflops", true_mflops_of(report, repeat),
             in_column("true_mflops", positive("By the true number of nonzeros.")));
   m.object("repeats", [&] { describe_repeats(m, report); });
-}
-
-void describe_quiet(Members& m, RunReport& report) {
-  const auto reason = disturbance(report);
-  m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
-  m.derived("reason", reason, meaning("Empty where quiet."));
-  m.list("repeats", report.repeats,
-         {.meaning = "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
-                     "rank, processor or node; null: the system does not say.",
-          .fewest = 1},
-         [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
 }
 
 /// The steps of the repetition reported, or of the one that did not end.
@@ -378,15 +347,6 @@ void describe_setup(Members& m, SolveReport& report) {
   other("balance_by_nonzeros", !cuts_by_nonzeros, "With any other cut.");
 }
 
-void describe_spectrum(Members& m, Solution& solution) {
-  m("smallest", solution.spectrum.smallest);
-  m("largest", solution.spectrum.largest);
-  m.derived("condition_number", solution.spectrum.condition_number(), meaning("At least."));
-  m("predicted_iterations", solution.predicted_steps,
-    meaning("At most, to the tolerance, if the condition number is no larger: by the bound on the error of "
-            "CG."));
-}
-
 void describe_solution(Members& m, Solution& solution) {
   auto& result = solution.result;
   bool has_spectrum = solution.spectrum.step_count > 0;
@@ -415,7 +375,14 @@ void describe_solution(Members& m, Solution& solution) {
       has_spectrum, "spectrum",
       or_null("Extreme eigenvalues of the preconditioned matrix by the coefficients of CG; null without a "
               "step."),
-      [&] { describe_spectrum(m, solution); });
+      [&] {
+        m("smallest", solution.spectrum.smallest);
+        m("largest", solution.spectrum.largest);
+        m.derived("condition_number", solution.spectrum.condition_number(), meaning("At least."));
+        m("predicted_iterations", solution.predicted_steps,
+          meaning("At most, to the tolerance, if the condition number is no larger: by the bound on the "
+                  "error of CG."));
+      });
   m("history", solution.history,
     meaning("Norm of the residual by the recurrence: before the first iteration, and after each."));
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
@@ -464,7 +431,16 @@ void describe(Members& m, RunDocument& document) {
   describe_end(m, report);
   m.object("problem", [&] {
     describe(m, report.problem);
-    describe_generated(m, report);
+    // The generator knows the rest: there is none where the matrix was not generated.
+    const bool is_generated = report.nonzero_count > 0;
+    const auto generated = [&](std::string_view name, auto& value, const Note& note) {
+      m.if_given(name, value, is_generated, note);
+    };
+    auto& facts = report.source_facts;
+    generated("nonzero_count", report.nonzero_count, in_column("nonzero_count", at_least(1)));
+    generated("final_seed", facts.final_seed, at_least(1));
+    generated("draw_pairs_rejected_as_duplicate", facts.duplicate_pairs, at_least(0));
+    generated("draw_pairs_rejected_as_out_of_range", facts.out_of_range_pairs, at_least(0));
   });
   describe_origin(m, report);
   m.object_if(report.is_resolved, "configuration", or_null(), [&] {
@@ -484,8 +460,17 @@ void describe(Members& m, RunDocument& document) {
               [&] { describe_result(m, report, reported()); });
   m.object_if(
       has_quiet, "quiet",
-      or_null("Of the machine in the timed regions; null without a result, and where it is not known."),
-      [&] { describe_quiet(m, report); });
+      or_null("Of the machine in the timed regions; null without a result, and where it is not known."), [&] {
+        const auto reason = disturbance(report);
+        m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
+        m.derived("reason", reason, meaning("Empty where quiet."));
+        m.list("repeats", report.repeats,
+               {.meaning =
+                    "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
+                    "rank, processor or node; null: the system does not say.",
+                .fewest = 1},
+               [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
+      });
   describe_outer_steps(m, report);
   DescribedRegion region{report, reported(), document.roofline, phases_of(report, reported())};
   describe_region(m, region);

@@ -13,18 +13,6 @@
 namespace cg2d {
 namespace {
 
-/// The metrics that some of the records have.
-std::vector<std::string> metric_names(const std::vector<ResultRecord>& records) {
-  std::vector<std::string> names;
-  for (const auto& record : records) {
-    for (const auto& metric : record.metrics) {
-      if (std::ranges::find(names, metric.figure->column) == names.end())
-        names.push_back(metric.figure->column);
-    }
-  }
-  return names;
-}
-
 /// The cells of one repetition, or of a run that failed, by column. Only one repetition of a run is recorded with its phases.
 Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_t> repetition,
                             const std::vector<std::string>& metrics) {
@@ -107,7 +95,13 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
 }
 
 std::string csv_lines(const std::vector<ResultRecord>& records) {
-  const auto metrics = metric_names(records);
+  std::vector<std::string> metrics;  // that some of the records have
+  for (const auto& record : records) {
+    for (const auto& metric : record.metrics) {
+      if (std::ranges::find(metrics, metric.figure->column) == metrics.end())
+        metrics.push_back(metric.figure->column);
+    }
+  }
   std::string lines;
   const auto add = [&](const Named<std::string>& cells, std::string Named<std::string>::value_type::*part) {
     for (const auto& cell : cells) lines += (&cell == cells.data() ? "" : ",") + cell.*part;

@@ -53,15 +53,6 @@ Named<PhaseValues> events_of(const PhaseFigures& figures) {
   return events;
 }
 
-/// ConfiguredProblem::storage. The limit is written exactly: runs with different ones must not be taken for repeats.
-std::string storage_of(const RunReport& report) {
-  const auto& stream = report.features.out_of_core;
-  if (stream.folders.empty()) return {};
-  if (stream.memory_limit_bytes == 0) return "streamed";
-  constexpr double megabyte = 1e6;
-  return fmt::format("streamed within {:.15g} MB", static_cast<double>(stream.memory_limit_bytes) / megabyte);
-}
-
 /// The configuration that was asked for, of a run that no sweep made.
 ConfiguredProblem asked_of(const RunReport& report) {
   ConfiguredProblem asked{.problem = problem_name(report.problem)};
@@ -69,7 +60,12 @@ ConfiguredProblem asked_of(const RunReport& report) {
   asked.configuration = report.configuration;
   if (report.kernel_choice.kernel_origin != ChoiceOrigin::asked_for)
     asked.configuration.kernel = automatic_choice;
-  asked.storage = storage_of(report);
+  const auto& stream = report.features.out_of_core;
+  if (stream.folders.empty()) return asked;
+  asked.storage = "streamed";
+  // Written exactly: runs with different limits must not be taken for repeats.
+  if (stream.memory_limit_bytes != 0)
+    asked.storage += fmt::format(" within {:.15g} MB", static_cast<double>(stream.memory_limit_bytes) / 1e6);
   return asked;
 }
 
@@ -121,16 +117,6 @@ Named<std::string> facts_of(const Json& run) {
   return facts;
 }
 
-/// Throws InputError for times that nothing can be computed with.
-void require_possible_times(const ResultRecord& record) {
-  for (const double time_s : record.times_s) {
-    if (!(time_s > 0.0 && is_computable(time_s)))
-      throw InputError(fmt::format("its time is {:g} s: it must be within {:g} ... {:g}", time_s,
-                                   least_magnitude, greatest_magnitude),
-                       ExitCode::bad_data);
-  }
-}
-
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
 /// Documents of cg2d that are no result of a run: two keys that only each has, and what it holds.
@@ -159,17 +145,8 @@ std::string_view other_document(const Json& json) {
 /// The key of a line of cg2d batch, beside which its result stands.
 constexpr auto batch_key = "task";
 
-/// The result in a line; null in one of a batch whose task wrote none of a run or a solve.
-Json result_in_line(Json line) {
-  if (!line.contains(batch_key)) return line;
-  auto result = line.at("result");
-  return result.is_null() || !other_document(result).empty() ? Json(nullptr) : result;
-}
-
-/// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
-enum class LinesOf { any_runs, a_sweep };
-
-std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
+/// is_of_sweep: every line has the key "sweep"; a file of results may have lines of single runs and of cg2d batch, too.
+std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_sweep) {
   std::vector<ResultRecord> records;
   int number = 0;
   text = text.substr(0, complete_lines(text));
@@ -177,13 +154,16 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
     const auto end = text.find('\n');
     ++number;
     try {
-      const auto run = result_in_line(json_from(text.substr(0, end)));
+      auto run = json_from(text.substr(0, end));
+      if (run.contains(batch_key)) {
+        auto result = run.at("result");  // null, or another document, where the task was no run and no solve
+        run = other_document(result).empty() ? std::move(result) : Json(nullptr);
+      }
       if (!run.is_null()) {
         records.push_back(record_from(run));
         records.back().place = fmt::format("{}", number);
       }
-      if (source == LinesOf::a_sweep && !run.contains("sweep"))
-        throw InputError(std::string(single_run_complaint));
+      if (is_of_sweep && !run.contains("sweep")) throw InputError(std::string(single_run_complaint));
     } catch (const nlohmann::json::exception& error) {
       throw InputError("line {} is no result of cg2d ({})", number, plain_text(error));
     } catch (const InputError& error) {
@@ -203,14 +183,6 @@ std::optional<Json> single_run_in(std::string_view text) {
   } catch (const nlohmann::json::exception&) {
   }
   return std::nullopt;
-}
-
-/// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
-/// taken for that, since it would be dropped.
-bool is_part_of_sweep_line(std::string_view text) {
-  const auto beginning =
-      fmt::format(R"({{"schema_version":{},"program":{{"name":"cg2d",)", result_schema_version);
-  return text.starts_with(beginning) || beginning.starts_with(text);
 }
 
 }  // namespace
@@ -335,7 +307,12 @@ ResultRecord record_of_document(const Document& document) {
     record.arrangement = report.configuration.grid.name();
   }
   take(document, record);
-  require_possible_times(record);
+  for (const double time_s : record.times_s) {  // with others nothing can be computed
+    if (!(time_s > 0.0 && is_computable(time_s)))
+      throw InputError(fmt::format("its time is {:g} s: it must be within {:g} ... {:g}", time_s,
+                                   least_magnitude, greatest_magnitude),
+                       ExitCode::bad_data);
+  }
   record.status = status_name(report.code);
   record.reason = report.reason;
   record.exit_code = static_cast<int>(report.code);
@@ -369,7 +346,7 @@ ResultRecord record_from(const Json& run) {
 std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   const auto json = single_run_in(text);
-  if (!json) return records_of_lines(text, LinesOf::any_runs);
+  if (!json) return records_of_lines(text, false);
   if (const auto other = other_document(*json); !other.empty()) throw InputError("it holds {}", other);
   try {
     return {record_from(*json)};
@@ -384,9 +361,12 @@ std::vector<ResultRecord> parse_sweep(std::string_view text) {
   for (const auto part : {text, rest}) {
     if (single_run_in(part)) throw InputError(std::string(single_run_complaint));
   }
-  if (rest.size() == text.size() && !is_part_of_sweep_line(rest))
-    throw InputError("it was not written by a sweep");
-  return records_of_lines(text, LinesOf::a_sweep);
+  // Without an end of line it can be the first line of a killed sweep. A foreign file must not be taken for that: it would be dropped.
+  const auto beginning =
+      fmt::format(R"({{"schema_version":{},"program":{{"name":"cg2d",)", result_schema_version);
+  const bool is_part_of_line = rest.starts_with(beginning) || beginning.starts_with(rest);
+  if (rest.size() == text.size() && !is_part_of_line) throw InputError("it was not written by a sweep");
+  return records_of_lines(text, true);
 }
 
 std::vector<ResultRecord> read_results(const std::string& path) {

@@ -18,16 +18,6 @@ namespace {
 using RecordedSession = std::pair<std::string, std::string>;
 RecordedSession session_of(const ResultRecord& run) { return {run.session, run.conditions}; }
 
-/// The session with the most of these runs; of several the first.
-RecordedSession greatest_session(const std::vector<const ResultRecord*>& runs) {
-  std::map<RecordedSession, int> counts;
-  for (const auto* run : runs) {
-    if (run->succeeded()) ++counts[session_of(*run)];
-  }
-  return session_of(
-      **std::ranges::max_element(runs, {}, [&](const auto* run) { return counts[session_of(*run)]; }));
-}
-
 /// The runs of the grids of one row of a table.
 struct RowRuns {
   ConfiguredProblem common;
@@ -118,7 +108,12 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
   for (const auto& record : records) {
     if (record.slowed_by.empty()) row_of(record.asked, rows).runs.push_back(&record);
   }
-  for (auto& row : rows) row.session = greatest_session(row.runs);
+  for (auto& row : rows) {  // the session with the most of its runs; of several the first
+    std::map<RecordedSession, int> counts;
+    for (const auto* run : row.runs) counts[session_of(*run)] += run->succeeded() ? 1 : 0;
+    row.session = session_of(
+        **std::ranges::max_element(row.runs, {}, [&](const auto* run) { return counts[session_of(*run)]; }));
+  }
   ComparableRuns comparable;
   std::vector<ResultRecord> compared;
   for (const auto& record : records) {
@@ -143,10 +138,6 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
     if (record.limits) measured->limited = record;
   }
   return comparable;
-}
-
-const MeasuredConfiguration* Ranking::candidate() const {
-  return alternatives.empty() ? nullptr : &alternatives.front();
 }
 
 std::size_t Ranking::place_of(const ConfiguredProblem& asked) const {

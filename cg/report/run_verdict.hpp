@@ -73,7 +73,9 @@ struct Ranking {
   BestVerdict verdict;  ///< its indices are those of `alternatives`; nothing where there are none
 
   /// nullptr if nothing succeeded.
-  [[nodiscard]] const MeasuredConfiguration* candidate() const;
+  [[nodiscard]] const MeasuredConfiguration* candidate() const {
+    return alternatives.empty() ? nullptr : &alternatives.front();
+  }
   /// The place of a configuration, or nullptr-like: alternatives.size() where its times do not count.
   [[nodiscard]] std::size_t place_of(const ConfiguredProblem& asked) const;
   /// Whether the configuration is best or cannot be told from the best one.

@@ -13,12 +13,10 @@ namespace cg2d {
 namespace {
 
 /// Writes planes, whatever is in them, then reads and writes them as a pass does, with nothing to compute.
-StorageTimes try_storage(const BlockTrialPlan& plan) {
+StorageTimes try_storage(const PlaneLayout& layout, int planes_at_once, PlaneStore& store) {
   constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
-  const auto& layout = plan.method.layout();
-  auto& store = *plan.store;
   const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
-                                             4 * std::int64_t{store_depth(layout, plan.size.planes_at_once)});
+                                             4 * std::int64_t{store_depth(layout, planes_at_once)});
   const auto count = std::min(wanted, store.stored().size());
   const comm::IndexRange planes{.begin = store.stored().begin, .end = store.stored().begin + count};
   for (auto z = planes.begin; z < planes.end; ++z) {
@@ -40,13 +38,13 @@ StorageTimes try_storage(const BlockTrialPlan& plan) {
   return {.plane_s = plane_s, .work_s = std::max(plane_s - wait_s, 0.0)};
 }
 
-/// Seconds for a step of a plane in passes of so many steps.
-double try_computing(const BlockTrialPlan& plan, int block) {
+/// Seconds for a step of a plane in passes of this size.
+double try_computing(const StencilMethod& method, const FrontSize& size) {
   constexpr double enough_s = 0.01;
   constexpr int rounds = 3;  // other load makes some longer: the shortest one counts
   // Planes of zeros take as long as others.
-  const auto& layout = plan.method.layout();
-  const std::int64_t n = plan.size.planes_at_once;
+  const auto& layout = method.layout();
+  const std::int64_t n = size.planes_at_once;
   kernels::PageBuffer<double> planes(static_cast<std::size_t>(2 * n * layout.size()));
   std::vector<const double*> given;
   std::vector<double*> made;
@@ -54,19 +52,18 @@ double try_computing(const BlockTrialPlan& plan, int block) {
     given.push_back(planes.data() + 2 * k * layout.size());
     made.push_back(planes.data() + (2 * k + 1) * layout.size());
   }
-  const auto make_wavefront_step =
-      plan.method.trial_advance({.most_steps = block, .planes_at_once = plan.size.planes_at_once});
-  const auto advance = [&] { make_wavefront_step(given, made); };
-  advance();  // touches all memory
+  const auto advance = method.trial_advance(size);
+  advance(given, made);  // touches all memory
   auto shortest_s = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {
     const Stopwatch stopwatch;
     std::int64_t advance_count = 0;
     do {
-      advance();
+      advance(given, made);
       ++advance_count;
     } while (stopwatch.seconds() < enough_s);
-    shortest_s = std::min(shortest_s, stopwatch.seconds() / static_cast<double>(advance_count * n * block));
+    shortest_s =
+        std::min(shortest_s, stopwatch.seconds() / static_cast<double>(advance_count * n * size.most_steps));
   }
   return shortest_s;
 }
@@ -109,22 +106,25 @@ const BlockPrediction& choose_block(std::span<const BlockPrediction> predictions
       predictions, [&](const auto& prediction) { return prediction.total_s <= good_enough * best->total_s; });
 }
 
-BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group) {
+BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, const FrontSize& size,
+                       PlaneStore* store, comm::RankGroup& group) {
   constexpr double most_seconds = 3.0;
   BlockChoice choice;
   const Stopwatch stopwatch;
-  if (plan.store != nullptr) {
+  if (store != nullptr) {
     group.barrier();
     StorageTimes mine;
-    agree_on(group, [&] { mine = try_storage(plan); });
+    agree_on(group, [&] { mine = try_storage(method.layout(), size.planes_at_once, *store); });
     choice.storage = {.plane_s = group.maximum(mine.plane_s), .work_s = group.maximum(mine.work_s)};
   }
   const Stopwatch computing;
-  for (const int block : candidate_blocks(plan.size.most_steps)) {
+  for (const int block : candidate_blocks(size.most_steps)) {
     double plane_step_s = 0.0;
     group.barrier();
-    agree_on(group, [&] { plane_step_s = try_computing(plan, block); });
-    choice.tried.push_back(predict_block(plan.work, block, group.maximum(plane_step_s), choice.storage));
+    agree_on(group, [&] {
+      plane_step_s = try_computing(method, {.most_steps = block, .planes_at_once = size.planes_at_once});
+    });
+    choice.tried.push_back(predict_block(work, block, group.maximum(plane_step_s), choice.storage));
     if (group.maximum(computing.seconds()) > most_seconds) break;
   }
   choice.duration_s = group.maximum(stopwatch.seconds());

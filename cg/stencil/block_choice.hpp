@@ -55,16 +55,11 @@ struct BlockChoice {
   double duration_s = 0.0;
 };
 
-/// The settings of a trial.
-struct BlockTrialPlan {
-  const StencilMethod& method;
-  StencilWork work;
-  FrontSize size;               ///< with the longest block that memory, steps and slabs allow
-  PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
-};
-
 /// All ranks measure at the same time, and the slowest one counts. Planes of the store are overwritten. Collective. Throws
 /// RunError on every rank alike, MpiError, std::bad_alloc. Takes a few seconds at most, unless the device is slow.
-BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group);
+///   size   with the longest block that memory, steps and slabs allow
+///   store  nullptr: reading and writing take no time
+BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, const FrontSize& size,
+                       PlaneStore* store, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 
 #include "comm/block_layout.hpp"
 #include "comm/domain_layout.hpp"
+#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 
@@ -37,6 +38,13 @@ struct PlaneLayout {
     return (value + multiple - 1) / multiple * multiple;
   }
 };
+
+/// Zeros that are written: the system's part of making memory belongs to no pass. Throws std::bad_alloc.
+inline kernels::PageBuffer<double> written_zeros(std::int64_t count) {
+  kernels::PageBuffer<double> zeros(static_cast<std::size_t>(count));
+  std::ranges::fill(zeros.span(), 0.0);
+  return zeros;
+}
 
 /// The passes that a front is made for.
 struct FrontSize {

@@ -23,11 +23,7 @@ namespace {
 class MemoryStore final : public PlaneStore {
  public:
   MemoryStore(const PlaneLayout& layout, const comm::IndexRange& stored)
-      : PlaneStore(stored),
-        plane_size_(layout.size()),
-        values_(static_cast<std::size_t>(plane_size_) * static_cast<std::size_t>(stored.size())) {
-    std::ranges::fill(values_.span(), 0.0);  // the system's part of it belongs to no pass
-  }
+      : PlaneStore(stored), plane_size_(layout.size()), values_(written_zeros(plane_size_ * stored.size())) {}
 
   const double* next() override { return room(next_++); }
   double* room(std::int64_t number) override { return values_.data() + place(number) * plane_size_; }

@@ -14,7 +14,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "comm/transfer.hpp"
@@ -55,9 +54,7 @@ class CgPass {
         new_planes_kept_(size.planes_at_once + size.most_steps),
         update_(layout.domain, layout.stored, size),
         basis_(layout.domain, layout.stored, size),
-        new_planes_(static_cast<std::size_t>(new_planes_kept_ * layout.stored.size())) {
-    std::ranges::fill(new_planes_.span(), 0.0);  // the system's part of it belongs to no pass
-  }
+        new_planes_(written_zeros(new_planes_kept_ * layout.stored.size())) {}
   static std::int64_t byte_count(const CgLayout& layout, const FrontSize& size) {
     return 2 * PowerFront::byte_count(layout.domain, size) +
            (size.planes_at_once + size.most_steps) * layout.stored.byte_count();
@@ -142,77 +139,22 @@ class CgPass {
   std::vector<kernels::PowerSums> sums_;  // of each plane of the slab, by step
 };
 
-/// A rank's first and last planes are kept in memory when they are made, so that an exchange needs no reading. Ranks follow each other
-/// along z; each slab has at least `depth` planes. Planes in buffers are in the order of their distance from the border.
-class BorderExchange {
- public:
-  /// depth: planes that are exchanged at most, the steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
-  BorderExchange(comm::RankGroup& group, comm::TrafficCounts& sent, const PlaneLayout& layout,
-                 const comm::IndexRange& slab, int depth)
-      : layout_(layout), depth_(depth), endpoint_(group, sent) {
-    assert(group.size() == 1 || slab.size() >= depth);
-    const auto connect = [&](int partner, std::int64_t nearest, int inwards) {
-      auto& side = sides_.emplace_back(endpoint_, layout, partner, depth);
-      side.nearest = nearest;
-      side.inwards = inwards;
-    };
-    if (group.rank() > 0) connect(group.rank() - 1, slab.begin, 1);
-    if (group.rank() + 1 < group.size()) connect(group.rank() + 1, slab.end - 1, -1);
-  }
-  /// Memory of such an object.
-  static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count) {
-    return 2 * std::int64_t{neighbour_count} * depth * layout.byte_count();
-  }
+/// A neighbour, with the planes that are exchanged with it, in the order of their distance from the border. A rank's first and last planes are
+/// kept in memory when they are made, so that an exchange needs no reading.
+struct Side {
+  Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
+      : kept(static_cast<std::size_t>(depth * layout.size())),
+        received(kept.size()),
+        messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
 
-  /// Keeps plane z, if it is one of the slab that a neighbour needs.
-  void keep(std::int64_t z, const double* plane) {
-    for (auto& side : sides_) {
-      if (const auto distance = side.distance(z); 0 <= distance && distance < depth_)
-        std::copy_n(plane, layout_.size(), side.kept.data() + distance * layout_.size());
-    }
-  }
-  /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
-  /// Throws MpiError.
-  void exchange(int depth_now) {
-    const auto for_all = [&](std::vector<comm::Transfer> PlaneMessages::*messages, const auto& action) {
-      for (auto& side : sides_) {
-        for (int k = 0; k < depth_now; ++k) action((side.messages.*messages)[static_cast<std::size_t>(k)]);
-      }
-    };
-    for_all(&PlaneMessages::receives, [](auto& receive) { receive.start(); });
-    for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.start_send(comm::Operation::halo, send); });
-    for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.remind(send); });
-    for_all(&PlaneMessages::receives, [&](auto& receive) { endpoint_.wait_for_receive(receive); });
-    for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.wait_for_send(send); });
-  }
-  /// Plane z of a neighbour, which the last exchange brought.
-  [[nodiscard]] const double* received(std::int64_t z) const {
-    const auto& side = sides_.front().distance(z) < 0 ? sides_.front() : sides_.back();
-    return side.received.data() - (side.distance(z) + 1) * layout_.size();
-  }
+  /// From the slab's plane at the border; -1 is the neighbour's.
+  [[nodiscard]] std::int64_t distance(std::int64_t z) const { return inwards * (z - nearest); }
 
- private:
-  /// A neighbour.
-  struct Side {
-    Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
-        : kept(static_cast<std::size_t>(depth * layout.size())),
-          received(kept.size()),
-          messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
-
-    /// From the slab's plane at the border; -1 is the neighbour's.
-    [[nodiscard]] std::int64_t distance(std::int64_t z) const { return inwards * (z - nearest); }
-
-    kernels::PageBuffer<double> kept;
-    kernels::PageBuffer<double> received;
-    PlaneMessages messages;
-    std::int64_t nearest = 0;  // the slab's plane at the border
-    int inwards = 1;           // to the next plane of the slab
-  };
-
-  PlaneLayout layout_;
-  int depth_;
-  comm::Endpoint endpoint_;
-  std::deque<Side> sides_;  // which do not move
+  kernels::PageBuffer<double> kept;
+  kernels::PageBuffer<double> received;
+  PlaneMessages messages;
+  std::int64_t nearest = 0;  // the slab's plane at the border
+  int inwards = 1;           // to the next plane of the slab
 };
 
 class SStepCgMethod final : public StencilMethod {
@@ -239,7 +181,7 @@ class SStepCgMethod final : public StencilMethod {
   }
   [[nodiscard]] std::int64_t byte_count(const FrontSize& size, int neighbour_count) const override {
     return CgPass::byte_count(layout_, size) +
-           BorderExchange::byte_count(layout_.stored, depth_for(size), neighbour_count);
+           2 * std::int64_t{neighbour_count} * depth_for(size) * layout_.stored.byte_count();
   }
   /// x = 0, so that p and r are b.
   void fill_start(std::int64_t /*z*/, double* plane) const override {
@@ -269,7 +211,15 @@ class SStepCgMethod final : public StencilMethod {
   void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) override {
     size_ = size;
     slab_ = share;
-    border_ = std::make_unique<BorderExchange>(group, sent_, layout_.stored, slab_, depth_for(size));
+    assert(group.size() == 1 || slab_.size() >= depth_for(size));
+    endpoint_ = std::make_unique<comm::Endpoint>(group, sent_);
+    if (group.rank() > 0)
+      sides_.emplace_back(*endpoint_, layout(), group.rank() - 1, depth_for(size)).nearest = slab_.begin;
+    if (group.rank() + 1 < group.size()) {
+      auto& above = sides_.emplace_back(*endpoint_, layout(), group.rank() + 1, depth_for(size));
+      above.nearest = slab_.end - 1;
+      above.inwards = -1;
+    }
     agree_on(group, [&] {
       pass_ = std::make_unique<CgPass>(layout_, slab_, size);
       sum_start_values();
@@ -286,20 +236,33 @@ class SStepCgMethod final : public StencilMethod {
             .written = slab_,
             .wavefront_steps = pass_->wavefront_steps()};
   }
+  /// Sends what was kept last, and receives the same of the neighbours.
   void exchange() override {
-    communicate([&] { border_->exchange(exchange_depth_); });
+    const auto for_all = [&](std::vector<comm::Transfer> PlaneMessages::*messages, const auto& action) {
+      for (auto& side : sides_) {
+        for (int k = 0; k < exchange_depth_; ++k)
+          action((side.messages.*messages)[static_cast<std::size_t>(k)]);
+      }
+    };
+    communicate([&] {
+      for_all(&PlaneMessages::receives, [](auto& receive) { receive.start(); });
+      for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->start_send(comm::Operation::halo, send); });
+      for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->remind(send); });
+      for_all(&PlaneMessages::receives, [&](auto& receive) { endpoint_->wait_for_receive(receive); });
+      for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->wait_for_send(send); });
+    });
   }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override {
     std::vector<const double*> all_given;
     for (auto z = first; z < first + std::ssize(given); ++z) {
       const bool is_received = !slab_.contains(z) && pass_->given_planes().contains(z);
-      all_given.push_back(is_received ? border_->received(z) : given[static_cast<std::size_t>(z - first)]);
+      all_given.push_back(is_received ? received(z) : given[static_cast<std::size_t>(z - first)]);
     }
     pass_->advance(first, all_given, made);
     auto z = first - pass_->step_count();
     for (const double* const plane : made) {
-      if (plane != nullptr) border_->keep(z, plane);
+      if (plane != nullptr) keep(z, plane);
       ++z;
     }
   }
@@ -308,7 +271,7 @@ class SStepCgMethod final : public StencilMethod {
     const auto x_at = [&](std::int64_t z) {
       std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
       if (z < 0 || z >= shape_[2]) return x;
-      const double* const plane = (slab_.contains(z) ? next() : border_->received(z)) + layout_.x();
+      const double* const plane = (slab_.contains(z) ? next() : received(z)) + layout_.x();
       for (std::int64_t y = 0; y < shape_[1]; ++y)
         std::copy_n(plane + layout_.stored.line(y), shape_[0], x.data() + layout_.domain.line(y));
       return x;
@@ -340,6 +303,18 @@ class SStepCgMethod final : public StencilMethod {
   [[nodiscard]] int depth_for(const FrontSize& size) const {
     return traits().planes_per_step * size.most_steps;
   }
+  /// Keeps plane z, if it is one of the slab that a neighbour needs.
+  void keep(std::int64_t z, const double* plane) {
+    for (auto& side : sides_) {
+      if (const auto distance = side.distance(z); 0 <= distance && distance < depth_for(size_))
+        std::copy_n(plane, layout().size(), side.kept.data() + distance * layout().size());
+    }
+  }
+  /// Plane z of a neighbour, which the last exchange brought.
+  [[nodiscard]] const double* received(std::int64_t z) const {
+    const auto& side = sides_.front().distance(z) < 0 ? sides_.front() : sides_.back();
+    return side.received.data() - (side.distance(z) + 1) * layout().size();
+  }
   /// Start values are known everywhere: no rank waits for another. Those that neighbours need at first are kept.
   void sum_start_values() {
     pass_->begin(shape_[2], {{}}, steps_after(0));
@@ -354,7 +329,7 @@ class SStepCgMethod final : public StencilMethod {
         given.push_back(planes.contains(z) ? plane : nullptr);
         if (!planes.contains(z)) continue;
         fill_start(z, plane);
-        border_->keep(z, plane);
+        keep(z, plane);
       }
       pass_->make_sums(first, given);
     }
@@ -406,8 +381,9 @@ class SStepCgMethod final : public StencilMethod {
   double tolerance_;
   FrontSize size_;
   std::unique_ptr<CgPass> pass_;
-  std::unique_ptr<BorderExchange> border_;
-  int exchange_depth_ = 1;         // depth for the pass, or for the check after the last one
+  std::unique_ptr<comm::Endpoint> endpoint_;
+  std::deque<Side> sides_;         // which do not move
+  int exchange_depth_ = 1;         // planes for the pass, or for the check after the last one
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
 };

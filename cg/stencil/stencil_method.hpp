@@ -12,7 +12,6 @@
 #include "cg/base/interface.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/stencil/plane_layout.hpp"
-#include "cg/stencil/stencil_report.hpp"
 #include "cg/stencil/stencil_run.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"

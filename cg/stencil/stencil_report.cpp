@@ -1,4 +1,4 @@
-#include "cg/stencil/stencil_report.hpp"
+// The report of `cg2d stencil`: text and JSON.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -118,29 +118,6 @@ std::string times_text(const StencilReport& report) {
   return "\n" + table.text();
 }
 
-std::string moved_text(const StencilReport& report) {
-  if (report.options.folders.empty()) return "";
-  const auto [is_direct, read, written, shares] = storage_use(report);
-  return fmt::format(
-      " Read {} and wrote {}: {}/s and {}/s over all steps\n Waiting for the device: {:.1f} % of the time "
-      "(mean), {:.1f} % on the rank that waits most\n",
-      format_bytes(read), format_bytes(written), format_bytes(saturated(rate(read, report.steps_s))),
-      format_bytes(saturated(rate(written, report.steps_s))), 100.0 * shares.mean, 100.0 * shares.maximum);
-}
-
-std::string solve_text(const StencilReport& report) {
-  if (!report.solve) return "";
-  const auto& solve = *report.solve;
-  const auto tolerance =
-      solve.wanted_residual > 0.0 ? fmt::format("; tolerance {:.3g}", solve.wanted_residual) : "";
-  return fmt::format(" {} after {}: relative residual {:.3g} (recurrence), {:.3g} (true){}\n",
-                     solve.is_converged()          ? "Converged"
-                     : solve.wanted_residual > 0.0 ? "NOT CONVERGED"
-                                                   : "Stopped",
-                     format_count(solve.iterations, "iteration"), solve.residual, solve.true_residual,
-                     tolerance);
-}
-
 // ---------------------------------------------------------------- JSON
 
 void describe_storage(Members& m, StencilReport& report) {
@@ -174,7 +151,24 @@ std::string stencil_text(const StencilReport& report) {
   text += fmt::format(
       "\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n Quiet: {}\n",
       report.updates_per_second() / 1e9, report.steps_s, report.quiet.text());
-  text += moved_text(report) + solve_text(report);
+  if (!report.options.folders.empty()) {
+    const auto [is_direct, read, written, shares] = storage_use(report);
+    text += fmt::format(
+        " Read {} and wrote {}: {}/s and {}/s over all steps\n Waiting for the device: {:.1f} % of the time "
+        "(mean), {:.1f} % on the rank that waits most\n",
+        format_bytes(read), format_bytes(written), format_bytes(saturated(rate(read, report.steps_s))),
+        format_bytes(saturated(rate(written, report.steps_s))), 100.0 * shares.mean, 100.0 * shares.maximum);
+  }
+  if (report.solve) {
+    const auto& solve = *report.solve;
+    const bool has_tolerance = solve.wanted_residual > 0.0;
+    text += fmt::format(" {} after {}: relative residual {:.3g} (recurrence), {:.3g} (true){}\n",
+                        solve.is_converged() ? "Converged"
+                        : has_tolerance      ? "NOT CONVERGED"
+                                             : "Stopped",
+                        format_count(solve.iterations, "iteration"), solve.residual, solve.true_residual,
+                        has_tolerance ? fmt::format("; tolerance {:.3g}", solve.wanted_residual) : "");
+  }
   return text + fmt::format(" Sum {:.15e}, checksum {:08x}\n {}\n", report.domain.sum, report.domain.checksum,
                             verdict_text(report));
 }

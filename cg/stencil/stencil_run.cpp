@@ -178,16 +178,13 @@ class StencilRun {
   void choose_block_by_trial() {
     progress_.say("trying how many steps a pass should make");
     const auto largest_slab = group_.maximum(share_.size());
-    const auto planes_of_pass = [&](int step_count) {
-      return method_->computed_planes(largest_slab, std::min(group_.size() - 1, 2), step_count);
-    };
-    report_.choice = try_blocks({.method = *method_,
-                                 .work = {.plane_count = largest_slab,
-                                          .step_count = options_.step_count,
-                                          .planes_of_pass = planes_of_pass},
-                                 .size = size_,
-                                 .store = is_in_files() ? store_.get() : nullptr},
-                                group_);
+    const StencilWork work{.plane_count = largest_slab,
+                           .step_count = options_.step_count,
+                           .planes_of_pass = [&](int step_count) {
+                             return method_->computed_planes(largest_slab, std::min(group_.size() - 1, 2),
+                                                             step_count);
+                           }};
+    report_.choice = try_blocks(*method_, work, size_, is_in_files() ? store_.get() : nullptr, group_);
     size_.most_steps = choose_block(report_.choice->tried).block;
   }
 
@@ -202,7 +199,21 @@ class StencilRun {
     since_begin_ = Stopwatch();
     for (auto pass = method_->begin_pass(0, group_); pass.step_count > 0;
          pass = method_->begin_pass(report_.step_count, group_)) {
-      make_pass(pass, watch);
+      // Elsewhere than on a terminal each pass is a line.
+      show(progress_, report_.step_count, [&] {
+        return fmt::format("steps {} to {} of {}", report_.step_count + 1,
+                           report_.step_count + pass.step_count, options_.step_count);
+      });
+      // The first planes are read while ranks exchange others. After the pass ranks learn whether all have made it.
+      Agreement agreement(group_);
+      agreement.attempt([&] { store_->begin_reading(pass.read, pass.sweep); });
+      method_->exchange();
+      agreement.attempt([&] { make_wavefront_steps(pass, watch); });
+      method_->end_pass();
+      agreement.attempt([&] { store_->finish_writing(); });
+      const Stopwatch barrier;
+      agreement.reach();
+      mine_.barrier_s += barrier.seconds();
       report_.step_count += pass.step_count;
       ++report_.pass_count;
     }
@@ -214,25 +225,6 @@ class StencilRun {
     mine_.computing_s =
         std::max(mine_.total_s - mine_.wait_s() - mine_.communication_s - mine_.barrier_s, 0.0);
     mine_.sent_bytes = method_->sent_bytes();
-  }
-
-  /// The first planes are read while ranks exchange others. After the pass ranks learn whether all have made it.
-  void make_pass(const StencilPass& pass, const InterruptWatch& watch) {
-    const int done_count = report_.step_count;
-    // Elsewhere than on a terminal each pass is a line.
-    show(progress_, done_count, [&] {
-      return fmt::format("steps {} to {} of {}", done_count + 1, done_count + pass.step_count,
-                         options_.step_count);
-    });
-    Agreement agreement(group_);
-    agreement.attempt([&] { store_->begin_reading(pass.read, pass.sweep); });
-    method_->exchange();
-    agreement.attempt([&] { make_wavefront_steps(pass, watch); });
-    method_->end_pass();
-    agreement.attempt([&] { store_->finish_writing(); });
-    const Stopwatch barrier;
-    agreement.reach();
-    mine_.barrier_s += barrier.seconds();
   }
 
   void make_wavefront_steps(const StencilPass& pass, const InterruptWatch& watch) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// `cg2d stencil`: its options, and a run of a method's steps on a domain: planned, made in passes, and verified.
+// `cg2d stencil`: its options, a run of a method's steps on a domain, planned, made in passes, and verified, and its report.
 
 #include <cstdint>
 #include <optional>
@@ -10,11 +10,16 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/panels/panel_io.hpp"
+#include "cg/stencil/block_choice.hpp"
+#include "cg/stencil/plane_store.hpp"
 #include "comm/domain_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+class Members;
 
 /// The options of a user.
 struct StencilOptions {
@@ -39,7 +44,82 @@ std::string shape_text(const comm::Extents& shape);
 /// "auto" -> nothing, "16" -> 16. Throws InputError.
 std::optional<int> block_from(std::string_view text);
 
-struct StencilReport;
+/// One rank's part of the steps, with what its store has moved. Trivially copyable: ranks send it as it is.
+struct StencilRank : StoreFigures {
+  std::int64_t plane_count = 0;
+  double computing_s = 0.0;      ///< the steps, and checksums of what is read and written
+  double communication_s = 0.0;  ///< waiting for planes of other ranks, and for sums over all ranks
+  double barrier_s = 0.0;        ///< after a pass, until the last rank has made it
+  double total_s = 0.0;          ///< seconds of all passes
+  std::int64_t sent_bytes = 0;
+  std::int64_t peak_bytes = 0;  ///< resident memory of the process
+  bool is_direct = false;
+
+  /// The share of the time in which it waits for the device.
+  [[nodiscard]] double storage_share() const { return total_s > 0.0 ? wait_s() / total_s : 0.0; }
+};
+
+/// The final domain; it depends on neither ranks nor block.
+struct DomainFigures {
+  double sum = 0.0;
+  std::uint32_t checksum = 0;  ///< CRC-32C of the checksums of all planes
+  double largest_error = 0.0;
+  double tolerance = 0.0;
+
+  [[nodiscard]] bool is_right() const { return largest_error <= tolerance; }  // false for NaN
+};
+
+/// The end of a solve. Residuals are relative to b.
+struct StencilSolve {
+  int iterations = 0;
+  double residual = 0.0;            ///< as the recurrences have it
+  double true_residual = 0.0;       ///< residual of the x that was found
+  double wanted_residual = 0.0;     ///< 0: none
+  std::vector<double> residuals{};  ///< as the recurrences have it, after each iteration
+
+  /// By the residual of x; that of the recurrences decides nothing.
+  [[nodiscard]] bool is_converged() const { return true_residual <= wanted_residual; }  // false for NaN
+};
+
+/// Everything that the report shows; complete on rank 0.
+struct StencilReport {
+  std::string machine;  ///< the processor of rank 0, with its caches
+  std::string mpi;
+  std::string instruction_set;
+  int node_count = 1;
+  StencilOptions options{};
+  int step_count = 0;  ///< made
+  std::string reader;  ///< empty in memory
+  int block = 1;
+  int pass_count = 0;
+  std::optional<BlockChoice> choice{};
+  std::int64_t needed_bytes = 0;  ///< memory of the rank that needs most
+  double start_s = 0.0;  ///< start values computed and written; the slowest rank's, as all times here
+  double steps_s = 0.0;
+  double check_s = 0.0;  ///< result read and compared
+  QuietResult quiet{};   ///< over all steps
+  std::vector<StencilRank> ranks{};
+  DomainFigures domain{};
+  std::optional<StencilSolve> solve{};  ///< result of method s-step-cg
+
+  [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(options.shape).size(); }
+  /// Points times steps, without those that are computed twice.
+  [[nodiscard]] double updates_per_second() const {
+    return static_cast<double>(point_count()) * step_count / steps_s;
+  }
+  [[nodiscard]] bool has_converged() const { return solve && solve->is_converged(); }
+  [[nodiscard]] ExitCode code() const {
+    // Converged by the residual of x is right, whatever the recurrences say.
+    if (has_converged()) return ExitCode::success;
+    if (!domain.is_right()) return ExitCode::verification_failed;
+    return solve && solve->wanted_residual > 0.0 ? ExitCode::not_converged : ExitCode::success;
+  }
+};
+
+void describe(Members& m, StencilReport& report);
+std::string stencil_text(const StencilReport& report);
+/// "verified: ..." or what is wrong, in one line.
+std::string verdict_text(const StencilReport& report);
 
 /// Makes a run on all ranks: checks of shape, memory and room, start values, the choice of a block where none was asked for, all passes, and
 /// the verdict. reader: moves planes from and to files. Collective. Throws RunError on every rank alike: usage, memory (71), cannot_create

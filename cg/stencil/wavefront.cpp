@@ -1,12 +1,29 @@
 #include "cg/stencil/wavefront.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <span>
 
-#include "cg/stencil/heat_field.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "kernels/stencil_lines.hpp"
 
 namespace cg2d {
 namespace {
+
+/// sin(pi wave (k + 1) / (length + 1)). The angle is reduced in whole numbers, so that large ones lose nothing.
+double sine_at(std::int64_t length, std::int64_t wave, std::int64_t k) {
+  const auto half = length + 1;
+  const auto angle = wave * (k + 1) % (2 * half);
+  return std::sin(std::numbers::pi * static_cast<double>(angle) / static_cast<double>(half));
+}
+
+std::vector<double> sine_wave(std::int64_t length, std::int64_t wave) {
+  std::vector<double> values(static_cast<std::size_t>(length));
+  for (std::int64_t k = 0; k < length; ++k) values[static_cast<std::size_t>(k)] = sine_at(length, wave, k);
+  return values;
+}
 
 constexpr std::int64_t kept_count = 2;  // planes of a step
 /// Zeros before the first line: its point -1.
@@ -21,19 +38,89 @@ std::int64_t new_size(const PlaneLayout& layout, const FrontSize& size) {
 
 }  // namespace
 
+HeatField::HeatField(const comm::Extents& shape) : layout_(shape), plane_count_(shape[2]) {
+  constexpr comm::Extents smoothest{1, 1, 1};
+  constexpr comm::Extents divisors{16, 12, 20};  // different ones, so that an exchange of directions shows
+  comm::Extents several{};
+  for (std::size_t k = 0; k < several.size(); ++k)
+    several[k] = std::min(1 + shape[k] / divisors[k], shape[k]);
+  double amplitude = 1.0;
+  for (const auto& waves : {smoothest, several, shape}) {
+    auto& mode = modes_.emplace_back(Mode{.amplitude = amplitude,
+                                          .decay = 1.0,
+                                          .along_x = sine_wave(shape[0], waves[0]),
+                                          .along_y = sine_wave(shape[1], waves[1]),
+                                          .wave_z = waves[2]});
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      const double half_sine = std::sin(std::numbers::pi * static_cast<double>(waves[k]) /
+                                        (2.0 * static_cast<double>(shape[k] + 1)));
+      mode.decay -= 4.0 * heat_side_weight * half_sine * half_sine;
+    }
+    amplitude /= 2.0;
+  }
+}
+
+std::vector<double> HeatField::plane_weights(std::int64_t z, int step_count) const {
+  std::vector<double> weights;
+  for (const auto& mode : modes_)
+    weights.push_back(mode.amplitude * std::pow(mode.decay, step_count) *
+                      sine_at(plane_count_, mode.wave_z, z));
+  return weights;
+}
+
+void HeatField::fill_line(std::int64_t y, const std::vector<double>& weights, double* line) const {
+  std::fill_n(line, layout_.line_length, 0.0);
+  for (std::size_t number = 0; number < modes_.size(); ++number) {
+    const double weight = weights[number] * modes_[number].along_y[static_cast<std::size_t>(y)];
+    const double* const wave = modes_[number].along_x.data();
+    for (std::int64_t x = 0; x < layout_.line_length; ++x) line[x] += weight * wave[x];
+  }
+}
+
+void HeatField::fill_start(std::int64_t z, double* plane) const {
+  const auto weights = plane_weights(z, 0);
+  for (std::int64_t y = 0; y < layout_.line_count; ++y) fill_line(y, weights, plane + layout_.line(y));
+}
+
+PlaneFigures HeatField::compare(std::int64_t z, int step_count, const double* plane) const {
+  const auto weights = plane_weights(z, step_count);
+  const auto length = static_cast<std::size_t>(layout_.line_length);
+  std::vector<double> expected(length);
+  PlaneFigures figures;
+  for (std::int64_t y = 0; y < layout_.line_count; ++y) {
+    const std::span line(plane + layout_.line(y), length);
+    fill_line(y, weights, expected.data());
+    double sum = 0.0;
+    for (std::size_t x = 0; x < length; ++x) {
+      sum += line[x];
+      const double error = std::abs(line[x] - expected[x]);
+      if (std::isnan(error) || error > figures.largest_error) figures.largest_error = error;  // a NaN stays
+    }
+    figures.sum += sum;
+    figures.checksum = crc32c(std::as_bytes(line), figures.checksum);
+  }
+  return figures;
+}
+
+double HeatField::tolerance(int step_count) const {
+  constexpr double roundings_per_step = 16.0;
+  constexpr double roundings_of_start = 32.0;
+  double bound = 0.0;  // of all points at any time
+  for (const auto& mode : modes_) bound += mode.amplitude;
+  return (roundings_per_step * step_count + roundings_of_start) * std::numeric_limits<double>::epsilon() *
+         bound;
+}
+
 Wavefront::Wavefront(const PlaneLayout& layout, const FrontSize& size, kernels::HeatLoop loop)
     : layout_(layout),
       loop_(loop),
       planes_at_once_(size.planes_at_once),
       active_(static_cast<std::size_t>(size.most_steps) + 1),
-      kept_(static_cast<std::size_t>(kept_count * size.most_steps * layout.size())),
-      passed_(static_cast<std::size_t>(passed_size(layout, size))),
-      new_(static_cast<std::size_t>(new_size(layout, size))),
+      kept_(written_zeros(kept_count * size.most_steps * layout.size())),
+      passed_(written_zeros(passed_size(layout, size))),
+      new_(written_zeros(new_size(layout, size))),
       zeros_(static_cast<std::size_t>(layout.stride())),
-      line_planes_(static_cast<std::size_t>(size.planes_at_once + kept_count)) {
-  // The system's part of it belongs to no pass.
-  for (auto* const buffer : {&kept_, &passed_, &new_}) std::ranges::fill(buffer->span(), 0.0);
-}
+      line_planes_(static_cast<std::size_t>(size.planes_at_once + kept_count)) {}
 
 std::int64_t Wavefront::byte_count(const PlaneLayout& layout, const FrontSize& size) {
   return kept_count * size.most_steps * layout.byte_count() +
@@ -78,7 +165,10 @@ void Wavefront::advance(std::int64_t first, std::span<const double* const> given
     std::fill_n(passed_line(step, -1, 0), (planes_at_once_ + kept_count) * layout_.stride(), 0.0);
   for (std::int64_t front_y = 0; front_y < layout_.line_count + step_count; ++front_y) {
     show_line(0, front_y);
-    fetch_given(front_y + 1);
+    for (const double* const plane : given) {
+      if (plane != nullptr && front_y + 1 < layout_.line_count)
+        kernels::fetch_ahead(plane + layout_.line(front_y + 1), layout_.line_length);
+    }
     for (int step = 1; step <= step_count && line_y_ >= 0; ++step) {
       if (line_y_ <= layout_.line_count) {
         make_line(step);
@@ -88,13 +178,6 @@ void Wavefront::advance(std::int64_t first, std::span<const double* const> given
       show_line(step, line_y_ - 1);
     }
     if (borders_.look) borders_.look();
-  }
-}
-
-void Wavefront::fetch_given(std::int64_t y) const {
-  if (y >= layout_.line_count) return;
-  for (const double* const plane : given_) {
-    if (plane != nullptr) kernels::fetch_ahead(plane + layout_.line(y), layout_.line_length);
   }
 }
 

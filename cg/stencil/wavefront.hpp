@@ -1,6 +1,7 @@
 #pragma once
 
-// Several steps of the heat equation in one pass over the planes of a slab. No MPI.
+// The heat equation: its start values, and what they become, a sum of eigenvectors of the step, so that the value of every point after
+// any number of steps has a closed form; and several steps in one pass over the planes of a slab. No MPI.
 
 #include <cstdint>
 #include <functional>
@@ -8,10 +9,47 @@
 #include <vector>
 
 #include "cg/stencil/plane_layout.hpp"
+#include "comm/domain_layout.hpp"
 #include "kernels/heat_lines.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
+
+/// u_new = u + c (sum of the 6 neighbours - 6 u), zero outside of the domain, c = 1/8: stable, as c <= 1/6, and exact in binary.
+inline constexpr double heat_side_weight = 0.125;
+inline constexpr kernels::HeatWeights heat_weights{.centre = 1.0 - 6.0 * heat_side_weight,
+                                                   .side = heat_side_weight};
+
+/// Three eigenvectors: the smoothest one, one with several waves in each direction, and the roughest one, whose sign changes from point
+/// to point.
+class HeatField {
+ public:
+  explicit HeatField(const comm::Extents& shape);
+
+  /// Writes the start values of plane z. Zeros around the lines are left as they are.
+  void fill_start(std::int64_t z, double* plane) const;
+  /// Compares plane z after so many steps with the closed form.
+  [[nodiscard]] PlaneFigures compare(std::int64_t z, int step_count, const double* plane) const;
+  /// The largest difference from the closed form that rounding explains: each step rounds about eight operations, none of which makes an
+  /// earlier error larger, as the weights are positive and add up to 1; the powers of the closed form lose as much.
+  [[nodiscard]] double tolerance(int step_count) const;
+
+ private:
+  struct Mode {
+    double amplitude = 0.0;
+    double decay = 0.0;  ///< factor per step
+    std::vector<double> along_x{};
+    std::vector<double> along_y{};
+    std::int64_t wave_z = 1;
+  };
+  void fill_line(std::int64_t y, const std::vector<double>& weights, double* line) const;
+  /// The factor of each mode in a plane.
+  [[nodiscard]] std::vector<double> plane_weights(std::int64_t z, int step_count) const;
+
+  PlaneLayout layout_;
+  std::int64_t plane_count_;
+  std::vector<Mode> modes_;
+};
 
 /// Border planes of each step but the last: `lent`, the two that the rank before needs, which the pass fills,
 /// and `borrowed`, the first two of the next rank, at SkewedPass::border_place(). nullptr where the pass has
@@ -62,7 +100,6 @@ class Wavefront {
   [[nodiscard]] const double* line_of(int step, std::int64_t plane, std::int64_t y);
   [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y);
   [[nodiscard]] comm::IndexRange places_of(int step, const comm::IndexRange& planes) const;
-  void fetch_given(std::int64_t y) const;
   void make_line(int step);
   void pass_on(int step);
   void keep(int step);

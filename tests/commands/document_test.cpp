@@ -13,7 +13,7 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/check/check.hpp"
-#include "cg/stencil/stencil_report.hpp"
+#include "cg/stencil/stencil_run.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"
 #include "support/mpi_test.hpp"

@@ -1,6 +1,6 @@
 // Steps of CG in coordinates, against those of the vectors themselves.
 
-#include "cg/stencil/cg_coordinates.hpp"
+#include "cg/stencil/power_front.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/stencil/heat_field.hpp"
 #include "support/heat_domain.hpp"
 
 namespace cg2d::wavefront_test {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cg/stencil/heat_field.hpp"
 #include "cg/stencil/plane_layout.hpp"
+#include "cg/stencil/wavefront.hpp"
 #include "kernels/heat_lines.hpp"
 
 namespace cg2d::test {

@@ -221,19 +221,6 @@ std::string phase_lines(const GridDifference& difference) {
          "~ within the noise\n";
 }
 
-std::string event_lines(const GridDifference& difference) {
-  if (difference.events.empty()) return {};
-  Table table;
-  for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
-    const auto& event = difference.events[k];
-    table.line().word("events per CG step", event.event).word("phase", phase_name(event.phase));
-    table.number(difference.slower.arrangement(), grouped(event.slower));
-    table.number(difference.faster.arrangement(), grouped(event.faster));
-    table.number("ratio", "{:.2f}", event.ratio());
-  }
-  return table.text("    ");
-}
-
 std::string event_table(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
   for (const auto& cell : cells) {
@@ -368,7 +355,17 @@ std::string difference_words(const GridDifference& difference) {
 std::string difference_text(const GridDifference& difference) {
   auto text = "  Why: " + difference_words(difference) + ".\n";
   if (!difference.is_sure()) return text;
-  return text + phase_lines(difference) + event_lines(difference);
+  text += phase_lines(difference);
+  if (difference.events.empty()) return text;
+  Table table;
+  for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
+    const auto& event = difference.events[k];
+    table.line().word("events per CG step", event.event).word("phase", phase_name(event.phase));
+    table.number(difference.slower.arrangement(), grouped(event.slower));
+    table.number(difference.faster.arrangement(), grouped(event.faster));
+    table.number("ratio", "{:.2f}", event.ratio());
+  }
+  return text + table.text("    ");
 }
 
 std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
