@@ -82,7 +82,8 @@ void BenchmarkRun::prepare() {
   }
   if (options_.dry_run) return;
   begin_work();
-  if (const auto* const found = found_checkpoint()) report_.restart = restart_facts(*found, options_.problem);
+  if (checkpoints_ && checkpoints_->found() != nullptr)
+    report_.restart = restart_facts(*checkpoints_->found(), options_.problem);
 }
 
 void BenchmarkRun::predict_phases() {
@@ -139,10 +140,6 @@ MeasuredSolver BenchmarkRun::make_solver() {
           .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
           .vectors = iteration_->vectors(),
           .local_size = assembled_->matrix().local_size()};
-}
-
-TraceRoom BenchmarkRun::trace_room(int step_count) const {
-  return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.

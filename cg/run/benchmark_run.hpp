@@ -64,7 +64,9 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   void predict() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  [[nodiscard]] TraceRoom trace_room(int step_count) const override;
+  [[nodiscard]] TraceRoom trace_room(int step_count) const override {
+    return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
+  }
   const RepeatReport* iterate() override;
 
   void predict_phases();

@@ -68,7 +68,7 @@ void RegionMeasurement::end() {
   times_.region_clocks = region_clocks;
   times_.region_s = region_s;
   times_.phases = solver_.timer.records();
-  times_.wait_count = times_.wait_count - before.wait_count;
+  times_.wait_count -= before.wait_count;
   times_.dot_work = times_.dot_work - before.dot_work;
   times_.update_work = times_.update_work - before.update_work;
   for (std::size_t k = 0; k < before.sent.size(); ++k) {

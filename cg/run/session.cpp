@@ -382,8 +382,8 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   if (asked_.measures_limits) measure_limits(solver.local_size);
   found_.ranks = group_.gather_one(mine_);
   // Counts that stand still are no result: a warning for each.
-  for (std::size_t event = 0; last != nullptr && group_.rank() == 0 && event < found_.counters.counted.size();
-       ++event) {
+  const auto event_count = last != nullptr && group_.rank() == 0 ? found_.counters.counted.size() : 0;
+  for (std::size_t event = 0; event < event_count; ++event) {
     const auto doubt = doubt_about(found_.counters, *last, event);
     if (!doubt.empty()) found_.warnings.push_back("--papi: " + doubt);
   }

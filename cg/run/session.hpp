@@ -88,7 +88,7 @@ class Session : public Interface {
   void prepare();
   /// The work is going to be done, and its matrix is not yet made: features take what they need.
   void begin_work();
-  /// The cut of source_, and of the grids that are named, or else the one of the rule. usual_cut: where none is named.
+  /// Cuts source_, and sets the grid with its kernel: the one that is named, or else that of the rule. usual_cut: where none is named.
   void lay_out(std::string_view usual_cut, int rank_count);
   /// For that kernel, which may be open; with --out-of-core the shortest one that can be streamed.
   [[nodiscard]] ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
@@ -114,10 +114,7 @@ class Session : public Interface {
                                                                      const BlockProduct& product);
   [[nodiscard]] const Configuration& configuration() const { return found_.configuration; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
-  /// The checkpoint to go on from, and those that are saved; nullptr where nobody asked for it.
-  [[nodiscard]] const FoundCheckpoint* found_checkpoint() const {
-    return checkpoints_ ? checkpoints_->found() : nullptr;
-  }
+  /// The checkpoints that are saved; nullptr where nobody asked for it.
   [[nodiscard]] Checkpoints* saved_checkpoints() {
     return checkpoints_ && checkpoints_->are_saved() ? &*checkpoints_ : nullptr;
   }

@@ -37,39 +37,36 @@ void SolveRun::read() {
     count = std::max(static_cast<int>(columns), 1);
   }
   vector_count_ = kernels::vector_count_for(count);
-  if (has_several()) check_several();
-  agree_on(group_, [&] { check_reproducible_solve(); });
+  agree_on(group_, [&] { check_method(); });
   if (options_.is_matrix_free()) return choose_matrix_free();
   read_matrix();
 }
 
-void SolveRun::check_several() const {
-  const auto what = fmt::format("{} right-hand sides", report_.right_hand_side_count);
-  const auto kind = options_.right_hand_side.kind;
-  refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
-  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
-            fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
-                        options_.right_hand_side.text, report_.right_hand_side_count));
-  for (const auto& feature : feature_table())
-    refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what,
-              feature.against_several);
+/// Throws InputError for what does not go with several right-hand sides, or, with --reproducible, sums in an order of its own.
+void SolveRun::check_method() const {
   const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic, what,
-            fmt::format("--variant {} takes one; take {}", options_.variant, classic));
-  refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
-  refuse_if(options_.configuration.cut == speed_cut, what,
-            "--cut speed takes one; take even, nonzeros or file:FILE");
-  refuse_if(!preconditioner_row().takes_several_vectors, what,
-            fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
-}
-
-/// Throws InputError for what sums in an order of its own.
-void SolveRun::check_reproducible_solve() const {
+  if (has_several()) {
+    const auto what = fmt::format("{} right-hand sides", report_.right_hand_side_count);
+    const auto kind = options_.right_hand_side.kind;
+    refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
+    refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
+              fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
+                          options_.right_hand_side.text, report_.right_hand_side_count));
+    for (const auto& feature : feature_table())
+      refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what,
+                feature.against_several);
+    refuse_if(options_.variant != classic, what,
+              fmt::format("--variant {} takes one; take {}", options_.variant, classic));
+    refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
+    refuse_if(options_.configuration.cut == speed_cut, what,
+              "--cut speed takes one; take even, nonzeros or file:FILE");
+    refuse_if(!preconditioner_row().takes_several_vectors, what,
+              fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
+  }
   if (!report_.configuration.is_reproducible) return;
   const std::string_view what = "--reproducible on";
   refuse_if(options_.is_matrix_free(), what, "it needs a matrix: FILE, or --assembled");
   refuse_if(has_several(), what, "it solves for one right-hand side");
-  const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
   refuse_if(!preconditioner_row().is_diagonal, what,
@@ -102,8 +99,8 @@ MeasuredSolver SolveRun::make_solver() {
     const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
     systems_.emplace_back(solver_->observers_of(number), options_.most_iterations, speaks, name, outside_);
   }
-  if (const auto* const found = found_checkpoint()) {
-    auto& restart = report_.restart.emplace(solve_restart(*found, checkpointed_));
+  if (checkpoints_ && checkpoints_->found() != nullptr) {
+    auto& restart = report_.restart.emplace(solve_restart(*checkpoints_->found(), checkpointed_));
     restarted_ = {.x = {},
                   .residual = HugePageVector(x_.size()),
                   .direction = HugePageVector(x_.size()),

@@ -79,8 +79,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
   const RepeatReport* iterate() override;
 
-  void check_several() const;
-  void check_reproducible_solve() const;
+  void check_method() const;
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The place of an element of the right-hand sides among vectors of the product.
   [[nodiscard]] std::size_t wide_index(std::size_t element) const {
@@ -130,8 +129,8 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   HugePageVector diagonal_;           // this rank's piece, where the preconditioner needs it
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   std::uint64_t value_hash_ = 0;      // of the matrix, for checkpoints
-  LinearOperator* operator_ =
-      nullptr;  // ready to be solved with, however its product is made, with the clock of its phases
+  // The operator that is solved with, however its product is made, and the clock of its phases.
+  LinearOperator* operator_ = nullptr;
   PhaseTimer* timer_ = nullptr;
   VectorPlace place_;           // of all right-hand sides
   std::int64_t first_row_ = 0;  // the number of this rank's first element
