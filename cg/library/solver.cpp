@@ -108,8 +108,7 @@ comm::BlockLayout layout_of(const LinearOperator& matrix, comm::RankGroup& group
 }  // namespace
 
 /// Everything that a solver consists of, in the order in which it is made.
-class Solver::Parts {
- public:
+struct Solver::Parts {
   Parts(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
       : group_(group),
         configuration_(resolve(*matrix, group, options)),
@@ -157,7 +156,17 @@ class Solver::Parts {
 
   /// tolerance: the numbers of the stop rule, which all ranks must have alike; nullptr: the rule is the caller's.
   Solution solve(const SystemVectors& vectors, const StopRule& stop, const ToleranceOptions* tolerance) {
-    require_arguments(vectors, tolerance);
+    agree_on(group_, [&] {
+      if (tolerance != nullptr) require_tolerance(*tolerance);
+      const auto size = operator_->local_size();
+      if (vectors.b.size() != size || vectors.x.size() != size)
+        throw InputError("solver: b and x have {} elements each on rank {}, got {} and {}", size,
+                         group_.rank(), vectors.b.size(), vectors.x.size());
+    });
+    auto key = fmt::format("{} {}", vectors.starts_from_x, vectors.snapshot != nullptr);
+    if (tolerance != nullptr)
+      key += fmt::format(" {} {} {}", tolerance->relative, tolerance->absolute, tolerance->most_steps);
+    require_same(key, "tolerances or starts", group_);
     const int most_steps = tolerance == nullptr ? std::numeric_limits<int>::max() : tolerance->most_steps;
     history_.emplace(most_steps);
     estimates_.emplace(most_steps);
@@ -184,9 +193,6 @@ class Solver::Parts {
     return solution_of(result, *history_, *estimates_, target_norm, preconditioner_->remark());
   }
 
- private:
-  friend class Solver;
-
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
     if (options.times_phases) group_.waiter().set_tick_source(&read_cycle_counter);
     vectors_.emplace(*operator_, *timer_, configuration_.thread_count, assembled_ == nullptr);
@@ -197,20 +203,6 @@ class Solver::Parts {
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
     conjugate_gradient_->observers().add(history_.emplace(0));
     conjugate_gradient_->observers().add(estimates_.emplace(0));
-  }
-
-  void require_arguments(const SystemVectors& vectors, const ToleranceOptions* tolerance) {
-    agree_on(group_, [&] {
-      if (tolerance != nullptr) require_tolerance(*tolerance);
-      const auto size = operator_->local_size();
-      if (vectors.b.size() != size || vectors.x.size() != size)
-        throw InputError("solver: b and x have {} elements each on rank {}, got {} and {}", size,
-                         group_.rank(), vectors.b.size(), vectors.x.size());
-    });
-    auto key = fmt::format("{} {}", vectors.starts_from_x, vectors.snapshot != nullptr);
-    if (tolerance != nullptr)
-      key += fmt::format(" {} {} {}", tolerance->relative, tolerance->absolute, tolerance->most_steps);
-    require_same(key, "tolerances or starts", group_);
   }
 
   comm::RankGroup& group_;

@@ -98,7 +98,7 @@ class Solver {
   [[nodiscard]] double time_s() const;
 
  private:
-  class Parts;
+  struct Parts;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -12,12 +12,10 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/run/rebalance/rebalance_feature.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "comm/rank_group.hpp"
 
@@ -63,21 +61,21 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:
-  void choose() override;
-  MeasuredSolver make() override;
+  void predict() override;
+  std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
+  MeasuredSolver make_solver() override;
+  [[nodiscard]] TraceRoom trace_room(int step_count) const override {
+    return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
+  }
   const RepeatReport* iterate() override;
-  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
-  [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
   void predict_phases();
-  void remark_on_measurements();
   void move_to(std::span<const double> shares);
-  std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
   void reset_x();
-  bool repeat();
   bool repeat_once(int repeat_number);
+  [[nodiscard]] double repeats_s() const;
   [[nodiscard]] int repeats_in_all() const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   [[nodiscard]] bool asks_to_stop() override { return watch_->asked(); }
@@ -88,15 +86,13 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   }
 
   const RunOptions& options_;
-  std::unique_ptr<MatrixSource> source_;
-  std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
-  std::unique_ptr<AssembledOperator> assembled_;
+  std::unique_ptr<MatrixSource> own_source_;
   std::optional<NpbIteration> iteration_;
   std::optional<Rebalancer> rebalancer_;  ///< where one is asked for
   comm::IndexRange piece_;                ///< of the solver's vectors: this rank's
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
-  std::optional<RunCheckpoints> checkpoints_;
+  std::optional<RunCheckpoints> run_checkpoints_;
   HugePageVector restarted_x_;  ///< this rank's piece, of a checkpoint
   double first_step_s_ = 0.0;   ///< the untimed outer iteration
   RepeatPlace place_;           ///< of the repetition under way

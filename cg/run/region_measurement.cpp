@@ -1,42 +1,54 @@
 #include "cg/run/region_measurement.hpp"
 
+#include <utility>
+
 #include "cg/base/sample.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
 
-/// Removes its observer at the end, also if a region has thrown.
-RegionMeasurement::~RegionMeasurement() {
-  if (counters_) solver_.timer.detach(*counters_);
-  if (trace_ == nullptr) return;
-  solver_.timer.detach(*trace_);
-  solver_.observers.remove(*trace_bars_);
+RegionMeasurement::RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group,
+                                     const Environment& environment, int thread_count,
+                                     EventCounters* counters, const std::optional<TraceRoom>& traced)
+    : solver_(std::move(solver)), group_(group), noise_(group, environment, thread_count) {
+  if (counters != nullptr) solver_.timer.attach(counters_.emplace(*counters));
+  if (traced) trace_bars_.emplace(trace_.emplace(*traced));
 }
 
-std::vector<OuterStep> RegionMeasurement::around(
-    Observers observers, const std::function<std::vector<OuterStep>(Observers)>& region) {
-  const bool is_traced = begin_trace();
+std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepObserver*> observers) {
+  begin_trace();
   // The trace's bars enclose no other observer's work; the counters leave all of it out.
-  std::vector<OuterStepObserver*> all_observers;
-  if (is_traced) all_observers.push_back(&*trace_bars_);
-  all_observers.insert(all_observers.end(), observers.begin(), observers.end());
-  if (counters_) all_observers.push_back(this);
-  std::vector<OuterStep> steps;
-  measure([&] { steps = region(all_observers); });
-  if (is_traced) end_trace();
-  return steps;
+  if (is_traced_) observers.insert(observers.begin(), &*trace_bars_);
+  if (counters_) observers.push_back(this);
+  begin_region();
+  return observers;
 }
 
-void RegionMeasurement::around_solve(StepObserver& observer, const std::function<void()>& solve) {
-  const bool is_traced = begin_trace();
+void RegionMeasurement::begin_solve(StepObserver& observer) {
+  begin_trace();
+  solve_observer_ = &observer;
   solver_.observers.add(observer);
-  measure([&] {
-    if (is_traced) trace_bars_->before_outer_step();
-    solve();
-    if (is_traced) trace_bars_->after_outer_step(1, {});
-  });
-  solver_.observers.remove(observer);
-  if (is_traced) end_trace();
+  begin_region();
+  if (is_traced_) trace_bars_->before_outer_step();
+}
+
+/// The first region is traced, where one is.
+void RegionMeasurement::begin_trace() {
+  is_traced_ = trace_ && trace_->events().empty();
+  if (!is_traced_) return;
+  first_mark_ = take_clock_mark(group_);
+  solver_.timer.attach(*trace_);
+  solver_.observers.add(*trace_bars_);
+}
+
+void RegionMeasurement::begin_region() {
+  solver_.timer.reset();
+  noise_.begin();
+  group_.barrier();
+  times_ = totals();
+  if (counters_) counters_->begin_region();
+  stopwatch_ = {};
+  start_clocks_ = read_cycle_counter();
 }
 
 void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
@@ -46,28 +58,29 @@ void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
   counters_->leave_out();
 }
 
-void RegionMeasurement::measure(const std::function<void()>& region) {
-  solver_.timer.reset();
-  noise_.begin();
-  group_.barrier();
-  const auto before = totals();
-  if (counters_) counters_->begin_region();
-  const Stopwatch stopwatch;
-  const std::uint64_t start_clocks = read_cycle_counter();
-  region();
-  times_.region_clocks = read_cycle_counter() - start_clocks;
-  times_.region_s = stopwatch.seconds();
+void RegionMeasurement::end() {
+  if (is_traced_ && solve_observer_ != nullptr) trace_bars_->after_outer_step(1, {});
+  const std::uint64_t region_clocks = read_cycle_counter() - start_clocks_;
+  const double region_s = stopwatch_.seconds();
   if (counters_) counters_->end_region();
   noise_.end();
-  const auto now = totals();
+  const auto before = std::exchange(times_, totals());
+  times_.region_clocks = region_clocks;
+  times_.region_s = region_s;
   times_.phases = solver_.timer.records();
-  times_.wait_count = now.wait_count - before.wait_count;
-  times_.dot_work = now.dot_work - before.dot_work;
-  times_.update_work = now.update_work - before.update_work;
-  for (std::size_t k = 0; k < now.sent.size(); ++k) {
-    times_.sent[k] = {.message_count = now.sent[k].message_count - before.sent[k].message_count,
-                      .byte_count = now.sent[k].byte_count - before.sent[k].byte_count};
+  times_.wait_count -= before.wait_count;
+  times_.dot_work = times_.dot_work - before.dot_work;
+  times_.update_work = times_.update_work - before.update_work;
+  for (std::size_t k = 0; k < before.sent.size(); ++k) {
+    times_.sent[k].message_count -= before.sent[k].message_count;
+    times_.sent[k].byte_count -= before.sent[k].byte_count;
   }
+  if (solve_observer_ != nullptr) solver_.observers.remove(*solve_observer_);
+  if (!is_traced_) return;
+  trace_->close();
+  solver_.timer.detach(*trace_);
+  solver_.observers.remove(*trace_bars_);
+  last_mark_ = take_clock_mark(group_);
 }
 
 RepeatReport RegionMeasurement::repeat() {
@@ -97,27 +110,6 @@ RankTimes RegionMeasurement::totals() const {
   for (std::size_t k = 0; k < now.sent.size(); ++k)
     now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;
-}
-
-void RegionMeasurement::record_trace(PhaseTrace& trace) {
-  trace_ = &trace;
-  trace_bars_.emplace(trace);
-}
-
-/// The first region is traced; true if this is the one. Collective.
-bool RegionMeasurement::begin_trace() {
-  if (trace_ == nullptr || !trace_->events().empty()) return false;
-  first_mark_ = take_clock_mark(group_);
-  solver_.timer.attach(*trace_);
-  solver_.observers.add(*trace_bars_);
-  return true;
-}
-
-void RegionMeasurement::end_trace() {
-  trace_->close();
-  solver_.timer.detach(*trace_);
-  solver_.observers.remove(*trace_bars_);
-  last_mark_ = take_clock_mark(group_);
 }
 
 }  // namespace cg2d

@@ -8,9 +8,9 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/run/session_report.hpp"
@@ -52,32 +52,21 @@ struct MeasuredSolver {
   std::size_t local_size = 0;  ///< elements of this rank's piece of a vector
 };
 
-/// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
-/// group must outlive it.
+/// Measures regions in which one solver works, one after the other. Holds references: the solver's parts, the counters and the
+/// group must live as long, and none of them works after this has gone.
 class RegionMeasurement final : private OuterStepObserver {
  public:
+  /// counters: of events of the phases; nullptr: none. traced: room for the first CG steps of the first region; empty: no trace.
   RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
-                    int thread_count)
-      : solver_(std::move(solver)), group_(group), noise_(group, environment, thread_count) {}
-  ~RegionMeasurement() override;
-  RegionMeasurement(const RegionMeasurement&) = delete;
-  RegionMeasurement& operator=(const RegionMeasurement&) = delete;
+                    int thread_count, EventCounters* counters, const std::optional<TraceRoom>& traced);
 
-  /// Counts events of the phases from now on. The counters must outlive this.
-  void count_events(EventCounters& counters) { solver_.timer.attach(counters_.emplace(counters)); }
-  /// Traces the first CG steps of the first region. The trace must outlive this.
-  void record_trace(PhaseTrace& trace);
-
-  using Observers = std::span<OuterStepObserver* const>;
-  /// region(observers) runs outer iterations, and tells the observers of each: those given here, between
-  /// those of the measurement. Returns its steps. Collective: the ranks begin together. Throws what the
-  /// region throws, and MpiError.
-  std::vector<OuterStep> around(Observers observers,
-                                const std::function<std::vector<OuterStep>(Observers)>& region);
-
-  /// solve() runs one solve; the observer is told of its steps. Collective: the ranks begin together. Throws what the
-  /// region throws, and MpiError.
-  void around_solve(StepObserver& observer, const std::function<void()>& solve);
+  /// A region of outer iterations begins. Returns the observers that are to be told of them: these, between those of the measurement.
+  /// Collective: the ranks begin together. Throws MpiError.
+  [[nodiscard]] std::vector<OuterStepObserver*> begin(std::vector<OuterStepObserver*> observers);
+  /// A region of one solve begins; the observer is told of its steps until the end. Collective as begin().
+  void begin_solve(StepObserver& observer);
+  /// The region ends. Collective.
+  void end();
   /// Work of an observer, such as a line on stderr, whose events belong to no phase.
   void outside_of_phases(const std::function<void()>& work);
 
@@ -87,24 +76,29 @@ class RegionMeasurement final : private OuterStepObserver {
   [[nodiscard]] double clocks_per_reading() const {
     return counters_ ? counters_->clocks_per_reading() : 0.0;
   }
-  /// This rank's part of the trace, which has the events. node: of this rank; ticks_per_second: rank 0's.
+  /// This rank's part of the trace, which refers to events of this. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.
   [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
+  /// Events of the trace that had no room.
+  [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
 
  private:
   /// Called last of the observers of each outer iteration: events of the others belong to no phase.
   void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_->leave_out(); }
-  void measure(const std::function<void()>& region);
+  void begin_trace();
+  void begin_region();
   [[nodiscard]] RankTimes totals() const;
-  bool begin_trace();
-  void end_trace();
 
   MeasuredSolver solver_;
   comm::RankGroup& group_;
-  RankTimes times_{};
+  RankTimes times_{};  // of the last region; of one under way, what was counted before it
+  StepObserver* solve_observer_ = nullptr;
+  bool is_traced_ = false;
+  std::uint64_t start_clocks_ = 0;
+  Stopwatch stopwatch_;
   NoiseMonitor noise_;
   std::optional<PhaseCounters> counters_;
-  PhaseTrace* trace_ = nullptr;
+  std::optional<PhaseTrace> trace_;
   std::optional<TraceBars> trace_bars_;
   ClockMark first_mark_;
   ClockMark last_mark_;

@@ -17,19 +17,10 @@ double message_bytes(const RankTimes& times, const PhaseRow& phase) {
   return read_and_written * static_cast<double>(times.sent_in(phase.phase).byte_count);
 }
 
-PhaseWork work_from(const VectorWork& work) {
-  return {.byte_count = static_cast<double>(work.byte_count),
-          .flop_count = static_cast<double>(work.flop_count)};
-}
-
-/// The work of a phase in all products; `counted`: a phase with one call per product.
-PhaseWork work_of_products(Phase phase, Phase counted, const RankResult& rank, const RankTimes& times) {
-  const auto product_count = static_cast<double>(times.phases[index_of(counted)].calls);
-  const auto work = work_from(rank.product_work[index_of(phase)]);
-  const double streamed = phase == Phase::multiply ? rank.streamed_bytes_per_product : 0.0;
-  return {.byte_count = product_count * work.byte_count,
-          .flop_count = product_count * work.flop_count,
-          .storage_byte_count = product_count * streamed};
+PhaseWork work_from(const VectorWork& work, double count = 1.0, double storage_byte_count = 0.0) {
+  return {.byte_count = count * static_cast<double>(work.byte_count),
+          .flop_count = count * static_cast<double>(work.flop_count),
+          .storage_byte_count = count * storage_byte_count};
 }
 
 /// The arithmetic of a phase, and the memory that it touches beside messages.
@@ -38,10 +29,13 @@ PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTi
     case LocalWork::none:
       break;
     case LocalWork::stencil:
-      return work_of_products(phase.phase, phase.phase, rank, times);
-    case LocalWork::product:
+    case LocalWork::product: {
       // Each product is summed once; it may multiply in several parts.
-      return work_of_products(phase.phase, Phase::summation, rank, times);
+      const auto counted = phase.work == LocalWork::product ? Phase::summation : phase.phase;
+      return work_from(rank.product_work[index_of(phase.phase)],
+                       static_cast<double>(times.phases[index_of(counted)].calls),
+                       phase.phase == Phase::multiply ? rank.streamed_bytes_per_product : 0.0);
+    }
     case LocalWork::additions:
       // Every element that arrives is added: as many as were sent, but for uneven pieces.
       return {.flop_count = message_bytes(times, phase) / (read_and_written * sizeof(double))};

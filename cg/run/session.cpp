@@ -19,23 +19,56 @@
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
+namespace {
 
-Session::Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
-                 SessionReport& report, WorkKind kind)
-    : group_(group), progress_(progress), asked_(options), found_(report), kind_(kind) {}
+/// Throws RunError where --reproducible is asked for and a process does not round to nearest, or keeps no numbers below the normal ones, as
+/// reproducible sums need. Collective.
+void check_reproducible(const Configuration& configuration, comm::RankGroup& group) {
+  if (!configuration.is_reproducible) return;
+  agree_on(group, [&] {
+    // volatile: computed here and now, not by the compiler.
+    const volatile double smallest = std::numeric_limits<double>::min();
+    const volatile double half = smallest / 2.0;
+    const bool rounds_to_nearest = std::fegetround() == FE_TONEAREST;
+    if (rounds_to_nearest && half != 0.0 && half + half == smallest) return;
+    throw RunError(ExitCode::unavailable, "--reproducible on: the processor {} (rank {})",
+                   rounds_to_nearest ? "flushes small numbers to zero" : "does not round to nearest",
+                   group.rank());
+  });
+}
 
-/// Every hook in its order, and what is measured between them.
+}  // namespace
+
+/// All that is done, in its order; what only some kinds do is empty for the others.
 void Session::perform() {
-  choose();
+  check_reproducible(found_.configuration, group_);
+  read();
+  if (source_ != nullptr) {
+    check_choices();
+    begin_threads();
+    try_kernels();
+    try_grids();
+    cut_by_speed();
+  }
+  predict();
   const CycleCalibration calibration;
-  const auto solver = make();
-  RegionMeasurement measurement(solver, group_, *found_.environment, found_.configuration.thread_count);
-  measurement_ = &measurement;
+  if (source_ != nullptr) {  // block, product, transport, operator
+    const auto layout = make_layout(source_->facts(), found_.configuration);
+    const Stopwatch of_block;
+    const std::shared_ptr<BlockProduct> product = make_product(layout);
+    set_up_s_ = of_block.seconds();
+    if (chooses_transport()) choose_transport(layout, product);
+    const Stopwatch of_communicator;
+    connect(layout, product);
+    set_up_s_ += of_communicator.seconds();
+  }
+  const auto solver = make_solver();
   if (asked_.features.checks_parts)  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
-  if (counters_) measurement.count_events(*counters_);
-  if (!asked_.trace.path.empty())
-    measurement.record_trace(phase_trace_.emplace(trace_room(asked_.trace.step_count)));
+  std::optional<TraceRoom> traced;
+  if (!asked_.trace.path.empty()) traced = trace_room(asked_.trace.step_count);
+  measurement_.emplace(solver, group_, *found_.environment, found_.configuration.thread_count,
+                       counters_.get(), traced);
   const RepeatReport* last = nullptr;
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
@@ -43,21 +76,7 @@ void Session::perform() {
       stall_watch_ = &stall_watch.emplace(limit_s, end_all_ranks, group_, solver.timer, solver.observers);
     last = iterate();
   }
-  gather_results(solver, calibration.ticks_per_second());
-  if (last != nullptr && group_.rank() == 0) {
-    // Counts that stand still are no result: a warning for each.
-    for (std::size_t event = 0; event < found_.counters.counted.size(); ++event) {
-      const auto doubt = doubt_about(found_.counters, *last, event);
-      if (!doubt.empty()) found_.warnings.push_back("--papi: " + doubt);
-    }
-  }
-  if (phase_trace_) {
-    const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
-    trace_ = measurement.rank_trace(rank.node, found_.ranks.front().ticks_per_second);
-    trace_->is_of_solve = kind_ == WorkKind::solve;
-    if (const auto dropped = group_.maximum(phase_trace_->dropped_count()); dropped > 0)
-      found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
-  }
+  gather_results(solver, calibration.ticks_per_second(), last);
 }
 
 void Session::prepare() {
@@ -104,16 +123,24 @@ void Session::begin_work() {
   found_.features.slow_ranks = slow;
 }
 
-ChosenKernel Session::chosen_kernel(const MatrixFacts& matrix, Configuration asked, int vector_count) const {
+ChosenKernel Session::chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const {
+  auto asked = asked_.configuration;
+  asked.grid = grid;
   const bool takes_shortest = asked_.features.out_of_core.chooses_kernel;
-  if (takes_shortest) asked.kernel = shortest_streamed_kernel(vector_count).name;
-  auto choice = choose_kernel(matrix, asked,
+  asked.kernel = takes_shortest ? std::string(shortest_streamed_kernel(vector_count_).name) : kernel;
+  auto choice = choose_kernel(source_->facts(), asked,
                               {.asked = asked_.tuning,
-                               .vector_count = vector_count,
+                               .vector_count = vector_count_,
                                .ranks_oversubscribed = found_.environment->ranks_oversubscribed,
                                .profile = found_.profile});
   if (takes_shortest) choice.kernel_origin = ChoiceOrigin::built_in_rule;
   return choice;
+}
+
+void Session::lay_out(std::string_view usual_cut, int rank_count) {
+  found_.configuration = with_cut(found_.configuration, usual_cut);
+  source_->set_piece_starts(piece_starts_for(matrix_cut_from(found_.configuration.cut), *source_, group_));
+  set_grid(resolve_grid(asked_, source_->facts(), found_.configuration, rank_count));
 }
 
 void Session::set_grid(const comm::ProcessGrid& grid) {
@@ -122,28 +149,7 @@ void Session::set_grid(const comm::ProcessGrid& grid) {
   found_.configuration.kernel = found_.kernel_choice.kernel->name;
 }
 
-namespace {
-
-/// Empty where this process rounds to nearest and keeps numbers below the normal ones, as reproducible sums need; else what is otherwise.
-std::string why_not_reproducible_here() {
-  if (std::fegetround() != FE_TONEAREST) return "the processor does not round to nearest";
-  // volatile: computed here and now, not by the compiler.
-  const volatile double smallest = std::numeric_limits<double>::min();
-  const volatile double half = smallest / 2.0;
-  if (half == 0.0 || half + half != smallest) return "the processor flushes small numbers to zero";
-  return {};
-}
-
-}  // namespace
-
-void Session::check_reproducible() const {
-  if (!found_.configuration.is_reproducible) return;
-  agree_on(group_, [&] {
-    if (const auto reason = why_not_reproducible_here(); !reason.empty())
-      throw RunError(ExitCode::unavailable, "--reproducible on: {} (rank {})", reason, group_.rank());
-  });
-}
-
+/// Refuses a kernel or a transport that is not available here.
 void Session::check_choices() const {
   const auto& transport = *comm::find_transport(configuration_of_trials().transport);
   if (const auto reason = transport.why_unavailable(group_); !reason.empty())
@@ -183,35 +189,35 @@ void Session::begin_threads() {
   found_.binding = binding_->result();
 }
 
-GridShortlist Session::shortlist(const MatrixFacts& matrix,
-                                 const std::optional<MachineDescription>& machine) {
+GridShortlist Session::shortlist() {
   auto configuration = found_.configuration;
   configuration.kernel = asked_.configuration.kernel;  // not that of a grid
   return make_grid_shortlist(
       group_,
-      {.matrix = matrix,
+      {.matrix = source_->facts(),
        .configuration = configuration,
-       .machine = machine,
+       .machine = machine_,
        .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
        .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
        .ranks = uneven_ranks()});
 }
 
-void Session::try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine) {
+/// Where it is to be tried, the grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known.
+void Session::try_grids() {
   if (!found_.grid_is_automatic || !asked_.open_grid.tries_grids) return;
-  learn_speeds(source.facts());
-  const auto candidates = shortlist(source.facts(), machine);
+  learn_speeds();
+  const auto candidates = shortlist();
   if (candidates.grids.size() > 1) progress_.say("trying grids");
   const auto shared = configuration_of_trials();
-  GridTrialConfig config{.source = source,
+  GridTrialConfig config{.source = *source_,
                          .configuration = shared,
                          .environment = *found_.environment,
                          .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
                          .slowness = slowness()};
   if (found_.speed_trial)
-    config.cut_for = [&](const comm::ProcessGrid& grid) -> GridCut {
+    config.cut_for = [this](const comm::ProcessGrid& grid) -> GridCut {
       const auto shares = agreed_shares_and_places(group_, found_.speed_trial->speeds, grid);
-      return {shares.grid, source.balanced_piece_starts(shares.pieces, group_)};
+      return {shares.grid, source_->balanced_piece_starts(shares.pieces, group_)};
     };
   found_.grid_trial = cg2d::try_grids(group_, config, candidates);
   set_grid(found_.grid_trial->best_grid);
@@ -223,26 +229,26 @@ Configuration Session::configuration_of_trials() const {
   return shared;
 }
 
-void Session::choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
-                               const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
+/// By the profile, or a trial with the work's own block.
+void Session::choose_transport(const comm::BlockLayout& layout,
+                               const std::shared_ptr<BlockProduct>& product) {
   progress_.say("choosing the transport");
   const BlockTrialConfig block{
-      .layout = layout, .configuration = found_.configuration, .product = product, .shift = shift};
-  if (product->vector_count() > 1) {  // profiles know times of one right-hand side only
+      .layout = layout, .configuration = found_.configuration, .product = product, .shift = shift_};
+  if (vector_count_ > 1) {  // profiles know times of one right-hand side only
     auto trials = block_trial(group_, block);
     trials.has_room_for_all = false;
     auto trial = try_transports(group_, trials);
     trial.not_kept_because = "profiles have no several right-hand sides";
     return set_transport(std::move(trial));
   }
-  const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
-  auto trial = cg2d::choose_transport(group_, {.source = source,
+  auto trial = cg2d::choose_transport(group_, {.source = *source_,
                                                .trial = block,
                                                .environment = *found_.environment,
                                                .profile = found_.profile,
                                                .profile_source = asked_.profile,
-                                               .say = say});
-  std::ranges::move(warnings_of(trial, "the trial of transports", asked_.profile, source.facts()),
+                                               .say = [this](const auto& line) { progress_.say(line); }});
+  std::ranges::move(warnings_of(trial, "the trial of transports", asked_.profile, source_->facts()),
                     std::back_inserter(found_.warnings));
   set_transport(std::move(trial));
 }
@@ -253,11 +259,13 @@ void Session::set_transport(TransportTrial trial) {
   found_.transport_trial = std::move(trial);
 }
 
-bool Session::learn_speeds(const MatrixFacts& matrix) {
+/// With --cut speed: the speeds on the grid of the configuration, from now on known to shortlists, trials of grids and predictions.
+/// Whether they are known.
+bool Session::learn_speeds() {
   if (found_.configuration.cut != speed_cut) return false;
   if (found_.speed_trial && found_.speed_trial->grid == found_.configuration.grid) return true;
   progress_.say("measuring the speeds of the ranks");
-  found_.speed_trial = choose_speeds(group_, {.trial = {.matrix = matrix,
+  found_.speed_trial = choose_speeds(group_, {.trial = {.matrix = source_->facts(),
                                                         .configuration = found_.configuration,
                                                         .chosen = found_.kernel_choice,
                                                         .slowness = slowness()},
@@ -268,14 +276,15 @@ bool Session::learn_speeds(const MatrixFacts& matrix) {
   return true;
 }
 
-void Session::cut_by_speed(MatrixSource& source) {
-  if (!learn_speeds(source.facts())) return;
+/// With --cut speed: cuts the matrix anew, by speeds on that grid, and sets the places of the ranks.
+void Session::cut_by_speed() {
+  if (!learn_speeds()) return;
   if (uneven_ranks().slow.ranks.empty())
     std::ranges::move(
-        warnings_of(*found_.speed_trial, "the measurement of speeds", asked_.profile, source.facts()),
+        warnings_of(*found_.speed_trial, "the measurement of speeds", asked_.profile, source_->facts()),
         std::back_inserter(found_.warnings));
   found_.configuration.grid = found_.speed_trial->grid;
-  source.set_piece_starts(source.balanced_piece_starts(found_.speed_trial->shares, group_));
+  source_->set_piece_starts(source_->balanced_piece_starts(found_.speed_trial->shares, group_));
 }
 
 /// Times as long as products of this rank take on purpose.
@@ -313,8 +322,8 @@ std::unique_ptr<comm::Communicator> Session::communicator_for(const comm::BlockL
   return communicator;
 }
 
-std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& layout,
-                                                    std::shared_ptr<BlockProduct> product) {
+/// The operator over the communicator, and its guard, where one is asked for.
+void Session::connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product) {
   auto communicator = communicator_for(layout, *product);
   found_.is_resolved = true;
   found_.is_symmetric = product->is_symmetric();
@@ -323,12 +332,11 @@ std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& lay
   const auto panel_bytes = streaming_ ? streaming_->panel_bytes() : 0;
   matrix_bytes_ = panel_bytes > 0 ? panel_bytes : product->matrix_byte_count();
   if (asked_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  auto assembled = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
-                                                       found_.configuration.thread_count, asked_.time_phases);
-  if (slowdown_) assembled->matrix().set_slowdown(&*slowdown_);
+  assembled_ = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
+                                                   found_.configuration.thread_count, asked_.time_phases);
+  if (slowdown_) assembled_->matrix().set_slowdown(&*slowdown_);
   if (const auto& asked = asked_.features.guard; asked.is_used())
-    guard_.emplace(asked, group_, layout, *assembled, std::move(checksums_));
-  return assembled;
+    guard_.emplace(asked, group_, layout, *assembled_, std::move(checksums_));
 }
 
 /// The command names grid and kernel, since others give other last bits.
@@ -344,7 +352,7 @@ std::string Session::last_words() {
 }
 
 /// Measures what this machine can read and compute, beside what the phases reach.
-void Session::measure_limits(const MeasuredSolver& solver) {
+void Session::measure_limits(std::size_t local_size) {
   if (found_.environment->ranks_oversubscribed) {
     found_.warnings.emplace_back(
         "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
@@ -353,14 +361,15 @@ void Session::measure_limits(const MeasuredSolver& solver) {
   }
   progress_.say("measuring what this machine can read and compute");
   constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
-  const auto vector_bytes = vectors_of_a_step * static_cast<std::int64_t>(solver.local_size * sizeof(double));
+  const auto vector_bytes = vectors_of_a_step * static_cast<std::int64_t>(local_size * sizeof(double));
   mine_.limits = cg2d::measure_limits(group_, found_.configuration.thread_count,
                                       matrix_bytes_ > 0 ? matrix_bytes_ : vector_bytes, vector_bytes);
   if (streaming_) mine_.limits.storage_bytes_per_s = streaming_->storage_bytes_per_s();
 }
 
 /// The figures of this rank, and then those of all in the report.
-void Session::gather_results(const MeasuredSolver& solver, double ticks_per_second) {
+void Session::gather_results(const MeasuredSolver& solver, double ticks_per_second,
+                             const RepeatReport* last) {
   mine_.clocks_per_scope = solver.timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;
   mine_.resident_bytes = resident_bytes();
@@ -370,8 +379,20 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   if (const auto* const saved = saved_checkpoints()) found_.features.checkpoints = saved->facts();
   if (streaming_) streaming_->finish();
   mine_.clocks_per_reading = measurement_->clocks_per_reading();
-  if (asked_.measures_limits) measure_limits(solver);
+  if (asked_.measures_limits) measure_limits(solver.local_size);
   found_.ranks = group_.gather_one(mine_);
+  // Counts that stand still are no result: a warning for each.
+  const auto event_count = last != nullptr && group_.rank() == 0 ? found_.counters.counted.size() : 0;
+  for (std::size_t event = 0; event < event_count; ++event) {
+    const auto doubt = doubt_about(found_.counters, *last, event);
+    if (!doubt.empty()) found_.warnings.push_back("--papi: " + doubt);
+  }
+  if (asked_.trace.path.empty()) return;
+  const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
+  trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
+  trace_->is_of_solve = kind_ == WorkKind::solve;
+  if (const auto dropped = group_.maximum(measurement_->dropped_count()); dropped > 0)
+    found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
 }
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/interface.hpp"
@@ -54,21 +55,31 @@ class Session : public Interface {
 
  protected:
   Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
-          SessionReport& report, WorkKind kind);
+          SessionReport& report, WorkKind kind)
+      : group_(group), progress_(progress), asked_(options), found_(report), kind_(kind) {}
 
-  // ---------------------------------------------------------------- steps of a kind, in the order of the calls
+  // ---------------------------------------------------------------- what differs between kinds, in the order of the calls
 
-  /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
-  virtual void choose() = 0;
-  /// The operator over its transport, its solver, the state to go on from, and observers of the iterations. What the result refers to must
-  /// outlive perform().
-  virtual MeasuredSolver make() = 0;
-  /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
-  virtual const RepeatReport* iterate() = 0;
-  /// The kernel of a grid, once there is a matrix.
-  [[nodiscard]] virtual ChosenKernel kernel_for(const comm::ProcessGrid& grid) const = 0;
+  /// Reads and checks all that the choices depend on. Afterwards source_ has its pieces, the configuration its grid; or there is no matrix,
+  /// and all is chosen.
+  virtual void read() {}
+  /// With a grid, and before other grids are tried.
+  virtual void try_kernels() {}
+  /// The kernel of a grid, once there is a matrix: the one that is named, or that of the profile, or by rule.
+  [[nodiscard]] virtual ChosenKernel kernel_for(const comm::ProcessGrid& grid) const {
+    return chosen_kernel(grid, asked_.configuration.kernel);
+  }
+  /// All is chosen.
+  virtual void predict() {}
+  /// This rank's block of the matrix, ready to be multiplied.
+  virtual std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) = 0;
+  /// The solver, on assembled_ where there is a matrix, the state to go on from, and observers of the iterations. What the result refers to
+  /// must live as long as this.
+  virtual MeasuredSolver make_solver() = 0;
   /// Room for the events of so many CG steps.
   [[nodiscard]] virtual TraceRoom trace_room(int step_count) const = 0;
+  /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
+  virtual const RepeatReport* iterate() = 0;
 
   // ---------------------------------------------------------------- steps that do not depend on the kind
 
@@ -77,37 +88,22 @@ class Session : public Interface {
   void prepare();
   /// The work is going to be done, and its matrix is not yet made: features take what they need.
   void begin_work();
-  /// The kernel that is named, or that of the profile, or by rule: with --out-of-core the shortest one that can be streamed.
-  [[nodiscard]] ChosenKernel chosen_kernel(const MatrixFacts& matrix, Configuration asked,
-                                           int vector_count = 1) const;
+  /// Cuts source_, and sets the grid with its kernel: the one that is named, or else that of the rule. usual_cut: where none is named.
+  void lay_out(std::string_view usual_cut, int rank_count);
+  /// For that kernel, which may be open; with --out-of-core the shortest one that can be streamed.
+  [[nodiscard]] ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
   /// Puts the grid and its kernel into the configuration.
   void set_grid(const comm::ProcessGrid& grid);
-  /// Refuses --reproducible where the instructions for it are missing.
-  void check_reproducible() const;
-  /// Refuses a kernel or a transport that is not available here.
-  void check_choices() const;
   /// Counters and binding, before this rank's first threads.
   void begin_threads();
-  [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix,
-                                        const std::optional<MachineDescription>& machine = {});
-  /// Where it is to be tried, the grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known.
-  /// machine: as for shortlist().
-  void try_grids(MatrixSource& source, const std::optional<MachineDescription>& machine = {});
+  [[nodiscard]] GridShortlist shortlist();
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
   [[nodiscard]] bool chooses_transport() const { return !asked_.configuration.has_transport(); }
   /// With the transport over which grids and kernels are compared.
   [[nodiscard]] Configuration configuration_of_trials() const;
-  /// By the profile, or a trial with the work's own block. shift: as BlockTrialConfig.
-  void choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
-                        const std::shared_ptr<BlockProduct>& product, std::optional<double> shift = {});
   void set_transport(TransportTrial trial);
-  /// With --cut speed: the speeds on the grid of the configuration, from now on known to shortlists, trials of grids and predictions.
-  /// Whether they are known.
-  bool learn_speeds(const MatrixFacts& matrix);
-  /// With --cut speed, once grid and kernel are chosen: cuts the matrix anew, by speeds on that grid, and sets the places of the ranks.
-  void cut_by_speed(MatrixSource& source);
   /// How ranks differ, as far as it is known.
   [[nodiscard]] UnevenRanks uneven_ranks() const;
 
@@ -116,15 +112,9 @@ class Session : public Interface {
   /// Over the transport of the configuration, with this rank's work of a product.
   [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
                                                                      const BlockProduct& product);
-  /// The operator over that. Makes guard_, where one is asked for.
-  [[nodiscard]] std::unique_ptr<AssembledOperator> connect(const comm::BlockLayout& layout,
-                                                           std::shared_ptr<BlockProduct> product);
   [[nodiscard]] const Configuration& configuration() const { return found_.configuration; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
-  /// The checkpoint to go on from, and those that are saved; nullptr where nobody asked for it.
-  [[nodiscard]] const FoundCheckpoint* found_checkpoint() const {
-    return checkpoints_ ? checkpoints_->found() : nullptr;
-  }
+  /// The checkpoints that are saved; nullptr where nobody asked for it.
   [[nodiscard]] Checkpoints* saved_checkpoints() {
     return checkpoints_ && checkpoints_->are_saved() ? &*checkpoints_ : nullptr;
   }
@@ -133,24 +123,35 @@ class Session : public Interface {
 
   comm::RankGroup& group_;
   const Progress& progress_;
-  std::optional<Checkpoints> checkpoints_;  // where it is asked for, as all that is optional here
+  MatrixSource* source_ = nullptr;             // of the kind; nullptr: there is no matrix
+  int vector_count_ = 1;                       // vectors that the product takes at once
+  std::optional<double> shift_;                // BlockTrialConfig::shift
+  std::optional<MachineDescription> machine_;  // of this one, on rank 0, where predictions are made
+  std::optional<Checkpoints> checkpoints_;     // where it is asked for, as all that is optional here
   std::optional<StreamingFeature> streaming_;
+  std::unique_ptr<AssembledOperator> assembled_;
   std::optional<Guard> guard_;  // of the solver
   RankResult mine_;
   std::int64_t matrix_bytes_ = 0;  // of this rank: read by a product, over and over; 0: there is no matrix
-  RegionMeasurement* measurement_ = nullptr;  // as long as iterations go on
-  StallWatch* stall_watch_ = nullptr;         // where one is asked for
+  double set_up_s_ = 0.0;          // seconds of this rank for block and communicator
+  std::optional<RegionMeasurement> measurement_;  // from the first iteration on
+  StallWatch* stall_watch_ = nullptr;             // where one is asked for, as long as iterations go on
 
  private:
+  void check_choices() const;
+  void try_grids();
+  bool learn_speeds();
+  void cut_by_speed();
+  void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
+  void connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product);
   [[nodiscard]] double slowness() const;
-  void measure_limits(const MeasuredSolver& solver);
-  void gather_results(const MeasuredSolver& solver, double ticks_per_second);
+  void measure_limits(std::size_t local_size);
+  void gather_results(const MeasuredSolver& solver, double ticks_per_second, const RepeatReport* last);
 
   const SessionOptions& asked_;  // the part of the kind's options, and of its report, that all kinds have
   SessionReport& found_;
   WorkKind kind_;
-  std::optional<PhaseTrace> phase_trace_;
-  std::optional<RankTrace> trace_;  // refers to its events
+  std::optional<RankTrace> trace_;  // refers to events of the measurement
   std::vector<std::string> wanted_events_;
   std::unique_ptr<EventCounters> counters_;
   std::optional<Slowdown> slowdown_;

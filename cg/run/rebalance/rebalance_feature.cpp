@@ -96,18 +96,11 @@ void Rebalancer::after_outer_step(int number, const OuterStep& step) {
                                                           read_cycle_counter() - clocks_before_, 1));
   const auto& record = timer_.records()[index_of(Phase::multiply)];
   const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
-  note(seconds_per_clock * static_cast<double>(clocks));
-  const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
-  if (must_stop(step) || !drift_.pays(cost)) return;
-  const auto shares = agreed_shares(context_.group, drift_.speeds(), context_.report.configuration.grid);
-  if (drift_.pays(cost, shares)) move(number, shares);
-}
-
-/// The time of this rank's products, and of all ranks'.
-void Rebalancer::note(double seconds) {
   work_sum_ = work_sum_ + product_work();
   ++work_count_;
-  const std::array mine{seconds, static_cast<double>(context_.mine.nonzero_count)};
+  // The time of this rank's products, and of all ranks'.
+  const std::array mine{seconds_per_clock * static_cast<double>(clocks),
+                        static_cast<double>(context_.mine.nonzero_count)};
   ProductLoad load;
   for (const auto& [rank_s, nonzeros] : context_.group.gather_one(mine)) {
     load.seconds.push_back(rank_s);
@@ -115,6 +108,10 @@ void Rebalancer::note(double seconds) {
   }
   if (!moves_.empty()) moves_.back().note(load);
   drift_.note(std::move(load));
+  const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
+  if (must_stop(step) || !drift_.pays(cost)) return;
+  const auto shares = agreed_shares(context_.group, drift_.speeds(), context_.report.configuration.grid);
+  if (drift_.pays(cost, shares)) move(number, shares);
 }
 
 void Rebalancer::move(int number, const std::vector<double>& shares) {

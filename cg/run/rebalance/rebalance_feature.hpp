@@ -38,7 +38,6 @@ class Rebalancer final : public OuterStepObserver {
   void finish();
 
  private:
-  void note(double seconds);
   void move(int number, const std::vector<double>& shares);
   [[nodiscard]] VectorWork& product_work() { return context_.mine.product_work[index_of(Phase::multiply)]; }
 

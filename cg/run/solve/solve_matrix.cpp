@@ -30,31 +30,14 @@ BlockBalance balance_of(const std::vector<std::int64_t>& nonzeros) {
 
 }  // namespace
 
-/// Everything that is chosen before the matrix is spread.
-void SolveRun::choose_with_matrix() {
+void SolveRun::read_matrix() {
   const auto& asked = options_.configuration;
   if (has_several() && asked.has_kernel()) {
-    const auto valid = kernel_names_for(vector_count(), streaming_.has_value());
+    const auto valid = kernel_names_for(vector_count_, streaming_.has_value());
     if (std::ranges::count(valid, asked.kernel) == 0)
       throw InputError("{} right-hand sides: --kernel {} takes one; take one of {}",
                        report_.right_hand_side_count, asked.kernel, fmt::join(valid, ", "));
   }
-  read();
-  // Random pieces are even ones, too: the order of the rows spreads the nonzeros.
-  report_.configuration = with_cut(report_.configuration, nonzeros_cut);
-  matrix_->set_piece_starts(piece_starts_for(matrix_cut_from(configuration().cut), *matrix_, group_));
-  set_grid(resolve_grid(options_, matrix_->facts(), configuration(), group_.size()));
-  check_choices();
-  begin_threads();
-  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
-      !configuration().is_reproducible && !streaming_)
-    try_kernels();
-  // Without a machine's description: its predictions are for matrices of the benchmark.
-  try_grids(*matrix_);
-  cut_by_speed(*matrix_);
-}
-
-void SolveRun::read() {
   group_.barrier();
   const Stopwatch stopwatch;
   const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
@@ -70,7 +53,7 @@ void SolveRun::read() {
     }
     read_matrix_->require_positive_diagonal(group_);
   }
-  matrix_ = read_matrix_ ? read_matrix_.get() : kept_.matrix;
+  source_ = matrix_ = read_matrix_ ? read_matrix_.get() : kept_.matrix;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
   auto& result = report_.matrix.emplace();
@@ -79,9 +62,11 @@ void SolveRun::read() {
   result.nonzero_count = matrix_->nonzero_count();
   result.symmetrization = matrix_->symmetrization();
   result.read_s = group_.maximum(stopwatch.seconds());
-  if (!read_matrix_) return;
-  progress_.say(
-      fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
+  if (read_matrix_)
+    progress_.say(
+        fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
+  // Random pieces are even ones, too: the order of the rows spreads the nonzeros.
+  lay_out(nonzeros_cut, group_.size());
 }
 
 /// Checks the memory of all that is to come, before the matrix is read or made: with the grid and the kernel that are taken where there is
@@ -101,7 +86,7 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
         has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
   }
   if (options_.features.out_of_core.chooses_kernel)
-    planned.kernel = shortest_streamed_kernel(vector_count()).name;
+    planned.kernel = shortest_streamed_kernel(vector_count_).name;
   const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
     check_memory(*report_.environment, [&](int rank) {
@@ -123,21 +108,20 @@ std::int64_t SolveRun::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan
   beside.bytes_per_row += further_vectors * static_cast<std::int64_t>(sizeof(double));
   const auto of_pieces = piece_bytes(matrix, layout, rank, beside);
   const auto bytes_per_vector = saturated_sum(plan.vector_bytes, of_pieces);
-  return saturated_sum(plan.total_bytes(), of_pieces + (vector_count() - 1) * bytes_per_vector);
+  return saturated_sum(plan.total_bytes(), of_pieces + (vector_count_ - 1) * bytes_per_vector);
 }
 
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
-  auto asked = options_.configuration;
-  asked.grid = grid;
-  const auto choice = chosen_kernel(matrix_->facts(), asked, vector_count());
+  const auto choice = Session::kernel_for(grid);
   if (choice.kernel_origin != ChoiceOrigin::built_in_rule || streaming_) return choice;
   // The rule is for the benchmark's matrix.
+  auto kernel = options_.configuration.kernel;
   if (report_.kernel_trial) {
-    asked.kernel = report_.kernel_trial->best;
+    kernel = report_.kernel_trial->best;
   } else if (!has_several()) {
-    asked.kernel = kernels::kernel_for_any_pattern().name;
+    kernel = kernels::kernel_for_any_pattern().name;
   }
-  auto own_choice = chosen_kernel(matrix_->facts(), asked, vector_count());
+  auto own_choice = chosen_kernel(grid, kernel);
   const bool was_tried = report_.kernel_trial && report_.kernel_trial->skipped_because.empty();
   own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
   return own_choice;
@@ -145,6 +129,9 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
 
 /// On the grid that is most promising.
 void SolveRun::try_kernels() {
+  if (report_.kernel_choice.kernel_origin != ChoiceOrigin::built_in_rule || configuration().is_reproducible ||
+      streaming_)
+    return;
   auto& trial = kept_.kernel_trial != nullptr ? *kept_.kernel_trial : report_.kernel_trial;
   if (!trial) {
     progress_.say("trying kernels");
@@ -153,14 +140,13 @@ void SolveRun::try_kernels() {
                                        .configuration = shared,
                                        .environment = *report_.environment,
                                        .asked = options_.tuning,
-                                       .vector_count = vector_count()});
+                                       .vector_count = vector_count_});
   }
   report_.kernel_trial = trial;
   set_grid(configuration().grid);
 }
 
-SolveRun::AssembledSystem SolveRun::make_with_matrix() {
-  const auto layout = make_layout(matrix_->facts(), configuration());
+std::unique_ptr<BlockProduct> SolveRun::make_product(const comm::BlockLayout& layout) {
   if (!streaming_)
     agree_on(group_, [&] {
       check_memory(*report_.environment, [&](int rank) {
@@ -169,14 +155,7 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
       });
     });
   if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
-  const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : distribute(layout);
-  if (chooses_transport()) choose_transport(*matrix_, layout, product);
-  assembled_ = connect(layout, product);
-  const int rank = group_.rank();
-  return {.matrix = guard_ ? guard_->guarded() : assembled_->matrix(),
-          .timer = assembled_->timer(),
-          .place = place_of(layout, matrix_->permutation(), rank),
-          .first_row = layout.own_piece(rank).begin * vector_count()};
+  return streaming_ ? stream(layout) : distribute(layout);
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.

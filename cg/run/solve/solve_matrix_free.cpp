@@ -16,8 +16,9 @@
 
 namespace cg2d {
 
-void SolveRun::check_matrix_free() const {
+void SolveRun::choose_matrix_free() {
   const auto& row = matrix_free_row();
+  matrix_free_size_ = row.size_of(options_.operator_text);
   const auto cuts_domain = fmt::format(
       "{} without a matrix has neither process columns nor a kernel; take "
       "--domain, or --assembled",
@@ -30,11 +31,6 @@ void SolveRun::check_matrix_free() const {
             fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
   refuse_if(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
             "needs the entries of a matrix; take --assembled");
-}
-
-void SolveRun::choose_matrix_free() {
-  matrix_free_size_ = matrix_free_row().size_of(options_.operator_text);
-  check_matrix_free();
   constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
   const auto bytes_per_row = matrix_free_size_.bytes_per_row + preconditioner_row().memory.bytes_per_row +
                              most_vectors * static_cast<std::int64_t>(sizeof(double));
@@ -52,7 +48,7 @@ void SolveRun::choose_matrix_free() {
   begin_threads();
 }
 
-SolveRun::AssembledSystem SolveRun::make_matrix_free() {
+void SolveRun::make_matrix_free() {
   if (chooses_transport()) try_matrix_free_transports();
   const Stopwatch making;
   const auto& text = options_.operator_text;
@@ -85,12 +81,12 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
               fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
     if (element) diagonal_.assign(local_size, *element);
   }
-  return {.matrix = matrix,
-          .timer = matrix_free_->timer(),
-          .place = {.size = matrix_free_->order(),
-                    .local_size = local_size,
-                    .row_of = [this](std::size_t element) { return matrix_free_->row_of(element); }},
-          .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size))};
+  operator_ = &matrix;
+  timer_ = &matrix_free_->timer();
+  place_ = {.size = matrix_free_->order(), .local_size = local_size, .row_of = [this](std::size_t element) {
+              return matrix_free_->row_of(element);
+            }};
+  first_row_ = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size));
 }
 
 /// By a trial with an operator for each transport. Profiles know matrices only.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The observers of a solve's steps: lines for people, requests to stop; and checkpoints of a solve of one system: its state after an
+// The observers of a solve's steps: lines for people; and checkpoints of a solve of one system: its state after an
 // iteration, and how a later solve goes on.
 
 #include <fmt/format.h>
@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
@@ -80,73 +79,6 @@ class SystemObservers final : public StepObserver {
  private:
   std::string name_;
   OutsideOfPhases outside_;
-};
-
-/// Told of each step of all systems together. Says about once a second how far a solve is, and how long it may take at the mean rate so far, and
-/// requests to stop when a signal has reached any rank. The ranks agree on it by a message of their own: after steps 1, 2, 4, ..., and then
-/// about ten times a second, by the slowest rank's clock, so that all ask at the same steps.
-class SolveWatch {
- public:
-  SolveWatch(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
-             OutsideOfPhases outside, bool stops_when_asked)
-      : progress_(progress),
-        group_(group),
-        tolerance_(tolerance),
-        outside_(std::move(outside)),
-        watch_(stops_when_asked) {}
-
-  bool after_step(const CgState& state) {
-    ++count_;
-    tell(state);
-    if (count_ < next_check_) return false;
-    bool asked = false;
-    outside_([&] { asked = ask(); });
-    return asked;
-  }
-  /// The time since this was made, by the slowest clock, when the ranks last asked each other: alike on every rank.
-  [[nodiscard]] double common_s() const { return common_s_; }
-
- private:
-  void tell(const CgState& state) {
-    const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
-    slope_.note(state.residual_norm() / target_norm);
-    constexpr double interval_s = 1.0;
-    const double now_s = stopwatch_.seconds();
-    if (now_s < said_s_ + interval_s) return;
-    said_s_ = now_s;
-    outside_([&] {
-      const auto left = slope_.steps_left();
-      progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", count_,
-                                state.residual_norm(), target_norm,
-                                left ? fmt::format(", about {:.0f} iterations and {:.0f} s left", *left,
-                                                   *left * now_s / static_cast<double>(count_))
-                                     : ""));
-    });
-  }
-  [[nodiscard]] bool ask() {
-    constexpr double interval_s = 0.1;
-    // A request is a time that no solve takes: one message for both.
-    constexpr double request_s = 1e30;
-    const double common_s = group_.maximum(watch_.asked() ? request_s : stopwatch_.seconds());
-    if (common_s >= request_s) return true;
-    common_s_ = common_s;
-    const double steps = common_s > 0.0 ? interval_s * static_cast<double>(count_) / common_s : 1.0;
-    const auto most = static_cast<double>(count_);
-    next_check_ = count_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(most, steps)));
-    return false;
-  }
-
-  const Progress& progress_;
-  comm::RankGroup& group_;
-  const Tolerance& tolerance_;
-  OutsideOfPhases outside_;
-  InterruptWatch watch_;
-  ResidualSlope slope_;  // of quotients of residual and target: several systems have targets of their own
-  std::int64_t count_ = 0;
-  std::int64_t next_check_ = 1;
-  double said_s_ = 0.0;
-  double common_s_ = 0.0;
-  Stopwatch stopwatch_;
 };
 
 /// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from them.

@@ -16,11 +16,6 @@
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
-namespace {
-
-constexpr int most_right_hand_sides = kernels::vector_counts.back();
-
-}  // namespace
 
 void SolveRun::prepare() {
   Session::prepare();
@@ -28,55 +23,50 @@ void SolveRun::prepare() {
   begin_work();
 }
 
-void SolveRun::choose() {
+void SolveRun::read() {
   const auto& right_hand_side = options_.right_hand_side;
   auto& count = report_.right_hand_side_count;
   if (options_.right_hand_side_count) {
     count = *options_.right_hand_side_count;
   } else if (right_hand_side.kind == VectorOption::Kind::file) {
     const auto columns = column_count_of(right_hand_side.text, group_);
-    if (columns > most_right_hand_sides) {
+    if (constexpr int most = kernels::vector_counts.back(); columns > most)
       throw RunError(ExitCode::bad_data,
-                     "{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
-                     "together",
-                     right_hand_side.text, columns, most_right_hand_sides);
-    }
+                     "{}: found {} columns, expected 1 to {}: so many right-hand sides are solved together",
+                     right_hand_side.text, columns, most);
     count = std::max(static_cast<int>(columns), 1);
   }
-  if (has_several()) check_several();
-  agree_on(group_, [&] { check_reproducible_solve(); });
-  check_reproducible();
+  vector_count_ = kernels::vector_count_for(count);
+  agree_on(group_, [&] { check_method(); });
   if (options_.is_matrix_free()) return choose_matrix_free();
-  choose_with_matrix();
+  read_matrix();
 }
 
-void SolveRun::check_several() const {
-  const auto what = fmt::format("{} right-hand sides", report_.right_hand_side_count);
-  const auto kind = options_.right_hand_side.kind;
-  refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
-  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
-            fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
-                        options_.right_hand_side.text, report_.right_hand_side_count));
-  for (const auto& feature : feature_table())
-    refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what,
-              feature.against_several);
+/// Throws InputError for what does not go with several right-hand sides, or, with --reproducible, sums in an order of its own.
+void SolveRun::check_method() const {
   const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic, what,
-            fmt::format("--variant {} takes one; take {}", options_.variant, classic));
-  refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
-  refuse_if(options_.configuration.cut == speed_cut, what,
-            "--cut speed takes one; take even, nonzeros or file:FILE");
-  refuse_if(!preconditioner_row().takes_several_vectors, what,
-            fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
-}
-
-/// Throws InputError for what sums in an order of its own.
-void SolveRun::check_reproducible_solve() const {
+  if (has_several()) {
+    const auto what = fmt::format("{} right-hand sides", report_.right_hand_side_count);
+    const auto kind = options_.right_hand_side.kind;
+    refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
+    refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
+              fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
+                          options_.right_hand_side.text, report_.right_hand_side_count));
+    for (const auto& feature : feature_table())
+      refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what,
+                feature.against_several);
+    refuse_if(options_.variant != classic, what,
+              fmt::format("--variant {} takes one; take {}", options_.variant, classic));
+    refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
+    refuse_if(options_.configuration.cut == speed_cut, what,
+              "--cut speed takes one; take even, nonzeros or file:FILE");
+    refuse_if(!preconditioner_row().takes_several_vectors, what,
+              fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
+  }
   if (!report_.configuration.is_reproducible) return;
   const std::string_view what = "--reproducible on";
   refuse_if(options_.is_matrix_free(), what, "it needs a matrix: FILE, or --assembled");
   refuse_if(has_several(), what, "it solves for one right-hand side");
-  const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
   refuse_if(!preconditioner_row().is_diagonal, what,
@@ -84,92 +74,33 @@ void SolveRun::check_reproducible_solve() const {
                         options_.preconditioner, names_of_diagonal_preconditioners()));
 }
 
-MeasuredSolver SolveRun::make() {
-  auto& system = system_.emplace(options_.is_matrix_free() ? make_matrix_free() : make_with_matrix());
-  system.place = place_of_several(system.place, report_.right_hand_side_count);
+MeasuredSolver SolveRun::make_solver() {
+  if (source_ != nullptr) {
+    const auto layout = make_layout(source_->facts(), configuration());
+    operator_ = guard_ ? &guard_->guarded() : &assembled_->matrix();
+    timer_ = &assembled_->timer();
+    place_ = place_of(layout, matrix_->permutation(), group_.rank());
+    first_row_ = layout.own_piece(group_.rank()).begin * vector_count_;
+  } else {
+    make_matrix_free();
+  }
+  place_ = place_of_several(place_, report_.right_hand_side_count);
   b_ = make_vectors(options_.right_hand_side);
   x_ = make_vectors(options_.initial_guess);
-  vectors_.emplace(system.matrix, system.timer, report_.configuration.thread_count);
+  vectors_.emplace(*operator_, *timer_, configuration().thread_count);
   preconditioner_ = make_preconditioner();
-  solver_.emplace(system.matrix, *preconditioner_, *vectors_, *find_cg_variant(options_.variant),
-                  vector_count());
-  begin();
-  return {.timer = system.timer,
-          .observers = solver_->observers(),
-          .sent =
-              [this](comm::Operation operation) {
-                return assembled_ ? assembled_->sent(operation) : matrix_free_->sent(operation);
-              },
-          .vectors = *vectors_,
-          .local_size = system.matrix.local_size()};
-}
-
-HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
-  using Kind = VectorOption::Kind;
-  const auto& place = system_->place;
-  auto vectors = option.kind == Kind::file ? read_vector(option.text, place, group_)
-                 : option.kind == Kind::random
-                     ? random_vector(option.seed, place)
-                     : HugePageVector(place.local_size, option.kind == Kind::ones ? 1.0 : 0.0);
-  if (!has_several()) return vectors;
-  HugePageVector wide(system_->matrix.local_size());  // further vectors stay zero
-  for (std::size_t k = 0; k < vectors.size(); ++k) wide[wide_index(k)] = vectors[k];
-  return wide;
-}
-
-std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
-  const Stopwatch making;
-  if (has_several()) {  // one copy of each entry per vector, as the preconditioner sees one long vector
-    const auto count = static_cast<std::size_t>(vector_count());
-    HugePageVector wide(diagonal_.size() * count);
-    for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
-    diagonal_ = std::move(wide);
-  }
-  auto preconditioner =
-      preconditioner_row().make({.matrix = system_->matrix,
-                                 .diagonal = diagonal_,
-                                 .diagonal_block = &diagonal_block_,
-                                 .first_row = system_->first_row,
-                                 .polynomial = polynomial_from("--preconditioner", options_.preconditioner),
-                                 .thread_count = report_.configuration.thread_count});
-  diagonal_block_ = {};  // its factors are made
-  report_.matrix->preconditioner_s += group_.maximum(making.seconds());
-  return preconditioner;
-}
-
-/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
-/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
-/// used takes no memory.
-TraceRoom SolveRun::trace_room(int step_count) const {
-  constexpr std::size_t products = 4;
-  constexpr std::size_t other_phases = 20;
-  const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
-  const auto degree = static_cast<std::size_t>(std::max(asked_degree, preconditioner_row().default_degree));
-  // The phases of one product, which is made for it.
-  const auto begun_or_ended = system_->timer.activity().change_count;
-  std::ranges::fill(system_->matrix.operand(), 0.0);
-  system_->matrix.apply();
-  const auto phases = (system_->timer.activity().change_count - begun_or_ended) / 2;
-  const auto events_per_product = (phases + 1) * (degree + 1) + 2;
-  const int steps = std::min(step_count, options_.most_iterations);
-  return {
-      .step_count = step_count,
-      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
-}
-
-// ---------------------------------------------------------------- the iterations, with all that watches them
-
-/// The state to go on from is found, and a checkpoint rehearsed.
-void SolveRun::begin() {
-  watch_.emplace(progress_, group_, tolerance_, outside_, options_.stops_when_asked);
+  solver_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options_.variant), vector_count_);
+  // The state to go on from is found, and a checkpoint rehearsed.
+  watch_.emplace(options_.stops_when_asked);
+  since_begin_ = {};
   checkpointed_ = checkpointed_system();
   const bool speaks = options_.monitors && group_.rank() == 0;
   for (int number = 0; number < report_.right_hand_side_count; ++number) {
     const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
     systems_.emplace_back(solver_->observers_of(number), options_.most_iterations, speaks, name, outside_);
   }
-  if (const auto* const found = found_checkpoint()) {
-    auto& restart = report_.restart.emplace(solve_restart(*found, checkpointed_));
+  if (checkpoints_ && checkpoints_->found() != nullptr) {
+    auto& restart = report_.restart.emplace(solve_restart(*checkpoints_->found(), checkpointed_));
     restarted_ = {.x = {},
                   .residual = HugePageVector(x_.size()),
                   .direction = HugePageVector(x_.size()),
@@ -187,22 +118,83 @@ void SolveRun::begin() {
     saved->rehearse(checkpoint_state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
     next_save_s_ = saved->facts().interval_s;
   }
+  return {.timer = *timer_,
+          .observers = solver_->observers(),
+          .sent =
+              [this](comm::Operation operation) {
+                return assembled_ ? assembled_->sent(operation) : matrix_free_->sent(operation);
+              },
+          .vectors = *vectors_,
+          .local_size = operator_->local_size()};
 }
+
+HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
+  using Kind = VectorOption::Kind;
+  auto vectors = option.kind == Kind::file ? read_vector(option.text, place_, group_)
+                 : option.kind == Kind::random
+                     ? random_vector(option.seed, place_)
+                     : HugePageVector(place_.local_size, option.kind == Kind::ones ? 1.0 : 0.0);
+  if (!has_several()) return vectors;
+  HugePageVector wide(operator_->local_size());  // further vectors stay zero
+  for (std::size_t k = 0; k < vectors.size(); ++k) wide[wide_index(k)] = vectors[k];
+  return wide;
+}
+
+std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
+  const Stopwatch making;
+  if (has_several()) {  // one copy of each entry per vector, as the preconditioner sees one long vector
+    const auto count = static_cast<std::size_t>(vector_count_);
+    HugePageVector wide(diagonal_.size() * count);
+    for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
+    diagonal_ = std::move(wide);
+  }
+  auto preconditioner =
+      preconditioner_row().make({.matrix = *operator_,
+                                 .diagonal = diagonal_,
+                                 .diagonal_block = &diagonal_block_,
+                                 .first_row = first_row_,
+                                 .polynomial = polynomial_from("--preconditioner", options_.preconditioner),
+                                 .thread_count = report_.configuration.thread_count});
+  diagonal_block_ = {};  // its factors are made
+  report_.matrix->preconditioner_s += group_.maximum(making.seconds());
+  return preconditioner;
+}
+
+/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
+/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
+/// used takes no memory.
+TraceRoom SolveRun::trace_room(int step_count) const {
+  constexpr std::size_t products = 4;
+  constexpr std::size_t other_phases = 20;
+  const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
+  const auto degree = static_cast<std::size_t>(std::max(asked_degree, preconditioner_row().default_degree));
+  // The phases of one product, which is made for it.
+  const auto begun_or_ended = timer_->activity().change_count;
+  std::ranges::fill(operator_->operand(), 0.0);
+  operator_->apply();
+  const auto phases = (timer_->activity().change_count - begun_or_ended) / 2;
+  const auto events_per_product = (phases + 1) * (degree + 1) + 2;
+  const int steps = std::min(step_count, options_.most_iterations);
+  return {
+      .step_count = step_count,
+      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
+}
+
+// ---------------------------------------------------------------- the iterations, with all that watches them
 
 CheckpointedSystem SolveRun::checkpointed_system() const {
   if (!checkpoints_) return {};
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b_.size(); ++k)
-    sum += hash_of_element(system_->first_row + static_cast<std::int64_t>(k), b_[k]);
+    sum += hash_of_element(first_row_ + static_cast<std::int64_t>(k), b_[k]);
   const auto hash_of_b = sum_of_words(group_, sum);
   const auto numbering = permutation_seed_of(options_) ? options_.configuration.cut : std::string("original");
-  const auto& place = system_->place;
-  return {.hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place.size, value_hash_, hash_of_b,
+  return {.hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place_.size, value_hash_, hash_of_b,
                                            numbering, options_.variant, options_.preconditioner)),
-          .order = place.size,
-          .range = {system_->first_row, system_->first_row + static_cast<std::int64_t>(place.local_size)},
+          .order = place_.size,
+          .range = {first_row_, first_row_ + static_cast<std::int64_t>(place_.local_size)},
           .text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
-                              place.size, options_.right_hand_side.text, options_.preconditioner)};
+                              place_.size, options_.right_hand_side.text, options_.preconditioner)};
 }
 
 CheckpointState SolveRun::checkpoint_state(const CgSnapshot& snapshot) {
@@ -217,8 +209,45 @@ CheckpointState SolveRun::checkpoint_state(const CgSnapshot& snapshot) {
           .vectors = {x_, snapshot.residual, snapshot.direction}};
 }
 
+/// Says about once a second how far the solve is, and how long it may take at the mean rate so far.
+void SolveRun::tell(const CgState& state) {
+  const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
+  slope_.note(state.residual_norm() / target_norm);
+  constexpr double interval_s = 1.0;
+  const double now_s = since_begin_.seconds();
+  if (now_s < said_s_ + interval_s) return;
+  said_s_ = now_s;
+  outside_([&] {
+    const auto left = slope_.steps_left();
+    progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", step_count_,
+                              state.residual_norm(), target_norm,
+                              left ? fmt::format(", about {:.0f} iterations and {:.0f} s left", *left,
+                                                 *left * now_s / static_cast<double>(step_count_))
+                                   : ""));
+  });
+}
+
+/// Whether a signal has reached any rank. The ranks agree on it by a message of their own: after steps 1, 2, 4, ..., and then about ten times
+/// a second, by the slowest rank's clock, so that all ask at the same steps.
+bool SolveRun::must_end() {
+  if (step_count_ < next_check_) return false;
+  constexpr double interval_s = 0.1;
+  // A request is a time that no solve takes: one message for both.
+  constexpr double request_s = 1e30;
+  double common_s = 0.0;
+  outside_([&] { common_s = group_.maximum(watch_->asked() ? request_s : since_begin_.seconds()); });
+  if (common_s >= request_s) return true;
+  common_s_ = common_s;
+  const auto most = static_cast<double>(step_count_);
+  const double steps = common_s > 0.0 ? interval_s * most / common_s : 1.0;
+  next_check_ = step_count_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(most, steps)));
+  return false;
+}
+
 bool SolveRun::after_step(const CgState& state) {
-  const bool stops = watch_->after_step(state);
+  ++step_count_;
+  tell(state);
+  const bool stops = must_end();
   auto* const saved = saved_checkpoints();
   if (saved == nullptr) return stops;
   saved_.steps.push_back({.alpha = state.alpha,
@@ -228,9 +257,9 @@ bool SolveRun::after_step(const CgState& state) {
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
   const bool is_last = state.number == options_.most_iterations;
-  if (is_finite && (stops || is_last || watch_->common_s() >= next_save_s_)) {
+  if (is_finite && (stops || is_last || common_s_ >= next_save_s_)) {
     outside_([&] { saved->save(checkpoint_state(solver_->snapshot(state))); });
-    next_save_s_ = watch_->common_s() + saved->facts().interval_s;
+    next_save_s_ = common_s_ + saved->facts().interval_s;
   }
   return stops;
 }
@@ -256,7 +285,9 @@ const RepeatReport* SolveRun::iterate() {
   std::vector<SystemSolveResult> results;
   {
     const Progress::TimedRegion region(progress_);
-    measurement_->around_solve(*this, [&] { results = solve(); });
+    measurement_->begin_solve(*this);
+    results = solve();
+    measurement_->end();
   }
   if (streaming_) streaming_->check_region();
   report_.repeat = measurement_->repeat();
@@ -324,18 +355,17 @@ void SolveRun::write_solution(OutputFile* file) const {
   if (options_.solution_path.empty()) return;
   const auto& result = report_.solution->result;
   const auto& name = report_.matrix->name;
-  const auto& place = system_->place;
   if (!has_several()) {
-    return write_vector(x_, place,
+    return write_vector(x_, place_,
                         fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
                                     result.true_residual_norm),
                         group_, file);
   }
   const auto count = report_.right_hand_side_count;
-  HugePageVector narrow(place.local_size);
+  HugePageVector narrow(place_.local_size);
   for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = x_[wide_index(k)];
   write_vector(
-      narrow, place,
+      narrow, place_,
       fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
       file);
 }

@@ -8,8 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
@@ -26,7 +28,6 @@
 #include "cg/tuning/trial.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -44,9 +45,10 @@ struct KeptSystem {
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress, const MemoryCheck& check_memory);
 
-/// Holds references: options, group and progress must outlive it. As the observer of all systems together, it asks for a stop as SolveWatch
-/// does, and saves the state: after the last iteration that is allowed, for a solve with a higher limit, and where the interval is over or a
-/// stop is asked for, at iterations at which the ranks ask each other for signals anyway, so that all know the same time.
+/// Holds references: options, group and progress must outlive it. As the observer of all systems together, it says how far the solve is, asks
+/// for a stop when a signal has reached any rank, and saves the state: after the last iteration that is allowed, for a solve with a higher
+/// limit, and where the interval is over or a stop is asked for, at iterations at which the ranks ask each other for signals anyway, so that
+/// all know the same time.
 class SolveRun final : private ReportOf<SolveReport>, public Session, private StepObserver {
  public:
   /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
@@ -69,29 +71,20 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   [[nodiscard]] const SolveReport& report() const { return report_; }
 
  private:
-  /// A system that is ready to be solved, however its product is made. Holds references.
-  struct AssembledSystem {
-    LinearOperator& matrix;
-    PhaseTimer& timer;
-    VectorPlace place;           // of all right-hand sides
-    std::int64_t first_row = 0;  // the number of this rank's first element
-  };
-
-  void choose() override;
-  MeasuredSolver make() override;
-  const RepeatReport* iterate() override;
+  void read() override;
+  void try_kernels() override;
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
+  std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
+  MeasuredSolver make_solver() override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
+  const RepeatReport* iterate() override;
 
-  void check_several() const;
-  void check_reproducible_solve() const;
+  void check_method() const;
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
-  /// The vectors that the product takes at once: at least as many as there are right-hand sides.
-  [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
   /// The place of an element of the right-hand sides among vectors of the product.
   [[nodiscard]] std::size_t wide_index(std::size_t element) const {
     const auto count = static_cast<std::size_t>(report_.right_hand_side_count);
-    return element / count * static_cast<std::size_t>(vector_count()) + element % count;
+    return element / count * static_cast<std::size_t>(vector_count_) + element % count;
   }
   [[nodiscard]] const PreconditionerRow& preconditioner_row() const {
     return *find_preconditioner(options_.preconditioner);
@@ -101,32 +94,29 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   void record_solutions(const std::vector<Solution>& solutions);
 
   // A matrix that is read or generated, cut into blocks, and multiplied by a kernel: solve_matrix.cpp
-  void choose_with_matrix();
-  AssembledSystem make_with_matrix();
-  void read();
+  void read_matrix();
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
-  void try_kernels();
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
 
   // A product without a matrix: solve_matrix_free.cpp
   void choose_matrix_free();
-  AssembledSystem make_matrix_free();
+  void make_matrix_free();
   [[nodiscard]] const MatrixFreeRow& matrix_free_row() const {
     return matrix_free_row_of(options_.operator_text);
   }
-  void check_matrix_free() const;
   [[nodiscard]] double rows_of_rank() const {
     return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
   }
   void try_matrix_free_transports();
 
   // The iterations
-  void begin();
   [[nodiscard]] CheckpointedSystem checkpointed_system() const;
   [[nodiscard]] CheckpointState checkpoint_state(const CgSnapshot& snapshot);
+  void tell(const CgState& state);
+  [[nodiscard]] bool must_end();
   bool after_step(const CgState& state) override;
   std::vector<SystemSolveResult> solve();
 
@@ -134,13 +124,16 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   KeptSystem kept_;
   std::unique_ptr<SystemMatrix> read_matrix_;
   SystemMatrix* matrix_ = nullptr;  // that one, or the one that is kept
-  std::unique_ptr<AssembledOperator> assembled_;
   MatrixFreeSize matrix_free_size_;
   std::unique_ptr<MatrixFreeSystem> matrix_free_;
   HugePageVector diagonal_;           // this rank's piece, where the preconditioner needs it
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   std::uint64_t value_hash_ = 0;      // of the matrix, for checkpoints
-  std::optional<AssembledSystem> system_;
+  // The operator that is solved with, however its product is made, and the clock of its phases.
+  LinearOperator* operator_ = nullptr;
+  PhaseTimer* timer_ = nullptr;
+  VectorPlace place_;           // of all right-hand sides
+  std::int64_t first_row_ = 0;  // the number of this rank's first element
   HugePageVector b_;
   HugePageVector x_;  // the initial guess, and then the solution
   std::optional<DistributedVectors> vectors_;
@@ -152,9 +145,15 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   SolveState restarted_;                 // but for its x
   std::deque<SystemObservers> systems_;  // they do not move as long as the solver works
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
-  std::optional<SolveWatch> watch_;
-  SolveRestart saved_;        // but for its checkpoint
-  double next_save_s_ = 0.0;  // by the common clock of the watch
+  std::optional<InterruptWatch> watch_;
+  Stopwatch since_begin_;  // of the iterations
+  ResidualSlope slope_;    // of quotients of residual and target: several systems have targets of their own
+  std::int64_t step_count_ = 0;
+  std::int64_t next_check_ = 1;  // the step after which the ranks ask each other for signals
+  double said_s_ = 0.0;
+  double common_s_ = 0.0;  // since the begin, by the slowest clock, when they last asked: alike on every rank
+  SolveRestart saved_;     // but for its checkpoint
+  double next_save_s_ = 0.0;  // by the common clock
 };
 
 }  // namespace cg2d

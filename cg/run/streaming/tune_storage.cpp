@@ -59,26 +59,24 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
       std::max(file_bytes_of_node / config.node_rank_count / largest, std::int64_t{2}) * largest;
   std::optional<StorageSample> sample;
   agree_on(group, [&] { sample.emplace(config.folder, file_bytes); });
-  const auto measured = [&](const PanelReading& reading) {
-    std::vector<double> rates;
-    for (int round = 0; round < round_count; ++round) {
-      double rate = 0.0;
-      group.barrier();
-      agree_on(group, [&] { rate = sample->rate(usual_panel_io(), reading, reading_s); });
-      rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
-    }
-    return middle_of(rates) * config.node_rank_count / group.size();
-  };
   StorageTrial trial;
   for (const auto size : sizes) {
     say(stage_of(size));
     for (const int depth : tried_depths) {
       if (depth > tried_depths.front() && depth * size > config.most_bytes) break;
+      const PanelReading reading{.panel_bytes = size, .depth = depth, .checks = true};
+      std::vector<double> rates;
+      for (int round = 0; round < round_count; ++round) {
+        double rate = 0.0;
+        group.barrier();
+        agree_on(group, [&] { rate = sample->rate(usual_panel_io(), reading, reading_s); });
+        rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
+      }
       trial.tried.push_back({.folder = {},
                              .rank_count = config.node_rank_count,
                              .panel_bytes = size,
                              .depth = depth,
-                             .bytes_per_s = measured({.panel_bytes = size, .depth = depth, .checks = true})});
+                             .bytes_per_s = middle_of(rates) * config.node_rank_count / group.size()});
     }
   }
   // Storage varies by about a tenth, and memory for buffers is missing elsewhere.
@@ -132,13 +130,13 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                                   .node_rank_count = environment.node_of(group.rank()).rank_count,
                                   .most_bytes = group.minimum(most_buffer_bytes(memory_bytes))};
   std::vector<std::int64_t> sizes;
+  std::vector<Work> works;
   for (const auto size : tried_mebibytes) {
     // The smallest one always: a run takes it, too, however little memory there is.
-    if (sizes.empty() || tried_depths.front() * (size << 20) <= config.most_bytes)
-      sizes.push_back(size << 20);
+    if (!sizes.empty() && tried_depths.front() * (size << 20) > config.most_bytes) continue;
+    sizes.push_back(size << 20);
+    works.push_back({stage_of(sizes.back()), "storage"});
   }
-  std::vector<Work> works;
-  for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const RetryConfig retry{
