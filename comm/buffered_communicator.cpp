@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -14,57 +13,43 @@
 namespace cg2d::comm {
 namespace {
 
-std::vector<int> process_column_ranks(const BlockLayout& layout, int rank) {
+/// The ranks at so many places.
+template <typename RankAt>
+std::vector<int> listed_ranks(int count, const RankAt& rank_at) {
   std::vector<int> ranks;
-  for (int row = 0; row < layout.grid().rows; ++row) {
-    ranks.push_back(layout.grid().rank_at(row, layout.grid().column_of(rank)));
-  }
-  return ranks;
-}
-
-std::vector<int> process_row_ranks(const BlockLayout& layout, int rank) {
-  std::vector<int> ranks;
-  for (int column = 0; column < layout.grid().columns; ++column) {
-    ranks.push_back(layout.grid().rank_at(layout.grid().row_of(rank), column));
-  }
-  return ranks;
-}
-
-std::vector<int> all_ranks(int count) {
-  std::vector<int> ranks(static_cast<std::size_t>(count));
-  std::iota(ranks.begin(), ranks.end(), 0);
+  for (int place = 0; place < count; ++place) ranks.push_back(rank_at(place));
   return ranks;
 }
 
 std::size_t size_of(const IndexRange& range) { return static_cast<std::size_t>(range.size()); }
 
-std::span<double> part_of(std::span<double> block, const IndexRange& range) {
-  return block.subspan(static_cast<std::size_t>(range.begin), size_of(range));
-}
-
 class BufferedCommunicator final : public Communicator, private MirroredExchange {
  public:
   BufferedCommunicator(std::string_view name, RankGroup& group, const BlockLayout& layout,
                        const CommunicatorOptions& options, const MakeOperations& make_operations)
-      : name_(name), group_(group), operations_(make_operations(group, options, sent_counts())) {
+      : name_(name), group_(group), operations_(make_operations(sent_counts())) {
     const int rank = group.rank();
     const auto grid = layout.grid();
-    const Place place{.columns = collection_pieces(layout, rank),
-                      .rows = summation_pieces(layout, rank),
-                      .column_ranks = process_column_ranks(layout, rank),
-                      .row_ranks = process_row_ranks(layout, rank),
-                      .row = grid.row_of(rank),
-                      .column = grid.column_of(rank)};
-    column_block_ = operations_->allocate(size_of(layout.column_block(place.column)));
-    partial_ = operations_->allocate(size_of(layout.row_block(place.row)));
-    piece_ = part_of(column_block_, place.columns.piece(place.row));
-    row_piece_ = part_of(partial_, place.rows.piece(place.column));
+    const int row = grid.row_of(rank);
+    const int column = grid.column_of(rank);
+    const Group over_column{
+        .pieces = collection_pieces(layout, rank),
+        .ranks = listed_ranks(grid.rows, [&](int member) { return grid.rank_at(member, column); }),
+        .member = row};
+    const Group over_row{
+        .pieces = summation_pieces(layout, rank),
+        .ranks = listed_ranks(grid.columns, [&](int member) { return grid.rank_at(row, member); }),
+        .member = column};
+    column_block_ = operations_->allocate(size_of(layout.column_block(column)));
+    partial_ = operations_->allocate(size_of(layout.row_block(row)));
+    piece_ = over_column.own_piece(column_block_);
+    row_piece_ = over_row.own_piece(partial_);
     collect_ = operations_->gather(
-        place.over_column(Operation::collect, collection_schedule(layout, rank), column_block_));
-    sum_ = operations_->sum(place.over_row(Operation::sum, summation_schedule(layout, rank, options.sum_form),
-                                           partial_, options.sum_form));
+        over_column.collective(Operation::collect, collection_schedule(layout, rank), column_block_));
+    sum_ = operations_->sum(over_row.collective(
+        Operation::sum, summation_schedule(layout, rank, options.sum_form), partial_, options.sum_form));
     make_shuffle(layout);
-    if (options.mirrored) make_mirrored(layout, place, options.sum_form);
+    if (options.mirrored) make_mirrored(layout, over_column, over_row, options.sum_form);
     make_scalar_sums();
   }
 
@@ -119,34 +104,25 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   }
   void sum_columns() override { sum_columns_->run(); }
 
-  /// This rank's place in its process column and row.
-  struct Place {
-    GroupPieces columns;
-    GroupPieces rows;
-    std::vector<int> column_ranks;
-    std::vector<int> row_ranks;
-    int row = 0;
-    int column = 0;
+  /// This rank's process column or row.
+  struct Group {
+    GroupPieces pieces;
+    std::vector<int> ranks;
+    int member = 0;  ///< this rank's place in it
 
-    [[nodiscard]] BlockCollective over_column(Operation operation, Schedule schedule, std::span<double> block,
-                                              SumForm form = SumForm::reduce_scatter) const {
+    [[nodiscard]] BlockCollective collective(Operation operation, Schedule schedule, std::span<double> block,
+                                             SumForm form = SumForm::reduce_scatter) const {
       return {.operation = operation,
               .form = form,
               .schedule = std::move(schedule),
-              .pieces = columns,
-              .ranks = column_ranks,
-              .member = row,
+              .pieces = pieces,
+              .ranks = ranks,
+              .member = member,
               .block = block};
     }
-    [[nodiscard]] BlockCollective over_row(Operation operation, Schedule schedule, std::span<double> block,
-                                           SumForm form = SumForm::reduce_scatter) const {
-      return {.operation = operation,
-              .form = form,
-              .schedule = std::move(schedule),
-              .pieces = rows,
-              .ranks = row_ranks,
-              .member = column,
-              .block = block};
+    [[nodiscard]] std::span<double> own_piece(std::span<double> block) const {
+      const auto piece = pieces.piece(member);
+      return block.subspan(static_cast<std::size_t>(piece.begin), size_of(piece));
     }
   };
 
@@ -179,19 +155,20 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
                                   .source = layout.shuffle_source(rank)});
   }
 
-  void make_mirrored(const BlockLayout& layout, const Place& place, SumForm form) {
+  void make_mirrored(const BlockLayout& layout, const Group& over_column, const Group& over_row,
+                     SumForm form) {
     const int rank = group_.rank();
     // With one process column every rank's column piece is its row piece and its row block.
     row_block_is_piece_ = layout.grid().columns == 1;
     column_partial_ = operations_->allocate(column_block_.size());
-    column_result_ = part_of(column_partial_, place.columns.piece(place.row));
-    sum_columns_ = operations_->sum(place.over_column(
+    column_result_ = over_column.own_piece(column_partial_);
+    sum_columns_ = operations_->sum(over_column.collective(
         Operation::sum, mirrored_summation_schedule(layout, rank, form), column_partial_, form));
     if (row_block_is_piece_) return;
     row_block_ = operations_->allocate(partial_.size());
-    row_operand_ = part_of(row_block_, place.rows.piece(place.column));
+    row_operand_ = over_row.own_piece(row_block_);
     collect_rows_ = operations_->gather(
-        place.over_row(Operation::collect, mirrored_collection_schedule(layout, rank), row_block_));
+        over_row.collective(Operation::collect, mirrored_collection_schedule(layout, rank), row_block_));
     // The shuffle backwards: its source is the destination here.
     unshuffle_ = operations_->move({.operation = Operation::shuffle,
                                     .sent = stays_ ? std::span<double>() : piece_,
@@ -203,16 +180,13 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   void make_scalar_sums() {
     const int size = group_.size();
     for (const auto count : scalar_counts) {
+      const Group all{.pieces = GroupPieces::of_scalars(size, static_cast<std::int64_t>(count)),
+                      .ranks = listed_ranks(size, [](int member) { return member; }),
+                      .member = group_.rank()};
       auto& prepared = scalar_sums_[place_of_count(count)];
       prepared.values = operations_->allocate(count);
-      prepared.operation =
-          operations_->sum({.operation = Operation::dot,
-                            .form = SumForm::whole_block,
-                            .schedule = all_reduce_schedule(size, group_.rank()),
-                            .pieces = GroupPieces::of_scalars(size, static_cast<std::int64_t>(count)),
-                            .ranks = all_ranks(size),
-                            .member = group_.rank(),
-                            .block = prepared.values});
+      prepared.operation = operations_->sum(all.collective(
+          Operation::dot, all_reduce_schedule(size, group_.rank()), prepared.values, SumForm::whole_block));
     }
   }
 

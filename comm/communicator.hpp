@@ -30,6 +30,7 @@
 #include <string_view>
 
 #include "comm/block_layout.hpp"
+#include "comm/interface.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d::comm {
@@ -65,13 +66,8 @@ class TrafficCounts {
 /// 1. collect_rows() follows collect() or begin_collect(), and gathers the same pieces. While a Collection is
 ///    under way all ranks call it after the same part.
 /// 2. column_partial() is called again before its memory is written again: other ranks may still read it.
-class MirroredExchange {
+class MirroredExchange : public Interface {
  public:
-  MirroredExchange() = default;
-  virtual ~MirroredExchange() = default;
-  MirroredExchange(const MirroredExchange&) = delete;
-  MirroredExchange& operator=(const MirroredExchange&) = delete;
-
   /// Row block i of p, layout.row_block(i).size() doubles; whole after collect_rows().
   [[nodiscard]] virtual std::span<const double> row_block() const = 0;
   /// Partial sums of column block j, layout.column_block(j).size() doubles; written by the caller before
@@ -165,7 +161,7 @@ class [[nodiscard]] ScalarSum {
 /// 4. After piece() the contents of column_block() and row_block() are unspecified; so are those of partial()
 ///    after sum().
 /// 5. The same calls with the same values give the same bits in every run.
-class Communicator {
+class Communicator : public Interface {
  public:
   /// How many numbers one sum_scalars takes: each of these counts is prepared for.
   static constexpr std::array<std::size_t, 7> scalar_counts{1, 2, 3, 4, 8, 16, 32};
@@ -177,11 +173,6 @@ class Communicator {
     assert(scalar_counts[place] == count);
     return place;
   }
-
-  Communicator() = default;
-  virtual ~Communicator() = default;
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
 
   /// The transport's name, as in the table.
   [[nodiscard]] virtual std::string_view name() const = 0;
@@ -295,7 +286,7 @@ struct TransportRow {
   /// Taken by default where all ranks are on one node and share its memory. One row's.
   bool is_default_on_a_node = false;
   /// Why the transport can't serve this group here; empty when it can. Collective.
-  std::string (*why_unavailable)(RankGroup& group) = nullptr;
+  std::string (*why_unavailable)(RankGroup& group) = [](RankGroup&) { return std::string(); };
   /// Collective. The group must outlive the communicator. Throws MpiError.
   std::unique_ptr<Communicator> (*make)(RankGroup& group, const BlockLayout& layout,
                                         const CommunicatorOptions& options) = nullptr;

@@ -45,13 +45,8 @@ struct HaloView {
 /// 3. After done() other ranks may still read this rank's operand. operand() waits for them, so it is called again
 ///    before the operand is written again, unless all ranks have come through a sum over all of them since.
 /// 4. What views() gives is valid from finish() to done(), and may lie elsewhere in each exchange.
-class HaloExchange {
+class HaloExchange : public Interface {
  public:
-  HaloExchange() = default;
-  virtual ~HaloExchange() = default;
-  HaloExchange(const HaloExchange&) = delete;
-  HaloExchange& operator=(const HaloExchange&) = delete;
-
   /// This rank's box, stored x first, then y, then z.
   [[nodiscard]] virtual std::span<double> operand() = 0;
   virtual void start() = 0;

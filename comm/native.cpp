@@ -219,15 +219,11 @@ TransportRow native_transport() {
       .description = "MPI's own collectives, nonblocking: allgatherv, reduce_scatter or allreduce",
       .counts = CountedTraffic::calls,
       .scalar_order = ScalarOrder::mpi,
-      .why_unavailable = [](RankGroup&) { return std::string(); },
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        return make_buffered_communicator("native", group, layout, options,
-                                          [](RankGroup& ranks, const CommunicatorOptions& asked,
-                                             TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-                                            return std::make_unique<NativeOperations>(ranks, sent,
-                                                                                      *asked.memory);
-                                          });
+        return make_buffered_communicator("native", group, layout, options, [&](TrafficCounts& sent) {
+          return std::make_unique<NativeOperations>(group, sent, *options.memory);
+        });
       },
       .make_halo = &make_native_halo,
   };

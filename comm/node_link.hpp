@@ -22,13 +22,8 @@ struct NodeMessage {
 
 /// The messages of one rank in one operation, made once and used many times. `which`: the index in the list
 /// that they were made from. Everything throws MpiError.
-class NodeMessages {
+class NodeMessages : public Interface {
  public:
-  NodeMessages() = default;
-  virtual ~NodeMessages() = default;
-  NodeMessages(const NodeMessages&) = delete;
-  NodeMessages& operator=(const NodeMessages&) = delete;
-
   /// From here on messages may write to the buffers.
   virtual void start_receives() = 0;
   /// The data must be there, and stay until wait_for_send().
@@ -38,13 +33,8 @@ class NodeMessages {
 };
 
 /// Makes messages; must outlive them.
-class NodeLink {
+class NodeLink : public Interface {
  public:
-  NodeLink() = default;
-  virtual ~NodeLink() = default;
-  NodeLink(const NodeLink&) = delete;
-  NodeLink& operator=(const NodeLink&) = delete;
-
   virtual std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
                                                 const std::vector<NodeMessage>& receives) = 0;
   /// The sum of the values over `ranks`, one of each node, in the order of an all-reduce. Called by these

@@ -13,7 +13,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "comm/interface.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
@@ -50,18 +52,16 @@ struct PingPongMethod {
 
 /// The memory of two ranks, and some methods that move variables between its halves. A method is given by its
 /// index in the methods of its row. Not thread-safe; everything but the accessors throws MpiError.
-class PingPong {
+class PingPong : public Interface {
  public:
-  PingPong() = default;
-  virtual ~PingPong() = default;
-  PingPong(const PingPong&) = delete;
-  PingPong& operator=(const PingPong&) = delete;
+  explicit PingPong(const VariableShape& largest)
+      : outgoing_(largest.memory_byte_count()), incoming_(largest.memory_byte_count()) {}
 
   /// The memory that send() of that method moves; written by the caller. Long enough for the largest shape.
-  [[nodiscard]] virtual std::span<std::byte> outgoing(std::size_t method) = 0;
+  [[nodiscard]] virtual std::span<std::byte> outgoing(std::size_t /*method*/) { return outgoing_; }
   /// The memory of this rank alone where receive() of that method leaves the variables, at the same offsets. It changes in
   /// receive() only: a transfer ends when the receiver has all bytes, wherever the sender has put them.
-  [[nodiscard]] virtual std::span<std::byte> incoming(std::size_t method) = 0;
+  [[nodiscard]] virtual std::span<std::byte> incoming(std::size_t /*method*/) { return incoming_; }
 
   /// One transfer: one rank calls send(), the other receive(), with the same method and shape.
   ///
@@ -71,6 +71,15 @@ class PingPong {
   ///    other to call MPI for its own part to end.
   virtual void send(std::size_t method, const VariableShape& shape) = 0;
   virtual void receive(std::size_t method, const VariableShape& shape) = 0;
+
+ protected:
+  [[nodiscard]] std::byte* own_outgoing() { return outgoing_.data(); }
+  [[nodiscard]] std::byte* own_incoming() { return incoming_.data(); }
+
+ private:
+  // Of this rank alone.
+  std::vector<std::byte> outgoing_;
+  std::vector<std::byte> incoming_;
 };
 
 /// Methods that share their memory. A new row is one file that defines it, and its entry in pingpong_table().
@@ -78,7 +87,7 @@ struct PingPongRow {
   std::span<const PingPongMethod> methods;
   bool shares_memory = false;  ///< it serves ranks of one node only
   /// Why these can't serve the two ranks; empty when they can. Collective.
-  std::string (*why_unavailable)(RankGroup& pair);
+  std::string (*why_unavailable)(RankGroup& pair) = [](RankGroup&) { return std::string(); };
   /// `pair`: a group of two ranks, which must outlive the result. `largest`: no shape needs more memory.
   /// Collective, set-up only: may block. Throws MpiError, SharedMemoryError, std::bad_alloc.
   std::unique_ptr<PingPong> (*make)(RankGroup& pair, const VariableShape& largest);

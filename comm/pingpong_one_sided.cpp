@@ -76,10 +76,9 @@ class OpenWindow {
 class OneSidedPingPong final : public PingPong {
  public:
   OneSidedPingPong(RankGroup& pair, const VariableShape& largest)
-      : pair_(pair),
+      : PingPong(largest),
+        pair_(pair),
         partner_(1 - pair.rank()),
-        private_(largest.memory_byte_count()),
-        copied_(largest.memory_byte_count()),
         window_(pair.handle(), variables_begin + largest.memory_byte_count()) {
     std::fill_n(window_.memory(), variables_begin + largest.memory_byte_count(), std::byte{0});
     check(MPI_Win_sync(window_.handle()), "MPI_Win_sync");
@@ -87,10 +86,10 @@ class OneSidedPingPong final : public PingPong {
   }
 
   [[nodiscard]] std::span<std::byte> outgoing(std::size_t method) override {
-    return gets(method) ? exposed() : std::span<std::byte>(private_);
+    return gets(method) ? exposed() : PingPong::outgoing(method);
   }
   [[nodiscard]] std::span<std::byte> incoming(std::size_t method) override {
-    return gets(method) ? private_ : copied_;
+    return gets(method) ? PingPong::outgoing(method) : PingPong::incoming(method);
   }
 
   void send(std::size_t method, const VariableShape& shape) override {
@@ -107,7 +106,7 @@ class OneSidedPingPong final : public PingPong {
     if (gets(method)) {
       move(method, shape);
     } else {
-      copy_variables(exposed().data(), copied_.data(), shape);
+      copy_variables(exposed().data(), own_incoming(), shape);
     }
   }
 
@@ -115,14 +114,14 @@ class OneSidedPingPong final : public PingPong {
   static constexpr std::size_t variables_begin = 64;  // after the number, which has a cache line of its own
 
   [[nodiscard]] std::span<std::byte> exposed() {
-    return {window_.memory() + variables_begin, private_.size()};
+    return {window_.memory() + variables_begin, PingPong::outgoing(0).size()};
   }
 
   /// The variables, between the memory of this rank alone and the other rank's part of the window.
   void move(std::size_t method, const VariableShape& shape) {
     const auto bytes = int_count(shape.byte_count);
     for (std::size_t k = 0; k < shape.count; ++k) {
-      std::byte* const mine = private_.data() + shape.offset(k);
+      std::byte* const mine = own_outgoing() + shape.offset(k);
       const auto there = static_cast<MPI_Aint>(variables_begin + shape.offset(k));
       if (gets(method)) {
         check(MPI_Get(mine, bytes, MPI_BYTE, partner_, there, bytes, MPI_BYTE, window_.handle()), "MPI_Get");
@@ -165,8 +164,6 @@ class OneSidedPingPong final : public PingPong {
   int partner_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
-  std::vector<std::byte> private_;
-  std::vector<std::byte> copied_;  // variables that others have put, copied out of the window
   OpenWindow window_;
 };
 
@@ -174,7 +171,6 @@ class OneSidedPingPong final : public PingPong {
 
 PingPongRow one_sided_pingpong() {
   return {.methods = one_sided_methods,
-          .why_unavailable = [](RankGroup&) { return std::string(); },
           .make = [](RankGroup& pair, const VariableShape& largest) -> std::unique_ptr<PingPong> {
             return std::make_unique<OneSidedPingPong>(pair, largest);
           }};

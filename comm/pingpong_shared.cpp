@@ -30,27 +30,23 @@ std::size_t shared_byte_count(const VariableShape& largest) {
 class SharedPingPong final : public PingPong {
  public:
   SharedPingPong(RankGroup& pair, const VariableShape& largest)
-      : waiter_(pair.waiter()),
-        segment_(pair, std::array{0, 1}, shared_byte_count(largest)),
-        outgoing_(largest.memory_byte_count()),
-        incoming_(largest.memory_byte_count()) {
+      : PingPong(largest),
+        waiter_(pair.waiter()),
+        segment_(pair, std::array{0, 1}, shared_byte_count(largest)) {
     if (!segment_.is_there())
       throw SharedMemoryError(2 * static_cast<std::int64_t>(shared_byte_count(largest)));
     mine_ = segment_.part(static_cast<std::size_t>(pair.rank()));
     partners_ = segment_.part(static_cast<std::size_t>(1 - pair.rank()));
   }
 
-  [[nodiscard]] std::span<std::byte> outgoing(std::size_t /*method*/) override { return outgoing_; }
-  [[nodiscard]] std::span<std::byte> incoming(std::size_t /*method*/) override { return incoming_; }
-
   void send(std::size_t /*method*/, const VariableShape& shape) override {
-    copy_variables(outgoing_.data(), partners_ + sizeof(PartHead), shape);
+    copy_variables(own_outgoing(), partners_ + sizeof(PartHead), shape);
     head(partners_).arrived.add_one(1);
   }
 
   void receive(std::size_t /*method*/, const VariableShape& shape) override {
     head(mine_).arrived.wait_for(++received_, waiter_);
-    copy_variables(mine_ + sizeof(PartHead), incoming_.data(), shape);
+    copy_variables(mine_ + sizeof(PartHead), own_incoming(), shape);
   }
 
  private:
@@ -58,8 +54,6 @@ class SharedPingPong final : public PingPong {
 
   Waiter& waiter_;
   SharedSegment segment_;
-  std::vector<std::byte> outgoing_;
-  std::vector<std::byte> incoming_;
   std::byte* mine_ = nullptr;
   std::byte* partners_ = nullptr;
   std::uint64_t received_ = 0;

@@ -15,13 +15,8 @@ namespace cg2d::comm {
 
 /// One operation between buffers that stay where they are: made once, run many times. Collective over all
 /// ranks of the group, whether they have anything to move or not.
-class PreparedOperation {
+class PreparedOperation : public Interface {
  public:
-  PreparedOperation() = default;
-  virtual ~PreparedOperation() = default;
-  PreparedOperation(const PreparedOperation&) = delete;
-  PreparedOperation& operator=(const PreparedOperation&) = delete;
-
   /// Throws MpiError.
   virtual void run() = 0;
   /// run() in two halves, with other operations between them; an operation that cannot do so runs in the
@@ -69,13 +64,8 @@ struct PieceExchange {
 
 /// Prepares operations. Everything is collective over all ranks of the communicator's group, in the same
 /// order. Must outlive what it has made.
-class OperationMaker {
+class OperationMaker : public Interface {
  public:
-  OperationMaker() = default;
-  virtual ~OperationMaker() = default;
-  OperationMaker(const OperationMaker&) = delete;
-  OperationMaker& operator=(const OperationMaker&) = delete;
-
   /// Memory that the transport can reach, which lives as long as the maker. Its contents are unspecified.
   virtual std::span<double> allocate(std::size_t count) = 0;
   /// From each member's own piece to all pieces of the block.
@@ -91,8 +81,7 @@ void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>
                    std::span<double> block);
 
 /// Makes the maker of a transport, which counts in `sent` what its operations send.
-using MakeOperations = std::function<std::unique_ptr<OperationMaker>(
-    RankGroup& group, const CommunicatorOptions& options, TrafficCounts& sent)>;
+using MakeOperations = std::function<std::unique_ptr<OperationMaker>(TrafficCounts& sent)>;
 
 /// A communicator of that name from a transport's prepared operations. Collective.
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,

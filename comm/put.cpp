@@ -19,7 +19,7 @@
 namespace cg2d::comm {
 namespace {
 
-class MpiPutPort final : public PutPort {
+class MpiPutPort : public PutPort {
  public:
   MpiPutPort(RankGroup& group, std::int64_t element_count, int ranks_per_node)
       : group_(group), answer_offset_(group.maximum(element_count)) {
@@ -128,26 +128,12 @@ class MpiPutPort final : public PutPort {
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
 
-/// The operations together with the port that they run on.
-class MpiPutOperations final : public OperationMaker {
+/// The operations, and the port that they run on.
+class MpiPutOperations final : private MpiPutPort, public PutOperations {
  public:
   MpiPutOperations(RankGroup& group, TrafficCounts& sent, std::int64_t element_count, int ranks_per_node)
-      : port_(group, element_count, ranks_per_node), operations_(port_, group.rank(), sent) {}
-
-  std::span<double> allocate(std::size_t count) override { return operations_.allocate(count); }
-  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
-    return operations_.gather(collective);
-  }
-  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override {
-    return operations_.sum(collective);
-  }
-  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
-    return operations_.move(pieces);
-  }
-
- private:
-  MpiPutPort port_;
-  PutOperations operations_;
+      : MpiPutPort(group, element_count, ranks_per_node),
+        PutOperations(static_cast<PutPort&>(*this), group.rank(), sent) {}
 };
 
 }  // namespace
@@ -167,12 +153,9 @@ TransportRow put_transport() {
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         const auto element_count = put_memory_size(layout, group.rank(), options);
-        return make_buffered_communicator(
-            "put", group, layout, options,
-            [element_count](RankGroup& ranks, const CommunicatorOptions& asked,
-                            TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-              return std::make_unique<MpiPutOperations>(ranks, sent, element_count, asked.ranks_per_node);
-            });
+        return make_buffered_communicator("put", group, layout, options, [&](TrafficCounts& sent) {
+          return std::make_unique<MpiPutOperations>(group, sent, element_count, options.ranks_per_node);
+        });
       },
       .make_halo = [](RankGroup& group, const DomainLayout& layout,
                       const HaloOptions& options) -> std::unique_ptr<HaloExchange> {

@@ -11,13 +11,7 @@
 namespace cg2d::comm {
 namespace {
 
-/// Buffers and flags have cache lines of their own, so that polling a flag does not slow down writing data.
-constexpr std::int64_t elements_of_a_line = 8;
 constexpr std::size_t halo_turns = 2;
-
-std::int64_t whole_lines(std::int64_t count) {
-  return (count + elements_of_a_line - 1) / elements_of_a_line * elements_of_a_line;
-}
 
 class PutHalo final : public HaloExchange {
  public:
@@ -34,9 +28,34 @@ class PutHalo final : public HaloExchange {
   }
 
   [[nodiscard]] std::span<double> operand() override { return operand_.span(); }
-  void start() override;
-  void progress() override;
-  void finish() override;
+  void start() override {
+    ++number_;
+    for (auto& message : messages_) {
+      const auto& part = message.part;
+      std::span<const double> points = message.packed.span();
+      if (points.empty()) {
+        points = operand_.span().subspan(static_cast<std::size_t>(offset_of_part(box_, part.sent)),
+                                         static_cast<std::size_t>(part.sent.size()));
+      } else {
+        pack_part(operand_.span(), box_, part.sent, message.packed.span());
+      }
+      port_->put(part.partner, message.target[turn()], points);
+      port_->complete(part.partner);
+      port_->notify(part.partner, message.target_flag[turn()], number_);
+      sent_counts().add(Operation::halo, static_cast<std::int64_t>(points.size_bytes()));
+    }
+  }
+  void progress() override {
+    for (const auto& message : messages_) {
+      if (!port_->has(message.flag[turn()], number_)) return;
+    }
+  }
+  void finish() override {
+    for (const auto& message : messages_) {
+      port_->expect(message.part.partner);
+      port_->wait_for(message.flag[turn()], number_);
+    }
+  }
   [[nodiscard]] std::span<const HaloView> views() const override { return views_[turn()]; }
 
  private:
@@ -51,8 +70,34 @@ class PutHalo final : public HaloExchange {
 
   [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(number_ % halo_turns); }
   /// Gives away room for what is received, as slots for the partners.
-  std::vector<PutSlot> make_room(std::span<double> memory);
-  void find_targets(const std::vector<std::vector<PutSlot>>& slots, int rank);
+  std::vector<PutSlot> make_room(std::span<double> memory) {
+    std::vector<PutSlot> slots;
+    std::int64_t used = 0;
+    for (auto& message : messages_) {
+      for (std::size_t turn = 0; turn < halo_turns; ++turn) {
+        const auto& received = message.part.received;
+        const auto offset = used;
+        used += whole_lines(received.size());
+        message.flag[turn] = used;
+        used += whole_lines(1);
+        assert(used <= std::ssize(memory));
+        slots.push_back({.sender = message.part.partner, .offset = offset, .flag = message.flag[turn]});
+        views_[turn].push_back(HaloView::of(received, memory.data() + offset, received));
+      }
+    }
+    return slots;
+  }
+  void find_targets(const std::vector<std::vector<PutSlot>>& slots, int rank) {
+    for (auto& message : messages_) {
+      const auto& theirs = slots[static_cast<std::size_t>(message.part.partner)];
+      auto slot = std::ranges::find(theirs, rank, &PutSlot::sender);
+      for (std::size_t turn = 0; turn < halo_turns; ++turn, ++slot) {
+        assert(slot != theirs.end() && slot->sender == rank);
+        message.target[turn] = slot->offset;
+        message.target_flag[turn] = slot->flag;
+      }
+    }
+  }
 
   std::unique_ptr<PutPort> port_;
   Box box_;
@@ -61,67 +106,6 @@ class PutHalo final : public HaloExchange {
   std::array<std::vector<HaloView>, halo_turns> views_;
   std::uint64_t number_ = 0;  // number of the exchange
 };
-
-std::vector<PutSlot> PutHalo::make_room(std::span<double> memory) {
-  std::vector<PutSlot> slots;
-  std::int64_t used = 0;
-  for (auto& message : messages_) {
-    for (std::size_t turn = 0; turn < halo_turns; ++turn) {
-      const auto& received = message.part.received;
-      const auto offset = used;
-      used += whole_lines(received.size());
-      message.flag[turn] = used;
-      used += whole_lines(1);
-      assert(used <= std::ssize(memory));
-      slots.push_back({.sender = message.part.partner, .offset = offset, .flag = message.flag[turn]});
-      views_[turn].push_back(HaloView::of(received, memory.data() + offset, received));
-    }
-  }
-  return slots;
-}
-
-void PutHalo::find_targets(const std::vector<std::vector<PutSlot>>& slots, int rank) {
-  for (auto& message : messages_) {
-    const auto& theirs = slots[static_cast<std::size_t>(message.part.partner)];
-    auto slot = std::ranges::find(theirs, rank, &PutSlot::sender);
-    for (std::size_t turn = 0; turn < halo_turns; ++turn, ++slot) {
-      assert(slot != theirs.end() && slot->sender == rank);
-      message.target[turn] = slot->offset;
-      message.target_flag[turn] = slot->flag;
-    }
-  }
-}
-
-void PutHalo::start() {
-  ++number_;
-  for (auto& message : messages_) {
-    const auto& part = message.part;
-    std::span<const double> points = message.packed.span();
-    if (points.empty()) {
-      points = operand_.span().subspan(static_cast<std::size_t>(offset_of_part(box_, part.sent)),
-                                       static_cast<std::size_t>(part.sent.size()));
-    } else {
-      pack_part(operand_.span(), box_, part.sent, message.packed.span());
-    }
-    port_->put(part.partner, message.target[turn()], points);
-    port_->complete(part.partner);
-    port_->notify(part.partner, message.target_flag[turn()], number_);
-    sent_counts().add(Operation::halo, static_cast<std::int64_t>(points.size_bytes()));
-  }
-}
-
-void PutHalo::progress() {
-  for (const auto& message : messages_) {
-    if (!port_->has(message.flag[turn()], number_)) return;
-  }
-}
-
-void PutHalo::finish() {
-  for (const auto& message : messages_) {
-    port_->expect(message.part.partner);
-    port_->wait_for(message.flag[turn()], number_);
-  }
-}
 
 }  // namespace
 

@@ -9,16 +9,9 @@ namespace {
 
 using Shared = PutOperations::Shared;
 
-/// Everything has cache lines of its own, so that polling a flag does not slow down writing data.
-constexpr std::int64_t elements_per_line = 8;
-
-std::int64_t round_up(std::int64_t count) {
-  return (count + elements_per_line - 1) / elements_per_line * elements_per_line;
-}
-
 std::int64_t give_away(Shared& shared, std::int64_t count) {
   const auto offset = shared.used;
-  shared.used += round_up(count);
+  shared.used += whole_lines(count);
   assert(shared.used <= std::ssize(shared.port.memory()));
   return offset;
 }
@@ -218,8 +211,8 @@ std::int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, 
   std::int64_t size = 0;
   for (const auto& step : schedule.steps) {
     if (step.receive_from == ScheduleStep::no_partner) continue;
-    size += turns * round_up(1);
-    if (step.combine == Combine::add) size += turns * round_up(pieces.element_count(step.received));
+    size += turns * whole_lines(1);
+    if (step.combine == Combine::add) size += turns * whole_lines(pieces.element_count(step.received));
   }
   return size;
 }
@@ -231,18 +224,18 @@ std::int64_t put_memory_size(const BlockLayout& layout, int rank, const Communic
   const auto columns = collection_pieces(layout, rank);
   const auto rows = summation_pieces(layout, rank);
   const auto piece_size = layout.own_piece(rank).size();
-  const auto column_size = round_up(columns.size());
-  const auto row_size = round_up(rows.size());
-  std::int64_t size = column_size + row_size + round_up(piece_size) + round_up(1);
+  const auto column_size = whole_lines(columns.size());
+  const auto row_size = whole_lines(rows.size());
+  std::int64_t size = column_size + row_size + whole_lines(piece_size) + whole_lines(1);
   size += received_size(collection_schedule(layout, rank), columns, 1);
   size += received_size(summation_schedule(layout, rank, options.sum_form), rows, 1);
   for (const auto count : Communicator::scalar_counts) {
     const auto scalars = static_cast<std::int64_t>(count);
-    size += round_up(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
-                                              GroupPieces::of_scalars(grid.rank_count(), scalars), 2);
+    size += whole_lines(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
+                                                 GroupPieces::of_scalars(grid.rank_count(), scalars), 2);
   }
   if (options.mirrored) {
-    size += column_size + row_size + round_up(1);
+    size += column_size + row_size + whole_lines(1);
     size += received_size(mirrored_collection_schedule(layout, rank), rows, 1);
     size += received_size(mirrored_summation_schedule(layout, rank, options.sum_form), columns, 1);
   }

@@ -27,13 +27,8 @@ struct PutSlot {
 ///     put, put, ...
 ///     complete                    (the values are in its memory)
 ///     notify(flag, number)        wait_for(flag, number) returns, and the values are seen
-class PutPort {
+class PutPort : public Interface {
  public:
-  PutPort() = default;
-  virtual ~PutPort() = default;
-  PutPort(const PutPort&) = delete;
-  PutPort& operator=(const PutPort&) = delete;
-
   /// This rank's memory, which the others can write; zeros at first.
   [[nodiscard]] virtual std::span<double> memory() = 0;
 
@@ -56,6 +51,12 @@ class PutPort {
   virtual std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) = 0;
 };
 
+/// The elements that so many take: everything has cache lines of its own, so that polling a flag does not slow down writing data.
+inline std::int64_t whole_lines(std::int64_t count) {
+  constexpr std::int64_t elements_per_line = 8;
+  return (count + elements_per_line - 1) / elements_per_line * elements_per_line;
+}
+
 /// Elements of memory that the operations of a communicator take on this rank.
 std::int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options);
 
@@ -74,7 +75,7 @@ std::int64_t put_memory_size(const BlockLayout& layout, int rank, const Communic
 ///    buffers are written now.
 /// 4. So a flag holds the awaited number or an older one. The wait compares for equality, and a number of
 ///    which only some bytes are there does no harm.
-class PutOperations final : public OperationMaker {
+class PutOperations : public OperationMaker {
  public:
   /// `rank`: the number of this rank among those of the port.
   PutOperations(PutPort& port, int rank, TrafficCounts& sent);

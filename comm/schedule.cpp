@@ -13,13 +13,17 @@ int largest_power_of_two_within(int value) {
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(value)));
 }
 
+/// One message, unless it is empty.
+Traffic traffic_of_elements(std::int64_t count) {
+  if (count == 0) return {};
+  return {.message_count = 1, .byte_count = count * static_cast<std::int64_t>(sizeof(double))};
+}
+
 Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
   Traffic traffic;
   for (const auto& step : schedule.steps) {
-    if (step.send_to == ScheduleStep::no_partner) continue;
-    const auto elements = pieces.element_count(step.sent);
-    if (elements == 0) continue;
-    traffic += {.message_count = 1, .byte_count = elements * static_cast<std::int64_t>(sizeof(double))};
+    if (step.send_to != ScheduleStep::no_partner)
+      traffic += traffic_of_elements(pieces.element_count(step.sent));
   }
   return traffic;
 }
@@ -27,12 +31,6 @@ Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
 Schedule sum_schedule(int group_size, int member, SumForm form) {
   return form == SumForm::whole_block ? all_reduce_schedule(group_size, member)
                                       : reduce_scatter_schedule(group_size, member);
-}
-
-/// One message with a piece, unless it stays where it is or is empty.
-Traffic traffic_of_piece(const IndexRange& piece, bool stays) {
-  if (stays || piece.size() == 0) return {};
-  return {.message_count = 1, .byte_count = piece.size() * static_cast<std::int64_t>(sizeof(double))};
 }
 
 }  // namespace
@@ -77,24 +75,13 @@ Schedule all_reduce_schedule(int group_size, int member) {
   const bool folded_in = member >= core_size;
   const bool takes_one_in = member + core_size < group_size;
   const int fold_partner = folded_in ? member - core_size : member + core_size;
-
+  const ScheduleStep give{.send_to = fold_partner, .sent = everything};
   if (folded_in) {
-    ScheduleStep fold;
-    fold.send_to = fold_partner;
-    fold.sent = everything;
-    ScheduleStep unfold;
-    unfold.receive_from = fold_partner;
-    unfold.received = everything;
-    schedule.steps = {fold, unfold};
+    schedule.steps = {give, {.receive_from = fold_partner, .received = everything}};
     return schedule;
   }
-  if (takes_one_in) {
-    ScheduleStep fold;
-    fold.receive_from = fold_partner;
-    fold.received = everything;
-    fold.combine = Combine::add;
-    schedule.steps.push_back(fold);
-  }
+  if (takes_one_in)
+    schedule.steps.push_back({.receive_from = fold_partner, .received = everything, .combine = Combine::add});
   for (int distance = 1; distance < core_size; distance *= 2) {
     ScheduleStep step;
     step.send_to = step.receive_from = member ^ distance;
@@ -102,13 +89,17 @@ Schedule all_reduce_schedule(int group_size, int member) {
     step.combine = Combine::add;
     schedule.steps.push_back(step);
   }
-  if (takes_one_in) {
-    ScheduleStep unfold;
-    unfold.send_to = fold_partner;
-    unfold.sent = everything;
-    schedule.steps.push_back(unfold);
-  }
+  if (takes_one_in) schedule.steps.push_back(give);
   return schedule;
+}
+
+double sum_as_all_reduce(std::span<double> numbers) {
+  const auto core_size = std::bit_floor(numbers.size());
+  for (auto k = core_size; k < numbers.size(); ++k) numbers[k - core_size] += numbers[k];
+  for (std::size_t distance = 1; distance < core_size; distance *= 2) {
+    for (std::size_t k = 0; k < core_size; k += 2 * distance) numbers[k] += numbers[k + distance];
+  }
+  return numbers.front();
 }
 
 GroupPieces::GroupPieces(const BlockLayout& layout, int first_piece, int group_size) {
@@ -193,7 +184,8 @@ Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form) {
 }
 
 Traffic shuffle_traffic(const BlockLayout& layout, int rank) {
-  return traffic_of_piece(layout.piece(layout.row_piece_of(rank)), layout.shuffle_destination(rank) == rank);
+  if (layout.shuffle_destination(rank) == rank) return {};
+  return traffic_of_elements(layout.piece(layout.row_piece_of(rank)).size());
 }
 
 Traffic mirrored_collection_traffic(const BlockLayout& layout, int rank) {
@@ -205,16 +197,12 @@ Traffic mirrored_summation_traffic(const BlockLayout& layout, int rank, SumForm 
 }
 
 Traffic mirrored_shuffle_traffic(const BlockLayout& layout, int rank) {
-  return traffic_of_piece(layout.own_piece(rank), layout.shuffle_source(rank) == rank);
+  if (layout.shuffle_source(rank) == rank) return {};
+  return traffic_of_elements(layout.own_piece(rank).size());
 }
 
 Traffic dot_traffic(int rank_count, int rank, int value_count) {
-  Traffic traffic;
-  for (const auto& step : all_reduce_schedule(rank_count, rank).steps) {
-    if (step.send_to == ScheduleStep::no_partner) continue;
-    traffic += {.message_count = 1, .byte_count = value_count * static_cast<std::int64_t>(sizeof(double))};
-  }
-  return traffic;
+  return traffic_of(all_reduce_schedule(rank_count, rank), GroupPieces::of_scalars(rank_count, value_count));
 }
 
 }  // namespace cg2d::comm

@@ -4,6 +4,7 @@
 // MPI.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "comm/block_layout.hpp"
@@ -28,9 +29,9 @@ struct ScheduleStep {
   static constexpr int no_partner = -1;
 
   int send_to = no_partner;
-  PieceRun sent;
+  PieceRun sent{};
   int receive_from = no_partner;
-  PieceRun received;
+  PieceRun received{};
   Combine combine = Combine::place;
 };
 
@@ -56,6 +57,9 @@ Schedule reduce_scatter_schedule(int group_size, int member);
 /// the members beyond the largest one fold into a partner first and get the result last: floor(log2) + 2
 /// steps.
 Schedule all_reduce_schedule(int group_size, int member);
+/// The sum of one number of each member, at least one, added in the order in which all_reduce_schedule() makes member 0's: with the
+/// same bits. The numbers are overwritten.
+double sum_as_all_reduce(std::span<double> numbers);
 
 /// Messages and bytes that one rank sends.
 struct Traffic {

@@ -36,7 +36,6 @@
 #include <utility>
 #include <vector>
 
-#include "comm/all_reduce_order.hpp"
 #include "comm/node_exchange.hpp"
 #include "comm/shared_areas.hpp"
 #include "comm/shared_sum.hpp"
@@ -64,7 +63,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
                .areas = areas_,
                .rank = place_.rank,
                .waiter = place_.waiter},
-        order_(static_cast<int>(stand_.local_ranks().size())) {
+        numbers_(stand_.local_ranks().size()) {
     areas_.set_parts(place_.parts);
     if (place_.make_link) link_ = place_.make_link(sent_counts());
     my_piece_ = layout.own_piece(place_.rank);
@@ -283,8 +282,9 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   }
   void add_local_numbers(std::size_t turn, std::span<double> sums) {
     for (std::size_t k = 0; k < sums.size(); ++k) {
-      sums[k] =
-          order_.sum([&](std::size_t place) { return slot_of(static_cast<int>(place), turn).values[k]; });
+      for (std::size_t place = 0; place < numbers_.size(); ++place)
+        numbers_[place] = slot_of(static_cast<int>(place), turn).values[k];
+      sums[k] = sum_as_all_reduce(numbers_);
     }
   }
 
@@ -293,7 +293,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   bool mirrored_;
   SharedAreas areas_;
   SharedStand stand_;
-  AllReduceOrder order_;
+  std::vector<double> numbers_;  // of the node's ranks, while they are added up
   std::unique_ptr<NodeLink> link_;
   IndexRange my_piece_;
   int column_ = 0;

@@ -188,15 +188,11 @@ TransportRow two_sided_transport() {
       .name = "two-sided",
       .description = "persistent messages between fixed buffers, butterflies of test-and-yield",
       .counts = CountedTraffic::messages,
-      .why_unavailable = [](RankGroup&) { return std::string(); },
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        return make_buffered_communicator("two-sided", group, layout, options,
-                                          [](RankGroup& ranks, const CommunicatorOptions& asked,
-                                             TrafficCounts& sent) -> std::unique_ptr<OperationMaker> {
-                                            return std::make_unique<TwoSidedOperations>(ranks, sent,
-                                                                                        *asked.memory);
-                                          });
+        return make_buffered_communicator("two-sided", group, layout, options, [&](TrafficCounts& sent) {
+          return std::make_unique<TwoSidedOperations>(group, sent, *options.memory);
+        });
       },
       .make_halo = &make_two_sided_halo,
   };

@@ -4,6 +4,7 @@
 // loop over rows.
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -29,62 +30,86 @@ struct CsrRowOperands {
 
 using CsrRowLoop = std::function<void(const CsrBlock& block, const CsrRowOperands& operands)>;
 
-/// A kernel that runs one row loop on every thread, rows split by nonzeros.
-class CsrRowsKernel final : public SpmvKernel {
+/// A kernel on plain CSR, rows split by nonzeros.
+class CsrKernel : public SpmvKernel {
  public:
   /// row_bounds: KernelOptions::row_bounds; empty, or one for each row.
-  CsrRowsKernel(std::string_view name, std::string_view instruction_set, CsrRowLoop loop, CsrBlock block,
-                int thread_count, std::span<const double> row_bounds = {})
+  CsrKernel(std::string_view name, std::string_view instruction_set, CsrBlock block, int thread_count,
+            std::span<const double> row_bounds = {})
       : name_(name),
         instruction_set_(instruction_set),
-        loop_(std::move(loop)),
         block_(std::move(block)),
         borders_(split_rows_by_nonzeros(block_.row_starts.span(), thread_count)),
         row_bounds_(row_bounds.begin(), row_bounds.end()) {
     place_near_threads(block_, borders_);
   }
 
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::string_view instruction_set() const override { return instruction_set_; }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+  [[nodiscard]] std::string_view name() const final { return name_; }
+  [[nodiscard]] std::string_view instruction_set() const final { return instruction_set_; }
+  [[nodiscard]] std::int64_t matrix_byte_count() const final {
     return block_.byte_count() + static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
   }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() final {
     auto arrays = block_.stored_arrays();
     if (!row_bounds_.empty()) arrays.push_back(stored_array(ArrayKind::structure, std::span(row_bounds_)));
     return arrays;
   }
-  [[nodiscard]] bool has_columns_in_range() const override {
-    return all_parts_hold(static_cast<int>(borders_.size()) - 1, [this](std::size_t part) {
+  [[nodiscard]] bool has_columns_in_range() const final {
+    return all_parts_hold(thread_count(), [this](std::size_t part) {
       return block_.has_columns_in_range(borders_[part], borders_[part + 1]);
     });
   }
 
-  /// A share is a share of every thread's rows.
-  void multiply(const Operands& operands, const ProductMode& mode) override {
-    const int thread_count = static_cast<int>(borders_.size()) - 1;
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
-    for (int part = 0; part < thread_count; ++part) {
-      const auto index = static_cast<std::size_t>(part);
-      const ShareRange rows(borders_[index + 1] - borders_[index], mode);
-      loop_(block_, {.first_row = borders_[index] + rows.begin,
-                     .last_row = borders_[index] + rows.end,
-                     .p = operands.p_columns.data(),
-                     .q = operands.q_rows.data(),
-                     .are_added = mode.is_added,
-                     .q_low = operands.q_rows_low.data(),
-                     .p_bound = operands.p_bound,
-                     .row_bounds = row_bounds_.data()});
-    }
+ protected:
+  [[nodiscard]] const CsrBlock& block() const { return block_; }
+  [[nodiscard]] int thread_count() const { return static_cast<int>(borders_.size()) - 1; }
+  [[nodiscard]] const double* row_bounds() const { return row_bounds_.data(); }
+  /// The rows of a thread in a share: a share is a share of every thread's rows.
+  [[nodiscard]] RowRange rows_of(int thread, const ProductMode& mode) const {
+    const auto first_row = borders_[static_cast<std::size_t>(thread)];
+    const ShareRange rows(borders_[static_cast<std::size_t>(thread) + 1] - first_row, mode);
+    return {.begin = first_row + rows.begin, .end = first_row + rows.end};
   }
 
  private:
   std::string_view name_;
   std::string_view instruction_set_;
-  CsrRowLoop loop_;
   CsrBlock block_;
   std::vector<std::int64_t> borders_;
   std::vector<double> row_bounds_;
 };
+
+/// A kernel that runs one row loop on every thread.
+class CsrRowsKernel final : public CsrKernel {
+ public:
+  CsrRowsKernel(std::string_view name, std::string_view instruction_set, CsrRowLoop loop, CsrBlock block,
+                int thread_count, std::span<const double> row_bounds = {})
+      : CsrKernel(name, instruction_set, std::move(block), thread_count, row_bounds),
+        loop_(std::move(loop)) {}
+
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    const int count = thread_count();
+#pragma omp parallel for num_threads(count) schedule(static, 1) if (count > 1)
+    for (int thread = 0; thread < count; ++thread) {
+      const auto rows = rows_of(thread, mode);
+      loop_(block(), {.first_row = rows.begin,
+                      .last_row = rows.end,
+                      .p = operands.p_columns.data(),
+                      .q = operands.q_rows.data(),
+                      .are_added = mode.is_added,
+                      .q_low = operands.q_rows_low.data(),
+                      .p_bound = operands.p_bound,
+                      .row_bounds = row_bounds()});
+    }
+  }
+
+ private:
+  CsrRowLoop loop_;
+};
+
+/// KernelRow::make_reproducible, with the plainest loop.
+std::unique_ptr<SpmvKernel> make_exact_csr_scalar(CsrBlock block, const KernelOptions& options);
+/// KernelRow::make_reproducible, with the loop in vector registers where this processor has them.
+std::unique_ptr<SpmvKernel> make_exact_csr(CsrBlock block, const KernelOptions& options);
 
 }  // namespace cg2d::kernels

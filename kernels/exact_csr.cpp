@@ -1,8 +1,6 @@
 // Products with a block in plain CSR whose sums do not depend on order (exact_sums.hpp): seven operations for an entry instead of
 // two, on the same bytes.
 
-#include "kernels/exact_csr.hpp"
-
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -81,9 +79,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <array>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
+
+#include "kernels/parts_kernel.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -91,14 +90,13 @@ namespace exact_csr {
 
 std::unique_ptr<SpmvKernel> make(std::string_view name, InstructionSet set, CsrBlock block,
                                  const KernelOptions& options) {
-  if (std::ssize(options.row_bounds) != block.row_count)
-    throw std::invalid_argument("as many row bounds as the block has rows");
+  const auto row_bounds = row_bounds_for(block, options);
   const auto loop = [multiply = CG2D_OF_SET(set, exact_csr::loop_for), most_terms = options.most_terms](
                         const CsrBlock& rows_block, const CsrRowOperands& operands) {
     multiply(most_terms, rows_block, operands);
   };
   return std::make_unique<CsrRowsKernel>(name, name_of(set), loop, std::move(block), options.thread_count,
-                                         options.row_bounds);
+                                         row_bounds);
 }
 
 }  // namespace exact_csr

@@ -1,7 +1,5 @@
 // Products with a block in the format of the kernel "sell-rows" whose sums do not depend on order (exact_sums.hpp).
 
-#include "kernels/exact_row_sell.hpp"
-
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,8 +1,6 @@
 // Products with a block in the format of the kernel "sell" whose sums do not depend on order (exact_sums.hpp). A row's sum is under
 // way from column block to column block: q holds it with the constant with which it began, so a chunk takes both from one load.
 
-#include "kernels/exact_sell.hpp"
-
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE

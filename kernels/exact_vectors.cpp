@@ -35,45 +35,38 @@ void keep_largest(const Register& numbers, Register& largest) {
   largest = magnitudes > largest ? magnitudes : largest;
 }
 
-double largest_of(const Register& first, const Register& second) {
+/// load(register, k) loads the numbers from k on; number(k) is one of them.
+template <typename Load, typename Number>
+HWY_INLINE double largest_of(std::size_t size, const Load& load, const Number& number) {
+  constexpr auto count = lane_count;
+  Register first{};
+  Register second{};
+  std::size_t k = 0;
+  for (; k + 2 * count <= size; k += 2 * count) {
+    Register numbers{};
+    load(numbers, k);
+    keep_largest(numbers, first);
+    load(numbers, k + count);
+    keep_largest(numbers, second);
+  }
   double largest = 0.0;
-  for (std::size_t lane = 0; lane < lane_count; ++lane)
-    largest = std::max({largest, first[lane], second[lane]});
+  for (std::size_t lane = 0; lane < count; ++lane) largest = std::max({largest, first[lane], second[lane]});
+  for (; k < size; ++k) largest = std::max(largest, std::abs(number(k)));
   return largest;
 }
 
 double largest_magnitude(std::span<const double> x) {
-  constexpr auto count = lane_count;
-  Register first{};
-  Register second{};
-  std::size_t k = 0;
-  for (; k + 2 * count <= x.size(); k += 2 * count) {
-    Register numbers{};
-    load_register(numbers, x.data() + k);
-    keep_largest(numbers, first);
-    load_register(numbers, x.data() + k + count);
-    keep_largest(numbers, second);
-  }
-  double largest = largest_of(first, second);
-  for (; k < x.size(); ++k) largest = std::max(largest, std::abs(x.data()[k]));
-  return largest;
+  return largest_of(
+      x.size(), [&](Register& numbers, std::size_t k) HWY_ATTR { load_register(numbers, x.data() + k); },
+      [&](std::size_t k) HWY_ATTR { return x.data()[k]; });
 }
 
 double largest_product(std::span<const double> x, std::span<const double> y) {
-  constexpr auto count = lane_count;
-  Register first{};
-  Register second{};
-  std::size_t k = 0;
-  for (; k + 2 * count <= x.size(); k += 2 * count) {
-    Register products{};
-    load_products(products, x.data() + k, y.data() + k);
-    keep_largest(products, first);
-    load_products(products, x.data() + k + count, y.data() + k + count);
-    keep_largest(products, second);
-  }
-  double largest = largest_of(first, second);
-  for (; k < x.size(); ++k) largest = std::max(largest, std::abs(x.data()[k] * y.data()[k]));
-  return largest;
+  return largest_of(
+      x.size(),
+      [&](Register& products, std::size_t k)
+          HWY_ATTR { load_products(products, x.data() + k, y.data() + k); },
+      [&](std::size_t k) HWY_ATTR { return x.data()[k] * y.data()[k]; });
 }
 
 ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitConstants& constants) {

@@ -36,7 +36,7 @@ class PairPattern {
         diagonal_(static_cast<std::size_t>(shared.count), no_entry) {
     // Pairs of a row's own entries come first, in rising order; behind them those of later rows, in rising order, too.
     std::vector<std::int64_t> own(static_cast<std::size_t>(shared.count));
-    for_each_part(thread_count, [&](const IndexRange& part) {
+    for_each_part(thread_count, [&](const RowRange& part) {
       for_each_entry(part, [&](std::size_t row, std::size_t column, std::uint32_t entry) {
         if (row == column) {
           diagonal_[row] = entry;
@@ -49,7 +49,7 @@ class PairPattern {
     for (std::size_t row = 0; row + 1 < starts_.size(); ++row) starts_[row + 1] += starts_[row];
     greater_ = PageBuffer<std::uint32_t>(static_cast<std::size_t>(starts_.back()));
     entries_ = PageBuffer<std::uint32_t>(static_cast<std::size_t>(starts_.back()));
-    for_each_part(thread_count, [&](const IndexRange& part) { fill(part, own); });
+    for_each_part(thread_count, [&](const RowRange& part) { fill(part, own); });
   }
 
   [[nodiscard]] std::size_t index_count() const { return diagonal_.size(); }
@@ -86,11 +86,6 @@ class PairPattern {
  private:
   static constexpr std::uint32_t done_bit = std::uint32_t{1} << 31;
 
-  struct IndexRange {
-    std::int64_t begin;
-    std::int64_t end;
-  };
-
   /// Each thread takes the pairs whose lesser index is in its part: about equally many rows for all.
   template <typename Visit>
   void for_each_part(int thread_count, const Visit& visit) const {
@@ -98,13 +93,13 @@ class PairPattern {
       const auto border = [&](std::size_t k) {
         return shared_.count * static_cast<std::int64_t>(k) / thread_count;
       };
-      visit(IndexRange{border(thread), border(thread + 1)});
+      visit(RowRange{border(thread), border(thread + 1)});
     });
   }
 
   /// The entries of pairs whose lesser index is in the part, in rows.
   template <typename Visit>
-  void for_each_entry(const IndexRange& part, const Visit& visit) const {
+  void for_each_entry(const RowRange& part, const Visit& visit) const {
     for (std::int64_t index = part.begin; index < shared_.count; ++index) {
       const auto row = static_cast<std::size_t>(shared_.first_row + index);
       const auto end = static_cast<std::size_t>(half_.row_starts[row + 1]);
@@ -118,7 +113,7 @@ class PairPattern {
     }
   }
 
-  void fill(const IndexRange& part, const std::vector<std::int64_t>& own) {
+  void fill(const RowRange& part, const std::vector<std::int64_t>& own) {
     const auto first = static_cast<std::size_t>(part.begin);
     const auto row_count = static_cast<std::size_t>(part.end - part.begin);
     std::vector<std::int64_t> next_own(row_count);

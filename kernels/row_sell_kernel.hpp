@@ -1,16 +1,11 @@
 #pragma once
 
-// The part that the usual and the reproducible form of the kernel "sell-rows" have in common: the format, and its split over threads. A
-// form brings a loop for each instruction set (row_sell_loops-inl.hpp).
+// The loops of the kernel "sell-rows", in its usual and its reproducible form: one for each instruction set (row_sell_loops-inl.hpp).
 
 #include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "kernels/cpu_features.hpp"
 #include "kernels/row_sell.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d::kernels {
 
@@ -36,31 +31,7 @@ struct RowSellVectors {
 
 using RowSellLoop = void (*)(const RowSellWindows& range, const RowSellVectors& vectors);
 
-/// A loop with its format.
-class RowSellKernel final : public SpmvKernel {
- public:
-  struct Form {
-    InstructionSet set = InstructionSet::portable;
-    RowSellLoop loop = nullptr;
-    std::int64_t prefetch_distance = 0;
-  };
-
-  /// Reproducible where the options have most_terms. Throws std::bad_alloc, std::invalid_argument without a bound for each row then.
-  RowSellKernel(const Form& form, const CsrBlock& block, const KernelOptions& options);
-
-  [[nodiscard]] std::string_view name() const override { return "sell-rows"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(form_.set); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override;
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override;
-  [[nodiscard]] bool has_columns_in_range() const override;
-  /// A share is a share of the windows.
-  void multiply(const Operands& operands, const ProductMode& mode) override;
-
- private:
-  Form form_;
-  std::vector<RowSellPart> parts_;  // one per thread
-  std::vector<double> row_bounds_;
-  double low_factor_;  // 0: sums as usual
-};
+/// The loops of the reproducible form, for an instruction set of the kernel.
+RowSellLoop exact_row_sell_loop(InstructionSet set);
 
 }  // namespace cg2d::kernels

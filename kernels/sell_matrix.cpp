@@ -350,8 +350,10 @@ SellPart SellPart::of_rows(const SellShape& shape, std::int64_t first_row, std::
   return part;
 }
 
-SellPart external_sell_part(const ExternalArrays& block, const SellShape& shape) {
-  auto part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
+std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const SellShape& shape) {
+  std::vector<SellPart> parts(1);
+  auto& part = parts.front();
+  part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
   std::size_t index = 0;
   const auto place = [&]<typename T>(PageBuffer<T>& array) {
     if (index < block.array_bytes.size() && block.array_bytes[index] % sizeof(T) == 0)
@@ -374,7 +376,7 @@ SellPart external_sell_part(const ExternalArrays& block, const SellShape& shape)
       part.first_chunk.size() != windows + 1 || part.first_step.size() != borders ||
       part.first_position.size() != borders)
     throw std::invalid_argument("arrays of other sizes than those of such a block");
-  return part;
+  return parts;
 }
 
 std::int64_t SellPart::byte_count() const {
@@ -415,22 +417,34 @@ bool SellPart::has_columns_in_range() const {
   return true;
 }
 
-std::vector<std::vector<SellPart>> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
-                                              const BandSizes& sizes) {
+std::int64_t SellBands::byte_count() const {
+  std::int64_t bytes = 0;
+  for (const auto& band : bands) bytes += band.byte_count();
+  return bytes;
+}
+
+std::vector<StoredArray> SellBands::stored_arrays() { return arrays_of_parts(bands); }
+
+bool SellBands::has_columns_in_range() const {
+  return std::ranges::all_of(bands, &SellPart::has_columns_in_range);
+}
+
+std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
+                                  const BandSizes& sizes) {
   require_storable(shape);
-  return make_parts<std::vector<SellPart>>(block, thread_count, [&](const RowRange& rows) {
+  return make_parts<SellBands>(block, thread_count, [&](const RowRange& rows) {
     const auto row_count = rows.end - rows.begin;
     const auto band_count = row_count > sizes.most_rows_of_one ? parts_of(row_count, sizes.rows) : 1;
     const auto windows = parts_of(parts_of(row_count, band_count), shape.window_rows);
     const auto step = std::max<std::int64_t>(windows, 1) * shape.window_rows;
-    std::vector<SellPart> bands;
+    SellBands own;
     auto begin = rows.begin;
     do {
       const auto end = std::min(begin + step, rows.end);
-      bands.push_back(PartMaker(block, begin, end, shape).make());
+      own.bands.push_back(PartMaker(block, begin, end, shape).make());
       begin = end;
     } while (begin < rows.end);
-    return bands;
+    return own;
   });
 }
 

@@ -88,9 +88,9 @@ struct SellPart {
   [[nodiscard]] bool has_columns_in_range() const;
 };
 
-/// All rows of a block that is in files: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet to be lent
+/// All rows of a block that is in files, as one part: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet to be lent
 /// to them. Throws std::invalid_argument for sizes that are not those of such a part.
-SellPart external_sell_part(const ExternalArrays& block, const SellShape& shape);
+std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const SellShape& shape);
 
 /// Makes the whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that
 /// will use it, in two passes over its entries. Throws std::bad_alloc.
@@ -101,9 +101,16 @@ struct BandSizes {
   std::int64_t most_rows_of_one = 0;  ///< up to so many rows are one band
   std::int64_t rows = 0;              ///< most rows of a band, where there are more
 };
-/// sell_parts() with each thread's rows in bands of about equal size, whole windows, one part each; one band
-/// at least.
-std::vector<std::vector<SellPart>> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
-                                              const BandSizes& sizes);
+/// The bands of one thread, one at least.
+struct SellBands {
+  std::vector<SellPart> bands;
+
+  [[nodiscard]] std::int64_t byte_count() const;
+  [[nodiscard]] std::vector<StoredArray> stored_arrays();
+  [[nodiscard]] bool has_columns_in_range() const;
+};
+/// sell_parts() with each thread's rows in bands of about equal size, whole windows, one part each.
+std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
+                                  const BandSizes& sizes);
 
 }  // namespace cg2d::kernels

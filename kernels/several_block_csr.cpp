@@ -119,74 +119,66 @@ class SeveralBlockCsr final : public BlockCsrKernel {
       part.numbers = PageBuffer<double>(static_cast<std::size_t>(column_count * vector_count_));
   }
 
-  void multiply(const Operands& operands, const ProductMode& mode) override;
+  /// All sums are over the columns.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    const bool is_last = mode.share + 1 == mode.share_count;
+    if (is_last && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
+#pragma omp parallel num_threads(thread_count()) if (thread_count() > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < thread_count(); ++thread) {
+        auto& part = parts()[static_cast<std::size_t>(thread)];
+        if (mode.share == 0 && (thread > 0 || !mode.is_continued)) clear(thread, operands.q_columns);
+        multiply_rows_(rows_of_share(part, mode),
+                       {.members = members_.data(),
+                        .p = operands.p_columns.data(),
+                        .q = thread == 0 ? operands.q_columns.data() : part.numbers.data(),
+                        .count = vector_count_});
+      }
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < (is_last ? thread_count() : 0); ++thread)
+        add_up(sums_of(thread), operands.q_columns);
+    }
+  }
 
  private:
+  /// visit(index) for the members of some supervariables, without what stands in empty places.
   template <typename Visit>
-  void for_each_member(const RowRange& range, const Visit& visit) const;
-  void clear(int thread, std::span<double> q);
-  void add_up(const RowRange& range, std::span<double> q) const;
+  void for_each_member(const RowRange& range, const Visit& visit) const {
+    for (auto row = range.begin; row < range.end; ++row) {
+      const auto* const members = members_.data() + row * matrix().size;
+      for (int k = 0; k < matrix().size; ++k) {
+        if (k == 0 || members[k] != members[k - 1]) visit(members[k]);
+      }
+    }
+  }
+  void clear(int thread, std::span<double> q) {
+    auto& part = parts()[static_cast<std::size_t>(thread)];
+    if (thread == 0) {
+      std::ranges::fill(q, 0.0);
+    } else {
+      for_each_member(part.written, [&](std::uint32_t index) {
+        std::fill_n(part.numbers.data() + index * vector_count_, vector_count_, 0.0);
+      });
+    }
+  }
+  /// Adds the sums of the other threads over some supervariables.
+  void add_up(const RowRange& range, std::span<double> q) const {
+    for (const auto& part : std::span(parts()).subspan(1)) {
+      const RowRange own{.begin = std::max(range.begin, part.written.begin),
+                         .end = std::min(range.end, part.written.end)};
+      for_each_member(own, [&](std::uint32_t index) {
+        const auto first = static_cast<std::size_t>(index * vector_count_);
+        for (auto k = first; k < first + static_cast<std::size_t>(vector_count_); ++k)
+          q[k] += part.numbers[k];
+      });
+    }
+  }
 
   std::vector<std::uint32_t> members_;
   SeveralBlockRowLoop multiply_rows_;
   std::int64_t vector_count_;
 };
-
-/// visit(index) for the members of some supervariables, without what stands in empty places.
-template <typename Visit>
-void SeveralBlockCsr::for_each_member(const RowRange& range, const Visit& visit) const {
-  for (auto row = range.begin; row < range.end; ++row) {
-    const auto* const members = members_.data() + row * matrix().size;
-    for (int k = 0; k < matrix().size; ++k) {
-      if (k == 0 || members[k] != members[k - 1]) visit(members[k]);
-    }
-  }
-}
-
-void SeveralBlockCsr::clear(int thread, std::span<double> q) {
-  auto& part = parts()[static_cast<std::size_t>(thread)];
-  if (thread == 0) {
-    std::ranges::fill(q, 0.0);
-  } else {
-    for_each_member(part.written, [&](std::uint32_t index) {
-      std::fill_n(part.numbers.data() + index * vector_count_, vector_count_, 0.0);
-    });
-  }
-}
-
-/// Adds the sums of the other threads over some supervariables.
-void SeveralBlockCsr::add_up(const RowRange& range, std::span<double> q) const {
-  for (const auto& part : std::span(parts()).subspan(1)) {
-    const RowRange own{.begin = std::max(range.begin, part.written.begin),
-                       .end = std::min(range.end, part.written.end)};
-    for_each_member(own, [&](std::uint32_t index) {
-      const auto first = static_cast<std::size_t>(index * vector_count_);
-      for (auto k = first; k < first + static_cast<std::size_t>(vector_count_); ++k) q[k] += part.numbers[k];
-    });
-  }
-}
-
-/// All sums are over the columns.
-void SeveralBlockCsr::multiply(const Operands& operands, const ProductMode& mode) {
-  const bool is_last = mode.share + 1 == mode.share_count;
-  if (is_last && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
-#pragma omp parallel num_threads(thread_count()) if (thread_count() > 1)
-  {
-#pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < thread_count(); ++thread) {
-      auto& part = parts()[static_cast<std::size_t>(thread)];
-      if (mode.share == 0 && (thread > 0 || !mode.is_continued)) clear(thread, operands.q_columns);
-      multiply_rows_(rows_of_share(part, mode),
-                     {.members = members_.data(),
-                      .p = operands.p_columns.data(),
-                      .q = thread == 0 ? operands.q_columns.data() : part.numbers.data(),
-                      .count = vector_count_});
-    }
-#pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < (is_last ? thread_count() : 0); ++thread)
-      add_up(sums_of(thread), operands.q_columns);
-  }
-}
 
 }  // namespace several_block_csr
 }  // namespace

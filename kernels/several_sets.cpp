@@ -202,12 +202,43 @@ class SeveralSets final : public SpmvKernel {
              return parts_[part].has_members_below(static_cast<std::uint64_t>(vector_count_ * shared_.count));
            });
   }
-  void multiply(const Operands& operands, const ProductMode& mode) override;
+
+  /// The first thread adds to q itself. So what is in no set, which makes q, is multiplied before: all of it in the first share.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    if (parts_.empty()) {
+      rest_->multiply(operands, mode);
+      return;
+    }
+    if (mode.share == 0)
+      rest_->multiply(operands, {.is_added = mode.is_added, .is_continued = mode.is_continued});
+    const auto first = static_cast<std::size_t>(shared_.first_column * vector_count_);
+    const auto count = element_count();
+    const double* const p = operands.p_columns.data() + first;
+    const auto q = operands.q_columns.subspan(first, static_cast<std::size_t>(count));
+    const int part_count = static_cast<int>(parts_.size());
+#pragma omp parallel num_threads(part_count) if (part_count > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int part = 0; part < part_count; ++part) multiply_part(part, p, q, mode);
+      if (mode.share + 1 == mode.share_count) {
+#pragma omp for schedule(static, 1)
+        for (int part = 0; part < part_count; ++part)
+          column_sums_->add_to(q, count * part / part_count, count * (part + 1) / part_count);
+      }
+    }
+  }
 
  private:
   /// Of each vector over the shared indices, together.
   [[nodiscard]] std::int64_t element_count() const { return shared_.count * vector_count_; }
-  void multiply_part(int thread, const double* p, std::span<double> q, const ProductMode& mode);
+  void multiply_part(int thread, const double* p, std::span<double> q, const ProductMode& mode) {
+    const auto sums = column_sums_->of_thread(thread, q);
+    if (thread > 0 && mode.share == 0) std::ranges::fill(sums, 0.0);
+    multiply_share(parts_[static_cast<std::size_t>(thread)], mode, prefetch_distance_,
+                   [&](std::size_t size, const SetRange& range) {
+                     loops_[size](range, {.p = p, .q = sums.data(), .count = vector_count_});
+                   });
+  }
 
   static constexpr std::int64_t most_elements = std::int64_t{1} << 32;  // members have 32 bits
 
@@ -220,40 +251,6 @@ class SeveralSets final : public SpmvKernel {
   std::optional<ColumnSums> column_sums_;  // where there are sets
   std::unique_ptr<SpmvKernel> rest_;
 };
-
-/// The first thread adds to q itself. So what is in no set, which makes q, is multiplied before: all of it in the first share.
-void SeveralSets::multiply(const Operands& operands, const ProductMode& mode) {
-  if (parts_.empty()) {
-    rest_->multiply(operands, mode);
-    return;
-  }
-  if (mode.share == 0)
-    rest_->multiply(operands, {.is_added = mode.is_added, .is_continued = mode.is_continued});
-  const auto first = static_cast<std::size_t>(shared_.first_column * vector_count_);
-  const auto count = element_count();
-  const double* const p = operands.p_columns.data() + first;
-  const auto q = operands.q_columns.subspan(first, static_cast<std::size_t>(count));
-  const int part_count = static_cast<int>(parts_.size());
-#pragma omp parallel num_threads(part_count) if (part_count > 1)
-  {
-#pragma omp for schedule(static, 1)
-    for (int part = 0; part < part_count; ++part) multiply_part(part, p, q, mode);
-    if (mode.share + 1 == mode.share_count) {
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < part_count; ++part)
-        column_sums_->add_to(q, count * part / part_count, count * (part + 1) / part_count);
-    }
-  }
-}
-
-void SeveralSets::multiply_part(int thread, const double* p, std::span<double> q, const ProductMode& mode) {
-  const auto sums = column_sums_->of_thread(thread, q);
-  if (thread > 0 && mode.share == 0) std::ranges::fill(sums, 0.0);
-  multiply_share(parts_[static_cast<std::size_t>(thread)], mode, prefetch_distance_,
-                 [&](std::size_t size, const SetRange& range) {
-                   loops_[size](range, {.p = p, .q = sums.data(), .count = vector_count_});
-                 });
-}
 
 }  // namespace several_sets
 }  // namespace

@@ -188,11 +188,53 @@ class Kernel final : public SpmvKernel {
              return parts_[part].has_members_below(2 * static_cast<std::uint64_t>(shared_.count));
            });
   }
-  void multiply(const Operands& operands, const ProductMode& mode) override;
+
+  /// The sums of the sets are whole behind the last share, and are added to those of the remainder then.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    if (rest_) rest_->multiply(operands, mode);
+    if (parts_.empty()) return;
+    const int thread_count = static_cast<int>(parts_.size());
+    const bool is_last = mode.share + 1 == mode.share_count;
+    if (!rest_ && is_last) clear_outside(operands, mode);
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < thread_count; ++thread)
+        multiply_part(static_cast<std::size_t>(thread), operands, mode);
+      if (is_last) {
+        const bool is_added = rest_ || mode.is_continued;
+#pragma omp for schedule(static)
+        for (std::int64_t index = 0; index < shared_.count; ++index) {
+          double& q = operands.q_columns[static_cast<std::size_t>(shared_.first_column + index)];
+          double sum = is_added ? q : 0.0;
+          for (const auto& pairs : pairs_) {
+            if (!pairs.empty()) sum += pairs[static_cast<std::size_t>(index)].q;
+          }
+          q = sum;
+        }
+      }
+    }
+  }
 
  private:
-  void multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode);
-  void clear_outside(const Operands& operands, const ProductMode& mode) const;
+  void multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode) {
+    auto& pairs = pairs_[thread];
+    if (pairs.empty()) return;
+    if (mode.share == 0) {
+      const double* const p = operands.p_columns.data() + shared_.first_column;
+      for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = {.p = p[k], .q = 0.0};
+    }
+    multiply_share(parts_[thread], mode, prefetch_distance_,
+                   [&](std::size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
+  }
+  /// Without a remainder: sums that no set has.
+  void clear_outside(const Operands& operands, const ProductMode& mode) const {
+    if (!mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
+    if (mode.is_continued) return;
+    const auto first = static_cast<std::size_t>(shared_.first_column);
+    std::ranges::fill(operands.q_columns.first(first), 0.0);
+    std::ranges::fill(operands.q_columns.subspan(first + static_cast<std::size_t>(shared_.count)), 0.0);
+  }
 
   InstructionSet set_;
   SetLoops loops_;
@@ -202,53 +244,6 @@ class Kernel final : public SpmvKernel {
   std::vector<PageBuffer<ColumnPair>> pairs_;  // p and sums of q of all shared indices, for each thread
   std::unique_ptr<SpmvKernel> rest_;           // nullptr: all entries are in sets
 };
-
-/// The sums of the sets are whole behind the last share, and are added to those of the remainder then.
-void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
-  if (rest_) rest_->multiply(operands, mode);
-  if (parts_.empty()) return;
-  const int thread_count = static_cast<int>(parts_.size());
-  const bool is_last = mode.share + 1 == mode.share_count;
-  if (!rest_ && is_last) clear_outside(operands, mode);
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
-  {
-#pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < thread_count; ++thread)
-      multiply_part(static_cast<std::size_t>(thread), operands, mode);
-    if (is_last) {
-      const bool is_added = rest_ || mode.is_continued;
-#pragma omp for schedule(static)
-      for (std::int64_t index = 0; index < shared_.count; ++index) {
-        double& q = operands.q_columns[static_cast<std::size_t>(shared_.first_column + index)];
-        double sum = is_added ? q : 0.0;
-        for (const auto& pairs : pairs_) {
-          if (!pairs.empty()) sum += pairs[static_cast<std::size_t>(index)].q;
-        }
-        q = sum;
-      }
-    }
-  }
-}
-
-/// Without a remainder: sums that no set has.
-void Kernel::clear_outside(const Operands& operands, const ProductMode& mode) const {
-  if (!mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
-  if (mode.is_continued) return;
-  const auto first = static_cast<std::size_t>(shared_.first_column);
-  std::ranges::fill(operands.q_columns.first(first), 0.0);
-  std::ranges::fill(operands.q_columns.subspan(first + static_cast<std::size_t>(shared_.count)), 0.0);
-}
-
-void Kernel::multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode) {
-  auto& pairs = pairs_[thread];
-  if (pairs.empty()) return;
-  if (mode.share == 0) {
-    const double* const p = operands.p_columns.data() + shared_.first_column;
-    for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = {.p = p[k], .q = 0.0};
-  }
-  multiply_share(parts_[thread], mode, prefetch_distance_,
-                 [&](std::size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
-}
 
 /// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() { return of_this_processor(sets_without_gathers); }

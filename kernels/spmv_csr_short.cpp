@@ -31,7 +31,7 @@ HWY_AFTER_NAMESPACE();
 #include <utility>
 
 #include "kernels/loop_choice.hpp"
-#include "kernels/parallel_parts.hpp"
+#include "kernels/parts_kernel.hpp"
 #include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
@@ -49,6 +49,7 @@ struct Part {
   std::int64_t first_row = 0;
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
+  std::int64_t block_width = 0;
   PageBuffer<std::uint32_t> lengths;  // length of every row in every column block
   PageBuffer<std::uint16_t> columns;  // counted from the column block's first one
   PageBuffer<double> values;
@@ -67,7 +68,7 @@ struct Part {
             stored_array(ArrayKind::structure, lengths),
             stored_array(ArrayKind::structure, std::span(block_starts))};
   }
-  [[nodiscard]] bool has_columns_in_range(std::int64_t block_width) const {
+  [[nodiscard]] bool has_columns_in_range() const {
     for (std::int64_t column_block = 0; column_block < block_count(); ++column_block) {
       const auto index = static_cast<std::size_t>(column_block);
       const auto entries =
@@ -105,6 +106,7 @@ Part count_entries(const CsrBlock& block, const RowRange& rows, std::int64_t blo
       .first_row = rows.begin,
       .row_count = rows.end - rows.begin,
       .column_count = block.column_count,
+      .block_width = block_width,
       .lengths = PageBuffer<std::uint32_t>(static_cast<std::size_t>(block_count * (rows.end - rows.begin))),
       .columns = {},
       .values = {},
@@ -152,59 +154,37 @@ Part make_part(const CsrBlock& block, const RowRange& rows, std::int64_t block_w
 
 InstructionSet preferred_instruction_set();
 
-class CsrShortKernel final : public SpmvKernel {
+class CsrShortKernel final : public PartsKernel<Part> {
  public:
-  CsrShortKernel(const CsrBlock& block, const KernelOptions& options)
-      : set_(choose_instruction_set(options.instruction_set, csr_instruction_sets(),
-                                    preferred_instruction_set)),
-        loop_(CG2D_OF_SET(set_, csr_short::loop_for)),
-        settings_(csr_loop_config(options.tuning, defaults)),
-        block_width_(options.tuning.block_width.value_or(*defaults.block_width)),
-        parts_(make_parts<Part>(block, options.thread_count,
-                                [&](const RowRange& rows) { return make_part(block, rows, block_width_); })) {
-  }
-
-  [[nodiscard]] std::string_view name() const override { return "csr-short"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    std::int64_t bytes = 0;
-    for (const auto& part : parts_) bytes += part.byte_count();
-    return bytes;
-  }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return arrays_of_parts(parts_); }
-  [[nodiscard]] bool has_columns_in_range() const override {
-    return all_parts_hold(static_cast<int>(parts_.size()), [this](std::size_t part) {
-      return parts_[part].has_columns_in_range(block_width_);
-    });
-  }
+  CsrShortKernel(InstructionSet set, std::vector<Part> parts, const Tuning& tuning)
+      : PartsKernel("csr-short", set, std::move(parts)),
+        loop_(CG2D_OF_SET(set, csr_short::loop_for)),
+        settings_(csr_loop_config(tuning, defaults)) {}
 
   /// A share is a share of the column blocks.
   void multiply(const Operands& operands, const ProductMode& mode) override {
-    const int part_count = static_cast<int>(parts_.size());
-#pragma omp parallel for num_threads(part_count) schedule(static, 1) if (part_count > 1)
-    for (int part = 0; part < part_count; ++part)
-      multiply_part(parts_[static_cast<std::size_t>(part)], operands.p_columns.data(), operands.q_rows.data(),
-                    mode);
+    on_each_part([&](const Part& part) {
+      const ShareRange blocks(part.block_count(), mode);
+      for (auto column_block = blocks.begin; column_block < blocks.end; ++column_block) {
+        loop_(part.rows_of(column_block, mode.is_added), settings_,
+              operands.p_columns.data() + column_block * part.block_width,
+              operands.q_rows.data() + part.first_row);
+      }
+    });
   }
 
  private:
-  void multiply_part(const Part& part, const double* p, double* q, const ProductMode& mode) const {
-    const ShareRange blocks(part.block_count(), mode);
-    for (auto column_block = blocks.begin; column_block < blocks.end; ++column_block) {
-      loop_(part.rows_of(column_block, mode.is_added), settings_, p + column_block * block_width_,
-            q + part.first_row);
-    }
-  }
-
-  InstructionSet set_;
   Loop loop_;
   CsrLoopConfig settings_;
-  std::int64_t block_width_;
-  std::vector<Part> parts_;  // one per thread
 };
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  return std::make_unique<CsrShortKernel>(block, options);
+  const auto set =
+      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
+  const std::int64_t block_width = options.tuning.block_width.value_or(*defaults.block_width);
+  auto parts = make_parts<Part>(block, options.thread_count,
+                                [&](const RowRange& rows) { return make_part(block, rows, block_width); });
+  return std::make_unique<CsrShortKernel>(set, std::move(parts), options.tuning);
 }
 
 InstructionSet preferred_instruction_set() {

@@ -26,7 +26,6 @@ HWY_AFTER_NAMESPACE();
 #include <utility>
 
 #include "kernels/csr_rows_kernel.hpp"
-#include "kernels/exact_csr.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/several_vectors.hpp"
 

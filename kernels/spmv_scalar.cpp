@@ -2,7 +2,6 @@
 // the inner loop of the official program, and all other kernels are compared with it.
 
 #include "kernels/csr_rows_kernel.hpp"
-#include "kernels/exact_csr.hpp"
 
 namespace cg2d::kernels {
 namespace {

@@ -96,11 +96,12 @@ SellLoop loop_for(InstructionSet set) { return sell_loop_of<Form>(set); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <algorithm>
 #include <utility>
 
-#include "kernels/exact_sell.hpp"
+#include "kernels/exact_sums.hpp"
 #include "kernels/loop_choice.hpp"
-#include "kernels/spmv.hpp"
+#include "kernels/parts_kernel.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -123,22 +124,65 @@ SellShape shape_for(const KernelOptions& options) {
 
 InstructionSet preferred_instruction_set();
 
-SellKernel::Form form_for(const KernelOptions& options) {
-  const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  return {.set = set,
-          .loop = options.most_terms > 0.0 ? exact_sell_loop(set) : CG2D_OF_SET(set, sell::loop_for),
-          .prefetch_distance = options.tuning.prefetch_distance.value_or(default_prefetch_distance),
-          .shape = shape_for(options)};
+InstructionSet set_for(const KernelOptions& options) {
+  return choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
 }
 
-/// Either form: the usual one where the options have no most_terms.
+/// Adds the constants with which running sums begin, or takes them away: exactly. sign: 1 or -1.
+void add_high_constants(double sign, std::span<const double> bounds, double p_bound, double* q) {
+  for (const double bound : bounds) *q++ += sign * (SplitConstants::high_factor * (bound * p_bound));
+}
+
+/// Sums as usual, or reproducible where the options have most_terms.
+class Kernel final : public PartsKernel<SellPart> {
+ public:
+  Kernel(const KernelOptions& options, std::vector<SellPart> parts, std::span<const double> row_bounds = {})
+      : PartsKernel("sell", set_for(options), std::move(parts), row_bounds),
+        loop_(options.most_terms > 0.0 ? exact_sell_loop(set_for(options))
+                                       : CG2D_OF_SET(set_for(options), sell::loop_for)),
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
+        low_factor_(options.most_terms > 0.0 ? SplitConstants::low_factor(options.most_terms) : 0.0) {}
+
+  /// A share is a share of the column blocks.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    on_each_part([&](const SellPart& part) {
+      double* const q = operands.q_rows.data() + part.first_row;
+      const auto bounds = low_factor_ > 0.0 ? std::span(row_bounds())
+                                                  .subspan(static_cast<std::size_t>(part.first_row),
+                                                           static_cast<std::size_t>(part.row_count))
+                                            : std::span<const double>();
+      if (mode.share == 0) {
+        if (!mode.is_added) std::fill_n(q, part.row_count, 0.0);
+        if (!mode.is_added && low_factor_ > 0.0)
+          std::fill_n(operands.q_rows_low.data() + part.first_row, part.row_count, 0.0);
+        add_high_constants(1.0, bounds, operands.p_bound, q);
+      }
+      const ShareRange blocks(part.block_count, mode);
+      loop_({.part = part,
+             .first_block = blocks.begin,
+             .last_block = blocks.end,
+             .prefetch_distance = prefetch_distance_},
+            {.p = operands.p_columns.data(),
+             .q = operands.q_rows.data(),
+             .q_low = operands.q_rows_low.data(),
+             .low_share = low_factor_ / SplitConstants::high_binade});
+      if (mode.share == mode.share_count - 1) add_high_constants(-1.0, bounds, operands.p_bound, q);
+    });
+  }
+
+ private:
+  SellLoop loop_;
+  std::int64_t prefetch_distance_;
+  double low_factor_;  // SplitConstants::low_factor(); 0: sums as usual
+};
+
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  return std::make_unique<SellKernel>(form_for(options), block, options);
+  return std::make_unique<Kernel>(options, sell_parts(block, options.thread_count, shape_for(options)),
+                                  row_bounds_for(block, options));
 }
 
 std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) {
-  return std::make_unique<SellKernel>(form_for(options), block);
+  return std::make_unique<Kernel>(options, external_sell_parts(block, shape_for(options)));
 }
 
 InstructionSet preferred_instruction_set() {

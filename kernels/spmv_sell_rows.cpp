@@ -59,8 +59,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <array>
 
-#include "kernels/exact_row_sell.hpp"
-#include "kernels/spmv.hpp"
+#include "kernels/exact_sums.hpp"
+#include "kernels/parts_kernel.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -78,16 +78,44 @@ std::vector<InstructionSet> instruction_sets() {
 
 InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
 
-/// Either form: the usual one where the options have no most_terms.
+/// Sums as usual, or reproducible where the options have most_terms.
+class Kernel final : public PartsKernel<RowSellPart> {
+ public:
+  Kernel(InstructionSet set, const CsrBlock& block, const KernelOptions& options)
+      : PartsKernel("sell-rows", set, row_sell_parts(block, options.thread_count),
+                    row_bounds_for(block, options)),
+        loop_(options.most_terms > 0.0 ? exact_row_sell_loop(set) : CG2D_OF_SET(set, sell_rows::loop_for)),
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
+        low_factor_(options.most_terms > 0.0 ? SplitConstants::low_factor(options.most_terms) : 0.0) {}
+
+  /// A share is a share of the windows.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    on_each_part([&](const RowSellPart& part) {
+      const ShareRange windows(part.window_count(), mode);
+      loop_({.part = part,
+             .first_window = windows.begin,
+             .last_window = windows.end,
+             .prefetch_distance = prefetch_distance_,
+             .are_added = mode.is_added},
+            {.p = operands.p_columns.data(),
+             .q = operands.q_rows.data(),
+             .q_low = operands.q_rows_low.data(),
+             .row_bounds = row_bounds().data(),
+             .p_bound = operands.p_bound,
+             .low_factor = low_factor_});
+    });
+  }
+
+ private:
+  RowSellLoop loop_;
+  std::int64_t prefetch_distance_;
+  double low_factor_;  // 0: sums as usual
+};
+
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  return std::make_unique<RowSellKernel>(
-      RowSellKernel::Form{
-          .set = set,
-          .loop = options.most_terms > 0.0 ? exact_row_sell_loop(set) : CG2D_OF_SET(set, sell_rows::loop_for),
-          .prefetch_distance = options.tuning.prefetch_distance.value_or(default_prefetch_distance)},
-      block, options);
+  return std::make_unique<Kernel>(set, block, options);
 }
 
 }  // namespace sell_rows

@@ -3,30 +3,27 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/parallel_parts.hpp"
-
 namespace cg2d::kernels::symmetric_sell {
 
 namespace {
 
-std::vector<std::vector<SellPart>> one_external_part(const ExternalArrays& block, const SellShape& shape) {
-  std::vector<std::vector<SellPart>> bands(1);
-  bands.front().push_back(external_sell_part(block, shape));
+std::vector<SellBands> one_external_band(const ExternalArrays& block, const SellShape& shape) {
+  std::vector<SellBands> bands(1);
+  bands.front().bands = external_sell_parts(block, shape);
   return bands;
 }
 
 }  // namespace
 
 Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop,
-               std::vector<Bands> bands_of_threads, std::int64_t column_count, const KernelOptions& options)
-    : name_(name),
-      set_(set),
+               std::vector<SellBands> bands_of_threads, std::int64_t column_count,
+               const KernelOptions& options)
+    : PartsKernel(name, set, std::move(bands_of_threads)),
       loop_(loop),
       prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
       column_count_(column_count),
-      bands_(std::move(bands_of_threads)),
-      column_sums_(column_count, static_cast<int>(bands_.size())) {
-  for (std::size_t thread = 0; thread < bands_.size(); ++thread) {
+      column_sums_(column_count, part_count()) {
+  for (int thread = 0; thread < part_count(); ++thread) {
     pairs_.emplace_back(static_cast<std::size_t>(loop.shape.spare_column(lanes)));
     row_sums_.emplace_back(static_cast<std::size_t>(loop.shape.spare_position()) + 1);
   }
@@ -39,35 +36,13 @@ Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, cons
 
 Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ExternalArrays& block,
                const KernelOptions& options)
-    : Kernel(name, set, loop, one_external_part(block, loop.shape), block.column_count, options) {}
-
-std::int64_t Kernel::matrix_byte_count() const {
-  std::int64_t bytes = 0;
-  for (const auto& bands : bands_) {
-    for (const auto& band : bands) bytes += band.byte_count();
-  }
-  return bytes;
-}
-
-std::vector<StoredArray> Kernel::stored_arrays() {
-  std::vector<StoredArray> all;
-  for (auto& bands : bands_) {
-    for (const auto& array : arrays_of_parts(bands)) all.push_back(array);
-  }
-  return all;
-}
-
-bool Kernel::has_columns_in_range() const {
-  return all_parts_hold(static_cast<int>(bands_.size()), [this](std::size_t thread) {
-    return std::ranges::all_of(bands_[thread], &SellPart::has_columns_in_range);
-  });
-}
+    : Kernel(name, set, loop, one_external_band(block, loop.shape), block.column_count, options) {}
 
 /// A share is a share of the column blocks, which are the same for all threads: their sums over the columns of
 /// the share are added up before it ends.
 void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
-  const int thread_count = static_cast<int>(bands_.size());
-  const ShareRange blocks(bands_.front().front().block_count, mode);
+  const int thread_count = part_count();
+  const ShareRange blocks(part_at(0).bands.front().block_count, mode);
   const std::int64_t first_column = blocks.begin * loop_.shape.block_width;
   const std::int64_t columns =
       std::min(blocks.end * loop_.shape.block_width, column_count_) - std::min(first_column, column_count_);
@@ -87,7 +62,7 @@ void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
 void Kernel::multiply_bands(int thread, const Operands& operands, const ProductMode& mode) {
   auto band_mode = mode;
   band_mode.is_continued = mode.is_continued && thread == 0;
-  for (const auto& band : bands_[static_cast<std::size_t>(thread)]) {
+  for (const auto& band : part_at(thread).bands) {
     multiply_band(thread, band, operands, band_mode);
     band_mode.is_continued = true;
   }

@@ -15,8 +15,8 @@
 
 #include "kernels/column_sums.hpp"
 #include "kernels/cpu_features.hpp"
+#include "kernels/parts_kernel.hpp"
 #include "kernels/sell_matrix.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d::kernels::symmetric_sell {
 
@@ -67,7 +67,7 @@ struct Loop {
 };
 
 /// The kernel around a loop. A row has at most one entry per column.
-class Kernel final : public SpmvKernel {
+class Kernel final : public PartsKernel<SellBands> {
  public:
   /// Throws std::bad_alloc.
   Kernel(std::string_view name, InstructionSet set, const Loop& loop, const CsrBlock& block,
@@ -76,27 +76,17 @@ class Kernel final : public SpmvKernel {
   Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ExternalArrays& block,
          const KernelOptions& options);
 
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override;
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override;
-  [[nodiscard]] bool has_columns_in_range() const override;
   void multiply(const Operands& operands, const ProductMode& mode) override;
 
  private:
-  using Bands = std::vector<SellPart>;
-
-  Kernel(std::string_view name, InstructionSet set, const Loop& loop, std::vector<Bands> bands_of_threads,
+  Kernel(std::string_view name, InstructionSet set, const Loop& loop, std::vector<SellBands> bands_of_threads,
          std::int64_t column_count, const KernelOptions& options);
   void multiply_bands(int thread, const Operands& operands, const ProductMode& mode);
   void multiply_band(int thread, const SellPart& band, const Operands& operands, const ProductMode& mode);
 
-  std::string_view name_;
-  InstructionSet set_;
   Loop loop_;
   std::int64_t prefetch_distance_;
   std::int64_t column_count_;
-  std::vector<Bands> bands_;  // bands of each thread, one at least
   ColumnSums column_sums_;
   std::vector<PageBuffer<ColumnPair>> pairs_;  // one column block per thread
   std::vector<PageBuffer<double>> row_sums_;   // one window per thread

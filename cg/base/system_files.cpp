@@ -156,15 +156,6 @@ SystemUsage system_usage(UsageScope scope) {
           .processor_ns = time.tv_sec * nanoseconds_per_s + time.tv_nsec};
 }
 
-SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {
-  return {.switches = later.switches - earlier.switches,
-          .involuntary_switches = later.involuntary_switches - earlier.involuntary_switches,
-          .minor_faults = later.minor_faults - earlier.minor_faults,
-          .major_faults = later.major_faults - earlier.major_faults,
-          .page_faults = later.page_faults - earlier.page_faults,
-          .processor_ns = later.processor_ns - earlier.processor_ns};
-}
-
 NodeTimes read_node_times(const SystemFolders& folders) {
   NodeTimes times;
   const auto ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));

@@ -41,15 +41,11 @@ struct SystemUsage {
   std::int64_t major_faults = 0;
   std::int64_t page_faults = 0;  ///< minor and major
   std::int64_t processor_ns = 0;
-
-  [[nodiscard]] double processor_s() const { return 1e-9 * static_cast<double>(processor_ns); }
 };
 /// The threads that an account is about: the calling one, or all of the process.
 enum class UsageScope { thread, process };
 /// Cost: two system calls.
 SystemUsage system_usage(UsageScope scope);
-/// The usage of an interval.
-SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
 
 /// Sums since the node started: the load of an interval is the difference of two.
 struct NodeTimes {

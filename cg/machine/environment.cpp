@@ -194,7 +194,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     auto& info = environment.nodes[node];
     InspectedNode inspected{info};
-    read_into([&](Members& m) { m.visit(inspected); },
+    read_into(visit_of(inspected),
               json_from(answers[static_cast<std::size_t>(first_rank_on(static_cast<int>(node)))]));
     environment.ranks_oversubscribed |= info.is_oversubscribed(1);
     environment.oversubscribed |= info.is_oversubscribed(thread_count);

@@ -29,50 +29,55 @@ Interconnect crossbar(const Extents& dimensions) {
   return {dimensions.front(), [](int, int) { return Links(); }};
 }
 
-/// The coordinate of a node in a box whose first coordinate grows fastest. stride: from one to the next along it.
-int coordinate(int node, int stride, int extent) { return node / stride % extent; }
+/// The way of a message along one dimension of a box.
+struct Leg {
+  std::size_t dimension;
+  int extent;
+  int from;  // coordinate
+  int to;
+  int node;    // at `from`
+  int stride;  // from a node to the next one along the dimension
+};
 
-/// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
-/// coordinate only. A message changes one coordinate after the other.
-Interconnect hyper_crossbar(const Extents& extents) {
-  return {static_cast<int>(product_of(extents)), [extents](int node, int to) {
+/// A box of nodes whose first coordinate grows fastest. A message changes one coordinate after the other: visit(leg, links) adds the links
+/// of each change.
+template <typename Visit>
+Interconnect box_of_nodes(const Extents& extents, const Visit& visit) {
+  return {static_cast<int>(product_of(extents)), [=](int node, int destination) {
             Links links;
             int stride = 1;
-            for (std::size_t dimension = 0; dimension < extents.size();
-                 stride *= extents[dimension], ++dimension) {
+            for (std::size_t dimension = 0; dimension < extents.size(); ++dimension) {
               const int extent = extents[dimension];
-              const int there =
-                  node + (coordinate(to, stride, extent) - coordinate(node, stride, extent)) * stride;
-              if (there == node) continue;
-              links.push_back(fmt::format("exchanger {} to its crossbar {}", node, dimension));
-              links.push_back(fmt::format("crossbar {} to exchanger {}", dimension, there));
-              node = there;
+              const int from = node / stride % extent;
+              const int to = destination / stride % extent;
+              if (from != to) visit(Leg{dimension, extent, from, to, node, stride}, links);
+              node += (to - from) * stride;
+              stride *= extent;
             }
             return links;
           }};
 }
 
-/// A router at each node, with links to the neighbours in each dimension, around the ends. A message changes one coordinate after the other, each
-/// the shorter way.
+/// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
+/// coordinate only.
+Interconnect hyper_crossbar(const Extents& extents) {
+  return box_of_nodes(extents, [](const Leg& leg, Links& links) {
+    links.push_back(fmt::format("exchanger {} to its crossbar {}", leg.node, leg.dimension));
+    links.push_back(fmt::format("crossbar {} to exchanger {}", leg.dimension,
+                                leg.node + (leg.to - leg.from) * leg.stride));
+  });
+}
+
+/// A router at each node, with links to the neighbours in each dimension, around the ends. A message goes the shorter way.
 Interconnect torus(const Extents& extents) {
-  return {static_cast<int>(product_of(extents)), [extents](int node, int to) {
-            Links links;
-            int stride = 1;
-            for (std::size_t dimension = 0; dimension < extents.size();
-                 stride *= extents[dimension], ++dimension) {
-              const int extent = extents[dimension];
-              int here = coordinate(node, stride, extent);
-              const int upwards = (coordinate(to, stride, extent) - here + extent) % extent;
-              const bool is_upwards = 2 * upwards <= extent;
-              for (int hops = is_upwards ? upwards : extent - upwards; hops > 0; --hops) {
-                links.push_back(fmt::format("router {}, {}{}", node, is_upwards ? '+' : '-', dimension));
-                const int next = (here + (is_upwards ? 1 : extent - 1)) % extent;
-                node += (next - here) * stride;
-                here = next;
-              }
-            }
-            return links;
-          }};
+  return box_of_nodes(extents, [](const Leg& leg, Links& links) {
+    const int upwards = (leg.to - leg.from + leg.extent) % leg.extent;
+    const bool is_upwards = 2 * upwards <= leg.extent;
+    const int step = is_upwards ? 1 : leg.extent - 1;
+    for (int here = leg.from; here != leg.to; here = (here + step) % leg.extent)
+      links.push_back(fmt::format("router {}, {}{}", leg.node + (here - leg.from) * leg.stride,
+                                  is_upwards ? '+' : '-', leg.dimension));
+  });
 }
 
 /// Two levels: each leaf switch has a link to each spine switch. The spine of a message follows from its destination.
@@ -125,24 +130,12 @@ constexpr std::array interconnects{
     InterconnectRow{"dragonfly", "nodes of a router, routers of a group, groups", &dragonfly},
 };
 
-const InterconnectRow* row_named(std::string_view name) {
-  const auto* const found = std::ranges::find(interconnects, name, &InterconnectRow::name);
-  return found == interconnects.end() ? nullptr : found;
-}
-
-/// "4x8x8"; 0 stands for what is no number.
-Extents extents_in(const std::string& text) {
-  Extents extents;
-  for (const auto& extent : split_at(text, 'x')) extents.push_back(number_from<int>(extent).value_or(0));
-  return extents;
-}
-
 }  // namespace
 
 std::vector<std::string> interconnect_names() { return names_of(interconnects); }
 
 std::string why_no_interconnect(const InterconnectShape& shape) {
-  const auto* const row = row_named(shape.topology);
+  const auto* const row = row_named(interconnects, shape.topology);
   if (row == nullptr)
     return fmt::format("no topology \"{}\"; valid: {}{}", shape.topology,
                        fmt::join(interconnect_names(), ", "),
@@ -161,7 +154,11 @@ std::string why_no_interconnect(const InterconnectShape& shape) {
 InterconnectShape interconnect_from(std::string_view text) {
   const auto colon = text.find(':');
   InterconnectShape shape{.topology = std::string(text.substr(0, colon))};
-  if (colon != std::string_view::npos) shape.dimensions = extents_in(std::string(text.substr(colon + 1)));
+  if (colon != std::string_view::npos) {
+    // 0 stands for what is no number.
+    for (const auto& extent : split_at(text.substr(colon + 1), 'x'))
+      shape.dimensions.push_back(number_from<int>(extent).value_or(0));
+  }
   if (const auto fault = why_no_interconnect(shape); !fault.empty()) throw InputError(fault);
   return shape;
 }
@@ -172,8 +169,8 @@ std::string text_of(const InterconnectShape& shape) {
 }
 
 Interconnect make_interconnect(const InterconnectShape& shape, int nodes) {
-  const auto inner =
-      row_named(shape.topology)->make(shape.dimensions.empty() ? Extents{nodes} : shape.dimensions);
+  const auto inner = row_named(interconnects, shape.topology)
+                         ->make(shape.dimensions.empty() ? Extents{nodes} : shape.dimensions);
   return {inner.node_count, [inner](int from, int to) {
             auto links = inner.route(from, to);
             links.insert(links.begin(), fmt::format("node {} to the network", from));

@@ -198,9 +198,9 @@ void NoiseMonitor::begin() {
 
 void NoiseMonitor::end() {
   mine_.region_s = region_.seconds();
-  const auto usage = system_usage(UsageScope::process) - usage_before_;
-  mine_.involuntary_switches = usage.involuntary_switches;
-  mine_.cpu_s = usage.processor_s();
+  const auto usage = system_usage(UsageScope::process);
+  mine_.involuntary_switches = usage.involuntary_switches - usage_before_.involuntary_switches;
+  mine_.cpu_s = 1e-9 * static_cast<double>(usage.processor_ns - usage_before_.processor_ns);
   mine_.most_delay_s = most_growth_s(delays_before_, read_thread_delays(folders_));
   if (auto& node = mine_.node; node.is_read) {
     const auto after = read_node_times(folders_);

@@ -151,9 +151,9 @@ std::string joined_lines(std::string_view text) {
   return line;
 }
 
-using EventVisitor = std::function<void(const PAPI_event_info_t& info)>;
+using EventVisitor = std::function<void(const char* name, std::string_view description)>;
 
-/// All events of one enumeration. PAPI gives the first one its own way.
+/// All events of one enumeration, without the kernel's software events. PAPI gives the first one its own way.
 void visit_all(int first_code, int component, const EventVisitor& visit) {
   int code = first_code;
   const bool is_preset = component < 0;
@@ -161,21 +161,21 @@ void visit_all(int first_code, int component, const EventVisitor& visit) {
                          : PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, component);
   while (result == PAPI_OK) {
     PAPI_event_info_t info;
-    if (PAPI_get_event_info(code, &info) == PAPI_OK) visit(info);
+    if (PAPI_get_event_info(code, &info) == PAPI_OK && find_software_event(info.symbol) == nullptr)
+      visit(info.symbol, info.long_descr);
     result = is_preset ? PAPI_enum_event(&code, PAPI_ENUM_EVENTS)
                        : PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, component);
   }
 }
 
-/// Presets, and the events of the component that counts the processor, without the kernel's software events.
+/// Presets, and the events of the component that counts the processor; where it does not, the kernel's generic ones.
 void visit_processor_events(const EventVisitor& visit) {
   start_papi();
   // PAPI's constants are ints with the sign bit set.
   visit_all(static_cast<int>(PAPI_PRESET_MASK), -1, visit);
-  if (!why_papi_is_disabled().empty()) return;
-  visit_all(static_cast<int>(PAPI_NATIVE_MASK), perf_component, [&](const auto& info) {
-    if (find_software_event(info.symbol) == nullptr) visit(info);
-  });
+  if (why_papi_is_disabled().empty())
+    return visit_all(static_cast<int>(PAPI_NATIVE_MASK), perf_component, visit);
+  for (const auto name : generic_events) visit(fmt::format("{}{}", perf_prefix, name).c_str(), "");
 }
 
 std::string reason_of(int error) {
@@ -202,28 +202,23 @@ bool papi_knows(const std::string& event_name) {
 
 std::vector<std::string> papi_event_names() {
   std::vector<std::string> names;
-  visit_processor_events([&](const auto& info) { names.emplace_back(info.symbol); });
-  if (why_papi_is_disabled().empty()) return names;
-  for (const auto name : generic_events) names.push_back(fmt::format("{}{}", perf_prefix, name));
+  visit_processor_events([&](const char* name, std::string_view) { names.emplace_back(name); });
   return names;
 }
 
 std::vector<KnownEvent> known_papi_events() {
   std::vector<KnownEvent> events;
-  visit_processor_events([&](const auto& info) {
-    const auto trial = try_event(info.symbol);
-    events.push_back({.name = info.symbol,
-                      .family = family_of(info.symbol),
-                      .description = joined_lines(info.long_descr),
-                      .why_not = stands_still(info.symbol, trial)
+  visit_processor_events([&](const char* name, std::string_view description) {
+    const auto trial = try_event(name);
+    events.push_back({.name = name,
+                      .family = family_of(name),
+                      .description = joined_lines(description),
+                      .why_not = stands_still(name, trial)
                                      ? std::string(papi_stands_still)
                                      : (trial.result == PAPI_OK ? "" : PAPI_strerror(trial.result)),
                       .trial_count = trial.count});
   });
   if (const auto disabled = why_papi_is_disabled(); !disabled.empty()) {
-    for (const auto name : generic_events) {
-      events.push_back({.name = fmt::format("{}{}", perf_prefix, name), .family = EventFamily::generic});
-    }
     for (auto& event : events) event.why_not = fmt::format("PAPI does not know this processor: {}", disabled);
   }
   return events;

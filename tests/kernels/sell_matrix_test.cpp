@@ -142,7 +142,7 @@ TEST_P(SellMatrixTest, BandsAreWholeWindowsAndHoldEveryEntryOnce) {
     for (const std::int64_t longest : {window, 2 * window, row_count}) {
       Entries found;
       std::int64_t next_row = 0;
-      for (const auto& bands :
+      for (const auto& [bands] :
            sell_bands(block.csr(), thread_count, shape, {.most_rows_of_one = longest, .rows = longest})) {
         ASSERT_FALSE(bands.empty());
         for (const auto& band : bands) {
@@ -189,9 +189,11 @@ TEST(SellPartElsewhereTest, TakesTheSizesOfAPartOnly) {
   std::vector<std::size_t> sizes;
   for (const auto& array : part.stored_arrays()) sizes.push_back(array.bytes.size());
   const auto elsewhere = [&](std::span<const std::size_t> array_bytes) {
-    return external_sell_part(
-        {.row_count = part.row_count, .column_count = part.column_count, .array_bytes = array_bytes},
-        small_shape);
+    return std::move(
+        external_sell_parts(
+            {.row_count = part.row_count, .column_count = part.column_count, .array_bytes = array_bytes},
+            small_shape)
+            .front());
   };
   auto unfilled = elsewhere(sizes);
   const auto arrays = unfilled.stored_arrays();
