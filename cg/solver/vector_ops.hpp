@@ -89,7 +89,7 @@ class VectorOps {
   void fill(double a, std::span<double> y);
 
   // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
-  // vectors as numbers: 1, 2, 4, 8 or 16; dots() and copy_where() of one are dot() and copy().
+  // vectors as numbers: 2, 4, 8 or 16, or 1 in dots() and those that end with _where; dots() and copy_where() of one are dot() and copy().
 
   /// sums := x . y of each vector, over this rank's piece
   void dots(std::span<const double> x, std::span<const double> y, std::span<double> sums);
@@ -125,11 +125,8 @@ class VectorOps {
   template <typename Operation>
   void join(std::span<const double> x, std::span<const double> y, std::span<double> z,
             const Operation& operation);
-  void add_partial_sums(std::span<double> totals) const;
-  template <typename Sums>
-  std::array<double, 2> sum_of_parts(std::size_t size, const Sums& sums);
-  template <typename Largest>
-  double largest_of_parts(std::size_t size, const Largest& largest);
+  template <typename Compute, typename Fold = std::plus<>>
+  auto fold_parts(std::size_t size, const Compute& compute, const Fold& fold = {});
   template <typename Work>
   void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
   template <typename Work>

@@ -37,8 +37,7 @@ const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
 }
 
 const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {
-  const std::string name(configuration.has_transport() ? configuration.transport
-                                                       : std::string(comm::default_transport().name));
+  const auto name = configuration.has_transport() ? configuration.transport : Configuration{}.transport;
   require_known("--transport", name, names_of(comm::transport_table()));
   const auto& row = *comm::find_transport(name);
   if (const auto reason = row.why_unavailable(group); !reason.empty())
