@@ -82,7 +82,11 @@ class BlockOperator final : public LinearOperator {
 
   void apply() override {
     if (slowdown_ != nullptr) slowdown_->begin_product();
-    if (product_->is_reproducible()) agree_on_operand_bound();
+    if (product_->is_reproducible()) {
+      const auto timed = timer_.scope(Phase::dot);
+      const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_->piece()));
+      product_->set_operand_bound(kernels::power_of_two_for(largest));
+    }
     const bool is_multiplied = observer_ == nullptr || observer_->before_product();
     if (product_->part_count() == 1) {
       collect_at_once();
@@ -102,11 +106,6 @@ class BlockOperator final : public LinearOperator {
   }
 
  private:
-  void agree_on_operand_bound() {
-    const auto timed = timer_.scope(Phase::dot);
-    const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_->piece()));
-    product_->set_operand_bound(kernels::power_of_two_for(largest));
-  }
   /// The second halves take the way of the first ones.
   void add_low_sums() {
     {

@@ -117,7 +117,7 @@ class ClassicRecurrence final : public CgRecurrence {
   void finish_steps(std::span<CgSystem> systems, const LinearSystem& pieces) {
     const PerSystem lengths(systems,
                             [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
-    vectors_.updates()->steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
+    vectors_.updates()->steps_along(lengths.all(), p_, matrix_.result(), pieces.x, r_);
     const auto preconditioned = preconditioner_.apply(r_, vectors_);
     compute_products(systems, preconditioned, &CgSystem::go_on_with);
     const PerSystem factors(systems,

@@ -250,7 +250,7 @@ void ConjugateGradient::ask() {
     const double order = order_of(parts_.matrix, pieces_.b.size() / systems_.size());
     for (auto& system : systems_) {
       if (!is_idle(system)) continue;
-      system.state.allow_idle_steps(per_row, order);
+      system.state.most_idle_steps = CgState::first_idle_steps + per_row * order;
       system.end = stop_->end_of(system.state);
     }
   }

@@ -124,14 +124,6 @@ class NpbIteration {
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:
-  struct Attempt {
-    OuterStep step;
-    double z_square = 0.0;
-    CurvatureSigns signs;
-  };
-  /// An outer iteration up to z; x stays.
-  Attempt attempt(bool asks_to_stop);
-
   OuterStepGuard* guard_ = nullptr;
   double shift_;
   DistributedVectors vectors_;

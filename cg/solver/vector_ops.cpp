@@ -54,6 +54,44 @@ void with_count(std::size_t vector_count, const Work& work) {
   }
 }
 
+/// Calls work(part, begin, size) for every thread's part, in parallel.
+template <typename Work>
+void on_parts(int thread_count, std::size_t size, const Work& work) {
+  if (thread_count == 1 || size < shortest_for_threads) {
+    work(std::size_t{0}, std::size_t{0}, size);
+    return;
+  }
+  const auto parts = static_cast<std::size_t>(thread_count);
+  // BLAS counts ints. Checked here: no exception may leave the parallel loop.
+  static_cast<void>(comm::int_count(size / parts + 1));
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = size / parts * part + std::min(part, size % parts);
+    const std::size_t end = size / parts * (part + 1) + std::min(part + 1, size % parts);
+    work(part, begin, end - begin);
+  }
+}
+
+/// Calls work(begin, end, count) for every thread's rows, in parallel: begin and end are those of its elements.
+template <typename Work>
+void on_rows(int thread_count, std::size_t size, std::size_t vector_count, const Work& work) {
+  with_count(vector_count, [&](const auto count) {
+    on_parts(thread_count, size / count, [&](std::size_t, std::size_t first_row, std::size_t row_count) {
+      work(first_row * count, (first_row + row_count) * count, count);
+    });
+  });
+}
+
+/// Calls work(element, vector) for the elements of the vectors whose number is not 0, on the threads.
+template <typename Work>
+void on_taken(int thread_count, std::size_t size, std::span<const double> are_taken, const Work& work) {
+  on_parts(thread_count, size, [&](std::size_t, std::size_t begin, std::size_t part_size) {
+    for (auto k = begin; k < begin + part_size; ++k) {
+      if (const auto vector = k % are_taken.size(); are_taken[vector] != 0.0) work(k, vector);
+    }
+  });
+}
+
 }  // namespace
 
 /// y := y + a x
@@ -72,30 +110,12 @@ void VectorOps::turn_to(double b, const double* x, std::span<double> y) const {
   add_to(1.0, x, y);
 }
 
-/// Calls work(part, begin, size) for every thread's part, in parallel.
-template <typename Work>
-void VectorOps::on_parts(std::size_t size, const Work& work) const {
-  if (thread_count_ == 1 || size < shortest_for_threads) {
-    work(std::size_t{0}, std::size_t{0}, size);
-    return;
-  }
-  const auto parts = static_cast<std::size_t>(thread_count_);
-  // BLAS counts ints. Checked here: no exception may leave the parallel loop.
-  static_cast<void>(comm::int_count(size / parts + 1));
-#pragma omp parallel for num_threads(thread_count_) schedule(static, 1)
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = size / parts * part + std::min(part, size % parts);
-    const std::size_t end = size / parts * (part + 1) + std::min(part + 1, size % parts);
-    work(part, begin, end - begin);
-  }
-}
-
 /// The arrays that compute(begin, size) returns for every thread's part, each number folded in the order of the parts, from 0.
 template <typename Compute, typename Fold>
 auto VectorOps::fold_parts(std::size_t size, const Compute& compute, const Fold& fold) {
   std::invoke_result_t<const Compute&, std::size_t, std::size_t> totals{};
   for (auto& partial : partial_sums_) std::ranges::copy(totals, partial.values.begin());
-  on_parts(size, [&](std::size_t part, std::size_t begin, std::size_t part_size) {
+  on_parts(thread_count_, size, [&](std::size_t part, std::size_t begin, std::size_t part_size) {
     std::ranges::copy(compute(begin, part_size), partial_sums_[part].values.begin());
   });
   for (const auto& partial : partial_sums_) {
@@ -135,7 +155,7 @@ double VectorOps::dot(std::span<const double> x, std::span<const double> y) {
 
 void VectorOps::add_scaled(double a, std::span<const double> x, std::span<double> y) {
   record_update(work_on(y.size(), 3, 2));
-  on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     add_to(a, x.data() + begin, y.subspan(begin, size));
   });
 }
@@ -146,7 +166,7 @@ void VectorOps::step_along(double a, std::span<const double> p, std::span<const 
   // Both in one parallel region: 3.1 instead of 4.9 us for 14000 elements on 4 threads, 6.6 instead of 9.1 for
   // 75000 (Zen 5, 2026-11). Passes over cached pieces of 1024, with r . r in the same pass: 1 to 16 % more time
   // with one thread; with 4 they save the 1.7 us of one more region, but the dot product would leave its phase.
-  on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     cblas_daxpy(comm::int_count(size), a, p.data() + begin, 1, x.data() + begin, 1);
     cblas_daxpy(comm::int_count(size), -a, q.data() + begin, 1, r.data() + begin, 1);
   });
@@ -174,7 +194,7 @@ void VectorOps::step_and_turn(double a, double b, std::span<const double> z, std
                               std::span<double> x, std::span<const double> d) {
   record_update(work_on(x.size(), 3, 2));
   record_update(d.empty() ? work_on(p.size(), 2, 2) : work_on(p.size(), 3, 3));
-  on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     const auto turn_with = [&](const auto& z_of) {
       for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
         add_to(a, p.data() + first, x.subspan(first, length));
@@ -193,7 +213,7 @@ void VectorOps::step_and_turn(double a, double b, std::span<const double> z, std
 
 void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<double> y) {
   record_update(work_on(y.size(), 3, 2));
-  on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
       turn_to(b, x.data() + first, std::span(y.data() + first, length));
     });
@@ -205,7 +225,7 @@ template <typename Operation>
 void VectorOps::join(std::span<const double> x, std::span<const double> y, std::span<double> z,
                      const Operation& operation) {
   record_update(work_on(z.size(), 3, 1));
-  on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin, operation);
   });
 }
@@ -221,7 +241,7 @@ void VectorOps::add(std::span<const double> x, std::span<const double> y, std::s
 void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double> z,
                         std::span<const double> d) {
   record_update(d.empty() ? work_on(z.size(), 4, 5) : work_on(z.size(), 5, 6));
-  on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     const double* const from_x = x.vector.data() + begin;
     const double* const from_y = y.vector.data() + begin;
     double* const to = z.data() + begin;
@@ -239,7 +259,7 @@ void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double
 
 void VectorOps::set_scaled(double a, std::span<const double> x, std::span<double> y) {
   record_update(work_on(y.size(), 2, 1));
-  on_parts(y.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, y.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
       std::copy_n(x.data() + first, length, y.data() + first);
       cblas_dscal(static_cast<int>(length), a, y.data() + first, 1);
@@ -249,25 +269,15 @@ void VectorOps::set_scaled(double a, std::span<const double> x, std::span<double
 
 void VectorOps::copy(std::span<const double> x, std::span<double> y) {
   record_update(work_on(y.size(), 2, 0));
-  on_parts(x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     std::copy_n(x.data() + begin, size, y.data() + begin);
   });
 }
 
 void VectorOps::fill(double a, std::span<double> y) {
   record_update(work_on(y.size(), 1, 0));
-  on_parts(y.size(),
+  on_parts(thread_count_, y.size(),
            [&](std::size_t, std::size_t begin, std::size_t size) { std::fill_n(y.data() + begin, size, a); });
-}
-
-/// Calls work(begin, end, count) for every thread's rows, in parallel: begin and end are those of its elements.
-template <typename Work>
-void VectorOps::on_rows(std::size_t size, std::size_t vector_count, const Work& work) const {
-  with_count(vector_count, [&](const auto count) {
-    on_parts(size / count, [&](std::size_t, std::size_t first_row, std::size_t row_count) {
-      work(first_row * count, (first_row + row_count) * count, count);
-    });
-  });
 }
 
 void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::span<double> sums) {
@@ -291,17 +301,17 @@ void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::
   });
 }
 
-void VectorOps::steps_along(std::span<const double> lengths, const StepVectors& vectors) {
-  const auto size = vectors.x.size();
-  record_update(work_on(size, 3, 2) + work_on(size, 3, 2));
-  on_rows(size, lengths.size(), [&](std::size_t begin, std::size_t end, const auto count) {
+void VectorOps::steps_along(std::span<const double> lengths, std::span<const double> p,
+                            std::span<const double> q, std::span<double> x, std::span<double> r) {
+  record_update(work_on(x.size(), 3, 2) + work_on(r.size(), 3, 2));
+  on_rows(thread_count_, x.size(), lengths.size(), [&](std::size_t begin, std::size_t end, const auto count) {
     double a[count];
     std::copy_n(lengths.begin(), +count, a);
     for (auto row = begin; row < end; row += count) {
 #pragma omp simd
       for (std::size_t k = 0; k < count; ++k) {
-        vectors.x.data()[row + k] += a[k] * vectors.p.data()[row + k];
-        vectors.r.data()[row + k] -= a[k] * vectors.q.data()[row + k];
+        x.data()[row + k] += a[k] * p.data()[row + k];
+        r.data()[row + k] -= a[k] * q.data()[row + k];
       }
     }
   });
@@ -310,7 +320,7 @@ void VectorOps::steps_along(std::span<const double> lengths, const StepVectors& 
 void VectorOps::scale_and_add_each(std::span<const double> x, std::span<const double> factors,
                                    std::span<double> y) {
   record_update(work_on(y.size(), 3, 2));
-  on_rows(y.size(), factors.size(), [&](std::size_t begin, std::size_t end, const auto count) {
+  on_rows(thread_count_, y.size(), factors.size(), [&](std::size_t begin, std::size_t end, const auto count) {
     double b[count];
     std::copy_n(factors.begin(), +count, b);
     for (auto row = begin; row < end; row += count) {
@@ -321,34 +331,24 @@ void VectorOps::scale_and_add_each(std::span<const double> x, std::span<const do
   });
 }
 
-/// Calls work(element, vector) for the elements of the vectors whose number is not 0, on the threads.
-template <typename Work>
-void VectorOps::on_taken(std::size_t size, std::span<const double> are_taken, const Work& work) const {
-  on_parts(size, [&](std::size_t, std::size_t begin, std::size_t part_size) {
-    for (auto k = begin; k < begin + part_size; ++k) {
-      if (const auto vector = k % are_taken.size(); are_taken[vector] != 0.0) work(k, vector);
-    }
-  });
-}
-
 void VectorOps::subtract_where(std::span<const double> are_taken, std::span<const double> x,
                                std::span<const double> y, std::span<double> z) {
   record_update(work_on(z.size(), 3, 1));
-  on_taken(z.size(), are_taken, [&](std::size_t k, std::size_t) { z[k] = x[k] - y[k]; });
+  on_taken(thread_count_, z.size(), are_taken, [&](std::size_t k, std::size_t) { z[k] = x[k] - y[k]; });
 }
 
 void VectorOps::copy_where(std::span<const double> are_taken, std::span<const double> x,
                            std::span<double> y) {
   if (are_taken.size() == 1 && are_taken[0] != 0.0) return copy(x, y);
   record_update(work_on(y.size(), 2, 0));
-  on_taken(y.size(), are_taken, [&](std::size_t k, std::size_t) { y[k] = x[k]; });
+  on_taken(thread_count_, y.size(), are_taken, [&](std::size_t k, std::size_t) { y[k] = x[k]; });
 }
 
 void VectorOps::step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
                                 std::span<const double> p, std::span<const double> x,
                                 std::span<double> kept) {
   record_update(work_on(kept.size(), 3, 2));
-  on_taken(kept.size(), are_taken,
+  on_taken(thread_count_, kept.size(), are_taken,
            [&](std::size_t k, std::size_t vector) { kept[k] = x[k] - lengths[vector] * p[k]; });
 }
 

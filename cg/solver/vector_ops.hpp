@@ -93,14 +93,9 @@ class VectorOps {
 
   /// sums := x . y of each vector, over this rank's piece
   void dots(std::span<const double> x, std::span<const double> y, std::span<double> sums);
-  struct StepVectors {
-    std::span<const double> p;
-    std::span<const double> q;
-    std::span<double> x;
-    std::span<double> r;
-  };
   /// step_along() with a length for each vector.
-  void steps_along(std::span<const double> lengths, const StepVectors& vectors);
+  void steps_along(std::span<const double> lengths, std::span<const double> p, std::span<const double> q,
+                   std::span<double> x, std::span<double> r);
   /// scale_and_add() with a factor for each vector.
   void scale_and_add_each(std::span<const double> x, std::span<const double> factors, std::span<double> y);
   /// z := x - y, and y := x, of the vectors whose number is not 0.
@@ -120,17 +115,11 @@ class VectorOps {
   [[nodiscard]] const VectorWork& update_work() const { return update_work_; }
 
  private:
-  template <typename Work>
-  void on_parts(std::size_t size, const Work& work) const;
   template <typename Operation>
   void join(std::span<const double> x, std::span<const double> y, std::span<double> z,
             const Operation& operation);
   template <typename Compute, typename Fold = std::plus<>>
   auto fold_parts(std::size_t size, const Compute& compute, const Fold& fold = {});
-  template <typename Work>
-  void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
-  template <typename Work>
-  void on_taken(std::size_t size, std::span<const double> are_taken, const Work& work) const;
 
   static constexpr std::size_t most_vectors = 16;
   /// One per thread, a cache line apart; added in the order of the parts.

@@ -53,7 +53,6 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
       : layout_(layout),
         rank_(input.group.rank()),
-        kernel_(factor_kernel(input.configuration).name),
         transposed_(std::move(parts.transposed), layout, input),
         factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
         weights_(std::move(parts.weights)),
@@ -84,7 +83,9 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
            factor_.assembled->product().matrix_byte_count();
   }
   [[nodiscard]] std::string arrangement() const override { return "grid " + layout_.grid().name(); }
-  [[nodiscard]] std::string_view kernel() const override { return kernel_; }
+  [[nodiscard]] std::string_view kernel() const override {
+    return factor_.assembled->product().kernel().name;
+  }
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
   [[nodiscard]] std::span<double> operand() override { return transposed_.matrix().operand(); }
@@ -112,7 +113,6 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
  private:
   comm::BlockLayout layout_;
   int rank_;
-  std::string_view kernel_;
   Factor transposed_;            // V^T
   Factor factor_;                // V, on another communicator of the same layout and ranks
   std::vector<double> weights_;  // W, of this rank's piece

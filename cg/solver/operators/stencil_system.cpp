@@ -66,7 +66,10 @@ class StencilSystem final : public MatrixFreeSystem {
   StencilOperator matrix_;
 };
 
-MatrixFreeRow laplacian(std::string_view name, std::string_view arguments, std::string_view description) {
+}  // namespace
+
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
+                                 std::string_view description) {
   return {
       .name = name,
       .arguments = arguments,
@@ -78,17 +81,6 @@ MatrixFreeRow laplacian(std::string_view name, std::string_view arguments, std::
       .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
         return std::make_unique<StencilSystem>(stencil_from(text), input);
       }};
-}
-
-}  // namespace
-
-MatrixFreeRow laplace2d_operator() {
-  return laplacian("laplace2d", "NXxNY", "the Laplacian of 5 points, by an exchange of halos");
-}
-
-MatrixFreeRow laplace3d_operator() {
-  return laplacian("laplace3d", "NXxNYxNZ[:27]",
-                   "the Laplacian of 7 (or 27) points, by an exchange of halos");
 }
 
 }  // namespace cg2d
