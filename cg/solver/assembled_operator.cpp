@@ -14,18 +14,12 @@
 namespace cg2d {
 namespace {
 
-/// Bounds that the ranks agree on before a reproducible product (kernels/exact_sums.hpp): the same in any cut of the matrix into blocks.
-struct ReproducibleSums {
-  /// For each row of this rank's block a power of two, no less than the sum of the magnitudes in the whole row of the matrix.
-  std::vector<double> row_bounds;
-  /// A power of two, no less than the order of the matrix: sums have no more terms.
-  double most_terms = 0.0;
-};
-
-/// The bounds of this matrix. Collective over the group, whose ranks have the blocks of the layout; each sends two vectors of the length of
-/// its rows over its process row. Throws MpiError, std::bad_alloc.
-ReproducibleSums agree_on_sums(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
-                               comm::RankGroup& group) {
+/// Bounds that the ranks agree on before a reproducible product (kernels/exact_sums.hpp), the same in any cut of the matrix into blocks: for each
+/// row of this rank's block a power of two, no less than the sum of the magnitudes in the whole row of the matrix. Collective over the group,
+/// whose ranks have the blocks of the layout; each sends two vectors of the length of its rows over its process row. Throws MpiError,
+/// std::bad_alloc.
+std::vector<double> agree_on_row_bounds(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                                        comm::RankGroup& group) {
   const auto row_count = static_cast<std::size_t>(block.row_count);
   std::vector<double> largest(row_count);
   std::vector<std::int64_t> lengths(row_count);
@@ -43,15 +37,18 @@ ReproducibleSums agree_on_sums(const kernels::CsrBlock& block, const comm::Block
   for (std::size_t row = 0; row < row_count; ++row)
     largest[row] = kernels::power_of_two_for(largest[row]) *
                    kernels::power_of_two_for(static_cast<double>(lengths[row]));
-  return {.row_bounds = std::move(largest),
-          .most_terms = kernels::power_of_two_for(static_cast<double>(layout.size()))};
+  return largest;
 }
 
 }  // namespace
 
 ConvertedBlock convert_block(kernels::CsrBlock block, const AssemblyPlan& plan) {
-  ReproducibleSums sums;
-  if (plan.sums_reproducibly) sums = agree_on_sums(block, plan.layout, plan.group);
+  std::vector<double> row_bounds;
+  double most_terms = 0.0;
+  if (plan.sums_reproducibly) {
+    row_bounds = agree_on_row_bounds(block, plan.layout, plan.group);
+    most_terms = kernels::power_of_two_for(static_cast<double>(plan.layout.size()));
+  }
   ConvertedBlock converted{};
   plan.group.barrier();
   agree_on(plan.group, [&] {
@@ -60,8 +57,8 @@ ConvertedBlock convert_block(kernels::CsrBlock block, const AssemblyPlan& plan) 
                                            {.thread_count = plan.configuration.thread_count,
                                             .tuning = plan.tuning,
                                             .vector_count = plan.vector_count,
-                                            .row_bounds = sums.row_bounds,
-                                            .most_terms = sums.most_terms},
+                                            .row_bounds = row_bounds,
+                                            .most_terms = most_terms},
                                            plan.configuration.overlaps);
     converted.seconds = stopwatch.seconds();
   });

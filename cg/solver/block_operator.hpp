@@ -82,29 +82,30 @@ class BlockOperator final : public LinearOperator {
 
   void apply() override {
     if (slowdown_ != nullptr) slowdown_->begin_product();
-    if (product_->is_reproducible()) agree_on_operand_bound();
-    const bool is_multiplied = observer_ == nullptr || observer_->before_product();
-    if (!is_multiplied) {
-      collect_without_product();
-    } else if (product_->part_count() == 1) {
-      collect();
-      multiply();
-    } else {
-      multiply_parts_as_they_arrive();
+    if (product_->is_reproducible()) {
+      const auto timed = timer_.scope(Phase::dot);
+      const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_->piece()));
+      product_->set_operand_bound(kernels::power_of_two_for(largest));
     }
+    const bool is_multiplied = observer_ == nullptr || observer_->before_product();
+    if (product_->part_count() == 1) {
+      collect_at_once();
+      if (is_multiplied) multiply_part(0, timer_.scope(Phase::multiply));
+    } else {
+      auto collection = begin_collection();
+      is_multiplied ? multiply_parts_as_they_arrive(collection) : collection.finish();
+    }
+    if (!is_multiplied) product_->clear(*communicator_);
     if (observer_ != nullptr) observer_->after_product();
-    sum();
-    shuffle();
-    if (product_->is_symmetric()) add_both_sums();
+    sum_and_shuffle();
+    if (product_->is_symmetric()) {
+      const auto timed = timer_.scope(Phase::vector_updates);
+      vectors_.add(communicator_->result(), communicator_->mirror()->column_result(), both_sums_);
+    }
     if (product_->is_reproducible()) add_low_sums();
   }
 
  private:
-  void agree_on_operand_bound() {
-    const auto timed = timer_.scope(Phase::dot);
-    const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_->piece()));
-    product_->set_operand_bound(kernels::power_of_two_for(largest));
-  }
   /// The second halves take the way of the first ones.
   void add_low_sums() {
     {
@@ -112,39 +113,22 @@ class BlockOperator final : public LinearOperator {
       vectors_.copy(communicator_->result(), both_sums_);
       vectors_.copy(product_->low_partial(), communicator_->partial());
     }
-    sum();
-    shuffle();
+    sum_and_shuffle();
     const auto timed = timer_.scope(Phase::vector_updates);
     vectors_.add_scaled(1.0, communicator_->result(), both_sums_);
   }
   /// Multiplies each part as soon as its part of the operand is here.
-  void multiply_parts_as_they_arrive() {
-    auto collection = begin_collection();
+  void multiply_parts_as_they_arrive(comm::Collection& collection) {
     const std::size_t last = product_->part_count() - 1;
     for (std::size_t part = 0; part < last; ++part) {
-      {
-        const auto timed = timer_.scope_that_hides(Phase::collection, Phase::multiply);
-        multiply_part(part, collection);
-      }
+      multiply_part(part, timer_.scope_that_hides(Phase::collection, Phase::multiply), &collection);
       const auto timed = timer_.scope(Phase::collection);
       collection.wait_for_part(part + 1);
     }
-    {
-      const auto timed = timer_.scope(Phase::multiply);
-      multiply_part(last, collection);
-    }
+    multiply_part(last, timer_.scope(Phase::multiply), &collection);
     // Others may still fetch from here: waiting for them is part of the collection, too.
     const auto timed = timer_.scope(Phase::collection);
     collection.finish();
-  }
-  /// Collects as the other ranks do, which multiply.
-  void collect_without_product() {
-    if (product_->part_count() == 1) {
-      collect();
-    } else {
-      begin_collection().finish();
-    }
-    product_->clear(*communicator_);
   }
   [[nodiscard]] comm::Collection begin_collection() {
     const auto timed = timer_.scope(Phase::collection);
@@ -152,38 +136,27 @@ class BlockOperator final : public LinearOperator {
     if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
     return collection;
   }
-  void collect() {
+  void collect_at_once() {
     const auto timed = timer_.scope(Phase::collection);
     communicator_->collect();
     if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
   }
-  void multiply() {
-    const auto timed = timer_.scope(Phase::multiply);
-    prolong([&] { product_->multiply(*communicator_); });
-  }
-  void multiply_part(std::size_t part, comm::Collection& collection) {
-    prolong([&] { product_->multiply_part(part, *communicator_, &collection); });
-  }
-  /// Takes as long as the slowdown says, where there is one.
-  template <typename Product>
-  void prolong(const Product& multiply_block) {
-    if (slowdown_ == nullptr) return multiply_block();
+  /// Within the phase, and as long as the slowdown says, where there is one.
+  void multiply_part(std::size_t part, const PhaseTimer::Scope& /*timed*/,
+                     comm::Collection* collection = nullptr) {
+    if (slowdown_ == nullptr) return product_->multiply_part(part, *communicator_, collection);
     const Stopwatch watch;
-    multiply_block();
+    product_->multiply_part(part, *communicator_, collection);
     slowdown_->extend(watch);
   }
-  void sum() {
-    const auto timed = timer_.scope(Phase::summation);
-    communicator_->sum();
-    if (product_->is_symmetric()) communicator_->mirror()->sum_columns();
-  }
-  void shuffle() {
+  void sum_and_shuffle() {
+    {
+      const auto timed = timer_.scope(Phase::summation);
+      communicator_->sum();
+      if (product_->is_symmetric()) communicator_->mirror()->sum_columns();
+    }
     const auto timed = timer_.scope(Phase::shuffle);
     communicator_->shuffle();
-  }
-  void add_both_sums() {
-    const auto timed = timer_.scope(Phase::vector_updates);
-    vectors_.add(communicator_->result(), communicator_->mirror()->column_result(), both_sums_);
   }
 
   comm::Communicator* communicator_ = nullptr;

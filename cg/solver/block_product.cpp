@@ -101,10 +101,6 @@ void BlockProduct::clear(comm::Communicator& communicator) const {
   if (is_symmetric()) std::ranges::fill(communicator.mirror()->column_partial(), 0.0);
 }
 
-void BlockProduct::multiply(comm::Communicator& communicator) {
-  for (std::size_t part = 0; part < part_count_; ++part) multiply_part(part, communicator, nullptr);
-}
-
 void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communicator,
                                  comm::Collection* collection) {
   for (const auto& strip : strips_) {

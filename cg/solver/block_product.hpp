@@ -63,10 +63,8 @@ class BlockProduct {
   /// (comm::BlockLayout::with_elements_times).
   [[nodiscard]] int vector_count() const { return vector_count_; }
 
-  /// The whole product, from the communicator's blocks of p to its partial sums.
-  void multiply(comm::Communicator& communicator);
-  /// The product with one part of the column block, and with the whole row block where it is symmetric. All
-  /// parts in their order are one multiply(). `collection`: the one that is under way meanwhile, and makes
+  /// The product with one part of the column block, and with the whole row block where it is symmetric, from the communicator's
+  /// blocks of p to its partial sums. All parts in their order are the whole product. `collection`: the one that is under way meanwhile, and makes
   /// progress now and then; nullptr: none.
   void multiply_part(std::size_t part, comm::Communicator& communicator, comm::Collection* collection);
   /// Zeros in place of the whole product, for a block that must not be multiplied.

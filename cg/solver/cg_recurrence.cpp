@@ -115,9 +115,8 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
   }
 }
 
-void CgRecurrence::keep_iterate(CgSystem& system, double square_before, const LinearSystem& pieces,
-                                std::span<const double> done) {
-  if (!pieces.keeps_best || !system.kept.takes(square_before, system.state)) return;
+void CgRecurrence::keep_iterate(CgSystem& system, const LinearSystem& pieces, std::span<const double> done) {
+  if (!pieces.keeps_best || !system.kept.takes(system.square_before, system.state)) return;
   const auto local = vectors_.updates();
   local->copy(pieces.x, pieces.kept_x);
   if (!done.empty()) local->add_scaled(-system.state.alpha, done, pieces.kept_x);

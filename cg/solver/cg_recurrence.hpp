@@ -3,8 +3,8 @@
 // The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
 // its forms.
 
+#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "cg/base/interface.hpp"
 #include "cg/base/process_memory.hpp"
@@ -47,22 +48,6 @@ struct KeptResidual {
     *this = {.square = square_before, .step = state.number};
     return true;
   }
-  /// The recurrence, with this r . r, begins again: an iterate that is better by its numbers takes the place of the kept one.
-  void begin_again(double recurrence_square) {
-    if (recurrence_square <= square) *this = {};
-  }
-  /// Whether the residual of a solve that failed is larger than the kept one, by the recurrence.
-  [[nodiscard]] bool seems_better(const SystemSolveResult& result) const {
-    return has_failed(result.end) && std::isfinite(square) &&
-           !(result.last_residual_norm <= std::sqrt(square));
-  }
-  /// Whether it is so with the kept one's norm, computed anew; then the result says it.
-  [[nodiscard]] bool replaces_last(double norm, SystemSolveResult& result) const {
-    if (!std::isfinite(norm) || result.last_residual_norm <= norm) return false;
-    result.true_residual_norm = norm;
-    result.solution_step = step;
-    return true;
-  }
 };
 
 /// One of the systems that are solved together, with numbers of its own.
@@ -73,6 +58,7 @@ struct CgSystem {
   double recurrence_norm = 0.0;
   /// Norm of the last recomputed residual from which the recurrence began again.
   double replaced_norm = std::numeric_limits<double>::infinity();
+  double square_before = 0.0;  ///< r . r before the last step
   KeptResidual kept{};
   bool begins_again =
       false;  ///< from its recomputed residual: it seems converged, or rounding has spoiled the recurrence
@@ -86,6 +72,22 @@ struct CgSystem {
   void begin_again() {
     end.reset();
     begins_again = true;
+  }
+  /// Notes r . M^-1 r and r . r before a first step along M^-1 r.
+  void begin_with(double rho, double residual_square) {
+    state.rho = rho;
+    state.residual_square = residual_square;
+    state.direction_square = rho;
+  }
+  /// Notes r . M^-1 r and r . r after a step, and the beta of the next direction.
+  void go_on_with(double rho, double residual_square) {
+    square_before = std::exchange(state.residual_square, residual_square);
+    state.record_beta(std::exchange(state.rho, rho));
+  }
+  /// Asks the rule within a step, whose p . A p this is.
+  void ask_within_step(double p_a_p, const StopRule& stop) {
+    state.record_curvature(p_a_p);
+    end = stop.end_within_step(state);
   }
 };
 
@@ -103,6 +105,10 @@ class PerSystem {
   [[nodiscard]] double operator[](std::size_t k) const { return values_[k]; }
   [[nodiscard]] std::span<double> all() { return std::span(values_).first(count_); }
   [[nodiscard]] std::span<const double> all() const { return std::span(values_).first(count_); }
+  /// Of marks: whether a system has one, a number that is not 0.
+  [[nodiscard]] bool has_any() const {
+    return std::ranges::any_of(all(), [](double mark) { return mark != 0.0; });
+  }
 
  private:
   std::array<double, most> values_{};
@@ -161,9 +167,8 @@ class CgRecurrence : public Interface {
   /// Asks the rule again about the systems that are doubted, with the rounding bound of p . A p. p is not the operator's operand.
   void ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop, std::span<const double> p);
 
-  /// For every step of one system, after its r . r is known. done: its direction p, where x has taken the step already.
-  void keep_iterate(CgSystem& system, double square_before, const LinearSystem& pieces,
-                    std::span<const double> done = {});
+  /// For every step of one system, after go_on_with(). done: its direction p, where x has taken the step already.
+  void keep_iterate(CgSystem& system, const LinearSystem& pieces, std::span<const double> done = {});
 
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "cg/base/process_memory.hpp"
@@ -36,10 +37,9 @@ class ClassicRecurrence final : public CgRecurrence {
     place_direction();
     const PerSystem are_new(systems, &CgSystem::begins_again);
     vectors_.updates()->copy_where(are_new.all(), preconditioned, p_);
-    compute_products(systems, preconditioned);
-    for (auto& system : systems) {
-      if (system.begins_again) system.state.direction_square = system.state.rho;
-    }
+    compute_products(systems, preconditioned, [](CgSystem& system, double rho, double residual_square) {
+      if (system.begins_again) system.begin_with(rho, residual_square);
+    });
   }
 
   void resume(std::span<const double> direction) override {
@@ -55,7 +55,7 @@ class ClassicRecurrence final : public CgRecurrence {
       if (system.goes_on()) system.state.take_alpha();
     }
     if (systems.size() == 1) {
-      finish_step(systems, pieces);
+      finish_step(systems.front(), pieces);
     } else {
       finish_steps(systems, pieces);
     }
@@ -80,11 +80,8 @@ class ClassicRecurrence final : public CgRecurrence {
       }
     });
     for (std::size_t k = 0; k < systems.size(); ++k) {
-      auto& system = systems[k];
-      system.is_asked = system.goes_on();
-      if (!system.is_asked) continue;
-      system.state.record_curvature(curvatures[k]);
-      system.end = stop.end_within_step(system.state);
+      systems[k].is_asked = systems[k].goes_on();
+      if (systems[k].is_asked) systems[k].ask_within_step(curvatures[k], stop);
     }
     if (std::ranges::none_of(systems, &CgSystem::is_doubted)) return;
     HugePageVector direction(p_.size());
@@ -98,25 +95,21 @@ class ClassicRecurrence final : public CgRecurrence {
   }
 
   /// From alpha to the next direction, of one system: with a diagonal in two passes over the vectors, quicker where these are in memory.
-  void finish_step(std::span<CgSystem> systems, const LinearSystem& pieces) {
-    auto& state = systems.front().state;
-    const double rho_before = state.rho;
-    const double square_before = state.residual_square;
+  void finish_step(CgSystem& system, const LinearSystem& pieces) {
+    const auto& state = system.state;
     const bool is_exact = matrix_.most_terms() > 0.0;  // which the operations with a diagonal are not
     const auto diagonal = is_exact ? std::span<const double>() : preconditioner_.inverse_diagonal();
     std::span<const double> preconditioned = r_;
     if (diagonal.empty()) {
       vectors_.updates()->add_scaled(-state.alpha, matrix_.result(), r_);
       preconditioned = preconditioner_.apply(r_, vectors_);
-      compute_products(systems, preconditioned);
+      compute_products(std::span(&system, 1), preconditioned, &CgSystem::go_on_with);
     } else {
       const auto products = vectors_.updates()->step_residual(state.alpha, matrix_.result(), diagonal, r_);
-      const auto summed = vectors_.sums([&](VectorOps&) { return products; });
-      state.rho = summed[0];
-      state.residual_square = summed[1];
+      const auto [rho, residual_square] = vectors_.sums([&](VectorOps&) { return products; });
+      system.go_on_with(rho, residual_square);
     }
-    state.record_beta(rho_before);
-    keep_iterate(systems.front(), square_before, pieces);
+    keep_iterate(system, pieces);
     vectors_.updates()->step_and_turn(state.alpha, state.beta, preconditioned, p_, pieces.x, diagonal);
   }
 
@@ -124,32 +117,22 @@ class ClassicRecurrence final : public CgRecurrence {
   void finish_steps(std::span<CgSystem> systems, const LinearSystem& pieces) {
     const PerSystem lengths(systems,
                             [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
-    vectors_.updates()->steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
+    vectors_.updates()->steps_along(lengths.all(), p_, matrix_.result(), pieces.x, r_);
     const auto preconditioned = preconditioner_.apply(r_, vectors_);
-    const PerSystem rhos_before(systems, [](const CgSystem& one) { return one.state.rho; });
-    const PerSystem squares_before(systems, [](const CgSystem& one) { return one.state.residual_square; });
-    compute_products(systems, preconditioned);
-    for (std::size_t k = 0; k < systems.size(); ++k) {
-      if (systems[k].goes_on()) systems[k].state.record_beta(rhos_before[k]);
-    }
+    compute_products(systems, preconditioned, &CgSystem::go_on_with);
     const PerSystem factors(systems,
                             [](const CgSystem& one) { return one.goes_on() ? one.state.beta : 0.0; });
-    if (pieces.keeps_best) keep_iterates(systems, squares_before, lengths, pieces);
-    vectors_.updates()->scale_and_add_each(preconditioned, factors.all(), p_);
-  }
-
-  /// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
-  void keep_iterates(std::span<CgSystem> systems, const PerSystem& squares_before, const PerSystem& lengths,
-                     const LinearSystem& pieces) {
-    PerSystem are_kept(systems.size());
-    bool keeps_any = false;
-    for (std::size_t k = 0; k < systems.size(); ++k) {
-      const bool keeps = systems[k].goes_on() && systems[k].kept.takes(squares_before[k], systems[k].state);
-      are_kept[k] = keeps ? 1.0 : 0.0;
-      keeps_any |= keeps;
+    if (pieces.keeps_best) {
+      // x has taken the step: x - alpha p is kept for the systems whose residual begins to grow.
+      PerSystem are_kept(systems.size());
+      for (std::size_t k = 0; k < systems.size(); ++k) {
+        auto& system = systems[k];
+        are_kept[k] = system.goes_on() && system.kept.takes(system.square_before, system.state) ? 1.0 : 0.0;
+      }
+      if (are_kept.has_any())
+        vectors_.updates()->step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
     }
-    if (!keeps_any) return;
-    vectors_.updates()->step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
+    vectors_.updates()->scale_and_add_each(preconditioned, factors.all(), p_);
   }
 
   /// The operator's result := A p
@@ -158,8 +141,10 @@ class ClassicRecurrence final : public CgRecurrence {
     vectors_.multiply();
   }
 
-  /// rho = r . M^-1 r and r . r of the systems that have not ended; the same without preconditioner.
-  void compute_products(std::span<CgSystem> systems, std::span<const double> preconditioned) {
+  /// Calls record(system, r . M^-1 r, r . r) for the systems that have not ended; both are the same without preconditioner.
+  template <typename Record>
+  void compute_products(std::span<CgSystem> systems, std::span<const double> preconditioned,
+                        const Record& record) {
     const bool is_same = preconditioner_.is_identity();
     const auto count = systems.size();
     std::array<double, 2 * PerSystem::most> values{};
@@ -169,9 +154,7 @@ class ClassicRecurrence final : public CgRecurrence {
       if (!is_same) local.dots(r_, r_, sums.last(count));
     });
     for (std::size_t k = 0; k < count; ++k) {
-      if (systems[k].end) continue;
-      systems[k].state.rho = sums[k];
-      systems[k].state.residual_square = sums[sums.size() - count + k];
+      if (!systems[k].end) std::invoke(record, systems[k], sums[k], sums[sums.size() - count + k]);
     }
   }
 

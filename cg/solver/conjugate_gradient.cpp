@@ -39,50 +39,27 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
   note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
 }
 
-/// With names; the residual is that of the state.
-SystemSolveResult result_of(const CgSystem& system) {
-  const auto& last = system.state;
-  SystemSolveResult result{.end = *system.end,
-                           .step_count = last.number,
-                           .right_hand_side_norm = last.right_hand_side_norm(),
-                           .first_residual_norm = last.first_residual_norm(),
-                           .residual_norm = system.recurrence_norm,
-                           .true_residual_norm = last.residual_norm(),
-                           .solution_step = last.number,
-                           .last_residual_norm = last.residual_norm(),
-                           .curvature = last.curvature,
-                           .replacement_count = last.replacement_count};
-  if (has_failed(result.end) && result.end != SolveEnd::step_limit) name_quantity(result, last);
-  return result;
-}
-
-void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span<const double> x) {
-  const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
-  if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
-    throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);
-}
-
 /// For each system the elements of b, of A 0 and of M^-1 0 that are NaN or infinite, and those of x where it is still the initial guess. A 0 has
 /// NaN where A has NaN or infinity: where there are none, numbers of a solve that are not finite have left the range of double precision.
 /// Collective. Cost: one product, one application of M^-1, one vector, one sum; set aside from those of steps.
 PerSystem counts_not_finite(const CgParts& parts, const LinearSystem& pieces,
                             std::span<const CgSystem> systems) {
   PerSystem counts(systems.size());
-  const auto count = [&](std::span<const double> vectors, const auto& is_counted) {
+  const auto count = [&](std::span<const double> vectors, bool is_changed_by_steps = false) {
     for (std::size_t k = 0; k < vectors.size(); ++k) {
       const auto number = k % systems.size();
-      if (is_counted(systems[number]) && !std::isfinite(vectors[k])) ++counts[number];
+      if (is_changed_by_steps && systems[number].state.number > 0) continue;
+      if (!std::isfinite(vectors[k])) ++counts[number];
     }
   };
-  const auto all = [](const CgSystem& /*system*/) { return true; };
-  count(pieces.b, all);
-  count(pieces.x, [](const CgSystem& system) { return system.state.number == 0; });
+  count(pieces.b);
+  count(pieces.x, true);
   parts.matrix.set_aside(true);
   std::ranges::fill(parts.matrix.operand(), 0.0);
   parts.vectors.multiply();
-  count(parts.matrix.result(), all);
+  count(parts.matrix.result());
   const HugePageVector zeros(pieces.b.size());
-  count(parts.preconditioner.apply(zeros, parts.vectors), all);
+  count(parts.preconditioner.apply(zeros, parts.vectors));
   parts.matrix.sum_over_ranks(counts.all());
   parts.matrix.set_aside(false);
   return counts;
@@ -111,19 +88,27 @@ void ConjugateGradient::lay_out() {
 }
 
 std::vector<SystemSolveResult> ConjugateGradient::solve(const SystemVectors& vectors, const StopRule& stop) {
+  const bool recomputes = std::ranges::any_of(iterate(vectors, stop), lacks_residual);
+  const auto recomputed = recomputes ? residual_norms(vectors.b, vectors.x) : PerSystem(systems_.size());
   std::vector<SystemSolveResult> results;
-  for (const auto& system : iterate(vectors, stop)) {
-    auto& result = results.emplace_back(result_of(system));
-    result.classic_step_count = steps_before_classic_ ? result.step_count - *steps_before_classic_ : 0;
-    result.has_preconditioner = !parts_.preconditioner.is_identity();
-  }
-  if (std::ranges::any_of(systems_, lacks_residual)) {
-    const auto norms = residual_norms(vectors.b, vectors.x);
-    for (std::size_t k = 0; k < systems_.size(); ++k) {
-      if (!lacks_residual(systems_[k])) continue;
-      results[k].last_residual_norm = norms[k];
-      results[k].true_residual_norm = norms[k];
-    }
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    const auto& system = systems_[k];
+    const auto& last = system.state;
+    const double norm = lacks_residual(system) ? recomputed[k] : last.residual_norm();
+    auto& result = results.emplace_back(SystemSolveResult{
+        .end = *system.end,
+        .step_count = last.number,
+        .right_hand_side_norm = last.right_hand_side_norm(),
+        .first_residual_norm = last.first_residual_norm(),
+        .residual_norm = system.recurrence_norm,
+        .true_residual_norm = norm,
+        .solution_step = last.number,
+        .last_residual_norm = norm,
+        .curvature = last.curvature,
+        .replacement_count = last.replacement_count,
+        .classic_step_count = steps_before_classic_ ? last.number - *steps_before_classic_ : 0,
+        .has_preconditioner = !parts_.preconditioner.is_identity()});
+    if (has_failed(result.end) && result.end != SolveEnd::step_limit) name_quantity(result, last);
   }
   take_kept(results);
   return results;
@@ -265,7 +250,7 @@ void ConjugateGradient::ask() {
     const double order = order_of(parts_.matrix, pieces_.b.size() / systems_.size());
     for (auto& system : systems_) {
       if (!is_idle(system)) continue;
-      system.state.allow_idle_steps(per_row, order);
+      system.state.most_idle_steps = CgState::first_idle_steps + per_row * order;
       system.end = stop_->end_of(system.state);
     }
   }
@@ -297,7 +282,8 @@ void ConjugateGradient::judge_replaced(CgSystem& system, double square) {
   auto& state = system.state;
   const bool was_idle = may_take_classic_form() && state.is_idle();
   system.recurrence_norm = state.residual_norm();
-  system.kept.begin_again(state.residual_square);
+  // An iterate that is better by the recurrence takes the place of the kept one.
+  if (state.residual_square <= system.kept.square) system.kept = {};
   state.residual_square = square;
   state.rho = square;  // that of the recurrence is not of this r; begin() computes it
   state.residual_is_recomputed = true;
@@ -338,7 +324,7 @@ void ConjugateGradient::finish() {
   }
   const auto is_zero = [](const CgSystem& one) { return one.end == SolveEnd::zero_right_hand_side; };
   const PerSystem are_zero(systems_, is_zero);
-  if (std::ranges::any_of(systems_, is_zero))
+  if (are_zero.has_any())
     parts_.vectors.outside_of_phases().subtract_where(are_zero.all(), pieces_.b, pieces_.b, pieces_.x);
   for (auto& system : systems_) {
     if (is_zero(system)) system.state.residual_square = 0.0;
@@ -364,19 +350,28 @@ PerSystem ConjugateGradient::residual_norms(std::span<const double> b, std::span
 
 void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
   PerSystem are_taken(systems_.size());
-  for (std::size_t k = 0; k < results.size(); ++k)
-    are_taken[k] = systems_[k].kept.seems_better(results[k]) ? 1.0 : 0.0;
-  if (std::ranges::none_of(are_taken.all(), [](double taken) { return taken != 0.0; })) return;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const double square = systems_[k].kept.square;
+    const bool seems_better = has_failed(results[k].end) && std::isfinite(square) &&
+                              !(results[k].last_residual_norm <= std::sqrt(square));
+    are_taken[k] = seems_better ? 1.0 : 0.0;
+  }
+  if (!are_taken.has_any()) return;
   const auto norms = residual_norms(pieces_.b, kept_x_);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (are_taken[k] != 0.0) are_taken[k] = systems_[k].kept.replaces_last(norms[k], results[k]) ? 1.0 : 0.0;
+    if (!std::isfinite(norms[k]) || results[k].last_residual_norm <= norms[k]) are_taken[k] = 0.0;
+    if (are_taken[k] == 0.0) continue;
+    results[k].true_residual_norm = norms[k];
+    results[k].solution_step = systems_[k].kept.step;
   }
   parts_.vectors.outside_of_phases().copy_where(are_taken.all(), kept_x_, pieces_.x);
 }
 
 SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
                         const SolveOptions& options) {
-  require_pieces(matrix, b, x);
+  const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
+  if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
+    throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);
   PhaseTimer no_timer;
   DistributedVectors vectors(matrix, no_timer, options.thread_count);
   ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);

@@ -50,25 +50,6 @@ struct SystemVectors {
   const CgSnapshot* snapshot = nullptr;
 };
 
-/// Calls per solve of `step_count` steps of the classic form without preconditioner. The performance model counts with them;
-/// tests/solver/call_counts_test.cpp holds them against real solves.
-struct SolveCalls {
-  int step_count = 0;
-
-  [[nodiscard]] constexpr int products() const { return step_count; }
-  /// Dot products, each with its sum over all ranks: two per step, and the first rho.
-  [[nodiscard]] constexpr int dots() const { return 2 * step_count + 1; }
-  /// Other vector operations: three per step, and three before the first one.
-  [[nodiscard]] constexpr int updates() const { return 3 * step_count + 3; }
-};
-
-/// The calls of ConjugateGradient::residual_norm().
-struct ResidualCalls {
-  static constexpr int products = 1;
-  static constexpr int dots = 1;
-  static constexpr int updates = 3;
-};
-
 /// Several systems take one product for all of them, and one message where a single one sends one. Each has its own numbers, and ends by
 /// itself: from then on its x does not change any more. Holds references: all must outlive it. Every operation is collective over the
 /// operator's ranks and gives the same numbers, to the bit, on every rank.
@@ -90,7 +71,8 @@ class ConjugateGradient {
   /// x := about A^-1 b, without the residual of an x that nothing has recomputed. A must be definite; positive or negative makes no
   /// difference unless to the stop rule. A solve from a snapshot, on the same grid, has the same bits as the one that it was taken from;
   /// its vectors are copied first. Systems whose right-hand side is zero end at once. Returns all systems as they end, valid until the next
-  /// solve. Cost: as SolveCalls says, one more product and one more sum from a given x, and one product and one sum for each step in which
+  /// solve. Cost: for each step one product, two dot products with their sums and three other operations, before the first one a dot product and three
+  /// others; one more product and one more sum from a given x, and one product and one sum for each step in which
   /// the stop rule says `converged`; nothing is allocated, but for the kept iterate at the start of the first solve
   /// (StopRule::keeps_best()), whose pages nobody touches before there is one, a vector the first time that some of several systems begin
   /// again, and the vectors of the classic form the first time that rounding spoils another and it goes on instead.

@@ -21,8 +21,7 @@ struct TridiagonalRow {
 };
 
 /// Rows of T, scaled by a power of two so that the largest 1 / alpha is near 1: squares of others would leave the range of double precision.
-template <typename Row>
-std::vector<TridiagonalRow> tridiagonal_rows(std::span<const Row> rows, int exponent) {
+std::vector<TridiagonalRow> tridiagonal_rows(std::span<const LanczosEstimates::Row> rows, int exponent) {
   std::vector<TridiagonalRow> scaled;
   scaled.reserve(rows.size());
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -86,7 +85,7 @@ bool LanczosEstimates::after_step(const CgState& state) {
 SpectrumEstimate LanczosEstimates::estimate() const {
   if (rows_.empty()) return {};
   const int exponent = std::ilogb(std::ranges::min_element(rows_, {}, &Row::alpha)->alpha);
-  const auto rows = tridiagonal_rows(std::span<const Row>(rows_), exponent);
+  const auto rows = tridiagonal_rows(rows_, exponent);
   // All eigenvalues are positive, and none is above the largest sum of a row (Gershgorin).
   double high = 0.0;
   for (std::size_t k = 0; k < rows.size(); ++k) {

@@ -35,13 +35,15 @@ class LanczosEstimates final : public StepObserver {
   /// Cost: some hundred passes over the steps so far.
   [[nodiscard]] SpectrumEstimate estimate() const;
 
- private:
+  /// The numbers of a step.
   struct Row {
     double alpha;
     double beta;
     int replacement_count;
     int step_count;
   };
+
+ private:
   std::vector<Row> rows_;
 };
 

@@ -49,15 +49,28 @@ void NpbIteration::lay_out(std::span<const double> x) {
 }
 
 OuterStep NpbIteration::outer_step(bool asks_to_stop) {
-  auto made = attempt(asks_to_stop);
-  if (guard_ != nullptr) {
-    auto verdict = guard_->verdict();
-    for (; verdict == AttemptVerdict::again; verdict = guard_->verdict()) made = attempt(asks_to_stop);
-    made.step.is_refused = verdict == AttemptVerdict::refused;
+  OuterStep step;
+  double z_square = 0.0;
+  CurvatureSigns signs;
+  auto verdict = AttemptVerdict::again;
+  while (verdict == AttemptVerdict::again) {
+    if (guard_ != nullptr)
+      guard_->before_attempt({.b = x_, .x = z_, .residual = conjugate_gradient_.residual()});
+    signs =
+        conjugate_gradient_.iterate({.b = x_, .x = z_}, FixedSteps(cg_steps_per_solve)).front().state.signs;
+    step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
+    const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
+      return std::array{local.dot(x_, z_), local.dot(z_, z_), asks_to_stop ? 1.0 : 0.0};
+    });
+    step.zeta = shift_ + 1.0 / x_z;
+    step.stop_asked = stop_requests > 0.0;
+    z_square = z_z;
+    verdict = guard_ != nullptr ? guard_->verdict() : AttemptVerdict::accepted;
   }
-  curvature_signs_.note(made.signs);
-  vectors_.updates()->set_scaled(1.0 / std::sqrt(made.z_square), z_, x_);
-  return made.step;
+  step.is_refused = verdict == AttemptVerdict::refused;
+  curvature_signs_.note(signs);
+  vectors_.updates()->set_scaled(1.0 / std::sqrt(z_square), z_, x_);
+  return step;
 }
 
 std::vector<OuterStep> NpbIteration::outer_steps(int outer_step_count,
@@ -72,20 +85,6 @@ std::vector<OuterStep> NpbIteration::outer_steps(int outer_step_count,
     if (must_stop(steps.back())) break;
   }
   return steps;
-}
-
-NpbIteration::Attempt NpbIteration::attempt(bool asks_to_stop) {
-  if (guard_ != nullptr)
-    guard_->before_attempt({.b = x_, .x = z_, .residual = conjugate_gradient_.residual()});
-  const auto solved = conjugate_gradient_.iterate({.b = x_, .x = z_}, FixedSteps(cg_steps_per_solve));
-  OuterStep step;
-  step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
-  const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
-    return std::array{local.dot(x_, z_), local.dot(z_, z_), asks_to_stop ? 1.0 : 0.0};
-  });
-  step.zeta = shift_ + 1.0 / x_z;
-  step.stop_asked = stop_requests > 0.0;
-  return {.step = step, .z_square = z_z, .signs = solved.front().state.signs};
 }
 
 void NpbIteration::steps(int count) {

@@ -22,19 +22,19 @@
 
 namespace cg2d {
 
-/// Calls in one outer iteration. The performance model counts with them; tests/solver/call_counts_test.cpp
-/// holds them against real iterations.
+/// Calls in one outer iteration, whose solve is of the classic form without preconditioner. The performance model counts with them;
+/// tests/solver/call_counts_test.cpp holds them against real iterations.
 struct OuterStepCalls {
-  static constexpr SolveCalls solve{cg_steps_per_solve};
-
-  static constexpr int products = solve.products() + ResidualCalls::products;
-  /// Sums over all ranks: zeta's is the last one.
-  static constexpr int sums = solve.dots() + ResidualCalls::dots + 1;
+  /// One per step, and one for the residual.
+  static constexpr int products = cg_steps_per_solve + 1;
+  /// Sums over all ranks: two per step, and those of the first rho, the residual and zeta.
+  static constexpr int sums = 2 * cg_steps_per_solve + 3;
   /// The sum of zeta has two dot products.
   static constexpr int local_dots = sums + 1;
-  /// Other vector operations: the scaling is the last one; half storage adds two halves of q in each product.
+  /// Other vector operations: three per step, three before the first one and three for the residual, and the scaling; half storage adds two
+  /// halves of q in each product.
   static constexpr int updates(bool is_symmetric) {
-    return solve.updates() + ResidualCalls::updates + 1 + (is_symmetric ? products : 0);
+    return 3 * cg_steps_per_solve + 7 + (is_symmetric ? products : 0);
   }
 };
 
@@ -124,14 +124,6 @@ class NpbIteration {
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:
-  struct Attempt {
-    OuterStep step;
-    double z_square = 0.0;
-    CurvatureSigns signs;
-  };
-  /// An outer iteration up to z; x stays.
-  Attempt attempt(bool asks_to_stop);
-
   OuterStepGuard* guard_ = nullptr;
   double shift_;
   DistributedVectors vectors_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <utility>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
@@ -21,16 +22,12 @@ class OneSumRecurrence : public CgRecurrence {
   /// or stagnated where it has none, since the recurrence has parted.
   void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) final {
     auto& system = systems.front();
-    const auto ask = [&](double curvature) {
-      system.state.record_curvature(curvature);
-      system.end = stop.end_within_step(system.state);
-    };
     system.is_asked = true;
-    ask(next_curvature_);
+    system.ask_within_step(next_curvature_, stop);
     const bool was_ended = system.end.has_value();
     if (was_ended && !is_direct_) {
       multiply(p_);
-      ask(vectors_.dot(p_, matrix_.result()));
+      system.ask_within_step(vectors_.dot(p_, matrix_.result()), stop);
     }
     if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
     if (was_ended && !is_direct_ && !system.end) system.end = SolveEnd::stagnated;
@@ -50,25 +47,19 @@ class OneSumRecurrence : public CgRecurrence {
   }
 
   /// The numbers of a first step along u.
-  void begin_with(CgState& state, const Products& products) {
-    state.rho = products[0];
-    state.residual_square = products[2];
-    state.direction_square = state.rho;
+  void begin_with(CgSystem& system, const Products& products) {
+    system.begin_with(products[0], products[2]);
     next_curvature_ = products[1];
     is_direct_ = true;
   }
   /// beta, and the p . A p of the next step. x has taken the step, p is still its direction.
   void go_on_with(CgSystem& system, const Products& products, const LinearSystem& pieces) {
-    auto& state = system.state;
-    const double rho_before = state.rho;
-    const double square_before = state.residual_square;
-    state.rho = products[0];
-    state.residual_square = products[2];
-    state.record_beta(rho_before);
+    system.go_on_with(products[0], products[2]);
+    const auto& state = system.state;
     next_curvature_ = products[1];
     if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
     is_direct_ = false;
-    keep_iterate(system, square_before, pieces, p_);
+    keep_iterate(system, pieces, p_);
   }
   /// From alpha to the next direction.
   virtual void take_step(CgSystem& system, const LinearSystem& pieces) = 0;
@@ -87,8 +78,8 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
   using OneSumRecurrence::OneSumRecurrence;
 
   void begin(std::span<CgSystem> systems) override {
-    const auto u = multiply_preconditioned_residual();
-    begin_with(systems.front().state, sum_products(u, matrix_.result()));
+    const auto [u, products] = multiply_preconditioned_residual();
+    begin_with(systems.front(), products);
     const auto local = vectors_.updates();
     local->copy(u, p_);
     local->copy(matrix_.result(), s_);
@@ -97,22 +88,19 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
   void take_step(CgSystem& system, const LinearSystem& pieces) override {
     const auto& state = system.state;
     vectors_.updates()->step_along(state.alpha, p_, s_, pieces.x, r_);
-    const auto u = multiply_preconditioned_residual();
-    go_on_with(system, sum_products(u, matrix_.result()), pieces);
+    const auto [u, products] = multiply_preconditioned_residual();
+    go_on_with(system, products, pieces);
     const auto local = vectors_.updates();
     local->scale_and_add(u, state.beta, p_);
     local->scale_and_add(matrix_.result(), state.beta, s_);
   }
 
  private:
-  /// The operator's result := A u; u.
-  std::span<const double> multiply_preconditioned_residual() {
+  /// The operator's result := A u; u, and the sums.
+  std::pair<std::span<const double>, Products> multiply_preconditioned_residual() {
     const auto u = preconditioner_.apply(r_, vectors_);
     multiply(u);
-    return u;
-  }
-  [[nodiscard]] Products sum_products(std::span<const double> u, std::span<const double> w) {
-    return vectors_.sums([&](VectorOps& local) { return local_products(local, u, w); });
+    return {u, vectors_.sums([&](VectorOps& local) { return local_products(local, u, matrix_.result()); })};
   }
 };
 
@@ -136,7 +124,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   void begin(std::span<CgSystem> systems) override {
     compute_u_and_w();
     const auto m = sum_during_product();
-    begin_with(systems.front().state, products_);
+    begin_with(systems.front(), products_);
     steps_ = 0;
     const auto local = vectors_.updates();
     local->copy(u(), p_);

@@ -56,48 +56,42 @@ std::string condition_text(const SystemSolveResult& result) {
   return fmt::format(" (condition number{}: {:.2g} or more, estimated)", of_what, result.condition_number);
 }
 
-/// The numbers of a finite system are too large or too small.
-std::string out_of_range_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto what =
-      result.quantity == "b . b"
-          ? "squares of the right-hand side leave the range of double precision: scale it, and x with it"
-          : fmt::format(
-                "numbers leave the range of double precision, since those of the matrix or of the right-hand "
-                "side are of too different magnitudes{}: {}, or scale the right-hand side",
-                condition_text(result), scaling_text(result, terms, "the matrix"));
-  return fmt::format("stagnated after {}: {}: {}", steps_of(result, terms), quantity_text(result, terms),
-                     what);
-}
-
-std::string idle_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  return fmt::format(
-      "stagnated after {}: || b - A x || is {:.3g}, recomputed, and no {} makes it smaller than {:.3g}, as "
-      "it was {}: the matrix is too badly scaled for double precision{}{}, or not positive definite, by too "
-      "little for p . A p to show it: {}, or take a factorization",
-      steps_of(result, terms), result.last_residual_norm, terms.step, std::sqrt(result.quantity_value),
-      seen_in(result, terms), result.has_preconditioner ? ", with this preconditioner, too" : "",
-      condition_text(result), scaling_text(result, terms, "it"));
-}
-
 std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  if (result.quantity == "b . b" || !std::isfinite(result.quantity_value))
-    return out_of_range_sentence(result, terms);
-  if (result.quantity == "r . r") return idle_sentence(result, terms);
+  const auto steps = steps_of(result, terms);
+  if (result.quantity == "b . b" || !std::isfinite(result.quantity_value)) {
+    // The numbers of a finite system are too large or too small.
+    const auto what =
+        result.quantity == "b . b"
+            ? "squares of the right-hand side leave the range of double precision: scale it, and x with it"
+            : fmt::format(
+                  "numbers leave the range of double precision, since those of the matrix or of the "
+                  "right-hand "
+                  "side are of too different magnitudes{}: {}, or scale the right-hand side",
+                  condition_text(result), scaling_text(result, terms, "the matrix"));
+    return fmt::format("stagnated after {}: {}: {}", steps, quantity_text(result, terms), what);
+  }
+  if (result.quantity == "r . r") {
+    return fmt::format(
+        "stagnated after {}: || b - A x || is {:.3g}, recomputed, and no {} makes it smaller than {:.3g}, as "
+        "it was {}: the matrix is too badly scaled for double precision{}{}, or not positive definite, by "
+        "too "
+        "little for p . A p to show it: {}, or take a factorization",
+        steps, result.last_residual_norm, terms.step, std::sqrt(result.quantity_value),
+        seen_in(result, terms), result.has_preconditioner ? ", with this preconditioner, too" : "",
+        condition_text(result), scaling_text(result, terms, "it"));
+  }
   if (!result.quantity.empty()) {
     return fmt::format(
-        "stagnated after {}: || b - A x || is {:.3g}, recomputed; {}, zero to rounding (at most "
-        "{:.3g}): the matrix is "
-        "singular to double precision, and b has a part that no A x reaches: subtract from b its part in the "
-        "null space "
-        "(its mean, where that is the constants), or fix an unknown",
-        steps_of(result, terms), result.last_residual_norm, quantity_text(result, terms),
-        result.quantity_rounding);
+        "stagnated after {}: || b - A x || is {:.3g}, recomputed; {}, zero to rounding (at most {:.3g}): the "
+        "matrix is singular to double precision, and b has a part that no A x reaches: subtract from b its "
+        "part in the null space (its mean, where that is the constants), or fix an unknown",
+        steps, result.last_residual_norm, quantity_text(result, terms), result.quantity_rounding);
   }
   return fmt::format(
       "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
       "further {}s improve; the tolerance is below the accuracy of double precision for this system{}{}: "
       "take a larger {}, or {}",
-      steps_of(result, terms), result.residual_norm, result.last_residual_norm, terms.step,
+      steps, result.residual_norm, result.last_residual_norm, terms.step,
       result.has_preconditioner ? " with this preconditioner" : "", condition_text(result), terms.tolerance,
       scaling_text(result, terms, "the matrix"));
 }

@@ -91,9 +91,6 @@ struct CgState {
   void record_progress() {
     if (residual_square < least_residual_square) begin_progress();
   }
-  void allow_idle_steps(double per_row, double order) {
-    most_idle_steps = first_idle_steps + per_row * order;
-  }
   [[nodiscard]] bool is_idle() const { return number - least_residual_step >= most_idle_steps; }
   /// Numbers of the solve are NaN or infinite.
   [[nodiscard]] bool is_not_finite() const {

@@ -89,18 +89,13 @@ class VectorOps {
   void fill(double a, std::span<double> y);
 
   // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
-  // vectors as numbers: 1, 2, 4, 8 or 16; dots() and copy_where() of one are dot() and copy().
+  // vectors as numbers: 2, 4, 8 or 16, or 1 in dots() and those that end with _where; dots() and copy_where() of one are dot() and copy().
 
   /// sums := x . y of each vector, over this rank's piece
   void dots(std::span<const double> x, std::span<const double> y, std::span<double> sums);
-  struct StepVectors {
-    std::span<const double> p;
-    std::span<const double> q;
-    std::span<double> x;
-    std::span<double> r;
-  };
   /// step_along() with a length for each vector.
-  void steps_along(std::span<const double> lengths, const StepVectors& vectors);
+  void steps_along(std::span<const double> lengths, std::span<const double> p, std::span<const double> q,
+                   std::span<double> x, std::span<double> r);
   /// scale_and_add() with a factor for each vector.
   void scale_and_add_each(std::span<const double> x, std::span<const double> factors, std::span<double> y);
   /// z := x - y, and y := x, of the vectors whose number is not 0.
@@ -120,20 +115,11 @@ class VectorOps {
   [[nodiscard]] const VectorWork& update_work() const { return update_work_; }
 
  private:
-  template <typename Work>
-  void on_parts(std::size_t size, const Work& work) const;
   template <typename Operation>
   void join(std::span<const double> x, std::span<const double> y, std::span<double> z,
             const Operation& operation);
-  void add_partial_sums(std::span<double> totals) const;
-  template <typename Sums>
-  std::array<double, 2> sum_of_parts(std::size_t size, const Sums& sums);
-  template <typename Largest>
-  double largest_of_parts(std::size_t size, const Largest& largest);
-  template <typename Work>
-  void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
-  template <typename Work>
-  void on_taken(std::size_t size, std::span<const double> are_taken, const Work& work) const;
+  template <typename Compute, typename Fold = std::plus<>>
+  auto fold_parts(std::size_t size, const Compute& compute, const Fold& fold = {});
 
   static constexpr std::size_t most_vectors = 16;
   /// One per thread, a cache line apart; added in the order of the parts.

@@ -10,14 +10,6 @@
 namespace cg2d {
 namespace {
 
-comm::BlockLayout factor_layout(const Problem& problem, const MatrixFreeInput& input) {
-  const auto& asked = input.configuration;
-  const auto grid =
-      asked.has_grid() ? asked.grid : comm::ProcessGrid{.columns = 1, .rows = input.group.size()};
-  require_grid_of(grid, input.group.size());
-  return equal_pieces(problem.n, grid);
-}
-
 /// The kernel for the factors, which are not symmetric.
 const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
   if (!configuration.has_kernel()) return kernels::default_kernel();
@@ -30,24 +22,6 @@ const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
         row.name);
   }
   return row;
-}
-
-/// The factors of A, or of -A where the sign is to change: those of A with other weights and diagonal.
-NpbFactor signed_factor(const Problem& problem, const comm::BlockLayout& layout,
-                        const MatrixFreeInput& input) {
-  auto parts = make_npb_factor(problem, layout, input.group);
-  if (!input.changes_sign) return parts;
-  for (auto& weight : parts.weights) weight = -weight;
-  parts.diagonal = -parts.diagonal;
-  return parts;
-}
-
-/// V and V^T as they are made, and in the kernel's format; weights and vectors.
-MatrixFreeSize factored_size_of(std::string_view text) {
-  const auto& problem = class_from(text);
-  constexpr std::int64_t bytes_per_entry = 4 * (sizeof(double) + sizeof(std::int32_t));
-  constexpr std::int64_t vector_bytes = 8 * sizeof(double);
-  return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
 }
 
 /// One factor on the grid.
@@ -79,7 +53,6 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
       : layout_(layout),
         rank_(input.group.rank()),
-        kernel_(factor_kernel(input.configuration).name),
         transposed_(std::move(parts.transposed), layout, input),
         factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
         weights_(std::move(parts.weights)),
@@ -110,7 +83,9 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
            factor_.assembled->product().matrix_byte_count();
   }
   [[nodiscard]] std::string arrangement() const override { return "grid " + layout_.grid().name(); }
-  [[nodiscard]] std::string_view kernel() const override { return kernel_; }
+  [[nodiscard]] std::string_view kernel() const override {
+    return factor_.assembled->product().kernel().name;
+  }
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
   [[nodiscard]] std::span<double> operand() override { return transposed_.matrix().operand(); }
@@ -138,7 +113,6 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
  private:
   comm::BlockLayout layout_;
   int rank_;
-  std::string_view kernel_;
   Factor transposed_;            // V^T
   Factor factor_;                // V, on another communicator of the same layout and ranks
   std::vector<double> weights_;  // W, of this rank's piece
@@ -158,12 +132,27 @@ MatrixFreeRow npb_factored_operator() {
           "the matrix of NAS CG as two sparse products, never assembled; against the benchmark's rules",
       .uses_grid = true,
       .is_negative_definite = true,
-      .size_of = &factored_size_of,
+      .size_of = [](std::string_view text) -> MatrixFreeSize {
+        const auto& problem = class_from(text);
+        // V and V^T as they are made, and in the kernel's format; weights and vectors.
+        constexpr std::int64_t bytes_per_entry = 4 * (sizeof(double) + sizeof(std::int32_t));
+        constexpr std::int64_t vector_bytes = 8 * sizeof(double);
+        return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
+      },
       .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
         static_cast<void>(factor_kernel(input.configuration));  // before the matrix is made
         const auto& problem = class_from(text);
-        const auto layout = factor_layout(problem, input);
-        return std::make_unique<FactoredSystem>(layout, signed_factor(problem, layout, input), input);
+        const auto& asked = input.configuration;
+        const auto grid =
+            asked.has_grid() ? asked.grid : comm::ProcessGrid{.columns = 1, .rows = input.group.size()};
+        require_grid_of(grid, input.group.size());
+        const auto layout = equal_pieces(problem.n, grid);
+        auto parts = make_npb_factor(problem, layout, input.group);
+        if (input.changes_sign) {  // the factors of -A are those of A with other weights and diagonal
+          for (auto& weight : parts.weights) weight = -weight;
+          parts.diagonal = -parts.diagonal;
+        }
+        return std::make_unique<FactoredSystem>(layout, std::move(parts), input);
       }};
 }
 

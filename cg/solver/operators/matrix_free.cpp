@@ -10,12 +10,16 @@
 namespace cg2d {
 
 // Each row is defined in the file of its operator.
-MatrixFreeRow laplace2d_operator();
-MatrixFreeRow laplace3d_operator();
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
+                                 std::string_view description);
 MatrixFreeRow npb_factored_operator();
 
 std::span<const MatrixFreeRow> matrix_free_table() {
-  static const std::array table{laplace2d_operator(), laplace3d_operator(), npb_factored_operator()};
+  static const std::array table{
+      laplacian_operator("laplace2d", "NXxNY", "the Laplacian of 5 points, by an exchange of halos"),
+      laplacian_operator("laplace3d", "NXxNYxNZ[:27]",
+                         "the Laplacian of 7 (or 27) points, by an exchange of halos"),
+      npb_factored_operator()};
   return table;
 }
 
@@ -37,8 +41,7 @@ const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
 }
 
 const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {
-  const std::string name(configuration.has_transport() ? configuration.transport
-                                                       : std::string(comm::default_transport().name));
+  const auto name = configuration.has_transport() ? configuration.transport : Configuration{}.transport;
   require_known("--transport", name, names_of(comm::transport_table()));
   const auto& row = *comm::find_transport(name);
   if (const auto reason = row.why_unavailable(group); !reason.empty())

@@ -25,8 +25,15 @@ class StencilSystem final : public MatrixFreeSystem {
   StencilSystem(const Stencil& stencil, const MatrixFreeInput& input)
       : stencil_(stencil),
         layout_(domain_layout(stencil, input)),
-        halo_(make_halo(input)),
-        sums_(make_sums(input)),
+        halo_(transport_of(input.configuration, input.group)
+                  .make_halo(input.group, layout_,
+                             {.shape = halo_shape(stencil),
+                              .ranks_per_node = input.configuration.ranks_per_node,
+                              .memory = &page_memory()})),
+        sums_(make_communicator(
+            transport_of(input.configuration, input.group), input.group,
+            equal_pieces(0, {.columns = 1, .rows = input.group.size()}),  // only sums over all ranks
+            {.ranks_per_node = input.configuration.ranks_per_node})),
         timer_(input.times_phases, *sums_),
         matrix_(stencil, layout_.box(input.group.rank()), *halo_, *sums_, timer_,
                 {.thread_count = input.configuration.thread_count}) {}
@@ -51,20 +58,6 @@ class StencilSystem final : public MatrixFreeSystem {
   [[nodiscard]] std::string_view kernel() const override { return "stencil"; }
 
  private:
-  [[nodiscard]] std::unique_ptr<comm::HaloExchange> make_halo(const MatrixFreeInput& input) const {
-    return transport_of(input.configuration, input.group)
-        .make_halo(input.group, layout_,
-                   {.shape = halo_shape(stencil_),
-                    .ranks_per_node = input.configuration.ranks_per_node,
-                    .memory = &page_memory()});
-  }
-  /// Vectors without elements: only the sums over all ranks are used.
-  [[nodiscard]] static std::unique_ptr<comm::Communicator> make_sums(const MatrixFreeInput& input) {
-    const comm::ProcessGrid grid{.columns = 1, .rows = input.group.size()};
-    return make_communicator(transport_of(input.configuration, input.group), input.group,
-                             equal_pieces(0, grid), {.ranks_per_node = input.configuration.ranks_per_node});
-  }
-
   Stencil stencil_;
   comm::DomainLayout layout_;
   std::unique_ptr<comm::HaloExchange> halo_;
@@ -73,32 +66,21 @@ class StencilSystem final : public MatrixFreeSystem {
   StencilOperator matrix_;
 };
 
-std::unique_ptr<MatrixFreeSystem> make_stencil_system(std::string_view text, const MatrixFreeInput& input) {
-  return std::make_unique<StencilSystem>(stencil_from(text), input);
-}
-
-/// p with its halo and q.
-MatrixFreeSize stencil_size_of(std::string_view text) {
-  return {.order = stencil_from(text).order(), .bytes_per_row = 3 * sizeof(double)};
-}
-
-MatrixFreeRow laplacian(std::string_view name, std::string_view arguments, std::string_view description) {
-  return {.name = name,
-          .arguments = arguments,
-          .description = description,
-          .size_of = &stencil_size_of,
-          .make = &make_stencil_system};
-}
-
 }  // namespace
 
-MatrixFreeRow laplace2d_operator() {
-  return laplacian("laplace2d", "NXxNY", "the Laplacian of 5 points, by an exchange of halos");
-}
-
-MatrixFreeRow laplace3d_operator() {
-  return laplacian("laplace3d", "NXxNYxNZ[:27]",
-                   "the Laplacian of 7 (or 27) points, by an exchange of halos");
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
+                                 std::string_view description) {
+  return {
+      .name = name,
+      .arguments = arguments,
+      .description = description,
+      .size_of = [](std::string_view text) -> MatrixFreeSize {
+        return {.order = stencil_from(text).order(),
+                .bytes_per_row = 3 * sizeof(double)};  // p with its halo, and q
+      },
+      .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
+        return std::make_unique<StencilSystem>(stencil_from(text), input);
+      }};
 }
 
 }  // namespace cg2d

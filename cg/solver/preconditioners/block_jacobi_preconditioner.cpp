@@ -43,8 +43,8 @@ class BlockJacobiPreconditioner final : public Preconditioner {
   std::string remark_;
 };
 
-/// Ranks count what they cannot use before any of them throws.
-void require_block(const PreconditionerInput& input) {
+std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& input) {
+  // Ranks count what they cannot use before any of them throws.
   const auto size = static_cast<std::int64_t>(input.matrix.local_size());
   const auto* const block = input.diagonal_block;
   const bool fits = block != nullptr && block->row_count == size && block->column_count == size;
@@ -53,10 +53,6 @@ void require_block(const PreconditionerInput& input) {
         "preconditioner block-jacobi: the diagonal block has another size than the vectors on {} ranks",
         misfits);
   }
-}
-
-std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& input) {
-  require_block(input);
   const auto diagonal = diagonal_of(*input.diagonal_block);
   require_positive("block-jacobi", input.matrix, diagonal, input.first_row);
   auto factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, 0.0);

@@ -122,13 +122,12 @@ class ChebyshevPreconditioner final : public Preconditioner {
   }
 
   [[nodiscard]] std::string remark() const override {
+    const bool is_scaled = diagonal_ || factor_ != 1.0;
     return fmt::format("degree {}, for eigenvalues from {:.3g} to {:.3g}{}", coefficients_.size() - 1,
-                       bounds_.low, bounds_.high, is_scaled() ? " of the matrix over its diagonal" : "");
+                       bounds_.low, bounds_.high, is_scaled ? " of the matrix over its diagonal" : "");
   }
 
  private:
-  [[nodiscard]] bool is_scaled() const { return diagonal_ || factor_ != 1.0; }
-
   LinearOperator& matrix_;
   PolynomialOptions bounds_;
   double factor_;
@@ -175,9 +174,8 @@ void require_valid(const PolynomialOptions& polynomial) {
   const auto& [degree, low, high] = polynomial;
   if (degree < 0 || degree > most_degree || degree % 2 != 0)
     throw InputError(
-        "degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive "
-        "beyond its bounds, "
-        "a higher one loses digits",
+        "degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive beyond its "
+        "bounds, a higher one loses digits",
         degree);
   const bool has_bounds = low != 0.0 || high != 0.0;
   if (has_bounds && !(low > 0.0 && high > low && std::isfinite(high)))

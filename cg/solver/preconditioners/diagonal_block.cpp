@@ -23,46 +23,17 @@ comm::IndexRange entries_in(const kernels::CsrBlock& block, std::int64_t row,
   return {.begin = place_of(columns.begin), .end = place_of(columns.end)};
 }
 
-/// Rows and columns of a block, in its own numbers, as a block of their own.
-kernels::CsrBlock copied(const kernels::CsrBlock& block, const comm::IndexRange& rows,
-                         const comm::IndexRange& columns) {
-  auto copy = kernels::CsrBlock::with_room(rows.size(), columns.size());
-  for (std::int64_t row = 0; row < copy.row_count; ++row)
-    copy.row_starts[static_cast<std::size_t>(row) + 1] = entries_in(block, rows.begin + row, columns).size();
-  copy.make_room_by_lengths();
-  std::size_t place = 0;
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const auto entries = entries_in(block, row, columns);
-    for (auto entry = static_cast<std::size_t>(entries.begin); entry < static_cast<std::size_t>(entries.end);
-         ++entry) {
-      copy.columns[place] = block.columns[entry] - static_cast<std::int32_t>(columns.begin);
-      copy.values[place++] = block.values[entry];
-    }
-  }
-  return copy;
-}
-
-/// The lengths of the rows, then a column and the bits of a value for each entry.
-std::vector<std::uint64_t> packed(const kernels::CsrBlock& block) {
-  std::vector<std::uint64_t> words;
-  for (std::int64_t row = 0; row < block.row_count; ++row) words.push_back(block.columns_of(row).size());
-  for (std::size_t entry = 0; entry < block.columns.size(); ++entry) {
-    words.push_back(static_cast<std::uint64_t>(block.columns[entry]));
-    words.push_back(std::bit_cast<std::uint64_t>(block.values[entry]));
-  }
-  return words;
-}
-
-kernels::CsrBlock unpacked(std::span<const std::uint64_t> words, std::int64_t size) {
-  const auto row_count = static_cast<std::size_t>(size);
+/// The square block of the entries that for_each(visit) visits, row by row, twice.
+template <typename ForEach>
+kernels::CsrBlock block_of(std::int64_t size, const ForEach& for_each) {
   auto block = kernels::CsrBlock::with_room(size, size);
-  for (std::size_t row = 0; row < row_count; ++row)
-    block.row_starts[row + 1] = static_cast<std::int64_t>(words[row]);
+  for_each([&](std::size_t row, std::int64_t /*column*/, double /*value*/) { ++block.row_starts[row + 1]; });
   block.make_room_by_lengths();
-  for (std::size_t entry = 0; entry < block.columns.size(); ++entry) {
-    block.columns[entry] = static_cast<std::int32_t>(words[row_count + 2 * entry]);
-    block.values[entry] = std::bit_cast<double>(words[row_count + 2 * entry + 1]);
-  }
+  std::size_t place = 0;
+  for_each([&](std::size_t /*row*/, std::int64_t column, double value) {
+    block.columns[place] = static_cast<std::int32_t>(column);
+    block.values[place++] = value;
+  });
   return block;
 }
 
@@ -81,20 +52,39 @@ kernels::CsrBlock diagonal_block_of(const kernels::CsrBlock& block, const comm::
   // The pieces that are in my rows and in my columns; each belongs to another rank.
   const int begin = std::max(row * grid.columns, column * grid.rows);
   const int end = std::min((row + 1) * grid.columns, (column + 1) * grid.rows);
-  const auto square_of = [&](int number) {
+  // Calls visit(row, column, value) for the entries of a piece's square, row by row, with the numbers that they have there.
+  const auto for_entries_of = [&](int number, const auto& visit) {
     const auto piece = layout.piece(number);
-    return copied(block, relative(piece, layout.row_block(row).begin),
-                  relative(piece, layout.column_block(column).begin));
+    const auto rows = relative(piece, layout.row_block(row).begin);
+    const auto columns = relative(piece, layout.column_block(column).begin);
+    for (std::int64_t k = 0; k < piece.size(); ++k) {
+      const auto entries = entries_in(block, rows.begin + k, columns);
+      for (auto entry = static_cast<std::size_t>(entries.begin);
+           entry < static_cast<std::size_t>(entries.end); ++entry)
+        visit(static_cast<std::size_t>(k), block.columns[entry] - columns.begin, block.values[entry]);
+    }
   };
+  // A row and a column, both of 32 bits, then the bits of a value for each entry.
+  constexpr int column_bits = 32;
   for (int number = begin; number < end; ++number) {
     const int owner = layout.column_owner_of(number);
-    if (owner != group.rank()) outgoing[static_cast<std::size_t>(owner)] = packed(square_of(number));
+    if (owner == group.rank()) continue;
+    for_entries_of(number, [&](std::size_t entry_row, std::int64_t entry_column, double value) {
+      auto& words = outgoing[static_cast<std::size_t>(owner)];
+      words.push_back(entry_row << column_bits | static_cast<std::uint64_t>(entry_column));
+      words.push_back(std::bit_cast<std::uint64_t>(value));
+    });
   }
   const auto incoming = group.exchange(std::move(outgoing));
   const int mine = layout.column_piece_of(group.rank());
   const int holder = grid.rank_at(mine / grid.columns, column);
-  if (holder == group.rank()) return square_of(mine);
-  return unpacked(incoming[static_cast<std::size_t>(holder)], layout.piece(mine).size());
+  return block_of(layout.piece(mine).size(), [&](const auto& visit) {
+    if (holder == group.rank()) return for_entries_of(mine, visit);
+    const auto& words = incoming[static_cast<std::size_t>(holder)];
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      visit(words[k] >> column_bits, static_cast<std::int32_t>(words[k]),
+            std::bit_cast<double>(words[k + 1]));
+  });
 }
 
 HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block) {

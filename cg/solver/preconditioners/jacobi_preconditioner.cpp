@@ -30,8 +30,9 @@ class JacobiPreconditioner final : public Preconditioner {
   HugePageVector scaled_;
 };
 
-/// Ranks count what they cannot use before any of them throws.
-void require_usable(const PreconditionerInput& input) {
+std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
+  require_positive("jacobi", input.matrix, input.diagonal, input.first_row);
+  // Ranks count what they cannot use before any of them throws.
   const bool is_whole = input.diagonal.size() == input.matrix.local_size();
   const auto unusable = std::ranges::count_if(
       input.diagonal, [](double entry) { return !std::isnormal(entry) || !std::isfinite(1.0 / entry); });
@@ -45,11 +46,6 @@ void require_usable(const PreconditionerInput& input) {
   if (counts[1] > 0.0) {
     throw InputError("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]);
   }
-}
-
-std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
-  require_positive("jacobi", input.matrix, input.diagonal, input.first_row);
-  require_usable(input);
   HugePageVector inverse(input.diagonal.size());
   std::ranges::transform(input.diagonal, inverse.begin(), [](double entry) { return 1.0 / entry; });
   return std::make_unique<JacobiPreconditioner>(std::move(inverse));
