@@ -88,7 +88,7 @@ void add_load(std::span<const RankQuiet> ranks, QuietResult& quiet) {
   keep_larger(quiet.other_share, other_load / processor_count);
   constexpr double ticks_of_rounding = 2.0;
   const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
-  keep_larger(quiet.steal_share, steal_s / region_s);
+  keep_larger(quiet.steal_share, std::min(1.0, steal_s / region_s));
 }
 
 RankRange range_of(std::span<const RankQuiet> ranks, double RankQuiet::*loop) {
@@ -111,7 +111,9 @@ void add_rank(const RankQuiet& rank, QuietResult& quiet) {
   quiet.switches_per_s = std::max(quiet.switches_per_s, switches / std::max(rank.cpu_s, least_s));
   quiet.involuntary_switches += rank.involuntary_switches;
   quiet.most_involuntary_switches = std::max(quiet.most_involuntary_switches, rank.involuntary_switches);
-  if (rank.most_delay_s >= 0.0) keep_larger(quiet.delay_share, rank.most_delay_s / rank.region_s);
+  // The system counts a wait when it ends: one that began before a short region is longer than it.
+  if (rank.most_delay_s >= 0.0)
+    keep_larger(quiet.delay_share, std::min(1.0, rank.most_delay_s / rank.region_s));
   const double change = rank.loop_after_s / rank.loop_before_s - 1.0;
   if (std::abs(change) > std::abs(quiet.loop_change)) quiet.loop_change = change;
 }

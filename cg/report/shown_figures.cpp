@@ -167,7 +167,7 @@ std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& 
 }
 
 std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"") == std::string::npos) return text;
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string cell = "\"";
   for (const char letter : text) {
     if (letter == '"') cell += '"';

@@ -146,6 +146,15 @@ TEST(DisturbanceTest, OversubscribedRanksDoNotDisturbThemselves) {
   region.expect_only("other processes kept 0.7");
 }
 
+TEST(DisturbanceTest, AWaitThatBeganBeforeAShortRegionIsNoMoreThanAllOfIt) {
+  Region region({1});
+  region.ranks[0].most_delay_s = 58.5;
+  region.ranks[0].node.most_steal_s = 20.0;
+  const auto quiet = region.judged();
+  EXPECT_EQ(quiet.delay_share, 1.0);
+  EXPECT_EQ(quiet.steal_share, 1.0);
+}
+
 TEST(DisturbanceTest, AllReasonsStandInOneLine) {
   Region region({1});
   region.ranks[0].most_delay_s = 5.0;

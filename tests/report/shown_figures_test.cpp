@@ -47,6 +47,7 @@ TEST(ShownFigures, AreShownWhereTheirDescriptionsSaySo) {
       " Long            = false\n Height          = 478 m\n Depth           = 9 m on the largest rank\n");
   EXPECT_EQ(csv_header(shown), "long,town,height_m,depth_m");
   EXPECT_EQ(csv_cells(shown, document), "off,\"Ulm, Donau\",478,9.0") << document;
+  EXPECT_EQ(csv_cell("Ulm\nDonau"), "\"Ulm\nDonau\"");
 }
 
 struct Heights {
