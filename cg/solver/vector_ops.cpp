@@ -85,9 +85,13 @@ void on_rows(int thread_count, std::size_t size, std::size_t vector_count, const
 /// Calls work(element, vector) for the elements of the vectors whose number is not 0, on the threads.
 template <typename Work>
 void on_taken(int thread_count, std::size_t size, std::span<const double> are_taken, const Work& work) {
-  on_parts(thread_count, size, [&](std::size_t, std::size_t begin, std::size_t part_size) {
-    for (auto k = begin; k < begin + part_size; ++k) {
-      if (const auto vector = k % are_taken.size(); are_taken[vector] != 0.0) work(k, vector);
+  const auto count = are_taken.size();
+  on_parts(thread_count, size / count, [&](std::size_t, std::size_t first_row, std::size_t row_count) {
+    const auto end = (first_row + row_count) * count;
+    for (auto row = first_row * count; row < end; row += count) {
+      for (std::size_t vector = 0; vector < count; ++vector) {
+        if (are_taken[vector] != 0.0) work(row + vector, vector);
+      }
     }
   });
 }

@@ -127,7 +127,7 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     const auto vector_bytes =
         static_cast<std::int64_t>(run.assembled->matrix().local_size() * sizeof(double));
     // All but p . q and x . z read one vector: they are squares.
-    constexpr std::int64_t of_two_vectors = OuterStepCalls::solve.products() + 1;
+    constexpr std::int64_t of_two_vectors = cg_steps_per_solve + 1;
     constexpr std::int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
     EXPECT_EQ(run.iteration.vectors().dot_work().byte_count, vectors_of_dots * vector_bytes);
     // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for

@@ -89,11 +89,6 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
   if (!boundary_lines_.empty()) share_count_ = (box.size() + points_per_share - 1) / points_per_share;
 }
 
-std::span<const Phase> StencilOperator::phases() const {
-  static constexpr std::array order{Phase::halo, Phase::interior, Phase::boundary};
-  return order;
-}
-
 /// Ends of inner lines that the boundary computes count with the interior, which has their lines.
 VectorWork StencilOperator::product_work(Phase phase) const {
   const auto all = static_cast<std::int64_t>(q_.size());
@@ -127,21 +122,10 @@ void StencilOperator::apply() {
   halo_.done();
 }
 
-std::optional<double> StencilOperator::own_product() const {
-  if (!sums_by_the_way()) return std::nullopt;
-  double sum = 0.0;
-  for (const auto& product : products_) sum += product.value;
-  return sum;
-}
-
 void StencilOperator::add_product(ThreadSum& sum, const Line& first, std::int64_t point_count,
                                   const double* q) const {
   const double* const p = points_.line(first.y, first.z);
   sum.value += cblas_ddot(static_cast<int>(point_count), p, 1, q, 1);
-}
-
-bool StencilOperator::is_inner(const Line& line) const {
-  return inner_[1].contains(line.y) && inner_[2].contains(line.z);
 }
 
 template <typename Compute>
@@ -255,31 +239,6 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   if (is_whole || points_.goes_on(0, -1) || (length == 1 && points_.goes_on(0, 1))) end_point(0);
   if (length > 1 && (is_whole || points_.goes_on(0, 1))) end_point(length - 1);
   add_product(sum, line, length, q);
-}
-
-kernels::StencilLines StencilOperator::lines_around(const Line& line) const {
-  kernels::StencilLines lines{};
-  for (int z = -1; z <= 1; ++z) {
-    for (int y = -1; y <= 1; ++y) {
-      if (has_corners_ || y == 0 || z == 0)
-        lines[kernels::stencil_line(y, z)] = points_.line(line.y + y, line.z + z);
-    }
-  }
-  return lines;
-}
-
-double StencilOperator::beyond(int step, const Line& line) const {
-  if (!points_.goes_on(0, step)) return 0.0;
-  if (!has_corners_) return points_.beyond(step, line.y, line.z);
-  double sum = 0.0;
-  for (int z = -1; z <= 1; ++z) {
-    for (int y = -1; y <= 1; ++y) sum += points_.beyond(step, line.y + y, line.z + z);
-  }
-  return sum;
-}
-
-double* StencilOperator::result_at(const Line& line) {
-  return q_.data() + box().extent(0) * (line.y + box().extent(1) * line.z);
 }
 
 }  // namespace cg2d

@@ -109,9 +109,17 @@ class StencilOperator final : public LinearOperator {
   void apply() override;
   [[nodiscard]] std::span<const double> result() const override { return q_; }
   /// While the points of a line are in the first-level cache; not where the domain is cut along x.
-  [[nodiscard]] std::optional<double> own_product() const override;
+  [[nodiscard]] std::optional<double> own_product() const override {
+    if (!sums_by_the_way()) return std::nullopt;
+    double sum = 0.0;
+    for (const auto& product : products_) sum += product.value;
+    return sum;
+  }
   void sum_over_ranks(std::span<double> values) override { sums_.sum_scalars(values); }
-  [[nodiscard]] std::span<const Phase> phases() const override;
+  [[nodiscard]] std::span<const Phase> phases() const override {
+    static constexpr std::array order{Phase::halo, Phase::interior, Phase::boundary};
+    return order;
+  }
 
   /// The points of this rank.
   [[nodiscard]] const comm::Box& box() const { return points_.box(); }
@@ -136,7 +144,9 @@ class StencilOperator final : public LinearOperator {
   /// Whether a product adds up p . q, too.
   [[nodiscard]] bool sums_by_the_way() const { return !points_.goes_on(0, -1) && !points_.goes_on(0, 1); }
   /// Whether the lines around it are all in this rank's box, or outside of the domain.
-  [[nodiscard]] bool is_inner(const Line& line) const;
+  [[nodiscard]] bool is_inner(const Line& line) const {
+    return inner_[1].contains(line.y) && inner_[2].contains(line.z);
+  }
 
   /// p . q of the points of a thread; a cache line apart from the others'.
   struct alignas(64) ThreadSum {
@@ -160,10 +170,29 @@ class StencilOperator final : public LinearOperator {
   template <typename Compute>
   void on_threads(std::int64_t count, std::int64_t share, std::int64_t share_count, const Compute& compute);
 
-  [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const;
+  [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const {
+    kernels::StencilLines lines{};
+    for (int z = -1; z <= 1; ++z) {
+      for (int y = -1; y <= 1; ++y) {
+        if (has_corners_ || y == 0 || z == 0)
+          lines[kernels::stencil_line(y, z)] = points_.line(line.y + y, line.z + z);
+      }
+    }
+    return lines;
+  }
   /// The neighbours beyond an end of a line; step: -1 or 1.
-  [[nodiscard]] double beyond(int step, const Line& line) const;
-  [[nodiscard]] double* result_at(const Line& line);
+  [[nodiscard]] double beyond(int step, const Line& line) const {
+    if (!points_.goes_on(0, step)) return 0.0;
+    if (!has_corners_) return points_.beyond(step, line.y, line.z);
+    double sum = 0.0;
+    for (int z = -1; z <= 1; ++z) {
+      for (int y = -1; y <= 1; ++y) sum += points_.beyond(step, line.y + y, line.z + z);
+    }
+    return sum;
+  }
+  [[nodiscard]] double* result_at(const Line& line) {
+    return q_.data() + box().extent(0) * (line.y + box().extent(1) * line.z);
+  }
 
   comm::HaloExchange& halo_;
   comm::Communicator& sums_;
