@@ -1,6 +1,6 @@
 #pragma once
 
-// Options that several subcommands have, and the checks that need the values of several. All that gets a value must outlive the set.
+// Options that several subcommands have, and the checks that need the values of several. All that gets a value must outlive the subcommand.
 
 #include <cstdint>
 #include <optional>

@@ -87,7 +87,7 @@ class Subcommand {
   Subcommand(const Subcommand&) = delete;
   Subcommand& operator=(const Subcommand&) = delete;
 
-  /// Its work is work(options, group), of the options that this returns. They live as long as the work.
+  /// Its work is work_on(options, group), of the options that this returns. They live as long as the work.
   template <typename Options, typename Work>
   Options& with(const Work& work_on) {
     const auto options = std::make_shared<Options>();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, around
-// any callable that runs outer iterations of the benchmark, or one solve of a system.
+// The measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, of outer iterations of the
+// benchmark, or of one solve of a system.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Planes of points in memory and in files, their figures, and the planes that a rank computes in one pass. Pure arithmetic, no MPI.
+// Planes of points in memory and in files, memory for them, their figures, and the planes that a rank computes in one pass. No MPI.
 
 #include <algorithm>
 #include <cstdint>

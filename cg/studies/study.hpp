@@ -170,8 +170,11 @@ struct StudyOptions {
 /// A study of one's own overrides plan() and view():
 ///
 ///   class CutStudy final : public Study {
-///     using Study::Study;
-///     Environment plan() override;  // fills cases_
+///    public:
+///     CutStudy(const StudyOptions& options, comm::RankGroup& group) : Study(options, group) {}
+///
+///    private:
+///     Environment plan() override;  // fills cases_, sets round_count_, and calls prepare()
 ///     std::string view() const override { return sweep_tables(file_->records()); }
 ///   };
 class Study : public Interface {
@@ -185,7 +188,7 @@ class Study : public Interface {
   /// Keeps references.
   Study(const StudyOptions& options, comm::RankGroup& group);
 
-  /// Sets the cases, the number of rounds and all else that the study needs, and ends with prepare(). The environment of all ranks started.
+  /// Sets the cases, the number of rounds and all else that the study needs, and calls prepare(). The environment of all ranks started.
   virtual Environment plan() = 0;
   /// The results for people. On rank 0.
   [[nodiscard]] virtual std::string view() const = 0;

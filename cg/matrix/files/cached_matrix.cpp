@@ -88,6 +88,7 @@ class SharedOutput {
     });
     for (std::int64_t chunk = 0; chunk < layout_.chunk_count; ++chunk) {
       const auto share = shares_[static_cast<std::size_t>(chunk)];
+      // Numbers of chunks fit into 32 bits: files up to 256 TiB.
       if (share != 0) rounds.to(owners.owner_of(chunk), 1).push_back(pair_of(chunk, share));
     }
     rounds.finish();

@@ -32,7 +32,7 @@ class EntryCollector {
 
   /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(std::int64_t row, std::int64_t column, double value);
-  /// Runs a local step that adds entries. finish() throws the RunError or std::bad_alloc of the step.
+  /// Runs a step that adds entries. Where it fails by a RunError or std::bad_alloc, finish() throws a RunError on every rank.
   template <typename Step>
   void attempt(const Step& step) {
     agreement_.attempt(step);

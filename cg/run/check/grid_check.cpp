@@ -27,7 +27,7 @@
 namespace cg2d {
 namespace {
 
-/// Of the whole matrix: each rank has its part of the sums of magnitudes of its rows.
+/// The largest sum of magnitudes of a row of the whole matrix. Each rank gathers its part of all rows, zero elsewhere.
 double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                        comm::RankGroup& group) {
   std::vector<double> mine(static_cast<std::size_t>(layout.size()));

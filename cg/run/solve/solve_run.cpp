@@ -13,6 +13,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/value_hash.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
