@@ -76,6 +76,17 @@ comm::ProcessGrid explained_grid_from(const std::string& text) {
   return *grid;
 }
 
+/// The grids, and the kernel and the transport of a description on them.
+void add_described_options(Subcommand& command, NamedGrids& grids, const std::string& name,
+                           Configuration& configuration) {
+  add_grids_option(command, grids, name);
+  command.add("--kernel NAME", "a kernel of the description", configuration.kernel,
+              {.standing = "the description's"});
+  add_axis_option(command, "transport", configuration,
+                  "how data moves between ranks (cg2d run --list-transports)",
+                  comm::default_transport().name);
+}
+
 }  // namespace
 
 void declare_model(Subcommand& command) {
@@ -87,12 +98,7 @@ void declare_model(Subcommand& command) {
   add_classes_option(command, model.problems, "B", "; W,A,B with --calibrate");
   command.add("--ranks N", "numbers of ranks, such as 1,2,4", model.rank_counts,
               {.standing = "those that run", .most = most_modelled_ranks});
-  add_grids_option(command, model.grids, "model");
-  command.add("--kernel NAME", "a kernel of the description", model.configuration.kernel,
-              {.standing = "the description's"});
-  add_axis_option(command, "transport", model.configuration,
-                  "how data moves between ranks (cg2d run --list-transports)",
-                  comm::default_transport().name);
+  add_described_options(command, model.grids, "model", model.configuration);
   add_axis_option(
       command, "cut", model.configuration,
       "pieces of the matrix: equal ones, shares by the speeds of the ranks, or shares from a file");
@@ -138,12 +144,7 @@ void declare_simulate(Subcommand& command) {
   add_classes_option(command, simulate.problems, "B");
   command.add("--ranks N", "number of ranks", simulate.rank_count,
               {.standing = "those of the grids", .most = most_simulated_ranks});
-  add_grids_option(command, simulate.grids, "simulate");
-  command.add("--kernel NAME", "a kernel of the description", simulate.configuration.kernel,
-              {.standing = "the description's"});
-  add_axis_option(command, "transport", simulate.configuration,
-                  "how data moves between ranks (cg2d run --list-transports)",
-                  comm::default_transport().name);
+  add_described_options(command, simulate.grids, "simulate", simulate.configuration);
   command.add("--placement WHERE", fmt::format("where ranks are: {}", placement_values), simulate.placement);
   command.add(std::string(slow_rank_option) + " R:FACTOR,...", "products of rank R take FACTOR times as long",
               simulate.slow, &slow_ranks_from, {.standing = "none"});
