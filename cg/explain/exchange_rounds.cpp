@@ -8,6 +8,8 @@
 namespace cg2d {
 namespace {
 
+using comm::ScheduleStep;
+
 /// The pieces of a run that are not empty, by their numbers in the layout.
 std::vector<int> pieces_of(const comm::PieceRun& run, const GroupExchange& exchange) {
   std::vector<int> numbers;
@@ -18,61 +20,43 @@ std::vector<int> pieces_of(const comm::PieceRun& run, const GroupExchange& excha
   return numbers;
 }
 
-/// A message: a sender's step with the receiver's.
-struct MatchedStep {
-  int sender;
-  const comm::ScheduleStep* sent;
-  const comm::ScheduleStep* received;
+/// A rank that goes through its schedule.
+struct Actor {
+  const GroupExchange* exchange = nullptr;
+  int member = 0;
+  std::span<const ScheduleStep> steps{};  ///< that are still to be done
+  bool waits = false;                     ///< for the other end of a message of the first of them
+
+  [[nodiscard]] int rank_of(int partner) const { return exchange->ranks[index_of(partner)]; }
 };
 
-/// The next step of each member of a group, by number.
-using NextSteps = std::vector<std::size_t>;
-
-bool is_done(const GroupExchange& exchange, const NextSteps& next) {
-  return std::ranges::equal(next, exchange.schedules, {}, {},
-                            [](const auto& schedule) { return schedule.steps.size(); });
+/// Whether that partner, if there is one, does a step now in which this member is at that end.
+bool has_partner(const std::vector<Actor>& actors, const Actor& actor, int partner, int ScheduleStep::*end) {
+  if (partner == ScheduleStep::no_partner) return true;
+  const auto& other = actors[index_of(actor.rank_of(partner))];
+  return !other.waits && other.steps.front().*end == actor.member;
 }
 
-/// Does the next step of every member that need not wait for a partner at the other end of its message. The messages, empty ones left
-/// out.
-std::vector<MatchedStep> advance(const GroupExchange& exchange, NextSteps& next) {
-  std::vector<const comm::ScheduleStep*> steps;  // by member; nullptr: it has none, or waits
-  for (std::size_t member = 0; member < next.size(); ++member) {
-    const auto& all = exchange.schedules[member].steps;
-    steps.push_back(next[member] < all.size() ? &all[next[member]] : nullptr);
-  }
-  const auto waits = [&](int member) {
-    const auto is_alone = [&](int partner, int comm::ScheduleStep::*end) {
-      if (partner == comm::ScheduleStep::no_partner) return false;
-      const auto* const other = steps[index_of(partner)];
-      return other == nullptr || other->*end != member;
-    };
-    const auto* const step = steps[index_of(member)];
-    return step != nullptr && (is_alone(step->send_to, &comm::ScheduleStep::receive_from) ||
-                               is_alone(step->receive_from, &comm::ScheduleStep::send_to));
-  };
+/// Finds out who waits; whoever does makes its partners wait, too. Whether any steps are left.
+bool find_partners(std::vector<Actor>& actors) {
+  for (auto& actor : actors) actor.waits = actor.steps.empty();
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
-    for (int member = 0; member < static_cast<int>(steps.size()); ++member) {
-      if (!waits(member)) continue;
-      steps[index_of(member)] = nullptr;
-      has_changed = true;
+    for (auto& actor : actors) {
+      if (actor.waits) continue;
+      const auto& step = actor.steps.front();
+      actor.waits = !has_partner(actors, actor, step.send_to, &ScheduleStep::receive_from) ||
+                    !has_partner(actors, actor, step.receive_from, &ScheduleStep::send_to);
+      has_changed |= actor.waits;
     }
   }
-  if (!is_done(exchange, next) && std::ranges::count(steps, nullptr) == std::ssize(steps))
+  if (std::ranges::all_of(actors, [](const Actor& actor) { return actor.steps.empty(); })) return false;
+  if (std::ranges::all_of(actors, &Actor::waits))
     throw std::logic_error("the steps of a schedule wait in a circle, or for a message that nobody sends");
-  std::vector<MatchedStep> messages;
-  for (std::size_t member = 0; member < steps.size(); ++member) {
-    const auto* const step = steps[member];
-    if (step == nullptr) continue;
-    ++next[member];
-    if (step->send_to != comm::ScheduleStep::no_partner && exchange.pieces.element_count(step->sent) > 0)
-      messages.push_back(
-          {.sender = static_cast<int>(member), .sent = step, .received = steps[index_of(step->send_to)]});
-  }
-  return messages;
+  return true;
 }
 
+/// Puts a piece in its place among those of a rank, or adds it to the sum that is there.
 void take(RankPieces& held, const HeldPiece& piece, bool is_added) {
   const auto place = std::ranges::lower_bound(held, piece.number, {}, &HeldPiece::number);
   if (place == held.end() || place->number != piece.number) {
@@ -84,34 +68,36 @@ void take(RankPieces& held, const HeldPiece& piece, bool is_added) {
   }
 }
 
-/// One message of a group: before is what all ranks held before the round.
-ExplainedMessage deliver(const GroupExchange& exchange, const MatchedStep& step, const AllPieces& before,
-                         AllPieces& held) {
-  ExplainedMessage message{.sender = exchange.ranks[index_of(step.sender)],
-                           .receiver = exchange.ranks[index_of(step.sent->send_to)],
-                           .vector = exchange.vector,
-                           .pieces = pieces_of(step.sent->sent, exchange),
-                           .byte_count = exchange.pieces.element_count(step.sent->sent) *
-                                         static_cast<std::int64_t>(sizeof(double)),
-                           .is_added = step.received->combine == comm::Combine::add};
-  for (const int number : message.pieces) {
-    const auto& sent = before[index_of(message.sender)];
+/// Sends what the rank's step sends, if anything. before: what all ranks held before the round.
+void send(const std::vector<Actor>& actors, int rank, const AllPieces& before, ExchangeRound& round) {
+  const auto& actor = actors[index_of(rank)];
+  if (actor.waits) return;
+  const auto& exchange = *actor.exchange;
+  const auto& step = actor.steps.front();
+  if (step.send_to == ScheduleStep::no_partner || exchange.pieces.element_count(step.sent) == 0) return;
+  auto given = pieces_of(step.sent, exchange);
+  const int receiver = actor.rank_of(step.send_to);
+  const bool is_added = actors[index_of(receiver)].steps.front().combine == comm::Combine::add;
+  for (const int number : given) {
+    const auto& sent = before[index_of(rank)];
     const auto piece = std::ranges::find(sent, number, &HeldPiece::number);
     if (piece == sent.end()) throw std::logic_error("a schedule sends a piece that its sender lacks");
-    take(held[index_of(message.receiver)], *piece, message.is_added);
+    take(round.held_after[index_of(receiver)], *piece, is_added);
   }
-  return message;
-}
-
-/// The sender's partial sums that now belong to the receiver.
-void forget_sent_sums(const GroupExchange& exchange, const MatchedStep& step, AllPieces& held) {
-  if (step.received->combine != comm::Combine::add) return;
-  auto given_away = pieces_of(step.sent->sent, exchange);
-  if (step.sent->receive_from != comm::ScheduleStep::no_partner) {
-    for (const int kept : pieces_of(step.sent->received, exchange)) std::erase(given_away, kept);
+  round.messages.push_back(
+      {.sender = rank,
+       .receiver = receiver,
+       .vector = exchange.vector,
+       .pieces = given,
+       .byte_count = exchange.pieces.element_count(step.sent) * static_cast<std::int64_t>(sizeof(double)),
+       .is_added = is_added});
+  if (!is_added) return;
+  // These sums now belong to the receiver.
+  if (step.receive_from != ScheduleStep::no_partner) {
+    for (const int kept : pieces_of(step.received, exchange)) std::erase(given, kept);
   }
-  std::erase_if(held[index_of(exchange.ranks[index_of(step.sender)])], [&](const HeldPiece& piece) {
-    return std::ranges::find(given_away, piece.number) != given_away.end();
+  std::erase_if(round.held_after[index_of(rank)], [&](const HeldPiece& piece) {
+    return std::ranges::find(given, piece.number) != given.end();
   });
 }
 
@@ -132,21 +118,21 @@ void add_first_pieces(const GroupExchange& exchange, AllPieces& held) {
 }
 
 std::vector<ExchangeRound> replay(std::span<const GroupExchange> groups, const AllPieces& held_before) {
-  std::vector<NextSteps> next(groups.size());
-  std::ranges::transform(groups, next.begin(),
-                         [](const auto& group) { return NextSteps(group.ranks.size()); });
+  std::vector<Actor> actors(held_before.size());
+  for (const auto& group : groups) {
+    for (int member = 0; member < static_cast<int>(group.ranks.size()); ++member)
+      actors[index_of(group.ranks[index_of(member)])] = {
+          .exchange = &group, .member = member, .steps = group.schedules[index_of(member)].steps};
+  }
   std::vector<ExchangeRound> rounds;
   auto held = held_before;
-  while (!std::ranges::equal(groups, next, is_done)) {
+  while (find_partners(actors)) {
     ExchangeRound now{.messages = {}, .held_after = held};
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-      const auto steps = advance(groups[group], next[group]);
-      for (const auto& step : steps) forget_sent_sums(groups[group], step, now.held_after);
-      for (const auto& step : steps)
-        now.messages.push_back(deliver(groups[group], step, held, now.held_after));
+    for (int rank = 0; rank < static_cast<int>(actors.size()); ++rank) send(actors, rank, held, now);
+    for (auto& actor : actors) {
+      if (!actor.waits) actor.steps = actor.steps.subspan(1);
     }
     if (now.messages.empty()) continue;  // all pieces are empty
-    std::ranges::sort(now.messages, {}, &ExplainedMessage::sender);
     held = now.held_after;
     rounds.push_back(std::move(now));
   }

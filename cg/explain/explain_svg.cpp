@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstddef>
-
 #include "cg/base/values.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
@@ -104,18 +101,17 @@ comm::IndexRange places_of(const ExplainedStep& step, int rank, const AllPieces&
 /// Lanes of one step: a column of strips for each state, gaps for messages between them.
 class Lanes {
  public:
-  Lanes(const ExplainedStep& step, double top) : step_(step), states_(step.states()) {
-    double y = top + 6;
+  Lanes(Drawing& drawing, const ExplainedStep& step)
+      : drawing_(drawing), step_(step), states_(step.states()), bottom_(drawing.bottom + 6) {
     lanes_.resize(step.held_before.size());
     for (const auto& group : step.groups) {
-      y += group.name.empty() ? 4 : 22;
-      group_tops_.push_back(y);
+      bottom_ += group.name.empty() ? 4 : 22;
+      group_tops_.push_back(bottom_);
       for (const int rank : group.ranks) {
-        lanes_[index_of(rank)] = y + lane_height / 2;
-        y += lane_height;
+        lanes_[index_of(rank)] = bottom_ + lane_height / 2;
+        bottom_ += lane_height;
       }
     }
-    bottom_ = y;
     std::int64_t most_places = 1;
     std::size_t longest = 12;
     for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
@@ -130,40 +126,38 @@ class Lanes {
     gap_width_ = character_width * static_cast<double>(longest) + 70;
   }
 
-  [[nodiscard]] double bottom() const { return bottom_; }
+  void draw() const {
+    for (std::size_t state = 0; state < states_.size(); ++state) {
+      drawing_.text(state_left(state), drawing_.bottom, "soft", states_[state].name);
+      if (state < step_.rounds.size())
+        drawing_.text(gap_left(state) + gap_width_ / 2, drawing_.bottom, "soft middle",
+                      fmt::format("round {}", state + 1));
+    }
+    for (std::size_t k = 0; k < step_.groups.size(); ++k) {
+      if (!step_.groups[k].name.empty())
+        drawing_.text(margin, group_tops_[k] - 5, "soft", step_.groups[k].name);
+    }
+    for (std::size_t rank = 0; rank < lanes_.size(); ++rank)
+      drawing_.text(margin, lanes_[rank] + 4, "", fmt::format("rank {}", rank));
+    for (std::size_t state = 0; state < states_.size(); ++state) {
+      for (std::size_t rank = 0; rank < lanes_.size(); ++rank) draw_strip(state, static_cast<int>(rank));
+    }
+    for (std::size_t round = 0; round < step_.rounds.size(); ++round) {
+      for (const auto& message : step_.rounds[round].messages) draw_arrow(round, message);
+      for (const auto& message : step_.rounds[round].messages) {  // above all arrows
+        drawing_.text(gap_left(round) + 6, lanes_[index_of(message.sender)] - 5, "data message",
+                      label_of(message));
+      }
+    }
+    drawing_.reach(state_left(states_.size() - 1) + strip_width_);
+    drawing_.bottom = bottom_;
+  }
+
+ private:
   [[nodiscard]] double state_left(std::size_t state) const {
     return margin + lane_name_width + static_cast<double>(state) * (strip_width_ + gap_width_);
   }
   [[nodiscard]] double gap_left(std::size_t round) const { return state_left(round) + strip_width_; }
-
-  void draw(Drawing& drawing) const {
-    for (std::size_t state = 0; state < states_.size(); ++state) {
-      drawing.text(state_left(state), drawing.bottom, "soft", states_[state].name);
-      if (state < step_.rounds.size())
-        drawing.text(gap_left(state) + gap_width_ / 2, drawing.bottom, "soft middle",
-                     fmt::format("round {}", state + 1));
-    }
-    for (std::size_t k = 0; k < step_.groups.size(); ++k) {
-      if (!step_.groups[k].name.empty())
-        drawing.text(margin, group_tops_[k] - 5, "soft", step_.groups[k].name);
-    }
-    for (std::size_t rank = 0; rank < lanes_.size(); ++rank)
-      drawing.text(margin, lanes_[rank] + 4, "", fmt::format("rank {}", rank));
-    for (std::size_t state = 0; state < states_.size(); ++state) {
-      for (std::size_t rank = 0; rank < lanes_.size(); ++rank)
-        draw_strip(drawing, state, static_cast<int>(rank));
-    }
-    for (std::size_t round = 0; round < step_.rounds.size(); ++round) {
-      for (const auto& message : step_.rounds[round].messages) draw_arrow(drawing, round, message);
-      for (const auto& message : step_.rounds[round].messages) {  // above all arrows
-        drawing.text(gap_left(round) + 6, lanes_[index_of(message.sender)] - 5, "data message",
-                     label_of(message));
-      }
-    }
-    drawing.reach(state_left(states_.size() - 1) + strip_width_);
-  }
-
- private:
   [[nodiscard]] static std::string label_of(const ExplainedMessage& message) {
     return fmt::format("{}{}, {}", message.is_added ? "+" : "", pieces_text(message.vector, message.pieces),
                        format_bytes(message.byte_count));
@@ -171,11 +165,11 @@ class Lanes {
 
   /// The pieces that a rank holds: one box per piece, filled as far as it is summed; runs of boxes that are too
   /// narrow for a number are one box.
-  void draw_strip(Drawing& drawing, std::size_t state, int rank) const {
+  void draw_strip(std::size_t state, int rank) const {
     const auto& held = *states_[state].held;
     const auto& pieces = held[index_of(rank)];
     const double top = lanes_[index_of(rank)] - cell_height / 2;
-    drawing.open(fmt::format("rank {} holds {}", rank, held_text(pieces)));
+    drawing_.open(fmt::format("rank {} holds {}", rank, held_text(pieces)));
     if (!pieces.empty()) {
       const auto places = places_of(step_, rank, held);
       for (std::size_t k = 0; k < pieces.size();) {
@@ -185,47 +179,49 @@ class Lanes {
           ++end;
         const double left =
             state_left(state) + cell_width_ * static_cast<double>(pieces[k].number - places.begin);
-        draw_run(drawing, left, top, cell_width_ * static_cast<double>(end - k), pieces[k]);
+        draw_run(left, top, cell_width_ * static_cast<double>(end - k), pieces[k]);
         k = end;
       }
-      drawing.rectangle(state_left(state), top, cell_width_ * static_cast<double>(places.size()), cell_height,
-                        "place");
+      drawing_.rectangle(state_left(state), top, cell_width_ * static_cast<double>(places.size()),
+                         cell_height, "place");
     }
-    drawing.close();
+    drawing_.close();
   }
 
   [[nodiscard]] bool has_numbers() const { return cell_width_ >= 14; }
 
-  void draw_run(Drawing& drawing, double left, double top, double width, const HeldPiece& piece) const {
+  void draw_run(double left, double top, double width, const HeldPiece& piece) const {
     const double share =
         piece.rank_count == 0 ? 1.0 : static_cast<double>(piece.summed_ranks) / piece.rank_count;
     const bool is_scalar = piece.vector == "p.q";
-    drawing.rectangle(left, top + cell_height * (1 - share), width, cell_height * share,
-                      is_scalar ? "scalar" : piece.vector);
+    drawing_.rectangle(left, top + cell_height * (1 - share), width, cell_height * share,
+                       is_scalar ? "scalar" : piece.vector);
     if (!has_numbers()) return;
-    drawing.rectangle(left, top, width, cell_height, "place");
-    drawing.text(left + width / 2, top + 14, "data middle", is_scalar ? "sum" : std::to_string(piece.number));
+    drawing_.rectangle(left, top, width, cell_height, "place");
+    drawing_.text(left + width / 2, top + 14, "data middle",
+                  is_scalar ? "sum" : std::to_string(piece.number));
   }
 
-  void draw_arrow(Drawing& drawing, std::size_t round, const ExplainedMessage& message) const {
+  void draw_arrow(std::size_t round, const ExplainedMessage& message) const {
     const double left = gap_left(round) + 4;
     const double right = gap_left(round) + gap_width_ - 5;
     const double from = lanes_[index_of(message.sender)];
     const double to = lanes_[index_of(message.receiver)];
-    drawing.open(fmt::format("rank {} sends {} to rank {}, {} bytes{}", message.sender,
-                             pieces_text(message.vector, message.pieces), message.receiver,
-                             message.byte_count, message.is_added ? ", to be added" : ""));
-    drawing.body +=
+    drawing_.open(fmt::format("rank {} sends {} to rank {}, {} bytes{}", message.sender,
+                              pieces_text(message.vector, message.pieces), message.receiver,
+                              message.byte_count, message.is_added ? ", to be added" : ""));
+    drawing_.body +=
         fmt::format("<path d=\"M {:.1f} {:.1f} H {:.1f} L {:.1f} {:.1f}\" class=\"arrow\"/>\n", left, from,
                     left + character_width * static_cast<double>(label_of(message).size()), right, to);
-    drawing.close();
+    drawing_.close();
   }
 
+  Drawing& drawing_;
   const ExplainedStep& step_;
   std::vector<double> lanes_;  // the middle of each rank's lane
   std::vector<double> group_tops_;
   std::vector<ExplainedStep::State> states_;
-  double bottom_ = 0;
+  double bottom_;
   double cell_width_ = 0;
   double strip_width_ = 0;
   double gap_width_ = 0;
@@ -236,11 +232,9 @@ void draw_step(Drawing& drawing, const ExplainedStep& step, int number) {
   drawing.line(20, "", step.purpose);
   drawing.line(18, "soft", sent_text(step));
   drawing.bottom += 26;
-  const Lanes lanes(step, drawing.bottom);
-  drawing.open(std::string(step.name));
-  lanes.draw(drawing);
+  drawing.open(step.name);
+  Lanes(drawing, step).draw();
   drawing.close();
-  drawing.bottom = lanes.bottom();
 }
 
 /// The matrix as a plane of blocks, each with its rank and that rank's pieces.

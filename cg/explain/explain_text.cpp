@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/explain/explanation.hpp"

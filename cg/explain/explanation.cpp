@@ -4,12 +4,9 @@
 
 #include <array>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/node_plan.hpp"
@@ -24,15 +21,20 @@ using comm::BlockLayout;
 using comm::SumForm;
 using comm::SummedOver;
 
-using ScheduleOf = comm::Schedule (*)(const BlockLayout& layout, int rank, SumForm form);
-
-/// Where a step's schedules come from; all members of a group are asked for theirs.
-struct ScheduleSource {
+/// A step, in the order of a CG step: an exchange by schedules in each group, moves of pieces, or one that is described. Of p the ranks
+/// hold pieces, of q partial sums. A new one is a row.
+struct StepRow {
+  std::string_view name;
+  bool is_mirrored = false;  ///< only of kernels that store half of the matrix
+  std::string_view purpose{};
   std::string_view vector{};
-  SummedOver over{};
-  ScheduleOf schedule = nullptr;
-  comm::GroupPieces (*pieces)(const BlockLayout& layout, int rank) = nullptr;
-  bool is_sum = false;
+  SummedOver over{};  ///< the groups
+  comm::Schedule (*schedule)(const BlockLayout& layout, int rank, SumForm form) = nullptr;
+  int (BlockLayout::*piece_of)(int rank) const = nullptr;  ///< that moves
+  int (BlockLayout::*receiver_of)(int rank) const = nullptr;
+  void (*describe)(const BlockLayout& layout, ExplainedStep& step) = nullptr;
+
+  [[nodiscard]] bool is_sum() const { return vector == "q"; }
 };
 
 /// A schedule that has one form.
@@ -57,51 +59,42 @@ void replay_groups(ExplainedStep& step, const std::vector<GroupExchange>& exchan
 }
 
 /// In each process row or process column of the grid.
-void exchange_by(const ScheduleSource& source, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  const bool is_row = source.over == SummedOver::process_row;
+void exchange(const StepRow& row, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  const bool is_row = row.over == SummedOver::process_row;
   const auto grid = layout.grid();
   std::vector<GroupExchange> exchanges;
   step.groups.clear();
   for (int group = 0; group < (is_row ? grid.rows : grid.columns); ++group) {
-    const auto ranks = comm::ranks_of_group(layout, source.over, group);
-    step.groups.push_back(
-        {.name = fmt::format("process {} {}", is_row ? "row" : "column", group), .ranks = ranks});
-    exchanges.push_back({.vector = source.vector,
+    const auto ranks = comm::ranks_of_group(layout, row.over, group);
+    const auto pieces_of = is_row ? comm::summation_pieces : comm::collection_pieces;
+    step.groups.push_back({fmt::format("process {} {}", is_row ? "row" : "column", group), ranks});
+    exchanges.push_back({.vector = row.vector,
                          .ranks = ranks,
                          .schedules = {},
-                         .pieces = source.pieces(layout, ranks.front()),
+                         .pieces = pieces_of(layout, ranks.front()),
                          .first_piece = group * static_cast<int>(ranks.size()),
-                         .is_sum = source.is_sum});
-    for (const int rank : ranks) exchanges.back().schedules.push_back(source.schedule(layout, rank, form));
+                         .is_sum = row.is_sum()});
+    for (const int rank : ranks) exchanges.back().schedules.push_back(row.schedule(layout, rank, form));
   }
   replay_groups(step, exchanges);
 }
 
-/// Every rank's piece goes to another owner.
-struct PieceMoves {
-  std::string_view vector{};
-  bool is_sum = false;  ///< of a process row
-  int (BlockLayout::*number_of)(int rank) const = nullptr;
-  int (BlockLayout::*receiver_of)(int rank) const = nullptr;
-};
-
-/// One round, with a message of each rank that does not keep its piece.
-void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedStep& step) {
+/// One round, with a message of each rank that does not keep its piece; those of q are sums of a process row.
+void move_pieces(const StepRow& row, const BlockLayout& layout, ExplainedStep& step) {
   ExchangeRound round;
-  const int summed_ranks = moves.is_sum ? layout.grid().columns : 0;
+  const int summed_ranks = row.is_sum() ? layout.grid().columns : 0;
   for (const int rank : step.groups.front().ranks) {
-    const int number = (layout.*moves.number_of)(rank);
-    const int receiver = (layout.*moves.receiver_of)(rank);
+    const int number = (layout.*row.piece_of)(rank);
+    const int receiver = (layout.*row.receiver_of)(rank);
     const auto size = layout.piece(number).size();
     if (size == 0) continue;
-    const HeldPiece piece{
-        .vector = moves.vector, .number = number, .summed_ranks = summed_ranks, .rank_count = summed_ranks};
+    const HeldPiece piece{row.vector, number, summed_ranks, summed_ranks};
     step.held_before[index_of(rank)].push_back(piece);
     step.held_after[index_of(receiver)].push_back(piece);
     if (receiver == rank) continue;
     round.messages.push_back({.sender = rank,
                               .receiver = receiver,
-                              .vector = moves.vector,
+                              .vector = row.vector,
                               .pieces = {number},
                               .byte_count = size * static_cast<std::int64_t>(sizeof(double))});
   }
@@ -124,73 +117,63 @@ void multiply(const BlockLayout& layout, ExplainedStep& step) {
 void dot(const BlockLayout& layout, ExplainedStep& step) {
   const int rank_count = layout.grid().rank_count();
   step.times = 2;
-  GroupExchange exchange{.vector = scalar,
-                         .ranks = step.groups.front().ranks,
-                         .schedules = {},
-                         .pieces = comm::GroupPieces::of_scalars(rank_count, 1),
-                         .is_sum = true};
+  GroupExchange sum{.vector = scalar,
+                    .ranks = step.groups.front().ranks,
+                    .schedules = {},
+                    .pieces = comm::GroupPieces::of_scalars(rank_count, 1),
+                    .is_sum = true};
   for (int rank = 0; rank < rank_count; ++rank)
-    exchange.schedules.push_back(comm::all_reduce_schedule(rank_count, rank));
-  replay_groups(step, {exchange});
+    sum.schedules.push_back(comm::all_reduce_schedule(rank_count, rank));
+  replay_groups(step, {sum});
 }
 
-/// A step, in the order of a CG step: an exchange by a source, moves of pieces, or one that is described. A new one is a row.
-struct StepRow {
-  std::string_view name;
-  bool is_mirrored;  // only of kernels that store half of the matrix
-  std::string_view purpose;
-  ScheduleSource source{};
-  PieceMoves moves{};
-  void (*describe)(const BlockLayout& layout, ExplainedStep& step) = nullptr;
-};
-
 constexpr std::array step_rows{
-    StepRow{
-        "collection",
-        false,
-        "The ranks of a process column give each other their pieces of p, until each has the column block.",
-        {"p", SummedOver::process_column, in_any_form<comm::collection_schedule>, comm::collection_pieces,
-         false}},
-    StepRow{"mirrored-shuffle",
-            true,
-            "Half storage needs p by rows, too: each column piece of p goes to the owner of the row piece.",
-            {},
-            {"p", false, &BlockLayout::column_piece_of, &BlockLayout::shuffle_source}},
-    StepRow{"mirrored-collection",
-            true,
-            "The ranks of a process row give each other their row pieces of p, until each has the row block.",
-            {"p", SummedOver::process_row, in_any_form<comm::mirrored_collection_schedule>,
-             comm::summation_pieces, false}},
-    StepRow{"multiply",
-            false,
-            "Each rank multiplies its matrix block with the column block of p: partial sums of the row block "
-            "of q.",
-            {},
-            {},
-            multiply},
-    StepRow{
-        "summation",
-        false,
-        "The ranks of a process row add up their partial sums; each needs the whole sum of its row piece.",
-        {"q", SummedOver::process_row, comm::summation_schedule, comm::summation_pieces, true}},
-    StepRow{
-        "mirrored-summation",
-        true,
-        "The mirrored half makes partial sums of the column block of q: the ranks of a process column add "
-        "them up.",
-        {"q", SummedOver::process_column, comm::mirrored_summation_schedule, comm::collection_pieces, true}},
-    StepRow{"shuffle",
-            false,
-            "Each row piece of q goes to the rank that holds the same piece of p: all vectors have the same "
-            "distribution again.",
-            {},
-            {"q", true, &BlockLayout::row_piece_of, &BlockLayout::shuffle_destination}},
-    StepRow{"dot",
-            false,
-            "All ranks add up one number each: p.q, and later in the same way the square of r.",
-            {},
-            {},
-            dot},
+    StepRow{.name = "collection",
+            .purpose = "The ranks of a process column give each other their pieces of p, until each has the "
+                       "column block.",
+            .vector = "p",
+            .over = SummedOver::process_column,
+            .schedule = in_any_form<comm::collection_schedule>},
+    StepRow{.name = "mirrored-shuffle",
+            .is_mirrored = true,
+            .purpose = "Half storage needs p by rows, too: each column piece of p goes to the owner of the "
+                       "row piece.",
+            .vector = "p",
+            .piece_of = &BlockLayout::column_piece_of,
+            .receiver_of = &BlockLayout::shuffle_source},
+    StepRow{.name = "mirrored-collection",
+            .is_mirrored = true,
+            .purpose = "The ranks of a process row give each other their row pieces of p, until each has the "
+                       "row block.",
+            .vector = "p",
+            .over = SummedOver::process_row,
+            .schedule = in_any_form<comm::mirrored_collection_schedule>},
+    StepRow{.name = "multiply",
+            .purpose = "Each rank multiplies its matrix block with the column block of p: partial sums of "
+                       "the row block of q.",
+            .describe = multiply},
+    StepRow{.name = "summation",
+            .purpose = "The ranks of a process row add up their partial sums; each needs the whole sum of "
+                       "its row piece.",
+            .vector = "q",
+            .over = SummedOver::process_row,
+            .schedule = comm::summation_schedule},
+    StepRow{.name = "mirrored-summation",
+            .is_mirrored = true,
+            .purpose = "The mirrored half makes partial sums of the column block of q: the ranks of a "
+                       "process column add them up.",
+            .vector = "q",
+            .over = SummedOver::process_column,
+            .schedule = comm::mirrored_summation_schedule},
+    StepRow{.name = "shuffle",
+            .purpose = "Each row piece of q goes to the rank that holds the same piece of p: all vectors "
+                       "have the same distribution again.",
+            .vector = "q",
+            .piece_of = &BlockLayout::row_piece_of,
+            .receiver_of = &BlockLayout::shuffle_destination},
+    StepRow{.name = "dot",
+            .purpose = "All ranks add up one number each: p.q, and later in the same way the square of r.",
+            .describe = dot},
 };
 
 std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, bool is_mirrored,
@@ -203,25 +186,19 @@ std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, boo
     if ((row.is_mirrored && !is_mirrored) || (wanted != all_steps && wanted != row.name)) continue;
     auto& step = steps.emplace_back(ExplainedStep{.name = row.name,
                                                   .purpose = row.purpose,
-                                                  .groups = {{.name = "", .ranks = all_ranks}},
+                                                  .groups = {{"", all_ranks}},
                                                   .held_before = nothing,
                                                   .rounds = {},
                                                   .held_after = nothing});
     if (row.describe != nullptr)
       row.describe(layout, step);
-    else if (row.moves.number_of != nullptr)
-      move_pieces(row.moves, layout, step);
+    else if (row.schedule != nullptr)
+      exchange(row, layout, form, step);
     else
-      exchange_by(row.source, layout, form, step);
+      move_pieces(row, layout, step);
   }
   return steps;
 }
-
-using Picture = std::string (*)(const Explanation& explained);
-/// The kinds of pictures. A new one is a row.
-constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
-                              NamedValue<Picture>{"svg", explanation_svg},
-                              NamedValue<Picture>{"json", explanation_json}};
 
 std::vector<GridCost> costs_of_grids(const Explanation& explained) {
   const auto facts = facts_of(explained.problem);
@@ -352,16 +329,6 @@ std::string subtitle_of(const Explanation& explained) {
                      explained.is_mirrored ? "; half of the matrix is stored" : "");
 }
 
-std::vector<std::string> explain_format_names() { return names_of(pictures); }
-
-ExitCode explain(const ExplainOptions& options, comm::RankGroup& group) {
-  write_output(options.output, group, [&] {
-    const auto draw = value_in(std::span<const NamedValue<Picture>>(pictures), options.format);
-    return draw.value()(explain_step(options.problem, options.configuration, options.step));
-  });
-  return ExitCode::success;
-}
-
 // The description as JSON.
 
 void describe(Members& m, comm::IndexRange& range) {
@@ -461,6 +428,22 @@ void visit_explanation(Members& m) {
   m.visit(explained);
 }
 
-std::string explanation_json(const Explanation& explained) { return document_text(explained); }
+// The command.
+
+using Picture = std::string (*)(const Explanation& explained);
+/// The kinds of pictures. A new one is a row.
+constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
+                              NamedValue<Picture>{"svg", explanation_svg},
+                              NamedValue<Picture>{"json", document_text<Explanation>}};
+
+std::vector<std::string> explain_format_names() { return names_of(pictures); }
+
+ExitCode explain(const ExplainOptions& options, comm::RankGroup& group) {
+  write_output(options.output, group, [&] {
+    const auto draw = row_named(pictures, options.format)->value;
+    return draw(explain_step(options.problem, options.configuration, options.step));
+  });
+  return ExitCode::success;
+}
 
 }  // namespace cg2d

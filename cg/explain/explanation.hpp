@@ -3,17 +3,9 @@
 // One CG step on a grid of ranks, told from its schedules, which are replayed without ranks: the one description that all pictures show, and
 // the command. No MPI but in the command.
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cg/base/errors.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/schedule.hpp"
 
@@ -154,7 +146,6 @@ std::string explanation_svg(const Explanation& explained);
 class Members;
 void describe(Members& m, HeldPiece& piece);
 void describe(Members& m, Explanation& explained);
-std::string explanation_json(const Explanation& explained);
 /// The document, for its schema.
 void visit_explanation(Members& m);
 
