@@ -1,13 +1,7 @@
 // The list of `cg2d events`.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-
-#include "cg/base/describe_json.hpp"
-#include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/timing/event_counters.hpp"
 #include "cg/timing/papi.hpp"
@@ -46,7 +40,7 @@ void describe(Members& m, EventList& list) {
       meaning("preset: PAPI's; generic: the kernel's names; native: this processor's; software: "
               "the kernel's own."));
     m("description", event.description);
-    m.derived("kind", {}, [&] { return std::string(event_kind_name(event_kind(event.name))); });
+    m.derived("kind", event_kind_name(event_kind(event.name)));
     m.derived("status", status_of(event),
               meaning("counts, refused, or unproven: it can be counted, but the trial did not raise it."));
     m("reason", event.why_not, meaning("Why it is refused; else empty."));

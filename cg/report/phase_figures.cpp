@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "cg/base/table.hpp"
@@ -327,13 +325,25 @@ double reading_share(const PhaseFigures& figures) {
   return repeat.counts.empty() ? 0.0 : sum / static_cast<double>(repeat.counts.size());
 }
 
+constexpr std::array amounts{
+    &PhaseShare::byte_count, &PhaseShare::flop_count, &PhaseShare::storage_byte_count,
+    &PhaseShare::shortest_s, &PhaseShare::measured_s, &PhaseShare::clocks,
+    &PhaseShare::calls,      &PhaseShare::waited_s,   &PhaseShare::hidden_s,
+    &PhaseShare::messages,   &PhaseShare::sent_bytes, &PhaseShare::predicted_s};
+
 PhaseShare& PhaseShare::operator+=(const PhaseShare& other) {
-  for (const auto member : {&PhaseShare::byte_count, &PhaseShare::flop_count, &PhaseShare::storage_byte_count,
-                            &PhaseShare::shortest_s, &PhaseShare::measured_s, &PhaseShare::clocks,
-                            &PhaseShare::calls, &PhaseShare::waited_s, &PhaseShare::hidden_s,
-                            &PhaseShare::messages, &PhaseShare::sent_bytes, &PhaseShare::predicted_s})
-    this->*member += other.*member;
+  for (const auto amount : amounts) this->*amount += other.*amount;
   return *this;
+}
+PhaseShare PhaseShare::operator-(const PhaseShare& other) const {
+  auto difference = *this;
+  for (const auto amount : amounts) difference.*amount -= other.*amount;
+  return difference;
+}
+PhaseShare PhaseShare::operator/(double divisor) const {
+  auto part = *this;
+  for (const auto amount : amounts) part.*amount /= divisor;
+  return part;
 }
 
 PhaseShares phase_shares(const PhaseFigures& figures) {

@@ -3,18 +3,9 @@
 // The phases of a run or of a solve in the reports: time and messages per CG step, counted events, and the limits of the machine.
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "cg/base/values.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/solve/solve_report.hpp"
-#include "cg/timing/events.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {
@@ -109,7 +100,11 @@ struct PhaseShare {
   [[nodiscard]] double rate_of(double amount, double rank_count) const {
     return measured_s > 0.0 ? amount * (rank_count / measured_s) : 0.0;
   }
+
+  // Of every amount.
   PhaseShare& operator+=(const PhaseShare& other);
+  PhaseShare operator-(const PhaseShare& other) const;
+  PhaseShare operator/(double divisor) const;
 };
 using PhaseShares = std::array<PhaseShare, phase_count>;
 PhaseShares phase_shares(const PhaseFigures& figures);

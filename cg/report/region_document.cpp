@@ -1,8 +1,5 @@
 // Phases, roofline and counters of a result.
 
-#include <algorithm>
-#include <string>
-
 #include "cg/report/report.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/papi.hpp"

@@ -2,23 +2,9 @@
 
 // Results, plans, the list of events, and traces: their documents, and their formats.
 
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "cg/base/build_info.hpp"
-#include "cg/base/describe.hpp"
-#include "cg/report/phase_figures.hpp"
 #include "cg/report/result_reader.hpp"
-#include "cg/report/shown_figures.hpp"
-#include "cg/run/run_report.hpp"
 #include "cg/run/solve/solve_options.hpp"
-#include "cg/run/solve/solve_report.hpp"
-#include "cg/timing/events.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

@@ -1,19 +1,7 @@
 // The plan that --dry-run prints.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <utility>
-
-#include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -55,10 +43,10 @@ struct DryRunPlan {
   std::int64_t memory_bytes = 0;  ///< all ranks together
   StepTraffic busiest{};          ///< traffic of the rank that sends most bytes
   comm::Traffic all_traffic{};    ///< all ranks together
-  comm::IndexRange smallest_piece{};
-  comm::IndexRange largest_piece{};
-  comm::IndexRange rows{};     ///< of rank 0's block
-  comm::IndexRange columns{};  ///< likewise
+  std::int64_t smallest_piece = 0;
+  std::int64_t largest_piece = 0;
+  std::int64_t row_count = 0;     ///< of rank 0's block
+  std::int64_t column_count = 0;  ///< of rank 0's block
   std::vector<std::int64_t> node_bytes{};
   std::optional<bool> fits{};  ///< empty: planned for other ranks than those that run
   std::optional<StreamPlan> streaming{};
@@ -70,10 +58,9 @@ DryRunPlan plan_of(const PlannedRun& run) {
   const bool mirrored = planned_kernel(run.configuration).stores_half();
   DryRunPlan plan{.problem = run.problem,
                   .configuration = run.configuration,
-                  .smallest_piece = layout.piece(0),
-                  .largest_piece = layout.piece(0),
-                  .rows = layout.row_block(0),
-                  .columns = layout.column_block(0)};
+                  .smallest_piece = layout.size(),
+                  .row_count = layout.row_block(0).size(),
+                  .column_count = layout.column_block(0).size()};
   plan.configuration.grid = layout.grid();
   if (run.streaming != nullptr) plan.streaming = *run.streaming;
   if (run.is_here) plan.node_bytes.resize(environment.nodes.size());
@@ -85,9 +72,8 @@ DryRunPlan plan_of(const PlannedRun& run) {
     const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
     if (traffic.total().byte_count >= plan.busiest.total().byte_count) plan.busiest = traffic;
     plan.all_traffic += traffic.total();
-    const auto piece = layout.piece(rank);
-    if (piece.size() < plan.smallest_piece.size()) plan.smallest_piece = piece;
-    if (piece.size() > plan.largest_piece.size()) plan.largest_piece = piece;
+    plan.smallest_piece = std::min(plan.smallest_piece, layout.piece(rank).size());
+    plan.largest_piece = std::max(plan.largest_piece, layout.piece(rank).size());
     if (!run.is_here) continue;
     auto& bytes =
         plan.node_bytes.at(static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(rank)].node));
@@ -131,9 +117,8 @@ std::string as_text(const DryRunPlan& plan, const Environment& environment) {
   line("Kernel", "{}{}", kernel.name, kernel.stores_half() ? ", symmetric storage" : "");
   line("Grid", "{}: {} x {} = {}", grid.name(), format_count(grid.columns, "process column"),
        format_count(grid.rows, "process row"), format_count(rank_count, "rank"));
-  line("Pieces", "{} of {} to {} elements", rank_count, plan.smallest_piece.size(),
-       plan.largest_piece.size());
-  line("Block of rank 0", "{} x {} (rows x columns)", plan.rows.size(), plan.columns.size());
+  line("Pieces", "{} of {} to {} elements", rank_count, plan.smallest_piece, plan.largest_piece);
+  line("Block of rank 0", "{} x {} (rows x columns)", plan.row_count, plan.column_count);
   line("Nonzeros, expected", "{:.0f} in all, {:.0f} per rank", expected_nonzero_count(problem),
        expected_nonzero_count(problem) / rank_count);
   const auto& largest = plan.largest;
@@ -184,10 +169,10 @@ void describe(Members& m, DryRunPlan& plan) {
     m.one_of("sum_form", configuration.sum_form, sum_form_table());
     m.derived("kernel", {}, [&] { return std::string(planned_kernel(plan.configuration).name); });
     m.derived("symmetric_storage", stores_half);
-    m.derived("smallest_piece", plan.smallest_piece.size(), at_least(0));
-    m.derived("largest_piece", plan.largest_piece.size(), at_least(1));
-    m.derived("block_rows", plan.rows.size(), at_least(0, "Of rank 0."));
-    m.derived("block_columns", plan.columns.size(), at_least(0, "Of rank 0."));
+    m("smallest_piece", plan.smallest_piece, at_least(0));
+    m("largest_piece", plan.largest_piece, at_least(1));
+    m("block_rows", plan.row_count, at_least(0, "Of rank 0."));
+    m("block_columns", plan.column_count, at_least(0, "Of rank 0."));
     m.derived("expected_nonzeros", expected_nonzero_count(plan.problem), positive());
     m("memory_per_rank_bytes", plan.largest, meaning("Of the rank that needs most."));
     m("memory_bytes", plan.memory_bytes, at_least(1, "All ranks together."));

@@ -1,22 +1,12 @@
 // The reports of runs and solves for people: six lines of summary, the official closing block of a run, our lines, the phase table.
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/report/phase_figures.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/tuning/tuning_profile.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
@@ -139,24 +129,28 @@ std::string verification_lines(const RunReport& report) {
 std::string official_block(const RunReport& report) {
   const auto& problem = report.problem;
   const int rank_count = report.configuration.grid.rank_count();
-  LabelledLines line{verification_lines(report) + "\n\n CG Benchmark Completed.\n"};
-  line("Class", "{:>24}", problem.class_name);
-  line("Size", "{:>24}", problem.n);
-  line("Iterations", "{:>24}", problem.niter);
-  if (!report.restart) line("Time in seconds", "{:>24.2f}", median_repeat(report).time_s);
-  line("Total processes", "{:>24}", rank_count);
-  line("Active procs", "{:>24}", rank_count);
+  std::string time;
+  std::string rates;
   if (!report.restart) {
     const double mops = mops_of(report, median_repeat(report));
-    line("Mop/s total", "{:>24.2f}", mops);
-    line("Mop/s/process", "{:>24.2f}", mops / rank_count);
+    time = fmt::format(" Time in seconds = {:>24.2f}\n", median_repeat(report).time_s);
+    rates =
+        fmt::format(" Mop/s total     = {:>24.2f}\n Mop/s/process   = {:>24.2f}\n", mops, mops / rank_count);
   }
-  line("Operation type", "{:>24}", "floating point");
-  line("Verification", "{:>24}",
-       !problem.reference_zeta            ? "NOT PERFORMED"
-       : report.code == ExitCode::success ? "SUCCESSFUL"
-                                          : "UNSUCCESSFUL");
-  return line.text;
+  return fmt::format(
+      "{}\n\n CG Benchmark Completed.\n"
+      " Class           = {:>24}\n"
+      " Size            = {:>24}\n"
+      " Iterations      = {:>24}\n{}"
+      " Total processes = {:>24}\n"
+      " Active procs    = {:>24}\n{}"
+      " Operation type  =           floating point\n"
+      " Verification    = {:>24}\n",
+      verification_lines(report), problem.class_name, problem.n, problem.niter, time, rank_count, rank_count,
+      rates,
+      !problem.reference_zeta            ? "NOT PERFORMED"
+      : report.code == ExitCode::success ? "SUCCESSFUL"
+                                         : "UNSUCCESSFUL");
 }
 
 std::string row_length_text(const RunReport& report) {

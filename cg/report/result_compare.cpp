@@ -1,18 +1,11 @@
 #include "cg/report/result_compare.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
 #include <set>
-#include <utility>
 
-#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
 
 namespace cg2d {
@@ -53,6 +46,12 @@ struct SetDifference {
   std::string after;
 };
 
+void describe(Members& m, SetDifference& one) {
+  m("name", one.name, not_empty());
+  m("before", one.before);
+  m("after", one.after);
+}
+
 /// Facts that only one set has say nothing: a run says what is known of it.
 std::vector<SetDifference> differences_of(const ComparedConfiguration& pair) {
   std::vector<SetDifference> differences;
@@ -71,6 +70,13 @@ struct ComparedFigure {
   double after = 0.0;
 };
 
+void describe(Members& m, ComparedFigure& one) {
+  m.derived("name", {}, [&] { return one.figure->column; });
+  m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
+  m("before", one.before);
+  m("after", one.after);
+}
+
 std::vector<ComparedFigure> figures_of(const ComparedConfiguration& pair) {
   std::vector<ComparedFigure> figures;
   if (!pair.is_sound()) return figures;
@@ -82,8 +88,9 @@ std::vector<ComparedFigure> figures_of(const ComparedConfiguration& pair) {
 }
 
 bool is_mostly_disturbed(const ComparedConfiguration& pair) {
-  return are_mostly_disturbed(pair.before.disturbed_count + pair.after.disturbed_count,
-                              pair.before.run_count() + pair.after.run_count());
+  auto both = pair.before.disturbed_runs();
+  both += pair.after.disturbed_runs();
+  return are_mostly_disturbed(both.count, both.of);
 }
 
 /// The columns of one set.
@@ -107,19 +114,15 @@ std::string change_text(Change change, const RatioInterval& ratio, const SetName
 
 /// "; disturbed: 3 of 3 runs of A, 1 of 3 of B", of these together; empty where none was.
 std::string disturbance_text(std::span<const ComparedConfiguration> pairs, const SetNames& names) {
-  std::int64_t before = 0;
-  std::int64_t of_before = 0;
-  std::int64_t after = 0;
-  std::int64_t of_after = 0;
+  DisturbedRuns before;
+  DisturbedRuns after;
   for (const auto& pair : pairs) {
-    before += pair.before.disturbed_count;
-    of_before += pair.before.run_count();
-    after += pair.after.disturbed_count;
-    of_after += pair.after.run_count();
+    before += pair.before.disturbed_runs();
+    after += pair.after.disturbed_runs();
   }
-  if (before == 0 && after == 0) return {};
-  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before, format_count(of_before, "run"),
-                     names.before, after, of_after, names.after);
+  if (before.count == 0 && after.count == 0) return {};
+  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before.count,
+                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
 }
 
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.
@@ -177,13 +180,6 @@ void describe_keys(Members& m, std::string_view name, const std::vector<Configur
   m(name, keys);
 }
 
-void describe_disturbed(Members& m, std::string_view name, const MeasuredConfiguration& measured) {
-  m.object(name, meaning("Runs that other work on the machine disturbed."), [&] {
-    m.derived("count", measured.disturbed_count, at_least(0));
-    m.derived("of", measured.run_count(), at_least(0));
-  });
-}
-
 void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& names) {
   const auto& asked = pair.before.asked;
   m.derived("key", asked.key(), meaning("The unique text of a configuration."));
@@ -196,23 +192,13 @@ void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& name
   m("suggested_rounds", pair.suggested_rounds,
     or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
   m.derived("text", verdict_on(pair, names), meaning("For people, as in the table."));
-  m.list("figures", figures_of(pair),
-         meaning("Medians of other figures that both have; no verdict depends on them."),
-         [&](ComparedFigure& one, std::size_t /*index*/) {
-           m.derived("name", {}, [&] { return one.figure->column; });
-           m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
-           m("before", one.before);
-           m("after", one.after);
-         });
-  m.list("differences", differences_of(pair),
-         meaning("Facts in which the runs differ although the same was asked for."),
-         [&](SetDifference& one, std::size_t /*index*/) {
-           m("name", one.name, not_empty());
-           m("before", one.before);
-           m("after", one.after);
-         });
-  describe_disturbed(m, "disturbed_before", pair.before);
-  describe_disturbed(m, "disturbed_after", pair.after);
+  m.derived("figures", figures_of(pair),
+            meaning("Medians of other figures that both have; no verdict depends on them."));
+  m.derived("differences", differences_of(pair),
+            meaning("Facts in which the runs differ although the same was asked for."));
+  constexpr auto note = meaning("Runs that other work on the machine disturbed.");
+  m.derived("disturbed_before", pair.before.disturbed_runs(), note);
+  m.derived("disturbed_after", pair.after.disturbed_runs(), note);
 }
 
 }  // namespace
@@ -223,6 +209,11 @@ std::span<const NamedValue<Change>> words_of(Change /*change*/) {
       NamedValue<Change>{"none", Change::none}, NamedValue<Change>{"undecided", Change::undecided},
       NamedValue<Change>{"unknown", Change::unknown}};
   return words;
+}
+
+void describe(Members& m, DisturbedRuns& runs) {
+  m("count", runs.count, at_least(0));
+  m("of", runs.of, at_least(0));
 }
 
 int Comparison::count(Change change) const {

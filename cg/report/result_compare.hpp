@@ -2,13 +2,7 @@
 
 // Two sets of results against each other, configuration by configuration.
 
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "cg/base/errors.hpp"
-#include "cg/base/paired_comparison.hpp"
 #include "cg/report/run_verdict.hpp"
 
 namespace cg2d {

@@ -1,18 +1,9 @@
 // The results of runs and of solves, whole.
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <optional>
-#include <string>
-
 #include "cg/base/describe_json.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 
@@ -28,10 +19,9 @@ void describe(Members& m, Prediction& prediction) {
 void describe(Members& m, Symmetrization& symmetrization) {
   // From 1, as in the file; without the pair where both triangles were equal.
   const auto index = [&](std::string_view name, std::int64_t& number) {
-    auto known =
-        m.writes() && symmetrization.largest_difference == 0.0 ? std::nullopt : std::optional(number + 1);
-    m(name, known, at_least(1));
-    number = known.value_or(1) - 1;
+    auto from_one = number + 1;
+    m.if_given(name, from_one, symmetrization.largest_difference != 0.0, at_least(1));
+    number = from_one - 1;
   };
   m("largest_difference", symmetrization.largest_difference, at_least(0));
   index("row", symmetrization.row);

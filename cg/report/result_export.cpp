@@ -1,52 +1,48 @@
 #include "cg/report/result_reader.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
-
 #include "cg/base/describe_json.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
 
-/// The cells of one repetition, or of a run that failed, by column. Only one repetition of a run is recorded with its phases.
-Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_t> repetition,
-                            const std::vector<std::string>& metrics) {
+/// The line of one repetition, or of a run that failed, or the names of its columns. Only one repetition of a run is recorded with its
+/// phases. metrics: the last columns.
+std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repetition,
+                     const std::vector<std::string>& metrics, bool has_names = false) {
   const auto reported = std::ranges::find(record.times_s, record.time_s) - record.times_s.begin();
   const bool has_phases = record.work && repetition == static_cast<std::size_t>(reported);
   const auto& configuration = record.asked.configuration;
-  const auto number = [](std::optional<double> value) {
-    return value ? fmt::format("{:.9g}", *value) : std::string();
+  std::string line;
+  const auto add = [&](std::string_view column, const auto& value) {
+    line += has_names ? fmt::format("{},", column) : fmt::format("{},", value);
   };
-  Named<std::string> cells{{"class", csv_cell(record.asked.problem)},
-                           {"n", std::to_string(record.n)},
-                           {"ranks", std::to_string(configuration.grid.rank_count())},
-                           {"px", std::to_string(configuration.grid.columns)},
-                           {"py", std::to_string(configuration.grid.rows)}};
+  const auto number = [](double value) { return fmt::format("{:.9g}", value); };
+  add("class", csv_cell(record.asked.problem));
+  add("n", record.n);
+  add("ranks", configuration.grid.rank_count());
+  add("px", configuration.grid.columns);
+  add("py", configuration.grid.rows);
   for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed()) cells.emplace_back(axis.name, axis.print(configuration));
-    if (axis.name == "kernel") cells.emplace_back("kernel_used", record.kernel_used);
+    if (axis.is_crossed()) add(axis.name, axis.print(configuration));
+    if (axis.name == "kernel") add("kernel_used", record.kernel_used);
   }
-  cells.emplace_back("round", std::to_string(record.round));
-  cells.emplace_back("status", record.status);
-  cells.emplace_back("time_s", repetition ? number(record.times_s[*repetition]) : "");
+  add("round", record.round);
+  add("status", record.status);
+  add("time_s", repetition ? number(record.times_s[*repetition]) : "");
   for (const auto phase : benchmark_phases)
-    cells.emplace_back(fmt::format("{}_s", phase_name(phase)),
-                       has_phases ? number(record.work->phases[index_of(phase)].measured_s) : "");
-  cells.emplace_back("predicted_s", record.prediction ? number(record.prediction->total_s()) : "");
-  cells.emplace_back("attempt", std::to_string(record.attempt));
-  cells.emplace_back("disturbed", record.is_disturbed() ? "yes" : "no");
-  cells.emplace_back("repeat", repetition ? std::to_string(*repetition + 1) : "");
+    add(fmt::format("{}_s", phase_name(phase)),
+        has_phases ? number(record.work->phases[index_of(phase)].measured_s) : "");
+  add("predicted_s", record.prediction ? number(record.prediction->total_s()) : "");
+  add("attempt", record.attempt);
+  add("disturbed", record.is_disturbed() ? "yes" : "no");
+  add("repeat", repetition ? std::to_string(*repetition + 1) : "");
   for (const auto& name : metrics) {
     const auto found =
         std::ranges::find(record.metrics, name, [](const auto& metric) { return metric.figure->column; });
-    cells.emplace_back(name, found == record.metrics.end() ? "" : number(found->value));
+    add(name, found == record.metrics.end() ? "" : number(found->value));
   }
-  return cells;
+  line.back() = '\n';
+  return line;
 }
 
 }  // namespace
@@ -102,18 +98,12 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
         metrics.push_back(metric.figure->column);
     }
   }
-  std::string lines;
-  const auto add = [&](const Named<std::string>& cells, std::string Named<std::string>::value_type::*part) {
-    for (const auto& cell : cells) lines += (&cell == cells.data() ? "" : ",") + cell.*part;
-    lines += "\n";
-  };
-  using Cell = Named<std::string>::value_type;
-  add(cells_of({}, {}, metrics), &Cell::first);
+  auto lines = csv_line({}, {}, metrics, true);
   for (const auto& record : records) {
     if (record.purpose != RunPurpose::time) continue;
-    if (!record.succeeded()) add(cells_of(record, {}, metrics), &Cell::second);
+    if (!record.succeeded()) lines += csv_line(record, {}, metrics);
     for (std::size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
-      add(cells_of(record, k, metrics), &Cell::second);
+      lines += csv_line(record, k, metrics);
   }
   return lines;
 }

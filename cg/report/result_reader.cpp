@@ -1,20 +1,10 @@
 #include "cg/report/result_reader.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/line_file.hpp"
-#include "cg/base/values.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -149,12 +139,10 @@ constexpr auto batch_key = "task";
 std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_sweep) {
   std::vector<ResultRecord> records;
   int number = 0;
-  text = text.substr(0, complete_lines(text));
-  while (!text.empty()) {
-    const auto end = text.find('\n');
+  for (const auto line : lines_of(text.substr(0, complete_lines(text)))) {
     ++number;
     try {
-      auto run = json_from(text.substr(0, end));
+      auto run = json_from(line);
       if (run.contains(batch_key)) {
         auto result = run.at("result");  // null, or another document, where the task was no run and no solve
         run = other_document(result).empty() ? std::move(result) : Json(nullptr);
@@ -169,7 +157,6 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_swe
     } catch (const InputError& error) {
       throw InputError(fmt::format("line {}: {}", number, error.what()), error.code());
     }
-    text.remove_prefix(end + 1);
   }
   mark_replaced(records);
   return records;
@@ -184,73 +171,6 @@ std::optional<Json> single_run_in(std::string_view text) {
   }
   return std::nullopt;
 }
-
-}  // namespace
-
-std::string maker_of(const Environment& environment, std::string_view program_version) {
-  const auto& node = environment.nodes.front();
-  auto text = fmt::format("cg2d {}, {} {}, {}, {}", program_version, environment.compiler, environment.flags,
-                          environment.mpi_version, node.processor);
-  for (const auto& cache : node.caches) text += fmt::format(", L{} {}", cache.level, cache.byte_count);
-  return text;
-}
-
-std::span<const NamedValue<RunPurpose>> words_of(RunPurpose /*purpose*/) {
-  static constexpr std::array words{NamedValue<RunPurpose>{"time", RunPurpose::time},
-                                    NamedValue<RunPurpose>{"counters", RunPurpose::counters},
-                                    NamedValue<RunPurpose>{"limits", RunPurpose::limits},
-                                    NamedValue<RunPurpose>{"trace", RunPurpose::trace}};
-  return words;
-}
-
-void mark_replaced(std::vector<ResultRecord>& records) {
-  using Round = std::tuple<std::string, RunPurpose, int>;
-  const auto round_of = [](const ResultRecord& record) {
-    return Round(record.asked.key(), record.purpose, record.round);
-  };
-  std::map<Round, int> last_attempts;
-  for (const auto& record : records) {
-    auto& last = last_attempts[round_of(record)];
-    last = std::max(last, record.attempt);
-  }
-  for (auto& record : records) record.is_replaced = record.attempt < last_attempts.at(round_of(record));
-}
-
-std::string_view ConfiguredProblem::usual_cut() const {
-  return form == matrix_form ? nonzeros_cut : even_cut;
-}
-
-std::string ConfiguredProblem::arrangement() const {
-  if (!cuts_domain()) return configuration.grid.name();
-  return form.substr(std::min(form.size(), domain_form.size() + 1));
-}
-
-ConfiguredProblem ConfiguredProblem::without_arrangement() const {
-  auto common = *this;
-  common.configuration.grid = {.columns = 0, .rows = 0};
-  if (cuts_domain()) common.form = domain_form;
-  return common;
-}
-
-std::string ConfiguredProblem::choices() const {
-  auto text = configuration_key(configuration);
-  if (!storage.empty()) text += " " + storage;
-  if (!is_matrix_free()) return text;
-  return cuts_domain() ? form + text.substr(configuration.grid.name().size()) : text + ", " + form;
-}
-
-std::string system_name(const SystemOptions& system) {
-  auto text = fmt::format("{}, {}", system.matrix_text(), format_count(system.most_iterations, "iteration"));
-  const auto add_unusual = [&](const std::string& name, std::string_view usual) {
-    if (name != usual) text += ", " + name;
-  };
-  add_unusual(system.preconditioner, preconditioner_table().front().name);
-  add_unusual(system.variant, cg_variant_table().front().name);
-  if (system.symmetrize_tolerance) text += fmt::format(", symmetrized to {}", *system.symmetrize_tolerance);
-  return text_in_json(text);
-}
-
-namespace {
 
 /// The part of a run alone.
 void take(const RunDocument& run, ResultRecord& record) {
@@ -324,6 +244,69 @@ ResultRecord record_of_document(const Document& document) {
 }
 
 }  // namespace
+
+std::string maker_of(const Environment& environment, std::string_view program_version) {
+  const auto& node = environment.nodes.front();
+  auto text = fmt::format("cg2d {}, {} {}, {}, {}", program_version, environment.compiler, environment.flags,
+                          environment.mpi_version, node.processor);
+  for (const auto& cache : node.caches) text += fmt::format(", L{} {}", cache.level, cache.byte_count);
+  return text;
+}
+
+std::span<const NamedValue<RunPurpose>> words_of(RunPurpose /*purpose*/) {
+  static constexpr std::array words{NamedValue<RunPurpose>{"time", RunPurpose::time},
+                                    NamedValue<RunPurpose>{"counters", RunPurpose::counters},
+                                    NamedValue<RunPurpose>{"limits", RunPurpose::limits},
+                                    NamedValue<RunPurpose>{"trace", RunPurpose::trace}};
+  return words;
+}
+
+void mark_replaced(std::vector<ResultRecord>& records) {
+  using Round = std::tuple<std::string, RunPurpose, int>;
+  const auto round_of = [](const ResultRecord& record) {
+    return Round(record.asked.key(), record.purpose, record.round);
+  };
+  std::map<Round, int> last_attempts;
+  for (const auto& record : records) {
+    auto& last = last_attempts[round_of(record)];
+    last = std::max(last, record.attempt);
+  }
+  for (auto& record : records) record.is_replaced = record.attempt < last_attempts.at(round_of(record));
+}
+
+std::string_view ConfiguredProblem::usual_cut() const {
+  return form == matrix_form ? nonzeros_cut : even_cut;
+}
+
+std::string ConfiguredProblem::arrangement() const {
+  if (!cuts_domain()) return configuration.grid.name();
+  return form.substr(std::min(form.size(), domain_form.size() + 1));
+}
+
+ConfiguredProblem ConfiguredProblem::without_arrangement() const {
+  auto common = *this;
+  common.configuration.grid = {.columns = 0, .rows = 0};
+  if (cuts_domain()) common.form = domain_form;
+  return common;
+}
+
+std::string ConfiguredProblem::choices() const {
+  auto text = configuration_key(configuration);
+  if (!storage.empty()) text += " " + storage;
+  if (!is_matrix_free()) return text;
+  return cuts_domain() ? form + text.substr(configuration.grid.name().size()) : text + ", " + form;
+}
+
+std::string system_name(const SystemOptions& system) {
+  auto text = fmt::format("{}, {}", system.matrix_text(), format_count(system.most_iterations, "iteration"));
+  const auto add_unusual = [&](const std::string& name, std::string_view usual) {
+    if (name != usual) text += ", " + name;
+  };
+  add_unusual(system.preconditioner, preconditioner_table().front().name);
+  add_unusual(system.variant, cg_variant_table().front().name);
+  if (system.symmetrize_tolerance) text += fmt::format(", symmetrized to {}", *system.symmetrize_tolerance);
+  return text_in_json(text);
+}
 
 ResultRecord record_of(const RunDocument& run) { return record_of_document(run); }
 ResultRecord record_of(const SolveDocument& solve) { return record_of_document(solve); }

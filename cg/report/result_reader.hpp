@@ -2,19 +2,9 @@
 
 // Results of runs as files hold them: one object (cg2d run --format json), or JSON Lines (cg2d sweep).
 
-#include <array>
-#include <cstdint>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cg/base/build_info.hpp"
-#include "cg/machine/performance_model.hpp"
 #include "cg/report/phase_figures.hpp"
 #include "cg/report/shown_figures.hpp"
-#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 

@@ -1,15 +1,6 @@
 #include "cg/report/run_verdict.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <iterator>
-#include <map>
-#include <numeric>
 #include <tuple>
-#include <utility>
-
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -38,26 +29,6 @@ Row& row_of(const ConfiguredProblem& asked, std::vector<Row>& rows) {
   row.common = std::move(common);
   row.rank_count = rank_count;
   return row;
-}
-
-/// Nothing where the run is compared. rows: of all runs that nothing slowed down.
-std::string why_left_out(const ResultRecord& record, std::vector<RowRuns>& rows) {
-  if (!record.slowed_by.empty()) return fmt::format("it ran with {}", record.slowed_by);
-  const auto& row = row_of(record.asked, rows);
-  const auto& [session, conditions] = row.session;
-  // A failed run does not say its conditions.
-  if (record.session == session && (record.conditions == conditions || !record.succeeded())) return {};
-  return fmt::format("it is of another session than most of the {} with the same choices",
-                     format_count(std::ssize(row.runs), "run"));
-}
-
-/// Whether a row takes part in the choice of the best configuration. A matrix is streamed where memory does not hold it: that is
-/// no alternative to one in memory.
-bool is_alternative(const GridVerdict& row, const ChoiceVerdict& choice,
-                    const std::vector<GridVerdict>& rows) {
-  return row.common.storage.empty() || std::ranges::none_of(rows, [&](const auto& other) {
-           return other.common.storage.empty() && other.ranking.candidate() != nullptr && choice.has(other);
-         });
 }
 
 }  // namespace
@@ -117,15 +88,22 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
   ComparableRuns comparable;
   std::vector<ResultRecord> compared;
   for (const auto& record : records) {
-    const auto reason = why_left_out(record, rows);
-    if (reason.empty()) {
-      compared.push_back(record);
+    std::string reason;
+    if (!record.slowed_by.empty()) {
+      reason = "it ran with " + record.slowed_by;
     } else {
-      comparable.left_out.push_back({.place = record.place,
-                                     .key = record.asked.key(),
-                                     .reason = reason,
-                                     .is_extra = record.purpose != RunPurpose::time});
+      const auto& row = row_of(record.asked, rows);
+      const auto& [session, conditions] = row.session;
+      // A failed run does not say its conditions.
+      if (record.session == session && (record.conditions == conditions || !record.succeeded())) {
+        compared.push_back(record);
+        continue;
+      }
+      reason = fmt::format("it is of another session than most of the {} with the same choices",
+                           format_count(std::ssize(row.runs), "run"));
     }
+    comparable.left_out.push_back(
+        {record.place, record.asked.key(), reason, record.purpose != RunPurpose::time});
   }
   comparable.configurations = measured_configurations(compared);
   for (const auto& record : records) {
@@ -156,31 +134,28 @@ bool ChoiceVerdict::has(const GridVerdict& row) const {
 }
 
 Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells) {
-  std::vector<MeasuredConfiguration> sound;
-  std::ranges::copy_if(cells, std::back_inserter(sound), &MeasuredConfiguration::is_sound);
-  if (sound.empty()) return {};
-  const auto rounds_of_all = [](const std::vector<MeasuredConfiguration>& all) {
-    std::vector<RoundTimes> rounds;
-    rounds.reserve(all.size());
-    for (const auto& one : all) rounds.push_back(one.rounds);
-    return rounds;
-  };
-  const auto unordered = find_best(rounds_of_all(sound));
-  std::vector<std::size_t> order(sound.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::ranges::stable_sort(order, {}, [&](std::size_t index) {
-    return index == unordered.candidate ? 0.0 : unordered.against[index].median;
-  });
   Ranking ranking;
-  for (const auto index : order) ranking.alternatives.push_back(std::move(sound[index]));
-  ranking.verdict = find_best(rounds_of_all(ranking.alternatives));
-  std::int64_t disturbed_count = 0;
-  std::int64_t run_count = 0;
-  for (const auto& one : ranking.alternatives) {
-    disturbed_count += one.disturbed_count;
-    run_count += std::ssize(one.runs);
+  auto& sound = ranking.alternatives;
+  std::ranges::copy_if(cells, std::back_inserter(sound), &MeasuredConfiguration::is_sound);
+  if (sound.empty()) return ranking;
+  std::vector<RoundTimes> rounds;
+  DisturbedRuns disturbed;
+  for (const auto& one : sound) {
+    rounds.push_back(one.rounds);
+    disturbed += one.disturbed_runs();
   }
-  note_disturbed_runs(disturbed_count, run_count, ranking.verdict);
+  const auto unordered = find_best(rounds);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t index = 0; index < sound.size(); ++index)
+    order.emplace_back(index == unordered.candidate ? 0.0 : unordered.against[index].median, index);
+  std::ranges::sort(order);
+  auto cells_before = std::exchange(sound, {});
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    sound.push_back(std::move(cells_before[order[place].second]));
+    rounds[place] = sound.back().rounds;
+  }
+  ranking.verdict = find_best(rounds);
+  note_disturbed_runs(disturbed.count, disturbed.of, ranking.verdict);
   return ranking;
 }
 
@@ -202,7 +177,11 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
                             .rank_count = row.rank_count,
                             .thread_count = row.common.configuration.thread_count,
                             .ranking = {}};
-    if (!is_alternative(row, own, verdicts.grids)) continue;
+    // A matrix is streamed where memory does not hold it: that is no alternative to one in memory.
+    const auto holds_it = [&](const auto& other) {
+      return other.common.storage.empty() && other.ranking.candidate() != nullptr && own.has(other);
+    };
+    if (!row.common.storage.empty() && std::ranges::any_of(verdicts.grids, holds_it)) continue;
     auto known = std::ranges::find_if(choices, [&](const auto& choice) { return choice.has(row); });
     if (known == choices.end()) known = choices.insert(known, own);
     auto& cells = known->ranking.alternatives;

@@ -3,17 +3,25 @@
 // The one place that decides which runs are compared with each other, and which configuration is best. Sweeps,
 // their tables and JSON, comparisons of files, and by that JSON the page of scripts/report follow it.
 
-#include <cstdint>
 #include <iterator>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/result_reader.hpp"
 
 namespace cg2d {
+
+/// How many of some runs other work on the machine disturbed.
+struct DisturbedRuns {
+  std::int64_t count = 0;
+  std::int64_t of = 0;
+  DisturbedRuns& operator+=(const DisturbedRuns& others) {
+    count += others.count;
+    of += others.of;
+    return *this;
+  }
+};
+void describe(Members& m, DisturbedRuns& runs);
 
 /// All runs of one problem with one configuration that are compared.
 struct MeasuredConfiguration {
@@ -36,7 +44,9 @@ struct MeasuredConfiguration {
   [[nodiscard]] std::optional<Sample> sample() const {
     return is_sound() ? std::optional(sample_of(times_s)) : std::nullopt;
   }
-  [[nodiscard]] std::int64_t run_count() const { return std::ssize(runs) + std::ssize(statuses); }
+  [[nodiscard]] DisturbedRuns disturbed_runs() const {
+    return {disturbed_count, std::ssize(runs) + std::ssize(statuses)};
+  }
   /// The run with the median of the reported times; of an even number the lower of the middle two. At least
   /// one must have succeeded.
   [[nodiscard]] const ResultRecord& median_run() const;

@@ -1,15 +1,8 @@
 #include "cg/report/shown_figures.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-#include <span>
-#include <utility>
-
 #include "cg/base/describe_json.hpp"
-#include "cg/base/values.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {

@@ -2,11 +2,7 @@
 
 // The figures of a result that its records show outside of JSON: in text, in CSV, in comparisons.
 
-#include <fmt/core.h>
-
-#include <string>
-#include <string_view>
-#include <vector>
+#include <fmt/format.h>
 
 #include "cg/base/describe.hpp"
 

@@ -1,13 +1,8 @@
 // Traces.
 
-#include <fmt/format.h>
-
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/report/report.hpp"
@@ -31,23 +26,23 @@ std::pair<std::string, std::string_view> bar_of(const TraceEvent& event, bool is
 
 /// The beginning of the file: properties of the run, names of nodes and ranks. The bars follow it.
 std::string trace_head(const TraceOrigin& origin, std::span<const double> uncertainties_us) {
-  Json names = Json::array();
+  std::string names = "[";
   const auto& configuration = origin.report.configuration;
   const auto& environment = *origin.report.environment;
-  const auto add_name = [&](std::string_view of, const Json& place, const std::string& name) {
-    Json line{{"name", of}, {"ph", "M"}};
-    line.update(place);
-    line["args"]["name"] = name;
-    names.push_back(std::move(line));
+  const auto add_name = [&](std::string_view of, const std::string& place, const std::string& name) {
+    names += fmt::format(R"({}{{"name":"{}","ph":"M",{},"args":{{"name":{}}}}})",
+                         names.size() == 1 ? "" : ",", of, place, json_text(name));
   };
   for (std::size_t node = 0; node < environment.nodes.size(); ++node)
-    add_name("process_name", {{"pid", node}}, environment.nodes[node].name);
+    add_name("process_name", fmt::format(R"("pid":{})", node), environment.nodes[node].name);
   for (int rank = 0; rank < static_cast<int>(environment.ranks.size()); ++rank) {
     const auto& grid = configuration.grid;
     const auto place =
         origin.has_grid ? fmt::format(" (column {}, row {})", grid.column_of(rank), grid.row_of(rank)) : "";
-    add_name("thread_name", {{"pid", environment.ranks[static_cast<std::size_t>(rank)].node}, {"tid", rank}},
-             fmt::format("rank {}{}", rank, place));
+    add_name(
+        "thread_name",
+        fmt::format(R"("pid":{},"tid":{})", environment.ranks[static_cast<std::size_t>(rank)].node, rank),
+        fmt::format("rank {}{}", rank, place));
   }
   Json facts{{"program", "cg2d"}, {"version", build_info::version}};
   for (const auto& [key, value] : origin.properties) facts[key] = value;
@@ -56,9 +51,8 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
   facts["transport"] = configuration.transport;
   facts["repetition"] = 1;
   facts["clock_uncertainty_us"] = uncertainties_us;
-  const auto list = json_text(names);
   return fmt::format("{{\"displayTimeUnit\":\"ns\",\n\"otherData\":{},\n\"traceEvents\":{}", json_text(facts),
-                     list.substr(0, list.size() - 1));
+                     names);
 }
 
 }  // namespace

@@ -87,8 +87,9 @@ TEST(GridDifferencesTest, PartsAddUpWithNoiseThatMovesTheMedianRoundOfEachPhase)
     const auto difference = differences_of(records).front();
     double whole_s = 0.0;
     for (const auto& phase : difference.phases) {
-      whole_s += phase.difference_s;
-      EXPECT_NEAR(phase.difference_s, phase.slower_s - phase.faster_s, 1e-15) << "not that of its columns";
+      whole_s += phase.change.measured_s;
+      EXPECT_NEAR(phase.change.measured_s, phase.slower.measured_s - phase.faster.measured_s, 1e-15)
+          << "not that of its columns";
     }
     EXPECT_NEAR(whole_s, difference.difference_s, 1e-15) << round_count;
   }

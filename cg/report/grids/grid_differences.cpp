@@ -1,15 +1,9 @@
 #include "cg/report/grids/grid_differences.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
-#include <utility>
 
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -35,14 +29,12 @@ std::vector<PairedRuns> paired_runs(const MeasuredConfiguration& slower,
   return pairs;
 }
 
-/// A figure of a phase in a CG step. Outside all phases there is only time.
-double step_value(const ResultRecord& run, std::optional<Phase> phase,
-                  double PhaseShare::*value = &PhaseShare::measured_s) {
+/// A phase in a CG step. Outside all phases there is only time.
+PhaseShare step_share(const ResultRecord& run, std::optional<Phase> phase) {
   const auto& [step_count, phases] = *run.work;
-  if (phase) return phases[index_of(*phase)].*value / step_count;
-  if (value != &PhaseShare::measured_s) return 0.0;
-  double rest = run.time_s;
-  for (const auto known : benchmark_phases) rest -= phases[index_of(known)].measured_s;
+  if (phase) return phases[index_of(*phase)] / step_count;
+  PhaseShare rest{.measured_s = run.time_s};
+  for (const auto known : benchmark_phases) rest.measured_s -= phases[index_of(known)].measured_s;
   return rest / step_count;
 }
 
@@ -62,8 +54,8 @@ std::vector<PairedRuns> middle_half(std::vector<PairedRuns> pairs) {
 }
 
 template <typename ValueOf>
-double mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
-  double sum = 0.0;
+auto mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
+  decltype(value_of(pairs.front())) sum{};
   for (const auto& pair : pairs) sum += value_of(pair);
   return sum / static_cast<double>(pairs.size());
 }
@@ -71,24 +63,16 @@ double mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
 /// pairs: of all rounds; middle: those of middle_half().
 PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, const std::vector<PairedRuns>& middle,
                                  std::optional<Phase> phase, double whole_s) {
-  const auto mean = [&](const ResultRecord* PairedRuns::*run, double PhaseShare::*value) {
-    return mean_of(middle, [&](const auto& pair) { return step_value(*(pair.*run), phase, value); });
-  };
-  const auto difference = [&](double PhaseShare::*value) {
-    return mean(&PairedRuns::slower, value) - mean(&PairedRuns::faster, value);
-  };
-  PhaseDifference result{.phase = phase,
-                         .slower_s = mean(&PairedRuns::slower, &PhaseShare::measured_s),
-                         .faster_s = mean(&PairedRuns::faster, &PhaseShare::measured_s),
-                         .difference_s = difference(&PhaseShare::measured_s),
-                         .waiting_s = difference(&PhaseShare::waited_s),
-                         .messages = difference(&PhaseShare::messages),
-                         .bytes = difference(&PhaseShare::sent_bytes)};
-  result.share = whole_s > 0.0 ? result.difference_s / whole_s : 0.0;
+  PhaseDifference result{
+      .phase = phase,
+      .slower = mean_of(middle, [&](const auto& pair) { return step_share(*pair.slower, phase); }),
+      .faster = mean_of(middle, [&](const auto& pair) { return step_share(*pair.faster, phase); })};
+  result.change = result.slower - result.faster;
+  result.share = whole_s > 0.0 ? result.change.measured_s / whole_s : 0.0;
   std::vector<double> costs;
-  for (const auto& pair : pairs) {
-    const double change = step_value(*pair.slower, phase) - step_value(*pair.faster, phase);
-    costs.push_back(1.0 + change * pair.faster->work->step_count / pair.faster->time_s);
+  for (const auto& [slower, faster] : pairs) {
+    const auto change = step_share(*slower, phase) - step_share(*faster, phase);
+    costs.push_back(1.0 + change.measured_s * faster->work->step_count / faster->time_s);
   }
   // A phase that takes less than the whole of the other run cannot bring it to zero, but time outside phases might.
   if (std::ranges::all_of(costs, [](double cost) { return cost > 0.0; }))
@@ -177,13 +161,14 @@ std::string phase_words(const GridDifference& difference, const PhaseDifference&
                         std::string_view link) {
   constexpr double least_part = 0.1;      // least share of the waiting in the difference of its phase
   constexpr double least_amount = 0.005;  // as many digits as are shown
-  auto text = fmt::format("{:.0f} %{} {} ({}", 100.0 * phase.share, link, name_of(phase),
-                          us_text(phase.difference_s));
-  if (phase.waiting_s * phase.difference_s > 0.0 &&
-      std::abs(phase.waiting_s) > least_part * std::abs(phase.difference_s))
-    text += fmt::format(", {} of it waiting", us_text(phase.waiting_s));
+  const auto& change = phase.change;
+  auto text =
+      fmt::format("{:.0f} %{} {} ({}", 100.0 * phase.share, link, name_of(phase), us_text(change.measured_s));
+  if (change.waited_s * change.measured_s > 0.0 &&
+      std::abs(change.waited_s) > least_part * std::abs(change.measured_s))
+    text += fmt::format(", {} of it waiting", us_text(change.waited_s));
   std::string_view separator = "; ";
-  for (const auto& [amount, noun] : {std::pair(phase.messages, "message"), {phase.bytes, "byte"}}) {
+  for (const auto& [amount, noun] : {std::pair(change.messages, "message"), {change.sent_bytes, "byte"}}) {
     if (std::abs(amount) < least_amount) continue;
     const auto number = grouped(std::abs(amount));
     text += fmt::format("{}{} {}{} {}", std::exchange(separator, ", "), number, noun,
@@ -199,21 +184,21 @@ std::string phase_lines(const GridDifference& difference) {
   Table table;
   const auto line = [&](std::string_view name, const PhaseDifference& phase, std::string_view mark) {
     table.line().word("us per CG step", name);
-    table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower_s);
-    table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster_s);
-    table.number("difference", "{:+.2f}", microseconds_per_s * phase.difference_s).word("", mark);
+    const auto& change = phase.change;
+    table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower.measured_s);
+    table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster.measured_s);
+    table.number("difference", "{:+.2f}", microseconds_per_s * change.measured_s).word("", mark);
     table.number("share", "{:.0f} %", 100.0 * phase.share);
-    table.number("waiting", "{:+.2f}", microseconds_per_s * phase.waiting_s);
-    table.number("messages", "{:+.3g}", phase.messages).number("bytes", "{:+.6g}", phase.bytes);
+    table.number("waiting", "{:+.2f}", microseconds_per_s * change.waited_s);
+    table.number("messages", "{:+.3g}", change.messages).number("bytes", "{:+.6g}", change.sent_bytes);
   };
   PhaseDifference sum;
   for (const auto& phase : difference.phases) {
     line(name_of(phase), phase, phase.is_sure() ? "" : "~");
-    for (const auto member :
-         {&PhaseDifference::slower_s, &PhaseDifference::faster_s, &PhaseDifference::difference_s,
-          &PhaseDifference::share, &PhaseDifference::waiting_s, &PhaseDifference::messages,
-          &PhaseDifference::bytes})
-      sum.*member += phase.*member;
+    sum.slower += phase.slower;
+    sum.faster += phase.faster;
+    sum.change += phase.change;
+    sum.share += phase.share;
   }
   line("the whole step", sum, "");
   return table.text("    ") +
@@ -302,15 +287,15 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
 void describe(Members& m, PhaseDifference& one) {
   m.derived("phase", one.phase ? std::optional(std::string(phase_name(*one.phase))) : std::nullopt,
             or_null("null: outside the phases, and that by which the slowest rank exceeds the mean."));
-  describe_us(m, "slower_us", one.slower_s);
-  describe_us(m, "faster_us", one.faster_s);
-  describe_us(m, "difference_us", one.difference_s);
+  describe_us(m, "slower_us", one.slower.measured_s);
+  describe_us(m, "faster_us", one.faster.measured_s);
+  describe_us(m, "difference_us", one.change.measured_s);
   m.derived("is_sure", one.is_sure(), meaning("Beyond the noise."));
   m("share", one.share, meaning("Of the whole difference; all together are 1."));
-  describe_us(m, "waiting_us", one.waiting_s,
+  describe_us(m, "waiting_us", one.change.waited_s,
               "Difference of the waiting for other ranks, a part of difference_us.");
-  m("messages", one.messages, meaning("Difference of what a rank sends; exact."));
-  m("bytes", one.bytes, meaning("Difference of what a rank sends; exact."));
+  m("messages", one.change.messages, meaning("Difference of what a rank sends; exact."));
+  m("bytes", one.change.sent_bytes, meaning("Difference of what a rank sends; exact."));
 }
 
 void describe(Members& m, EventDifference& one) {
@@ -342,10 +327,10 @@ std::string difference_words(const GridDifference& difference) {
   auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
                           faster, us_text(difference.difference_s));
   auto phases = difference.phases;
-  std::erase_if(phases, [](const auto& phase) { return !phase.is_sure(); });
+  std::erase_if(phases, std::not_fn(&PhaseDifference::is_sure));
   if (phases.empty()) return text + ": no single phase differs beyond its noise";
   std::ranges::stable_sort(phases, std::greater<>(),
-                           [](const auto& phase) { return std::abs(phase.difference_s); });
+                           [](const auto& phase) { return std::abs(phase.change.measured_s); });
   for (const auto& phase : phases)
     text += &phase == phases.data() ? "; " + phase_words(difference, phase, " of it is")
                                     : ", " + phase_words(difference, phase, "");

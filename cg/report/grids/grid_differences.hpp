@@ -3,15 +3,9 @@
 // Why one grid is slower than another: the phases whose times differ, with their messages, bytes and events. Pure: no
 // MPI, no files.
 
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "cg/base/paired_comparison.hpp"
 #include "cg/report/run_verdict.hpp"
-#include "cg/timing/phase.hpp"
-#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
@@ -20,15 +14,12 @@ namespace cg2d {
 struct PhaseDifference {
   std::optional<Phase>
       phase;  ///< empty: time outside all phases, and that by which the slowest rank exceeds the mean
-  double slower_s = 0.0;
-  double faster_s = 0.0;
-  double difference_s = 0.0;  ///< slower_s - faster_s
-  double share = 0.0;         ///< share in the whole difference; all together are 1
+  PhaseShare slower{};
+  PhaseShare faster{};
+  PhaseShare change{};  ///< slower - faster: messages and bytes are exact
+  double share = 0.0;   ///< of its time in the whole difference; all together are 1
   /// The time of the faster grid with the slower one's phase in it, by its own time: how much this phase alone costs.
   RatioInterval cost{};
-  double waiting_s = 0.0;  ///< difference of the waiting, part of difference_s
-  double messages = 0.0;   ///< difference of what a rank sends: exact
-  double bytes = 0.0;      ///< difference of the bytes that a rank sends: exact
 
   /// Whether it is beyond the noise: wrong for 1 phase of 100 at most.
   [[nodiscard]] bool is_sure() const { return cost.is_above(1.0) || cost.is_below(1.0); }
