@@ -169,37 +169,31 @@ class Lanes {
     const auto& held = *states_[state].held;
     const auto& pieces = held[index_of(rank)];
     const double top = lanes_[index_of(rank)] - cell_height / 2;
+    const auto places = places_of(step_, rank, held);
+    const bool has_numbers = cell_width_ >= 14;
     drawing_.open(fmt::format("rank {} holds {}", rank, held_text(pieces)));
-    if (!pieces.empty()) {
-      const auto places = places_of(step_, rank, held);
-      for (std::size_t k = 0; k < pieces.size();) {
-        std::size_t end = k + 1;
-        while (!has_numbers() && end < pieces.size() && pieces[end].number == pieces[end - 1].number + 1 &&
-               pieces[end].summed_ranks == pieces[k].summed_ranks)
-          ++end;
-        const double left =
-            state_left(state) + cell_width_ * static_cast<double>(pieces[k].number - places.begin);
-        draw_run(left, top, cell_width_ * static_cast<double>(end - k), pieces[k]);
-        k = end;
-      }
+    for (std::size_t k = 0, end = 0; k < pieces.size(); k = end) {
+      const auto& piece = pieces[k];
+      end = k + 1;
+      while (!has_numbers && end < pieces.size() && pieces[end].number == pieces[end - 1].number + 1 &&
+             pieces[end].summed_ranks == piece.summed_ranks)
+        ++end;
+      const double left = state_left(state) + cell_width_ * static_cast<double>(piece.number - places.begin);
+      const double width = cell_width_ * static_cast<double>(end - k);
+      const double share =
+          piece.rank_count == 0 ? 1.0 : static_cast<double>(piece.summed_ranks) / piece.rank_count;
+      const bool is_scalar = piece.vector == "p.q";
+      drawing_.rectangle(left, top + cell_height * (1 - share), width, cell_height * share,
+                         is_scalar ? "scalar" : piece.vector);
+      if (!has_numbers) continue;
+      drawing_.rectangle(left, top, width, cell_height, "place");
+      drawing_.text(left + width / 2, top + 14, "data middle",
+                    is_scalar ? "sum" : std::to_string(piece.number));
+    }
+    if (!pieces.empty())
       drawing_.rectangle(state_left(state), top, cell_width_ * static_cast<double>(places.size()),
                          cell_height, "place");
-    }
     drawing_.close();
-  }
-
-  [[nodiscard]] bool has_numbers() const { return cell_width_ >= 14; }
-
-  void draw_run(double left, double top, double width, const HeldPiece& piece) const {
-    const double share =
-        piece.rank_count == 0 ? 1.0 : static_cast<double>(piece.summed_ranks) / piece.rank_count;
-    const bool is_scalar = piece.vector == "p.q";
-    drawing_.rectangle(left, top + cell_height * (1 - share), width, cell_height * share,
-                       is_scalar ? "scalar" : piece.vector);
-    if (!has_numbers()) return;
-    drawing_.rectangle(left, top, width, cell_height, "place");
-    drawing_.text(left + width / 2, top + 14, "data middle",
-                  is_scalar ? "sum" : std::to_string(piece.number));
   }
 
   void draw_arrow(std::size_t round, const ExplainedMessage& message) const {

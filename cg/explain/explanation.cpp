@@ -66,12 +66,12 @@ void exchange(const StepRow& row, const BlockLayout& layout, SumForm form, Expla
   step.groups.clear();
   for (int group = 0; group < (is_row ? grid.rows : grid.columns); ++group) {
     const auto ranks = comm::ranks_of_group(layout, row.over, group);
-    const auto pieces_of = is_row ? comm::summation_pieces : comm::collection_pieces;
+    const auto group_pieces = is_row ? comm::summation_pieces : comm::collection_pieces;
     step.groups.push_back({fmt::format("process {} {}", is_row ? "row" : "column", group), ranks});
     exchanges.push_back({.vector = row.vector,
                          .ranks = ranks,
                          .schedules = {},
-                         .pieces = pieces_of(layout, ranks.front()),
+                         .pieces = group_pieces(layout, ranks.front()),
                          .first_piece = group * static_cast<int>(ranks.size()),
                          .is_sum = row.is_sum()});
     for (const int rank : ranks) exchanges.back().schedules.push_back(row.schedule(layout, rank, form));
