@@ -64,8 +64,8 @@ void describe_phase(Members& m, const SessionReport& report, RankTimes& times, d
                "Of products, while parts of the collection, or the halo, were still under way; not among "
                "this phase's clocks. In the collection of runs with overlap, and in the halo of stencils, "
                "only."));
-  double hidden_s = seconds(record.hidden_clocks);
-  m.if_given("hidden_seconds", hidden_s, hides, {.mean_column = column("collection_hidden_s"), .least = 0.0});
+  m.if_given("hidden_seconds", seconds(record.hidden_clocks), hides,
+             {.mean_column = column("collection_hidden_s"), .least = 0.0});
 }
 
 void describe_times(Members& m, DescribedRegion& region) {
@@ -213,7 +213,6 @@ void describe_counters(Members& m, DescribedRegion& region) {
 void describe_region(Members& m, DescribedRegion& region) {
   const auto& figures = region.figures;
   bool are_timed = figures.is_known() && figures.are_timed;
-  bool are_counted = figures.is_known() && !region.report.counters.asked.empty();
   if (are_timed && !region.roofline) region.roofline = roofline_of(figures);
   m.object_if(
       are_timed, "phases",
@@ -227,7 +226,7 @@ void describe_region(Members& m, DescribedRegion& region) {
               "matrix_bytes_per_s is read from as many bytes as vectors have."),
       [&](Roofline& roofline) { describe_roofline(m, region, roofline); });
   m.object_if(
-      are_counted, "counters",
+      figures.is_known() && !region.report.counters.asked.empty(), "counters",
       or_null("Events that the kernel and PAPI counted, of the repetition reported; in phases the sums over "
               "all CG steps. null where no events were asked for, and without a result; per nonzero: null "
               "without an assembled matrix."),

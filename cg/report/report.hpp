@@ -16,9 +16,8 @@ struct StreamPlan;
 /// The version of the results of run and solve, as sweeps and batches hold them.
 inline constexpr int result_schema_version = 1;
 
-/// Version of the format, and the program that wrote it: the first members of every document.
-void describe_head(Members& m, std::string& program_version);
-void describe_head(Members& m);
+/// Version of the format, and the program that wrote it, this one unless another is named: the first members of every document.
+void describe_head(Members& m, std::string* program_version = nullptr);
 /// One member for each axis of the table; of those that sweeps cross, or of all.
 void describe_axes(Members& m, Configuration& configuration, bool all = true);
 /// Name, columns and rows.

@@ -39,17 +39,13 @@ void describe(Members& m, BindingResult& binding) {
   m("why_not", binding.why_not, meaning("Empty where bound."));
 }
 
-void describe_head(Members& m, std::string& program_version) {
+void describe_head(Members& m, std::string* program_version) {
+  std::string own(build_info::version);
   m.constant("schema_version", result_schema_version);
   m.object("program", [&] {
     m.constant("name", std::string("cg2d"));
-    m("version", program_version, not_empty());
+    m("version", program_version != nullptr ? *program_version : own, not_empty());
   });
-}
-
-void describe_head(Members& m) {
-  std::string version(build_info::version);
-  describe_head(m, version);
 }
 
 void describe_grid(Members& m, comm::ProcessGrid& grid) {
@@ -414,10 +410,8 @@ void describe(Members& m, Problem& problem) {
 
 void describe(Members& m, RunDocument& document) {
   auto& report = document.report;
-  bool is_set_up = !report.ranks.empty();
   auto& has_result = document.has_result;
-  bool has_quiet = has_result;
-  describe_head(m, document.program_version);
+  describe_head(m, &document.program_version);
   describe_end(m, report);
   m.object("problem", [&] {
     describe(m, report.problem);
@@ -440,7 +434,7 @@ void describe(Members& m, RunDocument& document) {
                      "chose."),
              [&] { describe_tuning(m, report); });
   });
-  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
+  m.object_if(!report.ranks.empty(), "setup", or_null(), [&] { describe_setup(m, report); });
   RepeatReport none;
   none.steps.emplace_back();
   const auto reported = [&]() -> RepeatReport& {
@@ -449,7 +443,7 @@ void describe(Members& m, RunDocument& document) {
   m.object_if(has_result, "result", or_null("Of the repetition with the median time."),
               [&] { describe_result(m, report, reported()); });
   m.object_if(
-      has_quiet, "quiet",
+      bool{has_result}, "quiet",
       or_null("Of the machine in the timed regions; null without a result, and where it is not known."), [&] {
         const auto reason = disturbance(report);
         m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
@@ -490,8 +484,7 @@ const std::vector<ShownFigure>& run_figures() {
 
 void describe(Members& m, SolveDocument& document) {
   auto& report = document.report;
-  bool is_set_up = !report.ranks.empty();
-  describe_head(m, document.program_version);
+  describe_head(m, &document.program_version);
   describe_end(m, report);
   m.object("system", meaning("As asked for."), [&] { describe_system(m, document); });
   describe_origin(m, report);
@@ -505,7 +498,7 @@ void describe(Members& m, SolveDocument& document) {
        .label = "Arrangement"});
     if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
   });
-  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
+  m.object_if(!report.ranks.empty(), "setup", or_null(), [&] { describe_setup(m, report); });
   m.object_if(
       report.solution, "result",
       or_null("Of several right-hand sides the top has that with the worst end, the first of equals."),
