@@ -1,8 +1,5 @@
 // Exchanges replayed round by round.
 
-#include <algorithm>
-#include <stdexcept>
-
 #include "cg/explain/explanation.hpp"
 
 namespace cg2d {

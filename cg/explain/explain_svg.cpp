@@ -1,9 +1,6 @@
 // The explanation as SVG: lanes of ranks, time from left to right. It needs no other file, and follows the
 // reader's choice of light or dark.
 
-#include <fmt/format.h>
-
-#include "cg/base/values.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
 

@@ -1,9 +1,6 @@
 // The explanation as text for a terminal.
 
-#include <fmt/format.h>
-
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
 

@@ -1,7 +1,5 @@
 #include "cg/explain/explanation.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <numeric>
 
