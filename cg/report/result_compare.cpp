@@ -231,19 +231,16 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   auto all_after = comparable_runs(after);
   Comparison comparison{.names = names, .threshold = threshold, .left_out = std::move(all_before.left_out)};
   comparison.left_out.insert(comparison.left_out.end(), all_after.left_out.begin(), all_after.left_out.end());
-  const auto find_in = [](const ComparableRuns& all, const ConfiguredProblem& asked) {
-    const auto found = std::ranges::find(all.configurations, asked, &MeasuredConfiguration::asked);
-    return found == all.configurations.end() ? nullptr : &*found;
-  };
+  for (const auto& measured : all_after.configurations) comparison.only_after.push_back(measured.asked);
   for (const auto& measured : all_before.configurations) {
-    if (const auto* const other = find_in(all_after, measured.asked)) {
-      comparison.common.push_back({.before = measured, .after = *other});
-    } else {
+    const auto other =
+        std::ranges::find(all_after.configurations, measured.asked, &MeasuredConfiguration::asked);
+    if (other == all_after.configurations.end()) {
       comparison.only_before.push_back(measured.asked);
+    } else {
+      comparison.common.push_back({.before = measured, .after = *other});
+      std::erase(comparison.only_after, measured.asked);
     }
-  }
-  for (const auto& measured : all_after.configurations) {
-    if (find_in(all_before, measured.asked) == nullptr) comparison.only_after.push_back(measured.asked);
   }
   // All together are one more comparison.
   const double tail_probability =
