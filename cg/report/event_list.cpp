@@ -9,8 +9,6 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/report.hpp"
-#include "cg/timing/event_counters.hpp"
-#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

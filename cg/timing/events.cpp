@@ -1,17 +1,9 @@
 #include "cg/timing/events.hpp"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <strings.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/system_files.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -122,13 +114,13 @@ std::span<const SoftwareEvent> software_event_table() { return software_events; 
 const SoftwareEvent* find_software_event(std::string_view event_name) {
   auto name = without_masks(event_name);
   if (name.starts_with(perf_prefix)) name.remove_prefix(perf_prefix.size());
-  const auto found = std::find_if(software_events.begin(), software_events.end(), [&](const auto& event) {
-    const auto is_name = [&](std::string_view known) {
-      return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
-    };
+  const auto is_name = [&](std::string_view known) {
+    return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
+  };
+  const auto* const found = std::ranges::find_if(software_events, [&](const SoftwareEvent& event) {
     return is_name(event.name) || std::ranges::any_of(split_at(event.aliases, ' '), is_name);
   });
-  return found == software_events.end() ? nullptr : &*found;
+  return found == software_events.end() ? nullptr : found;
 }
 
 std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", perf_prefix, event.name); }
@@ -187,30 +179,16 @@ namespace {
 
 const MetricRole& row_of(EventRole role) { return role_table()[static_cast<std::size_t>(role)]; }
 
-/// Adds a name, unless it is there.
-void add_once(const std::string& name, std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-void resolve_role(const GroupRow& group, EventRole role, const WhyNot& why_not, ResolvedEvents& resolved) {
-  const auto& row = row_of(role);
-  std::string reason;
-  for (const auto candidate : row.candidates) {
-    const std::string name(candidate);
-    auto why = why_not(name);
-    if (why.empty()) return add_once(name, resolved.names);
-    // The most common candidate is the last: its reason says most.
-    reason = std::move(why);
-  }
-  resolved.refused.push_back(
-      {.name = fmt::format("{}: {}", group.name, row.description), .reason = std::move(reason)});
-}
-
 }  // namespace
+
+std::string why_not_counted(const std::string& event_name) {
+  const EventCounters counters({event_name}, false, UsageScope::thread);
+  return counters.refused().empty() ? std::string() : counters.refused().front().reason;
+}
 
 std::optional<std::size_t> find_role(EventRole role, const std::vector<std::string>& event_names) {
   for (const auto candidate : row_of(role).candidates) {
-    const auto found = std::find(event_names.begin(), event_names.end(), candidate);
+    const auto found = std::ranges::find(event_names, candidate);
     if (found != event_names.end()) return static_cast<std::size_t>(found - event_names.begin());
   }
   return std::nullopt;
@@ -218,13 +196,29 @@ std::optional<std::size_t> find_role(EventRole role, const std::vector<std::stri
 
 ResolvedEvents resolve_groups(const std::vector<std::string>& events_and_groups, const WhyNot& why_not) {
   ResolvedEvents resolved;
+  const auto add_once = [&](std::string_view name) {
+    if (std::ranges::count(resolved.names, name) == 0) resolved.names.emplace_back(name);
+  };
   for (const auto& name : events_and_groups) {
-    const auto group = std::ranges::find(group_table(), name, &GroupRow::name);
-    if (group == group_table().end()) {
-      add_once(name, resolved.names);
+    const auto* const group = row_named(group_table(), name);
+    if (group == nullptr) {
+      add_once(name);
       continue;
     }
-    for (const auto role : group->roles) resolve_role(*group, role, why_not, resolved);
+    for (const auto role : group->roles) {
+      const auto& row = row_of(role);
+      std::string reason;  // the most common candidate is the last: its reason says most
+      const auto found = std::ranges::find_if(row.candidates, [&](std::string_view candidate) {
+        reason = why_not(std::string(candidate));
+        return reason.empty();
+      });
+      if (found != row.candidates.end()) {
+        add_once(*found);
+      } else {
+        resolved.refused.push_back(
+            {.name = fmt::format("{}: {}", group->name, row.description), .reason = std::move(reason)});
+      }
+    }
   }
   return resolved;
 }
