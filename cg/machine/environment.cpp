@@ -1,17 +1,14 @@
 #include "cg/machine/environment.hpp"
 
-#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/system_files.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 
 namespace cg2d {

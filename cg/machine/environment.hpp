@@ -3,10 +3,7 @@
 // The machine under the program: nodes, cores, caches, memory, versions.
 
 #include <array>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/process_memory.hpp"

@@ -1,12 +1,8 @@
 #include "cg/machine/interconnect.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

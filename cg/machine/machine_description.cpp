@@ -2,15 +2,11 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
@@ -192,18 +188,16 @@ double KernelCost::at_row_length(double row_length) const {
 
 MachineDescription MachineDescription::through(std::string_view transport) const {
   MachineDescription machine = *this;
-  const auto found = std::ranges::find(transports, transport, &TransportCost::name);
-  if (found != transports.end()) machine.network = found->network;
+  if (const auto* const found = row_named(transports, transport)) machine.network = found->network;
   return machine;
 }
 
 bool MachineDescription::has_kernel(std::string_view kernel_name) const {
-  return std::ranges::count(kernels, kernel_name, &KernelCost::name) > 0;
+  return row_named(kernels, kernel_name) != nullptr;
 }
 
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
-  const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);
-  if (found != kernels.end()) return *found;
+  if (const auto* const found = row_named(kernels, kernel_name)) return *found;
   throw InputError("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name,
                    fmt::join(names_of(kernels), ", "));
 }
@@ -257,9 +251,8 @@ std::string shipped_machine_names() {
 
 Machine find_machine(const std::string& name_or_file) {
   try {
-    for (const auto& machine : shipped_machines()) {
-      if (machine.name == name_or_file) return parse_machine(machine.text);
-    }
+    if (const auto* const shipped = row_named(shipped_machines(), name_or_file))
+      return parse_machine(shipped->text);
     if (const auto text = text_of_file(name_or_file)) return parse_machine(*text);
     throw InputError("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names());
   } catch (const InputError& error) {

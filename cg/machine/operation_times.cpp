@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {

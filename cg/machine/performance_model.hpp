@@ -5,11 +5,7 @@
 
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/solver/slow_ranks.hpp"
-#include "cg/timing/phase.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 

@@ -5,11 +5,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <ctime>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,18 +1,13 @@
 #include "cg/machine/thread_binding.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <omp.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <iterator>
 #include <latch>
-#include <system_error>
 #include <thread>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

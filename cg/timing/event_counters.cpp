@@ -15,6 +15,11 @@
 namespace cg2d {
 namespace {
 
+/// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
+std::optional<std::int64_t> perf_event_paranoid() {
+  return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
+}
+
 // ---------------------------------------------------------------- the kernel's counters of software events
 
 /// Begins to count at the kernel: the calling thread, and of a process the threads that it makes afterwards. Not open: errno.

@@ -50,10 +50,6 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
   return names;
 }
 
-std::optional<std::int64_t> perf_event_paranoid() {
-  return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
-}
-
 std::string refusal_text(const std::vector<RefusedEvent>& refused) {
   std::vector<RefusedEvent> by_reason;
   for (const auto& event : refused) {
@@ -130,28 +126,29 @@ std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", p
 // by prefetching (PAPI 7.0 finds these names for such processors); misses of the last level, which come after
 // them, leave prefetches out on some processors.
 std::span<const MetricRole> role_table() {
+  using enum EventRole;
   static const std::array<MetricRole, 15> table{{
-      {EventRole::cycles, "core cycles", {"PAPI_TOT_CYC", "perf::CYCLES"}},
-      {EventRole::instructions, "instructions", {"PAPI_TOT_INS", "perf::INSTRUCTIONS"}},
-      {EventRole::stalled_cycles,
+      {cycles, "core cycles", {"PAPI_TOT_CYC", "perf::CYCLES"}},
+      {instructions, "instructions", {"PAPI_TOT_INS", "perf::INSTRUCTIONS"}},
+      {stalled_cycles,
        "cycles without progress",
        {"PAPI_RES_STL", "PAPI_STL_CCY", "perf::STALLED-CYCLES-BACKEND"}},
-      {EventRole::flops, "double-precision operations", {"PAPI_DP_OPS", "PAPI_FP_OPS"}},
-      {EventRole::level1_misses, "level 1 data misses", {"PAPI_L1_DCM", "perf::L1-DCACHE-LOAD-MISSES"}},
-      {EventRole::level2_misses, "level 2 misses", {"PAPI_L2_DCM", "PAPI_L2_TCM"}},
-      {EventRole::level3_misses, "last-level misses", {"PAPI_L3_TCM", "perf::LLC-LOAD-MISSES"}},
-      {EventRole::memory_lines,
+      {flops, "double-precision operations", {"PAPI_DP_OPS", "PAPI_FP_OPS"}},
+      {level1_misses, "level 1 data misses", {"PAPI_L1_DCM", "perf::L1-DCACHE-LOAD-MISSES"}},
+      {level2_misses, "level 2 misses", {"PAPI_L2_DCM", "PAPI_L2_TCM"}},
+      {level3_misses, "last-level misses", {"PAPI_L3_TCM", "perf::LLC-LOAD-MISSES"}},
+      {memory_lines,
        "cache lines from memory",
        {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR",
         "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT", "OFFCORE_RESPONSE_0:ANY_DATA:L3_MISS",
         "PAPI_L3_TCM", "perf::CACHE-MISSES"}},
-      {EventRole::tlb_misses, "misses of the data TLB", {"PAPI_TLB_DM", "perf::DTLB-LOAD-MISSES"}},
-      {EventRole::branches, "branches", {"PAPI_BR_INS", "perf::BRANCHES"}},
-      {EventRole::mispredictions, "mispredicted branches", {"PAPI_BR_MSP", "perf::BRANCH-MISSES"}},
-      {EventRole::switches, "context switches", {"perf::CONTEXT-SWITCHES"}},
-      {EventRole::migrations, "moves to another core", {"perf::CPU-MIGRATIONS"}},
-      {EventRole::page_faults, "page faults", {"perf::PAGE-FAULTS"}},
-      {EventRole::processor_time, "processor time", {"perf::TASK-CLOCK"}},
+      {tlb_misses, "misses of the data TLB", {"PAPI_TLB_DM", "perf::DTLB-LOAD-MISSES"}},
+      {branches, "branches", {"PAPI_BR_INS", "perf::BRANCHES"}},
+      {mispredictions, "mispredicted branches", {"PAPI_BR_MSP", "perf::BRANCH-MISSES"}},
+      {switches, "context switches", {"perf::CONTEXT-SWITCHES"}},
+      {migrations, "moves to another core", {"perf::CPU-MIGRATIONS"}},
+      {page_faults, "page faults", {"perf::PAGE-FAULTS"}},
+      {processor_time, "processor time", {"perf::TASK-CLOCK"}},
   }};
   return table;
 }

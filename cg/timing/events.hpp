@@ -4,15 +4,7 @@
 // that can play it, best first. Software events come from the system's account and the kernel's counters, those of the processor from PAPI.
 // Where cg2d is built without PAPI there are no counters: without_papi.cpp says so in the place of event_counters.cpp.
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/system_files.hpp"
@@ -40,9 +32,6 @@ std::string_view without_masks(std::string_view event_name);
 
 /// "A,B" -> A, B. Throws InputError (naming `origin`) for an empty name, one given twice, or too many.
 std::vector<std::string> event_names_from(const std::string& text, std::string_view origin);
-
-/// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
-std::optional<std::int64_t> perf_event_paranoid();
 
 /// An event that cannot be counted here.
 struct RefusedEvent {

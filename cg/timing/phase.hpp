@@ -5,11 +5,7 @@
 // matrix. A new phase is a value of Phase, its row here, and the code that opens its scope.
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "cg/base/interface.hpp"
 #include "comm/communicator.hpp"

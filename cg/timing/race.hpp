@@ -3,11 +3,7 @@
 // Times works on all ranks: several in turns, so that a change of the machine hits all alike, and the rate of one while all ranks do it:
 // ranks share caches and memory, so a rank that works while the others rest shows a rate that none of them has in a run.
 
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "cg/base/paired_comparison.hpp"
 #include "comm/rank_group.hpp"
