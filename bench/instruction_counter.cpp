@@ -12,7 +12,7 @@
 
 #include "bench/instruction_mark.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/timing/papi.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d::bench {
 namespace {
@@ -41,7 +41,7 @@ class EmulatorCounter final : public InstructionCounter {
 
 class ProcessorCounter final : public InstructionCounter {
  public:
-  ProcessorCounter() : counters_({"PAPI_TOT_INS"}, false) {}
+  ProcessorCounter() : counters_({"PAPI_TOT_INS"}, false, UsageScope::thread) {}
 
   [[nodiscard]] bool counts() const { return counters_.refused().empty(); }
   [[nodiscard]] std::string_view means() const override { return "counter of the processor"; }
@@ -55,7 +55,7 @@ class ProcessorCounter final : public InstructionCounter {
   }
 
  private:
-  PapiCounters counters_;
+  EventCounters counters_;
 };
 
 class SingleSteps final : public InstructionCounter {

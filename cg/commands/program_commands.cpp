@@ -29,7 +29,7 @@
 #include "cg/studies/pingpong.hpp"
 #include "cg/studies/scaling.hpp"
 #include "cg/studies/sweep.hpp"
-#include "cg/timing/papi.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 namespace {
@@ -79,8 +79,8 @@ std::string build_text() {
       " io_uring {}\n",
       commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", build_info::compiler,
       build_info::flags, name_of_mpi(), blas_version(),
-      papi_version().value_or("not in this build: --papi counts the kernel's software events only"),
-      build_info::hwloc_version, build_info::zstd_version,
+      papi_version().value_or("not in this build: there are no counters"), build_info::hwloc_version,
+      build_info::zstd_version,
       no_uring.empty() ? fmt::format("available (liburing {})", build_info::liburing_version)
                        : "not here: " + no_uring);
 }

@@ -1,23 +1,15 @@
 #include "cg/machine/environment.hpp"
 
-#include <fmt/format.h>
 #include <sched.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <fstream>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/system_files.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/blas/blas_library.hpp"
-#include "cg/machine/topology.hpp"
 
 namespace cg2d {
 namespace {
@@ -33,8 +25,9 @@ std::string host_name() {
   return name.data();
 }
 
-/// Completes the node of that number, whose names and ranks are known.
-void inspect_node(Environment& environment, int number, int thread_count) {
+/// Completes the node of that rank, whose names and ranks are known. Returns it.
+NodeInfo& inspect_node(Environment& environment, int rank, int thread_count) {
+  const int number = environment.ranks[static_cast<std::size_t>(rank)].node;
   auto& node = environment.nodes[static_cast<std::size_t>(number)];
   node.job_rank_count = job_ranks_on_node;
   node.job_core_count = job_cores_on_node;
@@ -43,15 +36,13 @@ void inspect_node(Environment& environment, int number, int thread_count) {
   node.governor = frequency_governor();
   if (std::array<double, 3> means{}; getloadavg(means.data(), 3) == 3) node.load_average = means;
   static_cast<Topology&>(node) = machine_topology();
-  const bool knows_cores = !node.cores.empty();
   ProcessorSet allowed;
-  for (const auto& rank : environment.ranks) {
-    if (rank.node == number) allowed = all_processors(allowed, processors_from(rank.processors));
+  for (const auto& place : environment.ranks) {
+    if (place.node == number) allowed = all_processors(allowed, processors_from(place.processors));
   }
   for (auto& core : node.cores) core = common_processors(core, allowed);
   std::erase(node.cores, ProcessorSet());
-  const auto core_count = knows_cores ? std::ssize(node.cores) : sysconf(_SC_NPROCESSORS_ONLN);
-  node.core_count = std::max(1, static_cast<int>(core_count));
+  node.core_count = std::max(1, static_cast<int>(node.cores.size()));
   // A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
   if (const auto quota = control_group_limits().processors; quota && *quota < node.core_count) {
     node.processor_quota = *quota;
@@ -61,6 +52,7 @@ void inspect_node(Environment& environment, int number, int thread_count) {
     for (auto* const room : {&node.memory, &node.free})
       room->available_bytes = room->available_bytes / node.job_rank_count * node.rank_count;
   }
+  return node;
 }
 
 /// A node as its first rank tells the others.
@@ -176,26 +168,19 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
       auto& added = environment.nodes.emplace_back();
       added.host = hosts[rank];
       added.name = fmt::format("node {}", node);
+      added.first_rank = static_cast<int>(rank);
     }
     ++environment.nodes[static_cast<std::size_t>(node)].rank_count;
     environment.ranks.push_back({.processors = masks[rank], .node = static_cast<int>(node)});
   }
 
-  const auto first_rank_on = [&](int node) {
-    return std::ranges::find(environment.ranks, node, &RankAffinity::node) - environment.ranks.begin();
-  };
-  const int my_node = environment.ranks[static_cast<std::size_t>(group.rank())].node;
   std::string answer;
-  if (first_rank_on(my_node) == group.rank()) {
-    inspect_node(environment, my_node, thread_count);
-    answer = json_line(InspectedNode{environment.nodes[static_cast<std::size_t>(my_node)]});
-  }
+  if (environment.node_of(group.rank()).first_rank == group.rank())
+    answer = json_line(InspectedNode{inspect_node(environment, group.rank(), thread_count)});
   const auto answers = group.gather_all(answer);
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    auto& info = environment.nodes[node];
+  for (auto& info : environment.nodes) {
     InspectedNode inspected{info};
-    read_into(visit_of(inspected),
-              json_from(answers[static_cast<std::size_t>(first_rank_on(static_cast<int>(node)))]));
+    read_into(visit_of(inspected), json_from(answers[static_cast<std::size_t>(info.first_rank)]));
     environment.ranks_oversubscribed |= info.is_oversubscribed(1);
     environment.oversubscribed |= info.is_oversubscribed(thread_count);
     environment.beside_other_tasks |= info.job_rank_count > 0;

@@ -3,20 +3,51 @@
 // The machine under the program: nodes, cores, caches, memory, versions.
 
 #include <array>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/machine/topology.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
 class Progress;
 class Members;
+
+// ---------------------------------------------------------------- processors, cores and caches of this node, by hwloc
+
+/// Numbers of logical processors, rising.
+using ProcessorSet = std::vector<int>;
+
+/// "0-3,8" -> 0, 1, 2, 3, 8. Empty for an empty text.
+ProcessorSet processors_from(const std::string& list);
+/// 0, 1, 2, 3, 8 -> "0-3,8".
+std::string list_of(const ProcessorSet& processors);
+
+ProcessorSet common_processors(const ProcessorSet& left, const ProcessorSet& right);
+ProcessorSet all_processors(const ProcessorSet& left, const ProcessorSet& right);
+
+/// One cache level of a processor.
+struct CacheInfo {
+  int level = 0;
+  std::int64_t byte_count = 0;
+  int shared_by_cores = 0;
+};
+
+struct Topology {
+  std::string processor = "unknown";  ///< model name
+  /// The logical processors of each core that is online, neighbours in the topology beside each other.
+  std::vector<ProcessorSet> cores;
+  std::vector<CacheInfo> caches;  ///< data and unified caches, one of each level
+  std::optional<int> numa_nodes;
+  /// False where kinds of them differ: then a loop takes longer on some of them.
+  bool has_like_processors = true;
+};
+
+/// Topology of the calling rank's node; no cores where nothing is known. Local. Cost: some milliseconds.
+Topology machine_topology();
+
+// ---------------------------------------------------------------- the nodes of the ranks
 
 /// A rank's node, and the processors that it may run on.
 struct RankAffinity {
@@ -30,6 +61,7 @@ struct NodeInfo : Topology {
   std::string name;  ///< "node 0", or that of the host where the user asks for it
   /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
   int core_count = 0;
+  int first_rank = 0;
   int rank_count = 0;
   /// Ranks of all tasks that this job does on the node at the same time, and the cores of these; 0: there are no others. See
   /// BesideOtherTasks.

@@ -1,13 +1,8 @@
 #include "cg/machine/interconnect.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -29,30 +24,20 @@ Interconnect crossbar(const Extents& dimensions) {
   return {dimensions.front(), [](int, int) { return Links(); }};
 }
 
-/// The way of a message along one dimension of a box.
-struct Leg {
-  std::size_t dimension;
-  int extent;
-  int from;  // coordinate
-  int to;
-  int node;    // at `from`
-  int stride;  // from a node to the next one along the dimension
-};
-
-/// A box of nodes whose first coordinate grows fastest. A message changes one coordinate after the other: visit(leg, links) adds the links
-/// of each change.
+/// A box of nodes whose first coordinate grows fastest. A message changes one coordinate after the other: visit(dimension, from, to,
+/// node_at, links) adds the links of each change; node_at(coordinate): the node on the message's way that has it.
 template <typename Visit>
 Interconnect box_of_nodes(const Extents& extents, const Visit& visit) {
   return {static_cast<int>(product_of(extents)), [=](int node, int destination) {
             Links links;
             int stride = 1;
             for (std::size_t dimension = 0; dimension < extents.size(); ++dimension) {
-              const int extent = extents[dimension];
-              const int from = node / stride % extent;
-              const int to = destination / stride % extent;
-              if (from != to) visit(Leg{dimension, extent, from, to, node, stride}, links);
-              node += (to - from) * stride;
-              stride *= extent;
+              const int from = node / stride % extents[dimension];
+              const int to = destination / stride % extents[dimension];
+              const auto node_at = [=](int coordinate) { return node + (coordinate - from) * stride; };
+              if (from != to) visit(dimension, from, to, node_at, links);
+              node = node_at(to);
+              stride *= extents[dimension];
             }
             return links;
           }};
@@ -61,23 +46,23 @@ Interconnect box_of_nodes(const Extents& extents, const Visit& visit) {
 /// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
 /// coordinate only.
 Interconnect hyper_crossbar(const Extents& extents) {
-  return box_of_nodes(extents, [](const Leg& leg, Links& links) {
-    links.push_back(fmt::format("exchanger {} to its crossbar {}", leg.node, leg.dimension));
-    links.push_back(fmt::format("crossbar {} to exchanger {}", leg.dimension,
-                                leg.node + (leg.to - leg.from) * leg.stride));
-  });
+  return box_of_nodes(
+      extents, [](std::size_t dimension, int from, int to, const auto& node_at, Links& links) {
+        links.push_back(fmt::format("exchanger {} to its crossbar {}", node_at(from), dimension));
+        links.push_back(fmt::format("crossbar {} to exchanger {}", dimension, node_at(to)));
+      });
 }
 
 /// A router at each node, with links to the neighbours in each dimension, around the ends. A message goes the shorter way.
 Interconnect torus(const Extents& extents) {
-  return box_of_nodes(extents, [](const Leg& leg, Links& links) {
-    const int upwards = (leg.to - leg.from + leg.extent) % leg.extent;
-    const bool is_upwards = 2 * upwards <= leg.extent;
-    const int step = is_upwards ? 1 : leg.extent - 1;
-    for (int here = leg.from; here != leg.to; here = (here + step) % leg.extent)
-      links.push_back(fmt::format("router {}, {}{}", leg.node + (here - leg.from) * leg.stride,
-                                  is_upwards ? '+' : '-', leg.dimension));
-  });
+  return box_of_nodes(
+      extents, [extents](std::size_t dimension, int from, int to, const auto& node_at, Links& links) {
+        const int extent = extents[dimension];
+        const bool is_upwards = 2 * ((to - from + extent) % extent) <= extent;
+        const int step = is_upwards ? 1 : extent - 1;
+        for (int here = from; here != to; here = (here + step) % extent)
+          links.push_back(fmt::format("router {}, {}{}", node_at(here), is_upwards ? '+' : '-', dimension));
+      });
 }
 
 /// Two levels: each leaf switch has a link to each spine switch. The spine of a message follows from its destination.

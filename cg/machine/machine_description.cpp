@@ -1,22 +1,12 @@
 #include "cg/machine/machine_description.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
@@ -81,27 +71,6 @@ void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_ra
   });
 }
 
-void describe_shapes(Members& m, KernelCost& kernel) {
-  m.list("shapes", kernel.shapes, {.fewest = 1}, [&](BlockShapeCost& shape, std::size_t /*index*/) {
-    m("rows", shape.rows, positive_cost());
-    m("columns", shape.columns, positive_cost());
-    m("nonzeros", shape.nonzeros, positive_cost());
-    m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
-    m("dot_seconds_per_element", shape.dot_s_per_element, cost());
-    m("update_seconds_per_element", shape.update_s_per_element, cost());
-    m.if_given("waiting_share", shape.waiting_share, true, cost());
-  });
-  double length_before = 0.0;
-  m.list_if_any(
-      "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
-        m("row_length", point.row_length, positive_cost());
-        m("seconds_per_nonzero", point.seconds_per_nonzero, positive_cost());
-        if (m.reads() && point.row_length <= length_before)
-          m.complain(fmt::format("{} must be greater than the one before it", m.where("row_length")));
-        length_before = point.row_length;
-      });
-}
-
 /// By measured shapes, or by its loop.
 void describe_kernel(const Costs& costs, KernelCost& kernel) {
   auto& m = costs.m;
@@ -109,7 +78,26 @@ void describe_kernel(const Costs& costs, KernelCost& kernel) {
   m.if_given("symmetric", kernel.is_symmetric, true);
   const bool has_shapes = m.writes() ? !kernel.loop : m.has("shapes");
   m.way([&] {
-    if (has_shapes) describe_shapes(m, kernel);
+    if (has_shapes) {
+      m.list("shapes", kernel.shapes, {.fewest = 1}, [&](BlockShapeCost& shape, std::size_t /*index*/) {
+        m("rows", shape.rows, positive_cost());
+        m("columns", shape.columns, positive_cost());
+        m("nonzeros", shape.nonzeros, positive_cost());
+        m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
+        m("dot_seconds_per_element", shape.dot_s_per_element, cost());
+        m("update_seconds_per_element", shape.update_s_per_element, cost());
+        m.if_given("waiting_share", shape.waiting_share, true, cost());
+      });
+      double length_before = 0.0;
+      m.list_if_any(
+          "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
+            m("row_length", point.row_length, positive_cost());
+            m("seconds_per_nonzero", point.seconds_per_nonzero, positive_cost());
+            if (m.reads() && point.row_length <= length_before)
+              m.complain(fmt::format("{} must be greater than the one before it", m.where("row_length")));
+            length_before = point.row_length;
+          });
+    }
     if (has_shapes && (m.writes() || m.reads())) return;
     auto& loop = kernel.loop ? *kernel.loop : kernel.loop.emplace();
     m("critical_vector_length", loop.critical_vector_length, at_least(0));
@@ -117,19 +105,6 @@ void describe_kernel(const Costs& costs, KernelCost& kernel) {
     costs("seconds_per_nonzero", loop.seconds_per_nonzero);
     costs("short_row_seconds_per_nonzero", loop.short_row_seconds_per_nonzero);
   });
-}
-
-void describe_interconnect(const Costs& costs, InterconnectCost& interconnect) {
-  auto& m = costs.m;
-  auto& shape = interconnect.shape;
-  m("topology", shape.topology, not_empty());
-  m.if_given("dimensions", shape.dimensions, !shape.dimensions.empty(), at_least(1));
-  if (m.reads() && !shape.topology.empty()) {
-    if (const auto fault = why_no_interconnect(shape); !fault.empty())
-      m.complain(fmt::format("{}: {}", m.where("topology"), fault));
-  }
-  costs.if_given("link_bytes_per_s", interconnect.link_bytes_per_s, interconnect.link_bytes_per_s > 0.0);
-  costs.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0);
 }
 
 }  // namespace
@@ -175,8 +150,17 @@ void describe(Members& m, MachineDescription& machine) {
     costs("link_bytes_per_s", node.link_bytes_per_s);
     m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
   });
-  m.object_if(machine.interconnect, "interconnect", {},
-              [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
+  m.object_if(machine.interconnect, "interconnect", {}, [&](InterconnectCost& interconnect) {
+    auto& shape = interconnect.shape;
+    m("topology", shape.topology, not_empty());
+    m.if_given("dimensions", shape.dimensions, !shape.dimensions.empty(), at_least(1));
+    if (m.reads() && !shape.topology.empty()) {
+      if (const auto fault = why_no_interconnect(shape); !fault.empty())
+        m.complain(fmt::format("{}: {}", m.where("topology"), fault));
+    }
+    costs.if_given("link_bytes_per_s", interconnect.link_bytes_per_s, interconnect.link_bytes_per_s > 0.0);
+    costs.if_given("hop_s", interconnect.hop_s, interconnect.hop_s > 0.0);
+  });
   m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {},
               [&] { costs("seconds_per_nonzero", machine.outside_s_per_nonzero); });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
@@ -204,18 +188,16 @@ double KernelCost::at_row_length(double row_length) const {
 
 MachineDescription MachineDescription::through(std::string_view transport) const {
   MachineDescription machine = *this;
-  const auto found = std::ranges::find(transports, transport, &TransportCost::name);
-  if (found != transports.end()) machine.network = found->network;
+  if (const auto* const found = row_named(transports, transport)) machine.network = found->network;
   return machine;
 }
 
 bool MachineDescription::has_kernel(std::string_view kernel_name) const {
-  return std::ranges::count(kernels, kernel_name, &KernelCost::name) > 0;
+  return row_named(kernels, kernel_name) != nullptr;
 }
 
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
-  const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);
-  if (found != kernels.end()) return *found;
+  if (const auto* const found = row_named(kernels, kernel_name)) return *found;
   throw InputError("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name,
                    fmt::join(names_of(kernels), ", "));
 }
@@ -269,9 +251,8 @@ std::string shipped_machine_names() {
 
 Machine find_machine(const std::string& name_or_file) {
   try {
-    for (const auto& machine : shipped_machines()) {
-      if (machine.name == name_or_file) return parse_machine(machine.text);
-    }
+    if (const auto* const shipped = row_named(shipped_machines(), name_or_file))
+      return parse_machine(shipped->text);
     if (const auto text = text_of_file(name_or_file)) return parse_machine(*text);
     throw InputError("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names());
   } catch (const InputError& error) {

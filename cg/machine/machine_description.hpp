@@ -3,12 +3,6 @@
 // The costs of a machine: start-up and bytes of a message, additions, vector operations, products. From a
 // JSON file.
 
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "comm/schedule.hpp"
@@ -69,6 +63,12 @@ struct NetworkCost {
   /// Times of the software beside the wire, in each step of a collection or summation: addresses, copies, waiting for the partner.
   double software_step_s = 0.0;
   double software_s_per_byte = 0.0;
+
+  static constexpr auto element_bytes = static_cast<double>(sizeof(double));
+  /// Beside the wire, in a step of a collection or a summation. A message without elements costs nothing.
+  [[nodiscard]] double software_s(double elements) const {
+    return elements > 0.0 ? software_step_s + elements * element_bytes * software_s_per_byte : 0.0;
+  }
 };
 
 /// The network through one transport.
@@ -122,6 +122,10 @@ struct MachineDescription {
   std::vector<TransportCost> transports{};  ///< the others; empty if not known
   MeasurementRecord measured{};             ///< record of the calibration
 
+  /// The network of messages between two ranks: the node's own where both are on one and it has one.
+  [[nodiscard]] const NetworkCost& network_between(int rank, int partner) const {
+    return node.network && partner / node.ranks == rank / node.ranks ? *node.network : network;
+  }
   /// This machine through another transport: with its network where it is known, else unchanged.
   [[nodiscard]] MachineDescription through(std::string_view transport) const;
   [[nodiscard]] bool has_kernel(std::string_view kernel_name) const;

@@ -1,11 +1,8 @@
 #include "cg/machine/measurement_record.hpp"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 
-#include <cstddef>
 #include <ctime>
-#include <optional>
 
 #include "cg/base/describe.hpp"
 

@@ -2,15 +2,9 @@
 
 // The quality and date of measurements that files keep for later runs, and these files.
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <functional>
-#include <string>
-#include <string_view>
 #include <system_error>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 
 namespace cg2d {

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "cg/base/describe.hpp"
 
@@ -23,7 +21,7 @@ double fixed_loop_s() {
   constexpr int piece_count = 8;
   constexpr int step_count = 1 << 16;
   constexpr std::uint64_t factor = 6364136223846793005U;
-  double least_s = 0.0;
+  double least_s = std::numeric_limits<double>::infinity();
   for (int piece = 0; piece < piece_count; ++piece) {
     std::uint64_t a = 1;
     std::uint64_t b = 2;
@@ -37,8 +35,7 @@ double fixed_loop_s() {
       d = d * factor + 1;
       asm volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d));  // no compiler may shorten the chains
     }
-    const double piece_s = stopwatch.seconds();
-    least_s = piece == 0 ? piece_s : std::min(least_s, piece_s);
+    least_s = std::min(least_s, stopwatch.seconds());
   }
   return least_s;
 }
@@ -62,15 +59,6 @@ void keep_larger(std::optional<double>& figure, double value) {
   figure = std::max(figure.value_or(value), value);
 }
 
-double tick_s() { return 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK)); }
-
-/// Seconds by which busy and own time may differ without any other process: the system counts in ticks, and
-/// ranks read their own time a moment before or after the node's.
-double uncertainty_s(std::size_t rank_count) {
-  constexpr double ticks_of_reading = 5.0;
-  return tick_s() * (ticks_of_reading + static_cast<double>(rank_count));
-}
-
 /// Takes the load of one node, as one of its ranks has read it, into the figures.
 void add_load(std::span<const RankQuiet> ranks, QuietResult& quiet) {
   const auto reader = std::ranges::find_if(ranks, [](const auto& rank) { return rank.node.is_read; });
@@ -79,7 +67,11 @@ void add_load(std::span<const RankQuiet> ranks, QuietResult& quiet) {
   const double region_s = reader->region_s;
   double own_s = 0.0;
   for (const auto& rank : ranks) own_s += rank.cpu_s;
-  const double unsure_s = uncertainty_s(ranks.size());
+  // Busy and own time may differ by so much without any other process: the system counts in ticks, and ranks read their own time a moment
+  // before or after the node's.
+  const double tick_s = 1.0 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  constexpr double ticks_of_reading = 5.0;
+  const double unsure_s = tick_s * (ticks_of_reading + static_cast<double>(ranks.size()));
   const double other_s = std::max(0.0, load.busy_s - own_s - unsure_s);
   const auto processor_count = static_cast<double>(load.processor_count);
   if (region_s * processor_count <= unsure_s) keep_larger(quiet.too_short_s, region_s);
@@ -87,22 +79,13 @@ void add_load(std::span<const RankQuiet> ranks, QuietResult& quiet) {
   keep_larger(quiet.other_load, other_load);
   keep_larger(quiet.other_share, other_load / processor_count);
   constexpr double ticks_of_rounding = 2.0;
-  const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
+  const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s);
   keep_larger(quiet.steal_share, std::min(1.0, steal_s / region_s));
 }
 
 RankRange range_of(std::span<const RankQuiet> ranks, double RankQuiet::*loop) {
-  const auto [least, most] =
-      std::ranges::minmax(ranks, {}, [=](const RankQuiet& rank) { return rank.*loop; });
+  const auto [least, most] = std::ranges::minmax(ranks, {}, loop);
   return {.minimum = least.*loop, .maximum = most.*loop};
-}
-
-/// Takes the loops of one node's ranks into the figures; its processors are alike.
-void compare_loops(std::span<const RankQuiet> ranks, QuietResult& quiet) {
-  for (const auto loop : {&RankQuiet::loop_before_s, &RankQuiet::loop_after_s}) {
-    const auto [least_s, most_s] = range_of(ranks, loop);
-    quiet.loop_spread = std::max(quiet.loop_spread, most_s / least_s - 1.0);
-  }
 }
 
 void add_rank(const RankQuiet& rank, QuietResult& quiet) {
@@ -118,24 +101,18 @@ void add_rank(const RankQuiet& rank, QuietResult& quiet) {
   if (std::abs(change) > std::abs(quiet.loop_change)) quiet.loop_change = change;
 }
 
-/// Time that one thread lost to involuntary switches, at 1 ms each; for kernels that count no waiting.
-double lost_to_switches(std::span<const RankQuiet> ranks, int thread_count) {
-  constexpr double switch_s = 1e-3;
-  double share = 0.0;
-  for (const auto& rank : ranks) {
-    const double switches_of_a_thread = static_cast<double>(rank.involuntary_switches) / thread_count;
-    share = std::max(share, switch_s * switches_of_a_thread / rank.region_s);
-  }
-  return share;
-}
-
 /// The criteria that count only where each thread finds a core.
 void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResult& quiet) {
+  // For kernels that count no waiting: the time that a thread lost to involuntary switches, at 1 ms each.
+  const auto is_interrupted = [&](const RankQuiet& rank) {
+    return 1e-3 * (static_cast<double>(rank.involuntary_switches) / thread_count) / rank.region_s >
+           most_lost_share;
+  };
   if (quiet.delay_share) {
     if (*quiet.delay_share > most_lost_share)
       quiet.disturbances.push_back(
           fmt::format("a thread waited {:.1f} % of the time for a processor", 100.0 * *quiet.delay_share));
-  } else if (lost_to_switches(ranks, thread_count) > most_lost_share) {
+  } else if (std::ranges::any_of(ranks, is_interrupted)) {
     quiet.disturbances.push_back(fmt::format("the system interrupted a rank {} times for other tasks",
                                              quiet.most_involuntary_switches));
   }
@@ -170,7 +147,11 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
       if (environment.ranks.at(rank).node == static_cast<int>(node)) on_node.push_back(ranks[rank]);
     }
     add_load(on_node, quiet);
-    if (!on_node.empty() && environment.nodes[node].has_like_processors) compare_loops(on_node, quiet);
+    if (on_node.empty() || !environment.nodes[node].has_like_processors) continue;
+    for (const auto loop : {&RankQuiet::loop_before_s, &RankQuiet::loop_after_s}) {
+      const auto [least_s, most_s] = range_of(on_node, loop);
+      quiet.loop_spread = std::max(quiet.loop_spread, most_s / least_s - 1.0);
+    }
   }
   if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
   if (quiet.steal_share.value_or(0.0) > most_lost_share)
@@ -185,9 +166,7 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
 NoiseMonitor::NoiseMonitor(comm::RankGroup& group, const Environment& environment, int thread_count,
                            SystemFolders folders)
     : group_(group), environment_(environment), thread_count_(thread_count), folders_(std::move(folders)) {
-  const int my_node = environment.ranks.at(static_cast<std::size_t>(group.rank())).node;
-  const auto first = std::ranges::find(environment.ranks, my_node, &RankAffinity::node);
-  mine_.node.is_read = first - environment.ranks.begin() == group.rank();
+  mine_.node.is_read = environment.node_of(group.rank()).first_rank == group.rank();
 }
 
 void NoiseMonitor::begin() {

@@ -23,17 +23,9 @@
 // that is shared with another hardware thread differs by more. The loop is the "fixed work quantum" of
 // Sottile and Minnich (Analysis of microbenchmarks for performance tuning of clusters, CLUSTER 2004).
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "cg/base/sample.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/machine/environment.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

@@ -1,14 +1,8 @@
 #include "cg/machine/operation_times.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
 #include <numeric>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -117,10 +111,10 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   const double rank_count = group.size();
   std::vector<std::function<void()>> works;
   works.reserve(sums.size());
-  for (auto& [way, sum, calls, is_right] : sums)
-    works.emplace_back([=, &sum = sum, &calls = calls, &is_right = is_right] {
-      ++calls;
-      is_right = is_right && sum(calls + rank) == rank_count * calls + rank_count * (rank_count - 1.0) / 2.0;
+  for (auto& one : sums)
+    works.emplace_back([=, &one] {
+      const double number = ++one.calls;
+      one.is_right &= one.sum(number + rank) == rank_count * number + rank_count * (rank_count - 1.0) / 2.0;
     });
   auto samples = race_samples(group, works, limits);
   std::vector<SumTime> times;

@@ -3,16 +3,9 @@
 // Times of the transports' operations by themselves, measured in turns: for `cg2d pingpong` and the
 // calibration of the model.
 
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cg/base/sample.hpp"
 #include "cg/timing/race.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

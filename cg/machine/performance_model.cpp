@@ -1,27 +1,17 @@
 #include "cg/machine/performance_model.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <map>
 #include <numeric>
-#include <span>
-#include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "comm/schedule.hpp"
 
 namespace cg2d {
 namespace {
 
 /// Seconds of the messages of one rank, where nothing else is on their links but the node's other ranks.
-class MessageSeconds : public MessageCost {
+class MessageSeconds {
  public:
   MessageSeconds(const MachineDescription& machine, int rank_count, int rank)
-      : MessageCost(machine, rank), between_nodes_bytes_per_s_(machine.network.bytes_per_s) {
+      : machine_(machine), rank_(rank), between_nodes_bytes_per_s_(machine.network.bytes_per_s) {
     const auto& node = machine.node;
     if (node.ranks > 0 && rank_count > node.ranks)
       between_nodes_bytes_per_s_ = std::min(between_nodes_bytes_per_s_, node.link_bytes_per_s / node.ranks);
@@ -29,9 +19,10 @@ class MessageSeconds : public MessageCost {
 
   /// partner: a rank, which may be this one where the machine's shuffle takes its time for that.
   [[nodiscard]] double message(int partner, double elements) const {
-    const auto& network = network_to(partner);
-    const double bytes_per_s = is_within_node(partner) ? network.bytes_per_s : between_nodes_bytes_per_s_;
-    return elements > 0.0 ? network.start_up_s + elements * element_bytes / bytes_per_s : 0.0;
+    const auto& network = machine_.network_between(rank_, partner);
+    const bool is_within_node = &network != &machine_.network;
+    const double bytes_per_s = is_within_node ? network.bytes_per_s : between_nodes_bytes_per_s_;
+    return elements > 0.0 ? network.start_up_s + elements * NetworkCost::element_bytes / bytes_per_s : 0.0;
   }
 
   /// One member's steps, one after the other; both directions of a step overlap. rank_of(member): a rank.
@@ -41,41 +32,36 @@ class MessageSeconds : public MessageCost {
     const auto transfer = [&](int partner, const comm::PieceRun& run) {
       if (partner == comm::ScheduleStep::no_partner) return 0.0;
       const auto elements = static_cast<double>(pieces.element_count(run));
-      return message(rank_of(partner), elements) + software_s(rank_of(partner), elements);
+      const int rank = rank_of(partner);
+      return message(rank, elements) + machine_.network_between(rank_, rank).software_s(elements);
     };
     double seconds = 0.0;
     for (const auto& step : schedule.steps) {
       seconds += std::max(transfer(step.send_to, step.sent), transfer(step.receive_from, step.received));
       if (step.combine == comm::Combine::add && step.receive_from != comm::ScheduleStep::no_partner)
-        seconds += addition_s(static_cast<double>(pieces.element_count(step.received)));
+        seconds +=
+            static_cast<double>(pieces.element_count(step.received)) * machine_.network.add_s_per_element;
     }
     return seconds;
   }
 
+  /// The shuffle, which sends and receives at the same time.
+  [[nodiscard]] double shuffle(const comm::BlockLayout& layout) const {
+    const int destination = layout.shuffle_destination(rank_);
+    const int source = layout.shuffle_source(rank_);
+    double seconds = 0.0;
+    if (destination != rank_ || machine_.shuffles_kept_pieces)
+      seconds = message(destination, static_cast<double>(layout.piece(layout.row_piece_of(rank_)).size()));
+    if (source != rank_)
+      seconds = std::max(seconds, message(source, static_cast<double>(layout.own_piece(rank_).size())));
+    return seconds;
+  }
+
  private:
+  const MachineDescription& machine_;
+  int rank_;
   double between_nodes_bytes_per_s_;
 };
-
-std::vector<int> sampled_ranks(int rank_count) {
-  const int count = std::min(rank_count, most_sampled_ranks);
-  std::vector<int> ranks;
-  ranks.reserve(static_cast<std::size_t>(count) + 1);
-  for (std::int64_t k = 0; k < count; ++k) ranks.push_back(static_cast<int>(k * rank_count / count));
-  if (ranks.back() != rank_count - 1) ranks.push_back(rank_count - 1);
-  return ranks;
-}
-
-/// The shuffle of one rank, which sends and receives at the same time.
-double shuffle_seconds(const MessageSeconds& cost, const comm::BlockLayout& layout, int rank) {
-  const int destination = layout.shuffle_destination(rank);
-  const int source = layout.shuffle_source(rank);
-  double seconds = 0.0;
-  if (destination != rank || cost.shuffles_kept_pieces())
-    seconds = cost.message(destination, static_cast<double>(layout.piece(layout.row_piece_of(rank)).size()));
-  if (source != rank)
-    seconds = std::max(seconds, cost.message(source, static_cast<double>(layout.own_piece(rank).size())));
-  return seconds;
-}
 
 CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::BlockLayout& layout, int rank,
                                  const comm::CommunicatorOptions& options) {
@@ -88,7 +74,7 @@ CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::
   CommunicationCosts costs;
   costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column, in_column);
   costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, options.sum_form), over_row, in_row);
-  costs.shuffle_s = shuffle_seconds(cost, layout, rank);
+  costs.shuffle_s = cost.shuffle(layout);
   if (options.mirrored) {
     // The collection over the rows includes a shuffle backwards.
     costs.collection_s +=
@@ -98,25 +84,19 @@ CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::
   }
   for (const auto& step : comm::all_reduce_schedule(grid.rank_count(), rank).steps) {
     costs.dot_s += cost.message(std::max(step.send_to, step.receive_from), 1.0);
-    if (step.combine == comm::Combine::add) costs.dot_s += cost.addition_s(1.0);
+    if (step.combine == comm::Combine::add) costs.dot_s += machine.network.add_s_per_element;
   }
   return costs;
-}
-
-double loop_seconds(const RowLoopCost& loop, double rows, const RowLengthDistribution& lengths) {
-  const double short_rows = lengths.share_below(loop.critical_vector_length);
-  const double short_nonzeros = lengths.nonzeros_below(loop.critical_vector_length);
-  return rows * ((1.0 - short_rows) * loop.row_start_up_s +
-                 (lengths.mean() - short_nonzeros) * loop.seconds_per_nonzero +
-                 short_nonzeros * loop.short_row_seconds_per_nonzero);
 }
 
 /// A block between the measured shapes: their figures, weighted by the inverse fourth power of the distance
 /// in the logarithms of rows, columns and nonzeros. A shape that was measured is met all but exactly. The
 /// time of rows of another length follows the kernel's curve.
 BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double columns, double nonzeros) {
+  using Shape = BlockShapeCost;
+  constexpr std::array others{&Shape::dot_s_per_element, &Shape::update_s_per_element, &Shape::waiting_share};
   double weights = 0.0;
-  BlockShapeCost mean{.rows = rows, .columns = columns, .nonzeros = nonzeros};
+  Shape mean{.rows = rows, .columns = columns, .nonzeros = nonzeros};
   const double at_these_rows = kernel.at_row_length(nonzeros / rows);
   for (const auto& shape : kernel.shapes) {
     constexpr double same = 1e-6;
@@ -128,42 +108,11 @@ BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double colu
     weights += weight;
     mean.seconds_per_nonzero += weight * shape.seconds_per_nonzero * at_these_rows /
                                 kernel.at_row_length(shape.nonzeros / shape.rows);
-    mean.dot_s_per_element += weight * shape.dot_s_per_element;
-    mean.update_s_per_element += weight * shape.update_s_per_element;
-    mean.waiting_share += weight * shape.waiting_share;
+    for (const auto figure : others) mean.*figure += weight * shape.*figure;
   }
   mean.seconds_per_nonzero /= weights;
-  mean.dot_s_per_element /= weights;
-  mean.update_s_per_element /= weights;
-  mean.waiting_share /= weights;
+  for (const auto figure : others) mean.*figure /= weights;
   return mean;
-}
-
-/// A part of the products, in which the ranks do not change.
-struct Period {
-  double share = 1.0;              ///< of all products
-  std::vector<double> slowness{};  ///< [rank]; empty: all are as the description says
-};
-
-std::vector<Period> periods_of(const UnevenRanks& ranks, int rank_count, int outer_step_count) {
-  if (ranks.slow.ranks.empty()) return {{.slowness = ranks.slowness}};
-  // One outer step comes before the timed ones.
-  const std::int64_t first = OuterStepCalls::products;
-  const std::int64_t end = first + std::int64_t{OuterStepCalls::products} * outer_step_count;
-  std::vector<std::int64_t> borders{first, end};
-  for (const auto& slow : ranks.slow.ranks) borders.push_back(std::clamp(slow.first_product, first, end));
-  std::ranges::sort(borders);
-  std::vector<Period> periods;
-  for (std::size_t k = 1; k < borders.size(); ++k) {
-    if (borders[k] == borders[k - 1]) continue;
-    Period period{
-        .share = static_cast<double>(borders[k] - borders[k - 1]) / static_cast<double>(end - first),
-        .slowness = factors_at(ranks.slow, rank_count, borders[k - 1])};
-    for (std::size_t rank = 0; rank < ranks.slowness.size(); ++rank)
-      period.slowness[rank] *= ranks.slowness[rank];
-    periods.push_back(std::move(period));
-  }
-  return periods;
 }
 
 /// A run to be predicted with one kernel or another.
@@ -172,8 +121,8 @@ struct PredictedRun {
   const MatrixFacts& matrix;
   const Configuration& configuration;
   int outer_step_count = 1;
+  const UnevenRanks& ranks;
   comm::BlockLayout layout;
-  std::vector<Period> periods;
 
   [[nodiscard]] bool has_even_pieces() const { return matrix.piece_starts.empty(); }
   [[nodiscard]] double largest_piece() const {
@@ -185,40 +134,37 @@ struct PredictedRun {
   }
 };
 
-/// Seconds of each rank's product: [rank], or one for all where pieces are even. even: of a block of the mean shape. Blocks of equal
-/// sizes, as most are, are counted once.
+/// Seconds of each rank's product: [rank], or one for all where pieces are even. even: of a block of the mean shape.
 std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun& run,
                                     const BlockCosts& even) {
   if (run.has_even_pieces()) return {even.multiply_s};
   const auto grid = run.layout.grid();
   const auto n = static_cast<double>(run.layout.size());
-  std::map<std::int64_t, std::vector<int>> rows_of_height;
-  std::map<std::int64_t, std::vector<int>> columns_of_width;
-  for (int row = 0; row < grid.rows; ++row) rows_of_height[run.layout.row_block(row).size()].push_back(row);
-  for (int column = 0; column < grid.columns; ++column)
-    columns_of_width[run.layout.column_block(column).size()].push_back(column);
+  std::map<std::int64_t, std::vector<double>> of_width;  // [row]; most columns have one width
   std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
-  for (const auto& [width, columns] : columns_of_width) {
+  for (int column = 0; column < grid.columns; ++column) {
+    const auto width = run.layout.column_block(column).size();
     if (width == 0) continue;
-    // Row lengths are known for equal parts of the columns: between the two nearest ones the time grows evenly.
-    const auto parts = std::max(std::floor(n / static_cast<double>(width)), 1.0);
-    const double more_parts = parts + 1.0;
-    const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
-    const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
-    const double share_of_wider = parts * (more_parts * static_cast<double>(width) / n - 1.0);
-    for (const auto& [height, rows] : rows_of_height) {
-      if (height == 0) continue;
-      const auto seconds_of = [&, height = static_cast<double>(height)](
-                                  double part_count, const RowLengthDistribution& lengths) {
-        return block_costs(run.machine, kernel, height, n / part_count, lengths).multiply_s;
-      };
-      const double block_s =
-          std::lerp(seconds_of(more_parts, narrower), seconds_of(parts, wider), share_of_wider);
-      for (const int row : rows) {
-        for (const int column : columns)
-          seconds[static_cast<std::size_t>(grid.rank_at(row, column))] = block_s;
+    auto& of_rows = of_width[width];
+    if (of_rows.empty()) {
+      // Row lengths are known for equal parts of the columns: between the two nearest ones the time grows evenly.
+      const auto parts = std::max(std::floor(n / static_cast<double>(width)), 1.0);
+      const double more_parts = parts + 1.0;
+      const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
+      const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
+      const double share_of_wider = parts * (more_parts * static_cast<double>(width) / n - 1.0);
+      for (int row = 0; row < grid.rows; ++row) {
+        const auto height = static_cast<double>(run.layout.row_block(row).size());
+        const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
+          return block_costs(run.machine, kernel, height, n / part_count, lengths).multiply_s;
+        };
+        of_rows.push_back(height == 0.0 ? 0.0
+                                        : std::lerp(seconds_of(more_parts, narrower),
+                                                    seconds_of(parts, wider), share_of_wider));
       }
     }
+    for (int row = 0; row < grid.rows; ++row)
+      seconds[static_cast<std::size_t>(grid.rank_at(row, column))] = of_rows[static_cast<std::size_t>(row)];
   }
   return seconds;
 }
@@ -229,12 +175,13 @@ struct ProductSeconds {
   double slowest_s = 0.0;
 };
 
-/// The mean over the periods.
+/// The mean over the run: the ranks change in some of its products.
 ProductSeconds products_of(const PredictedRun& run, std::span<const double> seconds) {
-  const auto rank_count = static_cast<std::size_t>(run.layout.grid().rank_count());
+  const int rank_count = run.layout.grid().rank_count();
   ProductSeconds all;
-  for (const auto& [share, slowness] : run.periods) {
-    const auto count = slowness.empty() ? seconds.size() : rank_count;
+  // share: of all products; slowness: [rank], empty: all are as the description says.
+  const auto add = [&](double share, const std::vector<double>& slowness) {
+    const auto count = slowness.empty() ? seconds.size() : static_cast<std::size_t>(rank_count);
     double sum_s = 0.0;
     double slowest_s = 0.0;
     for (std::size_t rank = 0; rank < count; ++rank) {
@@ -245,6 +192,23 @@ ProductSeconds products_of(const PredictedRun& run, std::span<const double> seco
     }
     all.mean_s += share * std::min(sum_s / static_cast<double>(count), slowest_s);  // but for rounding
     all.slowest_s += share * slowest_s;
+  };
+  const auto& [of_all, slow] = run.ranks;
+  if (slow.ranks.empty()) {
+    add(1.0, of_all);
+    return all;
+  }
+  // One outer step comes before the timed ones.
+  const std::int64_t first = OuterStepCalls::products;
+  const std::int64_t end = first + std::int64_t{OuterStepCalls::products} * run.outer_step_count;
+  std::vector<std::int64_t> borders{first, end};
+  for (const auto& change : slow.ranks) borders.push_back(std::clamp(change.first_product, first, end));
+  std::ranges::sort(borders);
+  for (std::size_t k = 1; k < borders.size(); ++k) {
+    if (borders[k] == borders[k - 1]) continue;
+    auto slowness = factors_at(slow, rank_count, borders[k - 1]);
+    for (std::size_t rank = 0; rank < of_all.size(); ++rank) slowness[rank] *= of_all[rank];
+    add(static_cast<double>(borders[k] - borders[k - 1]) / static_cast<double>(end - first), slowness);
   }
   return all;
 }
@@ -267,7 +231,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   Prediction prediction{.machine = machine.name, .configuration = run.configuration};
   prediction.configuration.kernel = kernel.name;
   const auto put = [&](Phase phase, double seconds) {
-    prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
+    prediction.phases[index_of(phase)] = outer_steps * seconds;
   };
   put(Phase::collection, Calls::products * calls.collection_s);
   put(Phase::multiply, Calls::products * products.mean_s);
@@ -276,7 +240,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
   put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
   prediction.outside_s = machine.outside_s_per_nonzero * run.matrix.nonzero_count / grid.rank_count();
-  prediction.phases[static_cast<std::size_t>(waiting_phase(grid, kernel.is_symmetric))] +=
+  prediction.phases[index_of(waiting_phase(grid, kernel.is_symmetric))] +=
       outer_steps * Calls::products * (block.waiting_s + products.slowest_s - products.mean_s);
   return prediction;
 }
@@ -288,8 +252,10 @@ double Prediction::total_s() const { return std::accumulate(phases.begin(), phas
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
                                        const comm::CommunicatorOptions& options) {
   const int rank_count = layout.grid().rank_count();
+  const int count = std::min(rank_count, most_sampled_ranks);
   CommunicationCosts busiest;
-  for (const int rank : sampled_ranks(rank_count)) {
+  for (std::int64_t k = 0; k <= count; ++k) {  // the last rank is one of them
+    const auto rank = static_cast<int>(std::min<std::int64_t>(k * rank_count / count, rank_count - 1));
     const auto costs = costs_of_rank(machine, layout, rank, options);
     busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
     busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);
@@ -306,7 +272,12 @@ BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kern
                    .update_s_per_element = vectors.update_s_per_element};
   const double nonzeros = rows * lengths.mean();
   if (kernel.loop) {
-    costs.multiply_s = loop_seconds(*kernel.loop, rows, lengths);
+    const auto& loop = *kernel.loop;
+    const double short_rows = lengths.share_below(loop.critical_vector_length);
+    const double short_nonzeros = lengths.nonzeros_below(loop.critical_vector_length);
+    costs.multiply_s = rows * ((1.0 - short_rows) * loop.row_start_up_s +
+                               (lengths.mean() - short_nonzeros) * loop.seconds_per_nonzero +
+                               short_nonzeros * loop.short_row_seconds_per_nonzero);
   } else if (nonzeros > 0.0) {
     const auto shape = between_shapes(kernel, rows, columns, nonzeros);
     costs.multiply_s = nonzeros * shape.seconds_per_nonzero;
@@ -336,8 +307,8 @@ Prediction predict(const MachineDescription& machine, const MatrixFacts& matrix,
                          .matrix = matrix,
                          .configuration = configuration,
                          .outer_step_count = outer_step_count,
-                         .layout = make_layout(matrix, configuration),
-                         .periods = periods_of(ranks, configuration.grid.rank_count(), outer_step_count)};
+                         .ranks = ranks,
+                         .layout = make_layout(matrix, configuration)};
   if (configuration.has_kernel()) return predict_with(run.machine.kernel(configuration.kernel), run);
   if (!machine.default_kernel.empty()) return predict_with(run.machine.kernel(machine.default_kernel), run);
   Prediction best = predict_with(run.machine.kernels.front(), run);

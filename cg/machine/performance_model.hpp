@@ -3,51 +3,11 @@
 // The time of every phase on a described machine, for any configuration: from the schedules that the program
 // executes and the expected rows of the blocks. Nothing here calls MPI.
 
-#include <array>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/solver/slow_ranks.hpp"
-#include "cg/timing/phase.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
-
-/// Elements are doubles. A message without elements costs nothing.
-class MessageCost {
- public:
-  static constexpr auto element_bytes = static_cast<double>(sizeof(double));
-
-  MessageCost(const MachineDescription& machine, int rank) : machine_(machine), rank_(rank) {}
-
-  /// Whether both are on one node, and messages there have costs of their own.
-  [[nodiscard]] bool is_within_node(int partner) const {
-    const auto& node = machine_.node;
-    return node.network && partner / node.ranks == rank_ / node.ranks;
-  }
-  [[nodiscard]] const NetworkCost& network_to(int partner) const {
-    return is_within_node(partner) ? *machine_.node.network : machine_.network;
-  }
-  /// Beside the wire, in a step of a collection or a summation.
-  [[nodiscard]] double software_s(int partner, double elements) const {
-    const auto& cost = network_to(partner);
-    return elements > 0.0 ? cost.software_step_s + elements * element_bytes * cost.software_s_per_byte : 0.0;
-  }
-  [[nodiscard]] double addition_s(double elements) const {
-    return elements * machine_.network.add_s_per_element;
-  }
-  [[nodiscard]] bool shuffles_kept_pieces() const { return machine_.shuffles_kept_pieces; }
-
- private:
-  const MachineDescription& machine_;
-  int rank_;
-};
 
 /// Seconds by phase, in the order of Phase.
 using PhaseSeconds = std::array<double, benchmark_phase_count>;
@@ -60,7 +20,7 @@ struct Prediction {
   double outside_s = 0.0;       ///< outside of the phases
 
   [[nodiscard]] double total_s() const;
-  [[nodiscard]] double phase_s(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] double phase_s(Phase phase) const { return phases[index_of(phase)]; }
 };
 
 /// Seconds of one call per operation: the columns of Table 4 of the paper, and the sum of a number over all

@@ -4,17 +4,10 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include <algorithm>
-#if defined(__GLIBC__)
-#include <gnu/libc-version.h>
-#endif
 
-#include <array>
 #include <ctime>
-#include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -22,10 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 11> relevant_prefixes{"OMP_",       "GOMP_",     "KMP_",  "MPICH_",
                                                              "MPIR_CVAR_", "OMPI_MCA_", "UCX_",  "FI_",
                                                              "PAPI_",      "OPENBLAS_", "I_MPI_"};
-
-bool is_relevant(std::string_view name) {
-  return std::ranges::any_of(relevant_prefixes, [&](auto prefix) { return name.starts_with(prefix); });
-}
 
 bool is_part_of_name(char letter) { return is_letter_or_digit(letter) || letter == '-' || letter == '_'; }
 
@@ -49,14 +38,6 @@ std::string local_time() {
   localtime_r(&now, &parts);
   const auto offset = fmt::format("{:%z}", parts);  // "+0100"
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}{}:{}", parts, offset.substr(0, 3), offset.substr(3));
-}
-
-std::string libc_version() {
-#if defined(__GLIBC__)
-  return fmt::format("glibc {}", gnu_get_libc_version());
-#else
-  return "unknown";
-#endif
 }
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a process does one command at a time
@@ -85,7 +66,10 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
   for (const auto& entry : all) {
     const auto end = std::min(entry.find('='), entry.size());
     const auto name = entry.substr(0, end);
-    if (!is_relevant(name) || (!names_hosts && name.find("HOST") != std::string::npos)) continue;
+    const auto begins_with = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    if (!std::ranges::any_of(relevant_prefixes, begins_with) ||
+        (!names_hosts && name.find("HOST") != std::string::npos))
+      continue;
     auto value = entry.substr(std::min(end + 1, entry.size()));
     if (!names_hosts) {
       for (const auto& node : environment.nodes)
@@ -102,13 +86,15 @@ void record_command_line(std::vector<std::string> arguments) { noted_command_lin
 Provenance inspect_provenance(const Environment& environment, bool names_hosts) {
   utsname system{};
   const bool is_known = uname(&system) == 0;
+  std::array<char, 64> libc{};  // stays empty where it is not glibc
+  confstr(_CS_GNU_LIBC_VERSION, libc.data(), libc.size());
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) variables.emplace_back(*entry);
   return {.time = local_time(),
           .command = noted_command_line,
           .commit = build_commit(),
           .kernel = is_known ? fmt::format("{} {}", system.sysname, system.release) : "unknown",
-          .libc = libc_version(),
+          .libc = libc.front() == '\0' ? "unknown" : libc.data(),
           .variables = relevant_variables(variables, environment, names_hosts)};
 }
 

@@ -3,12 +3,6 @@
 // The origin of a result: when, by which command, from which sources, on which system, and with which
 // settings. Hosts have no names here unless the user asks for them.
 
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cg/machine/environment.hpp"
 
 namespace cg2d {

@@ -1,43 +1,31 @@
 #include "cg/machine/thread_binding.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <omp.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <iterator>
 #include <latch>
-#include <optional>
-#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
-
-/// Binds the calling thread, by the system's own call: hwloc's would need the topology on every rank.
-bool may_run_on(const ProcessorSet& processors) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  for (const int processor : processors) {
-    if (processor < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(processor), &mask);
-  }
-  return sched_setaffinity(0, sizeof(mask), &mask) == 0;
-}
 
 /// Lets each thread run on its processors. Whether the system does it for all.
 bool run_threads_on(const std::vector<ProcessorSet>& processors) {
   [[maybe_unused]] const auto thread_count = static_cast<int>(processors.size());
   int refused_count = 0;
 #pragma omp parallel num_threads(thread_count) reduction(+ : refused_count)
-  refused_count += may_run_on(processors[static_cast<std::size_t>(omp_get_thread_num())]) ? 0 : 1;
+  {
+    cpu_set_t mask;  // by the system's own call: hwloc's would need the topology on every rank
+    CPU_ZERO(&mask);
+    for (const int processor : processors[static_cast<std::size_t>(omp_get_thread_num())]) {
+      if (processor < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(processor), &mask);
+    }
+    refused_count += sched_setaffinity(0, sizeof(mask), &mask) == 0 ? 0 : 1;
+  }
   return refused_count == 0;
 }
 
@@ -61,14 +49,6 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
     for (std::size_t k = 0; k < ranks.size(); ++k) all.ranks[ranks[k]] = std::move(assignment.ranks[k]);
   }
   return all;
-}
-
-/// The processors that this rank's threads may run on, a line for each thread.
-std::string lines_of_threads(int thread_count) {
-  std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
-  lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
-  return fmt::format("{}", fmt::join(lists, "\n"));
 }
 
 /// Starts as many threads as OpenMP will beside this one, and holds them until all are there. Collective: ranks share the limits of a
@@ -127,34 +107,29 @@ CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
   CoreAssignment assignment;
   std::vector<ProcessorSet> cores;  // of a mask, which neighbours mostly share, as the number of its ranks
   std::size_t rank_count = 0;
-  const auto place_in = [&](std::vector<ProcessorSet>::const_iterator mask) {
+  for (auto mask = masks.begin(); mask != masks.end(); ++mask) {
+    if (mask == masks.begin() || *mask != *std::prev(mask)) {
+      const auto overlaps = [&](const ProcessorSet& other) {
+        return other != *mask && !common_processors(other, *mask).empty();
+      };
+      if (std::ranges::any_of(masks, overlaps))
+        return {.why_not = "the launcher lets ranks run on overlapping, but different processors"};
+      cores.clear();
+      for (const auto& core : all_cores) {
+        if (auto mine = common_processors(core, *mask); !mine.empty()) cores.push_back(std::move(mine));
+      }
+      rank_count = static_cast<std::size_t>(std::ranges::count(masks, *mask));
+      if (threads == 1 && (cores.size() < 2 || rank_count < 2 * cores.size()))
+        return {.why_not = "one thread per rank"};
+      if (threads > 1 && rank_count * threads > cores.size())
+        return {.why_not = fmt::format("{} x {} outnumber the {} that they may run on",
+                                       format_count(static_cast<std::int64_t>(rank_count), "rank"),
+                                       format_count(thread_count, "thread"),
+                                       format_count(std::ssize(cores), "core"))};
+    }
     const auto place = static_cast<std::size_t>(std::count(masks.begin(), mask, *mask));
     const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * place / rank_count);
     assignment.ranks.emplace_back(first, first + thread_count);
-  };
-  for (auto mask = masks.begin(); mask != masks.end(); ++mask) {
-    if (mask != masks.begin() && *mask == *std::prev(mask)) {
-      place_in(mask);
-      continue;
-    }
-    const auto overlaps = [&](const ProcessorSet& other) {
-      return other != *mask && !common_processors(other, *mask).empty();
-    };
-    if (std::ranges::any_of(masks, overlaps))
-      return {.why_not = "the launcher lets ranks run on overlapping, but different processors"};
-    cores.clear();
-    for (const auto& core : all_cores) {
-      if (auto mine = common_processors(core, *mask); !mine.empty()) cores.push_back(std::move(mine));
-    }
-    rank_count = static_cast<std::size_t>(std::ranges::count(masks, *mask));
-    if (threads == 1 && (cores.size() < 2 || rank_count < 2 * cores.size()))
-      return {.why_not = "one thread per rank"};
-    if (threads > 1 && rank_count * threads > cores.size())
-      return {.why_not =
-                  fmt::format("{} x {} outnumber the {} that they may run on",
-                              format_count(static_cast<std::int64_t>(rank_count), "rank"),
-                              format_count(thread_count, "thread"), format_count(std::ssize(cores), "core"))};
-    place_in(mask);
   }
   return assignment;
 }
@@ -193,7 +168,10 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
       }
     }
   }
-  for (const auto& text : group.gather_all(lines_of_threads(thread_count)))
+  std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+  lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
+  for (const auto& text : group.gather_all(fmt::format("{}", fmt::join(lists, "\n"))))
     result_.ranks.push_back(split_at(text, '\n'));
 }
 

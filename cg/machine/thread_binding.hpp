@@ -14,12 +14,7 @@
 // measured; a likely one is that the system, which places a rank anew when it wakes, lets a core go idle:
 // waking a rank on an idle core takes 27 to 32 us there, on the same core 2.7.
 
-#include <string>
-#include <vector>
-
 #include "cg/machine/environment.hpp"
-#include "cg/machine/topology.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

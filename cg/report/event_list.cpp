@@ -3,8 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "cg/report/report.hpp"
-#include "cg/timing/event_counters.hpp"
-#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "cg/report/report.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cg/base/agreement.hpp"
-#include "cg/timing/common_batches.hpp"
+#include "cg/timing/race.hpp"
 #include "kernels/machine_rates.hpp"
 
 namespace cg2d {

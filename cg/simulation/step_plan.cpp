@@ -70,8 +70,7 @@ constexpr double unlimited = 1e18;
 /// The operations of one rank, as they are added.
 class RankSteps {
  public:
-  RankSteps(const PlacedRun& run, int rank)
-      : run_(run), rank_(rank), cost_(run.machine, run.place_of(rank)) {}
+  RankSteps(const PlacedRun& run, int rank) : run_(run), rank_(rank) {}
 
   [[nodiscard]] std::vector<RankOperation> taken() { return std::move(operations_); }
 
@@ -94,7 +93,7 @@ class RankSteps {
       if (has_software)
         operation.after_s += std::max(software_s(operation.to, sent), software_s(operation.from, received));
       if (step.combine == comm::Combine::add)
-        operation.after_s += cost_.addition_s(static_cast<double>(received));
+        operation.after_s += static_cast<double>(received) * run_.machine.network.add_s_per_element;
       if (sent > 0 || received > 0) operations_.push_back(operation);
     }
   }
@@ -103,8 +102,8 @@ class RankSteps {
   void shuffle(Phase phase, int to, std::int64_t element_count, int from, std::int64_t received_count) {
     auto operation = exchange(phase, to != rank_ && element_count > 0 ? to : nobody, element_count,
                               from != rank_ && received_count > 0 ? from : nobody);
-    if (to == rank_ && cost_.shuffles_kept_pieces()) {
-      const auto& network = cost_.network_to(run_.place_of(rank_));
+    if (to == rank_ && run_.machine.shuffles_kept_pieces) {
+      const auto& network = network_to(rank_);
       operation.after_s += network.start_up_s + bytes_of(element_count) / network.bytes_per_s;
     }
     operations_.push_back(operation);
@@ -113,17 +112,19 @@ class RankSteps {
  private:
   static constexpr int nobody = RankOperation::nobody;
   static double bytes_of(std::int64_t element_count) {
-    return MessageCost::element_bytes * static_cast<double>(element_count);
+    return NetworkCost::element_bytes * static_cast<double>(element_count);
   }
   [[nodiscard]] double software_s(int partner, std::int64_t element_count) const {
-    return partner == nobody ? 0.0
-                             : cost_.software_s(run_.place_of(partner), static_cast<double>(element_count));
+    return partner == nobody ? 0.0 : network_to(partner).software_s(static_cast<double>(element_count));
+  }
+  [[nodiscard]] const NetworkCost& network_to(int partner) const {
+    return run_.machine.network_between(run_.place_of(rank_), run_.place_of(partner));
   }
   /// The next round of the phase. Messages within a node take their time before they leave, since no link is described there.
   [[nodiscard]] RankOperation exchange(Phase phase, int to, std::int64_t element_count, int from) {
     RankOperation operation{.phase = phase, .round = rounds_[phase]++, .to = to, .from = from};
     if (to == nobody) return operation;
-    const auto& network = cost_.network_to(run_.place_of(to));
+    const auto& network = network_to(to);
     operation.byte_count = element_count * static_cast<std::int64_t>(sizeof(double));
     operation.before_s = network.start_up_s;
     operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
@@ -136,7 +137,6 @@ class RankSteps {
 
   const PlacedRun& run_;
   int rank_;
-  MessageCost cost_;
   std::vector<RankOperation> operations_;
   std::map<Phase, int> rounds_;
 };

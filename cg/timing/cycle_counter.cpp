@@ -1,6 +1,5 @@
 #include "cg/timing/cycle_counter.hpp"
 
-#include <limits>
 #include <thread>
 
 #if defined(__x86_64__)

@@ -1,24 +1,26 @@
-#include "cg/timing/event_counters.hpp"
+#include "cg/timing/events.hpp"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
+#include <papi.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <optional>
+#include <random>
 #include <thread>
-#include <utility>
-
-#include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
+
+/// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
+std::optional<std::int64_t> perf_event_paranoid() {
+  return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
+}
+
+// ---------------------------------------------------------------- the kernel's counters of software events
 
 /// Begins to count at the kernel: the calling thread, and of a process the threads that it makes afterwards. Not open: errno.
 Descriptor opened_counter(std::uint64_t event_number, UsageScope scope) {
@@ -64,23 +66,178 @@ std::int64_t migrate() {
   return moves;
 }
 
+// ---------------------------------------------------------------- PAPI
+
+constexpr int perf_component = 0;  // PAPI's first one, which counts the processor
+/// The reason against an event that always happens, and was not counted during work_on_everything().
+constexpr const char* papi_stands_still =
+    "it counts nothing: 0 while the processor worked; its host or its driver does not pass the counter on";
+
+/// Starts the library where it is not running yet. Throws RunError (unavailable).
+void start_papi() {
+  if (PAPI_is_initialized() != PAPI_NOT_INITED) return;
+  const int version = PAPI_library_init(PAPI_VER_CURRENT);
+  if (version == PAPI_VER_CURRENT) return;
+  throw RunError(ExitCode::unavailable, "--papi: PAPI did not start: {}",
+                 version > 0 ? "it is of another version than the one that cg2d was built with"
+                             : PAPI_strerror(version));
+}
+
+/// Cycles and instructions happen in whatever a program does.
+bool always_happens(std::string_view event_name) {
+  const auto kind = event_kind(event_name);
+  return kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
+         kind == EventKind::instructions;
+}
+
+/// Raises most events of a processor: misses of caches, TLBs and branches, and arithmetic. About 0.3 ms.
+void work_on_everything() {
+  constexpr int step_count = 20'000;
+  static std::vector<unsigned char> memory(std::size_t{8} << 20, 1);
+  std::minstd_rand random;
+  volatile double sum = 0.0;
+  for (int step = 0; step < step_count; ++step) {
+    auto& element = memory[random() % memory.size()];
+    if ((random() & 1U) != 0) sum = sum * 0.5 + static_cast<double>(element);
+    element ^= 1U;
+  }
+}
+
+/// The reason why PAPI counts no event of the processor at all; empty: it does. Once PAPI has started.
+std::string why_papi_is_disabled() {
+  const auto* component = PAPI_get_component_info(perf_component);
+  if (component == nullptr) return "it was built without perf events";
+  return component->disabled == 0 ? std::string() : std::string(component->disabled_reason);
+}
+
+/// A setting of the kernel, or a machine that is not virtual.
+std::string remedy_outside_of_papi() {
+  const auto paranoid = perf_event_paranoid();
+  const std::string setting = paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid)
+                                       : std::string("kernel.perf_event_paranoid is not there");
+  const auto* hardware = PAPI_get_hardware_info();
+  if (hardware != nullptr && hardware->virtualized != 0)
+    return fmt::format(
+        "this is a virtual machine: its host must pass the processor's counters on (virtual PMU), or run on "
+        "the hardware itself ({})",
+        setting);
+  constexpr int most_paranoid_that_counts = 2;
+  if (!paranoid || *paranoid > most_paranoid_that_counts)
+    return fmt::format("{}: set it to 2 or less (sysctl kernel.perf_event_paranoid=2)", setting);
+  return fmt::format("this processor or its driver has no such counter ({})", setting);
+}
+
+/// The events that the kernel has for every processor, as PAPI names them after "perf::". PAPI itself lists
+/// them only on processors that it knows; elsewhere this says whether a name is misspelt.
+// clang-format off
+constexpr std::array<std::string_view, 37> generic_events{
+    "CYCLES", "CPU-CYCLES", "REF-CYCLES", "BUS-CYCLES", "INSTRUCTIONS",
+    "STALLED-CYCLES-FRONTEND", "IDLE-CYCLES-FRONTEND", "STALLED-CYCLES-BACKEND", "IDLE-CYCLES-BACKEND",
+    "BRANCHES", "BRANCH-INSTRUCTIONS", "BRANCH-MISSES", "BRANCH-LOADS", "BRANCH-LOAD-MISSES",
+    "CACHE-REFERENCES", "CACHE-MISSES",
+    "L1-DCACHE-LOADS", "L1-DCACHE-LOAD-MISSES", "L1-DCACHE-STORES", "L1-DCACHE-STORE-MISSES",
+    "L1-DCACHE-PREFETCHES", "L1-DCACHE-PREFETCH-MISSES", "L1-ICACHE-LOADS", "L1-ICACHE-LOAD-MISSES",
+    "LLC-LOADS", "LLC-LOAD-MISSES", "LLC-STORES", "LLC-STORE-MISSES",
+    "LLC-PREFETCHES", "LLC-PREFETCH-MISSES",
+    "DTLB-LOADS", "DTLB-LOAD-MISSES", "DTLB-STORES", "DTLB-STORE-MISSES",
+    "ITLB-LOADS", "ITLB-LOAD-MISSES", "NODE-LOADS"};
+// clang-format on
+
+bool is_generic(std::string_view event_name) {
+  auto name = without_masks(event_name);
+  if (!name.starts_with(perf_prefix)) return false;
+  name.remove_prefix(perf_prefix.size());
+  return std::ranges::count(generic_events, name) > 0;
+}
+
+struct EventTrial {
+  int result = PAPI_OK;
+  std::int64_t count = 0;
+
+  /// Of an event that always happens: then it is not counted.
+  [[nodiscard]] bool stands_still() const { return result == PAPI_OK && count == 0; }
+};
+
+/// Counts an event in a set of its own, while no other counts.
+EventTrial try_event(const char* name) {
+  int event_set = PAPI_NULL;
+  EventTrial trial{.result = PAPI_create_eventset(&event_set)};
+  if (trial.result != PAPI_OK) return trial;
+  trial.result = PAPI_add_named_event(event_set, name);
+  if (trial.result == PAPI_OK) trial.result = PAPI_start(event_set);
+  if (trial.result == PAPI_OK) {
+    work_on_everything();
+    long long count = 0;
+    trial.result = PAPI_stop(event_set, &count);
+    trial.count = count;
+  }
+  PAPI_cleanup_eventset(event_set);
+  PAPI_destroy_eventset(&event_set);
+  return trial;
+}
+
+/// Presets, and the events of the component that counts the processor, without the kernel's software events; where PAPI does not count the
+/// processor, the kernel's generic events. visit(name, description). Once PAPI has started.
+template <typename Visit>
+void visit_processor_events(const Visit& visit) {
+  const auto visit_code = [&](int code) {
+    PAPI_event_info_t info;
+    if (PAPI_get_event_info(code, &info) == PAPI_OK && find_software_event(info.symbol) == nullptr)
+      visit(info.symbol, std::string_view(info.long_descr));
+  };
+  // PAPI's constants are ints with the sign bit set.
+  int code = static_cast<int>(PAPI_PRESET_MASK);
+  for (int result = PAPI_enum_event(&code, PAPI_ENUM_FIRST); result == PAPI_OK;
+       result = PAPI_enum_event(&code, PAPI_ENUM_EVENTS))
+    visit_code(code);
+  if (!why_papi_is_disabled().empty()) {
+    for (const auto name : generic_events) visit(fmt::format("{}{}", perf_prefix, name).c_str(), "");
+    return;
+  }
+  code = static_cast<int>(PAPI_NATIVE_MASK);
+  for (int result = PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, perf_component); result == PAPI_OK;
+       result = PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, perf_component))
+    visit_code(code);
+}
+
+std::string reason_of(int error) {
+  if (!why_papi_is_disabled().empty()) return counting_remedy();
+  if (error == PAPI_ECNFLCT)
+    return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
+  return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
+}
+
+static_assert(sizeof(CounterValues::value_type) == sizeof(long long));
+
+/// As PAPI takes them.
+long long* papi_values(CounterValues& values) { return reinterpret_cast<long long*>(values.data()); }
+
 }  // namespace
+
+std::optional<std::string> papi_version() {
+  start_papi();
+  const auto version = static_cast<unsigned>(PAPI_get_opt(PAPI_LIB_VERSION, nullptr));
+  return fmt::format("{}.{}.{}.{}", PAPI_VERSION_MAJOR(version), PAPI_VERSION_MINOR(version),
+                     PAPI_VERSION_REVISION(version), PAPI_VERSION_INCREMENT(version));
+}
+
+std::string counting_remedy() {
+  const auto disabled = why_papi_is_disabled();
+  return (disabled.empty() ? "" : fmt::format("PAPI does not know this processor: {}; ", disabled)) +
+         remedy_outside_of_papi();
+}
 
 EventCounters::EventCounters(const std::vector<std::string>& event_names, bool multiplexed, UsageScope scope)
     : usage_scope_(scope) {
-  std::vector<std::string> papi_names;
+  std::vector<std::string> of_processor;
   for (const auto& name : event_names) {
     if (find_software_event(name) == nullptr) {
-      papi_names.push_back(name);
+      of_processor.push_back(name);
     } else if (const auto why_not = open(name); !why_not.empty()) {
       refused_.push_back({.name = name, .reason = why_not});
     }
   }
-  if (!papi_names.empty()) {
-    papi_ = std::make_unique<PapiCounters>(papi_names, multiplexed);
-    refused_.insert(refused_.end(), papi_->refused().begin(), papi_->refused().end());
-    for (const auto& name : papi_->event_names()) sources_.push_back({.name = name});
-  }
+  if (!of_processor.empty()) start_papi_set(of_processor, multiplexed);
   std::ranges::sort(sources_, {}, [&](const Source& source) {
     return std::ranges::find(event_names, source.name) - event_names.begin();
   });
@@ -105,6 +262,54 @@ std::string EventCounters::open(const std::string& event_name) {
   return {};
 }
 
+void EventCounters::start_papi_set(const std::vector<std::string>& event_names, bool multiplexed) {
+  start_papi();
+  const auto require = [](int result, std::string_view what) {
+    if (result == PAPI_OK) return;
+    throw RunError(ExitCode::unavailable, "--papi: {}: {}; {}", what, PAPI_strerror(result),
+                   remedy_outside_of_papi());
+  };
+  if (multiplexed) require(PAPI_multiplex_init(), "PAPI_multiplex_init");
+  event_set_ = PAPI_NULL;
+  require(PAPI_create_eventset(&event_set_), "PAPI_create_eventset");
+  require(PAPI_assign_eventset_component(event_set_, perf_component), "PAPI_assign_eventset_component");
+  counts_all_threads_ = false;
+  if (why_papi_is_disabled().empty()) {  // else every event will be refused with that reason
+    if (multiplexed) require(PAPI_set_multiplex(event_set_), "PAPI_set_multiplex");
+    PAPI_option_t option{};
+    option.inherit.eventset = event_set_;
+    option.inherit.inherit = PAPI_INHERIT_ALL;
+    counts_all_threads_ = PAPI_set_opt(PAPI_INHERIT, &option) == PAPI_OK;
+  }
+  std::vector<std::string> added;
+  for (const auto& name : event_names) {
+    if (always_happens(name) && try_event(name.c_str()).stands_still()) {
+      refused_.push_back({.name = name, .reason = papi_stands_still});
+    } else if (const int result = PAPI_add_named_event(event_set_, name.c_str()); result != PAPI_OK) {
+      refused_.push_back({.name = name, .reason = reason_of(result)});
+    } else {
+      added.push_back(name);
+    }
+  }
+  const int result = added.empty() ? PAPI_OK : PAPI_start(event_set_);
+  for (const auto& name : added) {
+    if (result == PAPI_OK) {
+      sources_.push_back({.name = name});
+    } else {
+      refused_.push_back({.name = name, .reason = reason_of(result)});
+    }
+  }
+  is_papi_counting_ = !added.empty() && result == PAPI_OK;
+}
+
+EventCounters::~EventCounters() {
+  if (event_set_ == PAPI_NULL) return;
+  CounterValues values{};
+  if (is_papi_counting_) PAPI_stop(event_set_, papi_values(values));
+  PAPI_cleanup_eventset(event_set_);
+  PAPI_destroy_eventset(&event_set_);
+}
+
 // A read of an open counter returns all its bytes; otherwise the count is 0.
 std::int64_t EventCounters::count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept {
   std::int64_t count = 0;
@@ -116,21 +321,37 @@ std::int64_t EventCounters::count_of(const Source& source, std::optional<SystemU
   return (*usage).*source.event->account;
 }
 
+// PAPI's set that has been started can be read; were it not so, the values would stand still, and the report says that nothing was counted.
 void EventCounters::read(CounterValues& values) const noexcept {
   CounterValues of_papi{};
-  if (papi_) papi_->read(of_papi);
+  if (is_papi_counting_) PAPI_read(event_set_, papi_values(of_papi));
   std::optional<SystemUsage> usage;
   for (std::size_t k = 0, papi_place = 0; k < sources_.size(); ++k)
     values[k] = sources_[k].event == nullptr ? of_papi[papi_place++] : count_of(sources_[k], usage);
 }
 
-std::string why_not_counted(const std::string& event_name) {
-  const EventCounters counters({event_name}, false, UsageScope::thread);
-  return counters.refused().empty() ? std::string() : counters.refused().front().reason;
-}
-
 std::vector<KnownEvent> known_events() {
-  auto events = known_papi_events();
+  std::vector<KnownEvent> events;
+  start_papi();
+  const auto disabled = why_papi_is_disabled();
+  visit_processor_events([&](const char* name, std::string_view description) {
+    const auto trial = try_event(name);
+    // PAPI's descriptions have line breaks, and "masks" after commas that say nothing about an event.
+    KnownEvent event{.name = name,
+                     .description = std::string(description.substr(0, description.find(", masks:"))),
+                     .trial_count = trial.count};
+    std::ranges::replace(event.description, '\n', ' ');
+    if (!event.name.starts_with("PAPI_"))
+      event.family = event.name.starts_with(perf_prefix) ? EventFamily::generic : EventFamily::native;
+    if (!disabled.empty()) {
+      event.why_not = fmt::format("PAPI does not know this processor: {}", disabled);
+    } else if (trial.result != PAPI_OK) {
+      event.why_not = PAPI_strerror(trial.result);
+    } else if (always_happens(name) && trial.stands_still()) {
+      event.why_not = papi_stands_still;
+    }
+    events.push_back(std::move(event));
+  });
   for (const auto& row : software_event_table()) {
     KnownEvent event{
         .name = full_name(row), .family = EventFamily::software, .description = std::string(row.description)};
@@ -153,14 +374,17 @@ std::vector<KnownEvent> known_events() {
 void require_known_events(const std::vector<std::string>& event_names, std::string_view origin,
                           const std::vector<std::string>& other_names) {
   for (const auto& name : event_names) {
-    if (std::ranges::count(other_names, name) > 0 || find_software_event(name) != nullptr || papi_knows(name))
+    if (std::ranges::count(other_names, name) > 0 || find_software_event(name) != nullptr) continue;
+    start_papi();
+    if (int code = PAPI_NULL; is_generic(name) || PAPI_event_name_to_code(name.c_str(), &code) == PAPI_OK)
       continue;
-    auto names = papi_event_names();
+    std::vector<std::string> names;
+    visit_processor_events([&](const char* known, std::string_view) { names.emplace_back(known); });
     // PAPI lists events that need a mask, but does not know them without one; it will say so.
     const auto is_listed = [&](const std::string& known) {
       return known == name || known.ends_with("::" + name);
     };
-    if (std::any_of(names.begin(), names.end(), is_listed)) continue;
+    if (std::ranges::any_of(names, is_listed)) continue;
     names.insert(names.end(), other_names.begin(), other_names.end());
     for (const auto& row : software_event_table()) names.push_back(full_name(row));
     const auto nearest = nearest_name(name, names);

@@ -1,17 +1,9 @@
 #include "cg/timing/events.hpp"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <strings.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/system_files.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -56,10 +48,6 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
   if (names.size() > most_counted_events)
     throw InputError("{}: {} events; at most {} can be counted", origin, names.size(), most_counted_events);
   return names;
-}
-
-std::optional<std::int64_t> perf_event_paranoid() {
-  return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
 }
 
 std::string refusal_text(const std::vector<RefusedEvent>& refused) {
@@ -122,13 +110,13 @@ std::span<const SoftwareEvent> software_event_table() { return software_events; 
 const SoftwareEvent* find_software_event(std::string_view event_name) {
   auto name = without_masks(event_name);
   if (name.starts_with(perf_prefix)) name.remove_prefix(perf_prefix.size());
-  const auto found = std::find_if(software_events.begin(), software_events.end(), [&](const auto& event) {
-    const auto is_name = [&](std::string_view known) {
-      return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
-    };
+  const auto is_name = [&](std::string_view known) {
+    return known.size() == name.size() && strncasecmp(known.data(), name.data(), name.size()) == 0;
+  };
+  const auto* const found = std::ranges::find_if(software_events, [&](const SoftwareEvent& event) {
     return is_name(event.name) || std::ranges::any_of(split_at(event.aliases, ' '), is_name);
   });
-  return found == software_events.end() ? nullptr : &*found;
+  return found == software_events.end() ? nullptr : found;
 }
 
 std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", perf_prefix, event.name); }
@@ -138,28 +126,29 @@ std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", p
 // by prefetching (PAPI 7.0 finds these names for such processors); misses of the last level, which come after
 // them, leave prefetches out on some processors.
 std::span<const MetricRole> role_table() {
+  using enum EventRole;
   static const std::array<MetricRole, 15> table{{
-      {EventRole::cycles, "core cycles", {"PAPI_TOT_CYC", "perf::CYCLES"}},
-      {EventRole::instructions, "instructions", {"PAPI_TOT_INS", "perf::INSTRUCTIONS"}},
-      {EventRole::stalled_cycles,
+      {cycles, "core cycles", {"PAPI_TOT_CYC", "perf::CYCLES"}},
+      {instructions, "instructions", {"PAPI_TOT_INS", "perf::INSTRUCTIONS"}},
+      {stalled_cycles,
        "cycles without progress",
        {"PAPI_RES_STL", "PAPI_STL_CCY", "perf::STALLED-CYCLES-BACKEND"}},
-      {EventRole::flops, "double-precision operations", {"PAPI_DP_OPS", "PAPI_FP_OPS"}},
-      {EventRole::level1_misses, "level 1 data misses", {"PAPI_L1_DCM", "perf::L1-DCACHE-LOAD-MISSES"}},
-      {EventRole::level2_misses, "level 2 misses", {"PAPI_L2_DCM", "PAPI_L2_TCM"}},
-      {EventRole::level3_misses, "last-level misses", {"PAPI_L3_TCM", "perf::LLC-LOAD-MISSES"}},
-      {EventRole::memory_lines,
+      {flops, "double-precision operations", {"PAPI_DP_OPS", "PAPI_FP_OPS"}},
+      {level1_misses, "level 1 data misses", {"PAPI_L1_DCM", "perf::L1-DCACHE-LOAD-MISSES"}},
+      {level2_misses, "level 2 misses", {"PAPI_L2_DCM", "PAPI_L2_TCM"}},
+      {level3_misses, "last-level misses", {"PAPI_L3_TCM", "perf::LLC-LOAD-MISSES"}},
+      {memory_lines,
        "cache lines from memory",
        {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR",
         "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT", "OFFCORE_RESPONSE_0:ANY_DATA:L3_MISS",
         "PAPI_L3_TCM", "perf::CACHE-MISSES"}},
-      {EventRole::tlb_misses, "misses of the data TLB", {"PAPI_TLB_DM", "perf::DTLB-LOAD-MISSES"}},
-      {EventRole::branches, "branches", {"PAPI_BR_INS", "perf::BRANCHES"}},
-      {EventRole::mispredictions, "mispredicted branches", {"PAPI_BR_MSP", "perf::BRANCH-MISSES"}},
-      {EventRole::switches, "context switches", {"perf::CONTEXT-SWITCHES"}},
-      {EventRole::migrations, "moves to another core", {"perf::CPU-MIGRATIONS"}},
-      {EventRole::page_faults, "page faults", {"perf::PAGE-FAULTS"}},
-      {EventRole::processor_time, "processor time", {"perf::TASK-CLOCK"}},
+      {tlb_misses, "misses of the data TLB", {"PAPI_TLB_DM", "perf::DTLB-LOAD-MISSES"}},
+      {branches, "branches", {"PAPI_BR_INS", "perf::BRANCHES"}},
+      {mispredictions, "mispredicted branches", {"PAPI_BR_MSP", "perf::BRANCH-MISSES"}},
+      {switches, "context switches", {"perf::CONTEXT-SWITCHES"}},
+      {migrations, "moves to another core", {"perf::CPU-MIGRATIONS"}},
+      {page_faults, "page faults", {"perf::PAGE-FAULTS"}},
+      {processor_time, "processor time", {"perf::TASK-CLOCK"}},
   }};
   return table;
 }
@@ -187,30 +176,16 @@ namespace {
 
 const MetricRole& row_of(EventRole role) { return role_table()[static_cast<std::size_t>(role)]; }
 
-/// Adds a name, unless it is there.
-void add_once(const std::string& name, std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-void resolve_role(const GroupRow& group, EventRole role, const WhyNot& why_not, ResolvedEvents& resolved) {
-  const auto& row = row_of(role);
-  std::string reason;
-  for (const auto candidate : row.candidates) {
-    const std::string name(candidate);
-    auto why = why_not(name);
-    if (why.empty()) return add_once(name, resolved.names);
-    // The most common candidate is the last: its reason says most.
-    reason = std::move(why);
-  }
-  resolved.refused.push_back(
-      {.name = fmt::format("{}: {}", group.name, row.description), .reason = std::move(reason)});
-}
-
 }  // namespace
+
+std::string why_not_counted(const std::string& event_name) {
+  const EventCounters counters({event_name}, false, UsageScope::thread);
+  return counters.refused().empty() ? std::string() : counters.refused().front().reason;
+}
 
 std::optional<std::size_t> find_role(EventRole role, const std::vector<std::string>& event_names) {
   for (const auto candidate : row_of(role).candidates) {
-    const auto found = std::find(event_names.begin(), event_names.end(), candidate);
+    const auto found = std::ranges::find(event_names, candidate);
     if (found != event_names.end()) return static_cast<std::size_t>(found - event_names.begin());
   }
   return std::nullopt;
@@ -218,13 +193,29 @@ std::optional<std::size_t> find_role(EventRole role, const std::vector<std::stri
 
 ResolvedEvents resolve_groups(const std::vector<std::string>& events_and_groups, const WhyNot& why_not) {
   ResolvedEvents resolved;
+  const auto add_once = [&](std::string_view name) {
+    if (std::ranges::count(resolved.names, name) == 0) resolved.names.emplace_back(name);
+  };
   for (const auto& name : events_and_groups) {
-    const auto group = std::ranges::find(group_table(), name, &GroupRow::name);
-    if (group == group_table().end()) {
-      add_once(name, resolved.names);
+    const auto* const group = row_named(group_table(), name);
+    if (group == nullptr) {
+      add_once(name);
       continue;
     }
-    for (const auto role : group->roles) resolve_role(*group, role, why_not, resolved);
+    for (const auto role : group->roles) {
+      const auto& row = row_of(role);
+      std::string reason;  // the most common candidate is the last: its reason says most
+      const auto found = std::ranges::find_if(row.candidates, [&](std::string_view candidate) {
+        reason = why_not(std::string(candidate));
+        return reason.empty();
+      });
+      if (found != row.candidates.end()) {
+        add_once(*found);
+      } else {
+        resolved.refused.push_back(
+            {.name = fmt::format("{}: {}", group->name, row.description), .reason = std::move(reason)});
+      }
+    }
   }
   return resolved;
 }

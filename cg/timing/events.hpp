@@ -1,17 +1,12 @@
 #pragma once
 
-// Names, kinds and groups of events, whoever counts them. A group is a purpose: roles, and for each role the events that can play it, best first.
+// Events: their names, kinds and groups, and the counters of all of a run in one list. A group is a purpose: roles, and for each role the events
+// that can play it, best first. Software events come from the system's account and the kernel's counters, those of the processor from PAPI.
+// Where cg2d is built without PAPI there are no counters: without_papi.cpp says so in the place of event_counters.cpp.
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
+#include "cg/base/storage/open_file.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 
@@ -37,9 +32,6 @@ std::string_view without_masks(std::string_view event_name);
 
 /// "A,B" -> A, B. Throws InputError (naming `origin`) for an empty name, one given twice, or too many.
 std::vector<std::string> event_names_from(const std::string& text, std::string_view origin);
-
-/// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
-std::optional<std::int64_t> perf_event_paranoid();
 
 /// An event that cannot be counted here.
 struct RefusedEvent {
@@ -68,7 +60,7 @@ struct KnownEvent {
 };
 
 /// The kernel's software events: switches, migrations, faults, clocks. The system's own account of a thread or process has most of them;
-/// the others come from the kernel's counters. Counted without PAPI, which cannot do it right: its event sets count in user mode only, where
+/// the others come from the kernel's counters. PAPI is not asked, since it cannot do it right: its event sets count in user mode only, where
 /// switches and migrations never happen, and it counts nothing at all on a processor that its library does not know.
 /// Measured (AMD EPYC of family 26, virtual, Linux 6.18, 2026-11): kernel's counters and account agree within 2 %: 105 naps gave 105 switches.
 /// But the kernel's event of the task clock leaves out the switching itself, 7 us each time there, and so is 10 % short for a rank that waits.
@@ -132,8 +124,74 @@ struct ResolvedEvents {
 void describe(Members& m, ResolvedEvents& resolved);
 /// Why an event cannot be counted; empty: it can.
 using WhyNot = std::function<std::string(const std::string& event_name)>;
+/// That of an event by itself, without multiplexing. Throws RunError as EventCounters.
+std::string why_not_counted(const std::string& event_name);
 /// Puts the first countable event of each role in the place of a group; other names stay as they are. A pure
 /// function of why_not, which is asked for candidates only.
 ResolvedEvents resolve_groups(const std::vector<std::string>& events_and_groups, const WhyNot& why_not);
+
+// ---------------------------------------------------------------- counting
+
+/// The version of the PAPI that runs, such as "7.0.0.0"; empty: cg2d was built without it. Throws RunError (unavailable) if it does not start.
+std::optional<std::string> papi_version();
+/// A remedy that would make more of the processor's events countable here: a setting of the kernel, or a
+/// machine that is not virtual; before it why PAPI counts none at all, where that is so. One line. Once another of these functions has
+/// started PAPI.
+std::string counting_remedy();
+
+/// Counts events of this process: software events of the calling thread or of the process, as the system's account has them; those of the
+/// kernel's counters (what the account lacks) and of the processor, these in user mode, of the calling thread, and of the threads that are made
+/// afterwards where they can be inherited (counts_all_threads). Not thread-safe.
+class EventCounters {
+ public:
+  /// Takes the events that can be counted, and keeps the reasons against the others: PAPI's own; that an event of cycles or instructions stands
+  /// still while the processor works, or a counter of migrations in a trial. scope: of what comes from the system's account. Local. Throws
+  /// RunError (unavailable) if there are events of the processor and PAPI itself does not start, or if cg2d was built without it.
+  EventCounters(const std::vector<std::string>& event_names, bool multiplexed, UsageScope scope);
+  ~EventCounters();
+  EventCounters(const EventCounters&) = delete;
+  EventCounters& operator=(const EventCounters&) = delete;
+
+  /// The events that are counted, in the order asked for.
+  [[nodiscard]] const std::vector<std::string>& event_names() const { return event_names_; }
+  [[nodiscard]] const std::vector<RefusedEvent>& refused() const { return refused_; }
+  /// Software events always are of all threads.
+  [[nodiscard]] bool counts_all_threads() const { return counts_all_threads_; }
+
+  /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account, 0.45 us for each of the kernel's counters
+  /// (AMD EPYC of family 26, virtual, 2026-11), and for those of the processor one system call where they cannot be read directly, 1 us there.
+  void read(CounterValues& values) const noexcept;
+
+ private:
+  /// The origin of one event's values.
+  struct Source {
+    std::string name;
+    const SoftwareEvent* event = nullptr;  ///< null: PAPI's next one
+    Descriptor counter{};                  ///< of a software event; not open: the system's account
+  };
+
+  /// Why not; empty: the software event is counted from now on.
+  [[nodiscard]] std::string open(const std::string& event_name);
+  void start_papi_set(const std::vector<std::string>& event_names, bool multiplexed);
+  /// usage: read where it is needed, unless it is there.
+  [[nodiscard]] std::int64_t count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept;
+
+  UsageScope usage_scope_;
+  std::vector<Source> sources_;
+  int event_set_ = -1;  ///< PAPI_NULL: no event is PAPI's
+  bool is_papi_counting_ = false;
+  bool counts_all_threads_ = true;
+  std::vector<std::string> event_names_;
+  std::vector<RefusedEvent> refused_;
+};
+
+/// Every event that is known, each tried by counting. Local. Cost: well under a second, some seconds on processors with thousands of events.
+/// Throws RunError (unavailable) if PAPI does not start, or if cg2d was built without it.
+std::vector<KnownEvent> known_events();
+
+/// Throws InputError for the first name that is no event at all, with the name that is most like it, and RunError as known_events().
+/// other_names: what else may stand in the list.
+void require_known_events(const std::vector<std::string>& event_names, std::string_view origin,
+                          const std::vector<std::string>& other_names);
 
 }  // namespace cg2d

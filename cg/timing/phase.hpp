@@ -5,11 +5,7 @@
 // matrix. A new phase is a value of Phase, its row here, and the code that opens its scope.
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "cg/base/interface.hpp"
 #include "comm/communicator.hpp"
@@ -81,14 +77,10 @@ inline constexpr auto benchmark_phases = [] {
   return phases;
 }();
 
-static_assert(
-    [] {
-      for (std::size_t index = 0; index < phase_count; ++index) {
-        if (index_of(phase_rows[index].phase) != index) return false;
-      }
-      return true;
-    }(),
-    "a row of the phase table stands at the place of another phase");
+static_assert(std::ranges::adjacent_find(phase_rows, std::ranges::greater_equal(), &PhaseRow::phase) ==
+                      phase_rows.end() &&
+                  index_of(phase_rows.back().phase) == phase_count - 1,
+              "a row of the phase table stands at the place of another phase");
 static_assert(std::ranges::is_partitioned(phase_rows, &PhaseRow::is_of_benchmark),
               "the phases of the benchmark are the first of the table");
 

@@ -1,16 +1,10 @@
 #include "cg/timing/phase_counters.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <numeric>
-#include <string_view>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/events.hpp"
 
 namespace cg2d {
 namespace {
@@ -25,25 +19,6 @@ std::string common_reason(const std::string& name, const std::vector<RefusedEven
     return rank == 0 ? reasons[rank] : fmt::format("{} (rank {})", reasons[rank], rank);
   }
   return {};
-}
-
-std::unique_ptr<EventCounters> counters_for(const std::vector<std::string>& names,
-                                            const CounterOptions& options) {
-  return std::make_unique<EventCounters>(names, options.multiplexed,
-                                         options.has_threads ? UsageScope::process : UsageScope::thread);
-}
-
-/// Ranks may run on different processors; all count what rank 0 finds.
-ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm::RankGroup& group) {
-  ResolvedEvents found;
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    found = resolve_groups(names, why_not_counted);
-    if (found.names.size() > most_counted_events)
-      throw InputError("--papi: these groups have {} events here; at most {} can be counted",
-                       found.names.size(), most_counted_events);
-  });
-  return *from_json_line<ResolvedEvents>(group.broadcast(json_line(found)));
 }
 
 }  // namespace
@@ -135,9 +110,22 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
                              comm::RankGroup& group) {
   CounterSetup setup;
   if (names.empty()) return setup;
-  auto resolved = resolve_on_first_rank(names, group);
+  // Ranks may run on different processors; all count what rank 0 finds.
+  ResolvedEvents resolved;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    resolved = resolve_groups(names, why_not_counted);
+    if (resolved.names.size() > most_counted_events)
+      throw InputError("--papi: these groups have {} events here; at most {} can be counted",
+                       resolved.names.size(), most_counted_events);
+  });
+  resolved = *from_json_line<ResolvedEvents>(group.broadcast(json_line(resolved)));
   setup.refused = std::move(resolved.refused);
-  agree_on(group, [&] { setup.counters = counters_for(resolved.names, options); });
+  const auto count = [&](const std::vector<std::string>& events) {
+    setup.counters = std::make_unique<EventCounters>(
+        events, options.multiplexed, options.has_threads ? UsageScope::process : UsageScope::thread);
+  };
+  agree_on(group, [&] { count(resolved.names); });
   std::vector<std::string> counted;
   for (const auto& name : resolved.names) {
     const auto reason = common_reason(name, setup.counters->refused(), group);
@@ -152,7 +140,7 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
   agree_on(group, [&] {
     if (counted == setup.counters->event_names()) return;
     setup.counters.reset();
-    setup.counters = counters_for(counted, options);
+    count(counted);
     if (counted != setup.counters->event_names())
       throw RunError(ExitCode::unavailable, "--papi: events that could be counted no longer can");
   });

@@ -2,13 +2,7 @@
 
 // Events on every rank, and the events of each phase: counters that observe a PhaseTimer.
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "cg/timing/event_counters.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
 

@@ -2,15 +2,10 @@
 
 // Clocks per phase: the phases of the paper, timed by scopes around calls.
 
-#include <array>
 #include <atomic>
-#include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 

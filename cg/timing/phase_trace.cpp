@@ -1,7 +1,5 @@
 #include "cg/timing/phase_trace.hpp"
 
-#include <algorithm>
-
 namespace cg2d {
 namespace {
 

@@ -2,11 +2,6 @@
 
 // Every phase of the first CG steps, with its time: the contents of a trace file.
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "cg/matrix/problem.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"

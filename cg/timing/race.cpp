@@ -1,11 +1,8 @@
 #include "cg/timing/race.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
-#include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 
@@ -51,6 +48,30 @@ struct Runner {
     return turn_s;
   }
 };
+
+/// The pass count with which a batch takes as long as on the other ranks, and long enough for the
+/// microseconds between the ranks' leaving a barrier to be lost in it. By the fastest pass of several trials:
+/// a disturbed one must not make batches of seconds.
+std::int64_t even_pass_count(comm::RankGroup& group, const std::function<bool(std::int64_t)>& work,
+                             bool& is_right) {
+  constexpr double shortest_s = 5e-3;
+  constexpr double near_enough = 1.25;
+  constexpr double most_growth = 16.0;  // a first pass is slow: its data are not in any cache yet
+  constexpr int most_trials = 10;
+  double pass_s = std::numeric_limits<double>::infinity();
+  std::int64_t pass_count = 1;
+  for (int trial = 0; trial < most_trials; ++trial) {
+    group.barrier();
+    const Stopwatch watch;
+    is_right = work(pass_count) && is_right;
+    const auto count = static_cast<double>(pass_count);
+    pass_s = std::min(pass_s, std::max(watch.seconds(), 1e-9) / count);
+    const double wanted = std::max(shortest_s, group.maximum(pass_s)) / pass_s;
+    pass_count = std::llround(std::clamp(wanted, count, most_growth * count));
+    if (group.minimum(std::int64_t{wanted <= near_enough * count}) != 0) break;
+  }
+  return pass_count;
+}
 
 }  // namespace
 
@@ -115,6 +136,35 @@ void describe(Members& m, RaceVerdict& verdict) {
   m("text", text, meaning("For people; empty where it is alone."));
   if (!m.reads() || text.empty()) return;
   verdict.reason = text.substr(std::min(verdict.before_reason().size(), text.size()));
+}
+
+double best_batch_s(std::span<const std::vector<double>> ranks) {
+  double best_s = std::numeric_limits<double>::infinity();
+  for (std::size_t batch = 0; batch < ranks.front().size(); ++batch) {
+    double longest_s = 0.0;
+    for (const auto& seconds : ranks) longest_s = std::max(longest_s, seconds[batch]);
+    best_s = std::min(best_s, longest_s);
+  }
+  return best_s;
+}
+
+double common_pass_rate(comm::RankGroup& group, const std::function<bool(std::int64_t)>& work) {
+  constexpr std::size_t batch_count = 16;
+  bool is_right = true;
+  const auto pass_count = even_pass_count(group, work, is_right);
+  std::vector<double> seconds(batch_count);
+  for (double& batch_s : seconds) {
+    group.barrier();
+    const Stopwatch watch;
+    is_right = work(pass_count) && is_right;
+    group.barrier();
+    batch_s = watch.seconds();
+  }
+  agree_on(group, [&] {
+    if (!is_right)
+      throw RunError(ExitCode::internal, "a loop that measures the machine's limits has a wrong result");
+  });
+  return static_cast<double>(pass_count) / best_batch_s(group.gather_all(std::span<const double>(seconds)));
 }
 
 }  // namespace cg2d

@@ -1,38 +1,39 @@
-// The events of the processor where cg2d is built without PAPI: there are none, and the kernel's software events are counted as ever.
+// A cg2d that is built without PAPI counts no events.
 
-#include "cg/base/errors.hpp"
-#include "cg/timing/papi.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr const char* no_papi = "this cg2d was built without PAPI, which counts the processor's events";
+/// begin: of the message; the option that asks for events.
+[[noreturn]] void refuse(std::string_view begin) {
+  throw RunError(ExitCode::unavailable,
+                 "{}this cg2d was built without PAPI, which counts events; build it where PAPI is installed "
+                 "(-DCG2D_WITH_PAPI=ON)",
+                 begin);
+}
 
 }  // namespace
 
-std::string counting_remedy() {
-  return "this cg2d was built without PAPI; build it where PAPI is installed (-DCG2D_WITH_PAPI=ON)";
-}
-
 std::optional<std::string> papi_version() { return std::nullopt; }
 
-/// Throws RunError for a name that looks like PAPI's own: nothing tells whether it is misspelt.
-bool papi_knows(const std::string& event_name) {
-  if (!event_name.starts_with("PAPI_") && event_name.find("::") == std::string::npos) return false;
-  throw RunError(ExitCode::unavailable, "--papi: {}: {}; cg2d events lists those of the kernel", event_name,
-                 no_papi);
+std::string counting_remedy() { return {}; }
+
+EventCounters::EventCounters(const std::vector<std::string>& /*event_names*/, bool /*multiplexed*/,
+                             UsageScope scope)
+    : usage_scope_(scope) {
+  refuse("--papi: ");
 }
 
-std::vector<std::string> papi_event_names() { return {}; }
+EventCounters::~EventCounters() = default;
 
-std::vector<KnownEvent> known_papi_events() { return {}; }
+void EventCounters::read(CounterValues& /*values*/) const noexcept {}
 
-PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool /*multiplexed*/) {
-  for (const auto& name : event_names) refused_.push_back({.name = name, .reason = no_papi});
+std::vector<KnownEvent> known_events() { refuse(""); }
+
+void require_known_events(const std::vector<std::string>& /*event_names*/, std::string_view origin,
+                          const std::vector<std::string>& /*other_names*/) {
+  refuse(fmt::format("{}: ", origin));
 }
-
-PapiCounters::~PapiCounters() = default;
-
-void PapiCounters::read(CounterValues& /*values*/) noexcept {}
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 // Sets of processors and their texts, and the cores and caches of this machine.
 
-#include "cg/machine/topology.hpp"
+#include "cg/machine/environment.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The rate of a work that all ranks do at the same time: the logic with made-up times, and the counts of
 // passes with work that takes as long as it is told to. No machine's speed is asserted.
 
-#include "cg/timing/common_batches.hpp"
+#include "cg/timing/race.hpp"
 
 #include <gtest/gtest.h>
 

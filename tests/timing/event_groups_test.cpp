@@ -7,8 +7,6 @@
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
-#include "cg/timing/event_counters.hpp"
-#include "cg/timing/papi.hpp"
 
 namespace cg2d::event_groups_test {
 namespace {
