@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -129,7 +130,11 @@ MeasuredSolver BenchmarkRun::make_solver() {
     rebalancer_.emplace(feature_context(), assembled_->timer(), set_up_s_,
                         [this](auto shares) { move_to(shares); });
   const auto& restart = report_.restart;
-  if (restart) restarted_x_ = restarted_x(*restart, piece_, group_);
+  if (restart) {
+    restarted_x_ = HugePageVector(static_cast<std::size_t>(piece_.size()));
+    const std::array targets{std::span<double>(restarted_x_)};
+    read_vectors(restart->checkpoint, piece_, targets, group_);
+  }
   if (auto* const saved = saved_checkpoints())
     run_checkpoints_.emplace(options_.problem, *iteration_, piece_,
                              restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cfenv>
 #include <iterator>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/process_memory.hpp"
+#include "cg/library/built_in_choice.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/run/watch/exit_watch.hpp"
@@ -62,6 +64,47 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int6
 }
 
 }  // namespace
+
+// ---------------------------------------------------------------- grids that options name
+
+std::optional<comm::ProcessGrid> official_grid(int rank_count) {
+  const auto ranks = static_cast<unsigned>(rank_count);
+  if (!std::has_single_bit(ranks)) return std::nullopt;
+  const int rows = 1 << (static_cast<unsigned>(std::countr_zero(ranks)) / 2);
+  return comm::ProcessGrid{.columns = rank_count / rows, .rows = rows};
+}
+
+std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count) {
+  if (options.is_official) {
+    if (const auto grid = official_grid(rank_count)) return grid;
+    throw InputError(
+        "--grid official: the official program has no grid of {}, which is not a power of two; "
+        "valid grids (PXxPY): {}",
+        format_count(rank_count, "rank"), valid_grids(rank_count));
+  }
+  if (!options.columns) return std::nullopt;
+  const int columns = *options.columns;
+  if (columns < 1 || rank_count % columns != 0) {
+    throw InputError("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
+  }
+  return comm::ProcessGrid{.columns = columns, .rows = rank_count / columns};
+}
+
+std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int rank_count) {
+  if (const auto named = grid_named_by(options.open_grid, rank_count)) return named;
+  if (!options.configuration.has_grid()) return std::nullopt;
+  require_grid_of(options.configuration.grid, rank_count);
+  return options.configuration.grid;
+}
+
+comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts& matrix,
+                               const Configuration& configuration, int rank_count) {
+  if (const auto named = named_grid(options, rank_count)) return *named;
+  return choose_grid(matrix, configuration, rank_count);
+}
+
+// ---------------------------------------------------------------- the course
 
 /// All that is done, in its order; what only some kinds do is empty for the others.
 void Session::perform() {
