@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "cg/base/table.hpp"
-#include "cg/run/roofline.hpp"
+#include "cg/run/session_report.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {

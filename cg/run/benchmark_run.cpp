@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -74,7 +75,7 @@ void BenchmarkRun::prepare() {
       machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(),
                                       group_.size(), configuration().thread_count);
     } catch (const InputError& error) {
-      report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
+      report_.warn("no prediction: {}", error.what());
     }
   }
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
@@ -94,8 +95,7 @@ void BenchmarkRun::predict_phases() {
   if (std::isfinite(prediction.total_s())) {
     report_.prediction = std::move(prediction);
   } else {
-    report_.warnings.push_back(
-        fmt::format("no prediction: by the description of {} the run never ends", machine_->name));
+    report_.warn("no prediction: by the description of {} the run never ends", machine_->name);
   }
 }
 
@@ -115,12 +115,11 @@ void BenchmarkRun::predict() {
     const auto& known = report_.profile.processor;
     if (const auto remark = remark_on(known.record_for(source_->facts().key, configuration()), now);
         !remark.empty())
-      report_.warnings.push_back(fmt::format("the profile is {}; cg2d tune renews it", remark));
+      report_.warn("the profile is {}; cg2d tune renews it", remark);
   }
   if (!report_.prediction) return;
   if (const auto remark = remark_on(machine_->measured, now); !remark.empty()) {
-    report_.warnings.push_back(
-        fmt::format("the calibration is {}; cg2d model --calibrate renews it", remark));
+    report_.warn("the calibration is {}; cg2d model --calibrate renews it", remark);
   }
 }
 
@@ -131,7 +130,11 @@ MeasuredSolver BenchmarkRun::make_solver() {
     rebalancer_.emplace(feature_context(), assembled_->timer(), set_up_s_,
                         [this](auto shares) { move_to(shares); });
   const auto& restart = report_.restart;
-  if (restart) restarted_x_ = restarted_x(*restart, piece_, group_);
+  if (restart) {
+    restarted_x_ = HugePageVector(static_cast<std::size_t>(piece_.size()));
+    const std::array targets{std::span<double>(restarted_x_)};
+    read_vectors(restart->checkpoint, piece_, targets, group_);
+  }
   if (auto* const saved = saved_checkpoints())
     run_checkpoints_.emplace(options_.problem, *iteration_, piece_,
                              restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
@@ -225,10 +228,13 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
 
 void BenchmarkRun::after_outer_step(int number, const OuterStep& step) {
   progress_.tick([&] {
-    const auto count = static_cast<double>(place_.count - place_.number + 1) * place_.outer_step_count;
-    progress_.expect(since_begin_.seconds() / (number - place_.earlier_count) * (count - number));
-    return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", place_.number, number,
-                       place_.outer_step_count, step.zeta, step.residual_norm);
+    const int niter = options_.problem.niter;
+    const auto done = static_cast<int>(report_.repeats.size());
+    const auto count = static_cast<double>(repeats_in_all() - done) * niter;
+    progress_.expect(since_begin_.seconds() / (number - niter + timed_part(report_).niter) *
+                     (count - number));
+    return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", done + 1, number,
+                       niter, step.zeta, step.residual_norm);
   });
 }
 
@@ -264,12 +270,10 @@ const RepeatReport* BenchmarkRun::iterate() {
   if (guard_) report_.features.guard = guard_->report(repeats_s());
   if (rebalancer_) rebalancer_->finish();
   if (iteration_->curvature_signs().indefinite()) {
-    report_.warnings.emplace_back(
-        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
+    report_.warn("p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
   }
   if (options_.time_phases && !cycle_counter_is_invariant()) {
-    report_.warnings.emplace_back(
-        "the cycle counter is not invariant here: clocks follow the core's frequency");
+    report_.warn("the cycle counter is not invariant here: clocks follow the core's frequency");
   }
   return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
@@ -298,14 +302,13 @@ int BenchmarkRun::repeats_in_all() const {
 bool BenchmarkRun::repeat_once(int repeat_number) {
   const int outer_step_count = timed_part(report_).niter;
   const int earlier_count = options_.problem.niter - outer_step_count;
-  place_ = {repeat_number, repeats_in_all(), options_.problem.niter, earlier_count};
   since_begin_ = {};
   std::vector<OuterStepObserver*> observers{this};
   if (run_checkpoints_) observers.push_back(&*run_checkpoints_);
   if (guard_) guard_->begin_repetition(outer_step_count);
   if (rebalancer_) {
     observers.push_back(&*rebalancer_);
-    rebalancer_->begin_repeat(place_);
+    rebalancer_->begin_repeat(repeat_number, options_.problem.niter);
   }
   if (stall_watch_ != nullptr) {
     observers.push_back(stall_watch_);

@@ -95,8 +95,7 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   std::optional<RunCheckpoints> run_checkpoints_;
   HugePageVector restarted_x_;  ///< this rank's piece, of a checkpoint
   double first_step_s_ = 0.0;   ///< the untimed outer iteration
-  RepeatPlace place_;           ///< of the repetition under way
-  Stopwatch since_begin_;       ///< of that
+  Stopwatch since_begin_;       ///< of the repetition under way
 };
 
 /// Groups of the first ranks of a group. Each is made on the first request and kept.

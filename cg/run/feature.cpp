@@ -1,10 +1,7 @@
 #include "cg/run/feature.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/solve/solve_options.hpp"
 
@@ -29,58 +26,50 @@ std::string slow_rank_text(const FeatureResults& results) {
   return slow.ranks.empty() ? std::string() : fmt::format(" Slowed {}, on purpose\n", describe(slow));
 }
 
-/// Kernel, transport and grid are checked before the first iteration.
-constexpr std::array check_options{FeatureOption{
-    .name = "--check",
-    .help = "first check kernel, transport and grid of the run, as cg2d check does",
-    .read = [](const std::string& /*text*/, FeatureSettings& settings) { settings.checks_parts = true; }}};
-
-/// Ranks that are slower on purpose, to learn how sensitive a grid is.
-constexpr std::array slow_rank_options{
-    FeatureOption{.name = slow_rank_option,
-                  .value = "R:FACTOR[@PRODUCT],...",
-                  .default_text = "none",
-                  .help = "products of rank R take FACTOR times as long, from that product on, to see what "
-                          "one slow rank costs",
-                  .read = [](const std::string& text, FeatureSettings& settings) {
-                    settings.slow_ranks = slow_ranks_from(text);
-                  }}};
-
-/// The end of a run in which nothing goes on.
-constexpr std::array stall_options{FeatureOption{
-    .name = "--stall-limit",
-    .value = "TIME",
-    .default_text = "none",
-    .help = "end with code 85 when no iteration goes on for that long, and say what each rank waits for",
-    .read = [](const std::string& text, FeatureSettings& settings) {
-      if (text != "none") settings.stall_limit_s = limit_seconds_from("--stall-limit", text);
-    }}};
-
 }  // namespace
 
 std::span<const FeatureRow> feature_table() {
   static const std::array table{
-      checkpoint_feature(),
-      streaming_feature(),
-      guard_feature(),
-      FeatureRow{.options = check_options,
+      checkpoint_feature(), streaming_feature(), guard_feature(),
+      // Kernel, transport and grid are checked before the first iteration.
+      FeatureRow{.options = {{.name = "--check",
+                              .help = "first check kernel, transport and grid of the run, as cg2d check does",
+                              .read = [](const std::string& /*text*/,
+                                         FeatureSettings& settings) { settings.checks_parts = true; }}},
                  .group = "Plan",
                  .is_used = [](const auto& asked) { return asked.checks_parts; }},
-      FeatureRow{.options = slow_rank_options,
-                 .group = "Grid",
-                 .is_used = [](const auto& asked) { return !asked.slow_ranks.ranks.empty(); },
-                 .resolve = [](const AskedWork& asked) { require_matrix(asked, slow_rank_option); },
-                 .describe = describe_slow_ranks,
-                 .lines = slow_rank_text},
+      // Ranks that are slower on purpose, to learn how sensitive a grid is.
+      FeatureRow{
+          .options = {{.name = slow_rank_option,
+                       .value = "R:FACTOR[@PRODUCT],...",
+                       .default_text = "none",
+                       .help = "products of rank R take FACTOR times as long, from that product on, to "
+                               "see what one slow rank costs",
+                       .read =
+                           [](const std::string& text, FeatureSettings& settings) {
+                             settings.slow_ranks = slow_ranks_from(text);
+                           }}},
+          .group = "Grid",
+          .is_used = [](const auto& asked) { return !asked.slow_ranks.ranks.empty(); },
+          .resolve = [](const AskedWork& asked) { require_matrix(asked, slow_rank_option); },
+          .describe = describe_slow_ranks,
+          .lines = slow_rank_text},
       rebalance_feature(),
-      FeatureRow{.options = stall_options, .group = "Output", .is_used = [](const auto& asked) {
-                   return asked.stall_limit_s > 0.0;
-                 }}};
+      // The end of a run in which nothing goes on.
+      FeatureRow{
+          .options = {{.name = "--stall-limit",
+                       .value = "TIME",
+                       .default_text = "none",
+                       .help = "end with code 85 when no iteration goes on for that long, and say what "
+                               "each rank waits for",
+                       .read =
+                           [](const std::string& text, FeatureSettings& settings) {
+                             if (text != "none")
+                               settings.stall_limit_s = limit_seconds_from("--stall-limit", text);
+                           }}},
+          .group = "Output",
+          .is_used = [](const auto& asked) { return asked.stall_limit_s > 0.0; }}};
   return table;
-}
-
-void refuse_if(bool is_given, std::string_view what, std::string_view reason) {
-  if (is_given) throw InputError("{}: {}", what, reason);
 }
 
 void require_classic_form(const AskedWork& asked, std::string_view option) {

@@ -4,12 +4,17 @@
 // a row, its entry in feature_table(), its members of FeatureSettings and FeatureResults, and its calls in the course of the work (Session,
 // BenchmarkRun, SolveRun).
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cg/base/describe.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/named_files.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/run/session_options.hpp"
@@ -31,7 +36,10 @@ struct AskedWork {
   std::string_view against_streaming{};   ///< why its matrix must be in memory; empty: it need not
 };
 /// Throws InputError "what: reason" where it is given.
-void refuse_if(bool is_given, std::string_view what, std::string_view reason);
+template <typename... Parts>
+void refuse_if(bool is_given, std::string_view what, fmt::format_string<Parts...> reason, Parts&&... parts) {
+  if (is_given) throw InputError("{}: {}", what, fmt::format(reason, std::forward<Parts>(parts)...));
+}
 /// Throws InputError for a form of CG other than the classic one: "--option: not for --variant ...".
 void require_classic_form(const AskedWork& asked, std::string_view option);
 /// Throws InputError where there is no matrix.
@@ -44,14 +52,6 @@ struct FeatureContext {
   const Progress& progress;
   SessionReport& report;
   RankResult& mine;  ///< of this rank
-};
-
-/// The place of a repetition in a run.
-struct RepeatPlace {
-  int number = 1;
-  int count = 1;
-  int outer_step_count = 1;  ///< of each
-  int earlier_count = 0;     ///< of them, before a restart
 };
 
 /// An option of a feature. A flag has no value.
@@ -68,7 +68,7 @@ struct FeatureOption {
 /// One feature.
 struct FeatureRow {
   /// Its options; they set its member of FeatureSettings.
-  std::span<const FeatureOption> options;
+  std::vector<FeatureOption> options;
   std::string_view group;  ///< of them, in the help
   /// Whether these options ask for it.
   bool (*is_used)(const FeatureSettings& settings);

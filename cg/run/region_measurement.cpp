@@ -1,8 +1,6 @@
-#include "cg/run/region_measurement.hpp"
-
 #include <utility>
 
-#include "cg/base/sample.hpp"
+#include "cg/run/session.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -51,14 +49,6 @@ RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
                     numbers_text(restart->problem), problem.class_name, numbers_text(problem));
   restart->checkpoint = std::move(checkpoint);
   return *std::move(restart);
-}
-
-HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,
-                           comm::RankGroup& group) {
-  HugePageVector x(static_cast<std::size_t>(range.size()));
-  const std::array targets{std::span<double>(x)};
-  read_vectors(restart.checkpoint, range, targets, group);
-  return x;
 }
 
 std::string disturbance(const RunReport& report) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
@@ -17,8 +16,6 @@
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -39,10 +36,6 @@ void describe(Members& m, RestartFacts& restart);
 
 /// The state in a checkpoint of this problem. Throws RunError (bad_data), alike on every rank, where it is of another one.
 RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem);
-/// This rank's piece of x. Collective. Throws RunError (bad_data), alike on every rank.
-HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,
-                           comm::RankGroup& group);
-
 /// The result of one run of the benchmark.
 struct RunReport : SessionReport {
   bool converted = false;  ///< the kernel's format is not the CSR that was generated

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cfenv>
 #include <iterator>
 #include <limits>
@@ -10,13 +11,15 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/process_memory.hpp"
+#include "cg/library/built_in_choice.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/check/check.hpp"
-#include "cg/run/roofline.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
+#include "cg/timing/common_batches.hpp"
 #include "cg/timing/cycle_counter.hpp"
+#include "kernels/machine_rates.hpp"
 
 namespace cg2d {
 namespace {
@@ -37,7 +40,71 @@ void check_reproducible(const Configuration& configuration, comm::RankGroup& gro
   });
 }
 
+/// The limits of this machine. Measured on all ranks at the same time, since they share caches and memory in a run, too: a batch of all
+/// ranks ends with the slowest one, see common_pass_rate(). matrix_bytes, vector_bytes: this rank's footprints. Collective. Cost: about a
+/// second. Throws RunError (on every rank alike).
+MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
+                             std::int64_t vector_bytes) {
+  constexpr std::int64_t least_bytes = 4096;  // of a rank without rows
+  MachineLimits limits;
+  const auto read_rate = [&](std::int64_t byte_count, std::int64_t& footprint_bytes) {
+    std::optional<kernels::ReadWork> reading;
+    agree_on(group, [&] { reading.emplace(thread_count, std::max(byte_count, least_bytes)); });
+    footprint_bytes = reading->byte_count();
+    return static_cast<double>(footprint_bytes) *
+           common_pass_rate(group, [&](std::int64_t pass_count) { return reading->read(pass_count); });
+  };
+  limits.matrix_bytes_per_s = read_rate(matrix_bytes, limits.matrix_footprint_bytes);
+  limits.vector_bytes_per_s = read_rate(vector_bytes, limits.vector_footprint_bytes);
+  const kernels::ArithmeticWork arithmetic(thread_count);
+  limits.flops_per_s =
+      static_cast<double>(arithmetic.flop_count()) *
+      common_pass_rate(group, [&](std::int64_t pass_count) { return arithmetic.compute(pass_count); });
+  return limits;
+}
+
 }  // namespace
+
+// ---------------------------------------------------------------- grids that options name
+
+std::optional<comm::ProcessGrid> official_grid(int rank_count) {
+  const auto ranks = static_cast<unsigned>(rank_count);
+  if (!std::has_single_bit(ranks)) return std::nullopt;
+  const int rows = 1 << (static_cast<unsigned>(std::countr_zero(ranks)) / 2);
+  return comm::ProcessGrid{.columns = rank_count / rows, .rows = rows};
+}
+
+std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count) {
+  if (options.is_official) {
+    if (const auto grid = official_grid(rank_count)) return grid;
+    throw InputError(
+        "--grid official: the official program has no grid of {}, which is not a power of two; "
+        "valid grids (PXxPY): {}",
+        format_count(rank_count, "rank"), valid_grids(rank_count));
+  }
+  if (!options.columns) return std::nullopt;
+  const int columns = *options.columns;
+  if (columns < 1 || rank_count % columns != 0) {
+    throw InputError("--px {}: does not divide the {}; valid grids (PXxPY): {}", columns,
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
+  }
+  return comm::ProcessGrid{.columns = columns, .rows = rank_count / columns};
+}
+
+std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int rank_count) {
+  if (const auto named = grid_named_by(options.open_grid, rank_count)) return named;
+  if (!options.configuration.has_grid()) return std::nullopt;
+  require_grid_of(options.configuration.grid, rank_count);
+  return options.configuration.grid;
+}
+
+comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts& matrix,
+                               const Configuration& configuration, int rank_count) {
+  if (const auto named = named_grid(options, rank_count)) return *named;
+  return choose_grid(matrix, configuration, rank_count);
+}
+
+// ---------------------------------------------------------------- the course
 
 /// All that is done, in its order; what only some kinds do is empty for the others.
 void Session::perform() {
@@ -97,14 +164,13 @@ void Session::prepare() {
     found_.transport_origin = ChoiceOrigin::built_in_rule;
   }
   if (found_.environment->oversubscribed && thread_count > 1) {
-    found_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
-                                          group_.size(), thread_count));
+    found_.warn("ranks x threads ({} x {}) exceed the cores: expect slow threads", group_.size(),
+                thread_count);
   }
   for (const auto& node : found_.environment->nodes) {
     if (node.processor_quota > 0.0)
-      found_.warnings.push_back(
-          fmt::format("a control group allows the time of {:.3g} processors on {}: {} used as such",
-                      node.processor_quota, node.name, format_count(node.core_count, "core")));
+      found_.warn("a control group allows the time of {:.3g} processors on {}: {} used as such",
+                  node.processor_quota, node.name, format_count(node.core_count, "core"));
   }
   if (const auto& warning = found_.environment->memory_warning; !warning.empty())
     found_.warnings.push_back(warning);
@@ -123,6 +189,7 @@ void Session::begin_work() {
   found_.features.slow_ranks = slow;
 }
 
+/// For that kernel, which may be open; with --out-of-core the shortest one that can be streamed.
 ChosenKernel Session::chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const {
   auto asked = asked_.configuration;
   asked.grid = grid;
@@ -135,6 +202,43 @@ ChosenKernel Session::chosen_kernel(const comm::ProcessGrid& grid, const std::st
                                .profile = found_.profile});
   if (takes_shortest) choice.kernel_origin = ChoiceOrigin::built_in_rule;
   return choice;
+}
+
+/// The one that is named, or that of the profile, or by rule; that of the benchmark's matrix is not for others.
+ChosenKernel Session::kernel_for(const comm::ProcessGrid& grid) const {
+  auto kernel = asked_.configuration.kernel;
+  const auto choice = chosen_kernel(grid, kernel);
+  if (kernel_trial_ == nullptr || choice.kernel_origin != ChoiceOrigin::built_in_rule || streaming_)
+    return choice;
+  const auto& trial = found_.kernel_trial;
+  if (trial) {
+    kernel = trial->best;
+  } else if (vector_count_ == 1) {
+    kernel = kernels::kernel_for_any_pattern().name;
+  }
+  auto own_choice = chosen_kernel(grid, kernel);
+  const bool was_tried = trial && trial->skipped_because.empty();
+  own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
+  return own_choice;
+}
+
+/// On the grid that is most promising, before other grids are tried.
+void Session::try_kernels() {
+  if (kernel_trial_ == nullptr || found_.kernel_choice.kernel_origin != ChoiceOrigin::built_in_rule ||
+      found_.configuration.is_reproducible || streaming_)
+    return;
+  auto& trial = *kernel_trial_;
+  if (!trial) {
+    progress_.say("trying kernels");
+    const auto shared = configuration_of_trials();
+    trial = cg2d::try_kernels(group_, {.source = *source_,
+                                       .configuration = shared,
+                                       .environment = *found_.environment,
+                                       .asked = asked_.tuning,
+                                       .vector_count = vector_count_});
+  }
+  found_.kernel_trial = trial;
+  set_grid(found_.configuration.grid);
 }
 
 void Session::lay_out(std::string_view usual_cut, int rank_count) {
@@ -166,18 +270,15 @@ void Session::check_choices() const {
 void Session::begin_threads() {
   if (!wanted_events_.empty() &&
       !asked_.time_phases) {  // the option itself has been refused: the environment's
-    found_.warnings.emplace_back(
-        "PAPI_EVENTS: nothing is counted, since --no-phases leaves no phases to count for");
+    found_.warn("PAPI_EVENTS: nothing is counted, since --no-phases leaves no phases to count for");
   }
   auto options = asked_.counters;
   options.has_threads = found_.configuration.thread_count > 1;
   auto setup = set_up_counters(wanted_events_, options, group_);
   auto& counted = found_.counters;
-  counted.asked = wanted_events_;
-  counted.refused = setup.refused;
-  counted.multiplexed = options.multiplexed;
+  counted = {.asked = wanted_events_, .refused = setup.refused, .multiplexed = options.multiplexed};
   if (!setup.refused.empty()) {
-    found_.warnings.push_back("--papi: " + refusal_text(setup.refused));
+    found_.warn("--papi: {}", refusal_text(setup.refused));
     progress_.warn(found_.warnings.back());  // refused events are told of before the work begins
   }
   if (setup.counters && !setup.counters->event_names().empty()) {
@@ -223,6 +324,7 @@ void Session::try_grids() {
   set_grid(found_.grid_trial->best_grid);
 }
 
+/// With the transport over which grids and kernels are compared.
 Configuration Session::configuration_of_trials() const {
   auto shared = found_.configuration;
   if (chooses_transport()) shared.transport = comm::default_transport().name;
@@ -351,22 +453,6 @@ std::string Session::last_words() {
                       saved->facts().failure, std::move(command));
 }
 
-/// Measures what this machine can read and compute, beside what the phases reach.
-void Session::measure_limits(std::size_t local_size) {
-  if (found_.environment->ranks_oversubscribed) {
-    found_.warnings.emplace_back(
-        "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
-        "others; start no more ranks than cores");
-    return;
-  }
-  progress_.say("measuring what this machine can read and compute");
-  constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
-  const auto vector_bytes = vectors_of_a_step * static_cast<std::int64_t>(local_size * sizeof(double));
-  mine_.limits = cg2d::measure_limits(group_, found_.configuration.thread_count,
-                                      matrix_bytes_ > 0 ? matrix_bytes_ : vector_bytes, vector_bytes);
-  if (streaming_) mine_.limits.storage_bytes_per_s = streaming_->storage_bytes_per_s();
-}
-
 /// The figures of this rank, and then those of all in the report.
 void Session::gather_results(const MeasuredSolver& solver, double ticks_per_second,
                              const RepeatReport* last) {
@@ -379,20 +465,32 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   if (const auto* const saved = saved_checkpoints()) found_.features.checkpoints = saved->facts();
   if (streaming_) streaming_->finish();
   mine_.clocks_per_reading = measurement_->clocks_per_reading();
-  if (asked_.measures_limits) measure_limits(solver.local_size);
+  if (asked_.measures_limits && found_.environment->ranks_oversubscribed) {
+    found_.warn(
+        "--roofline: not measured, since ranks outnumber cores and each one's limit would change with the "
+        "others; start no more ranks than cores");
+  } else if (asked_.measures_limits) {
+    progress_.say("measuring what this machine can read and compute");
+    constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
+    const auto vector_bytes =
+        vectors_of_a_step * static_cast<std::int64_t>(solver.local_size * sizeof(double));
+    mine_.limits = measure_limits(group_, found_.configuration.thread_count,
+                                  matrix_bytes_ > 0 ? matrix_bytes_ : vector_bytes, vector_bytes);
+    if (streaming_) mine_.limits.storage_bytes_per_s = streaming_->storage_bytes_per_s();
+  }
   found_.ranks = group_.gather_one(mine_);
   // Counts that stand still are no result: a warning for each.
   const auto event_count = last != nullptr && group_.rank() == 0 ? found_.counters.counted.size() : 0;
   for (std::size_t event = 0; event < event_count; ++event) {
     const auto doubt = doubt_about(found_.counters, *last, event);
-    if (!doubt.empty()) found_.warnings.push_back("--papi: " + doubt);
+    if (!doubt.empty()) found_.warn("--papi: {}", doubt);
   }
   if (asked_.trace.path.empty()) return;
   const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
   trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
   trace_->is_of_solve = kind_ == WorkKind::solve;
   if (const auto dropped = group_.maximum(measurement_->dropped_count()); dropped > 0)
-    found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
+    found_.warn("--trace: {} phases of a rank had no room", dropped);
 }
 
 }  // namespace cg2d

@@ -1,9 +1,12 @@
 #pragma once
 
 // The course of a measurement, whatever is measured: the machine, the choices, the parts that multiply, the features, the figures of the
-// ranks.
+// ranks; and the measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, of outer iterations of the
+// benchmark, or of one solve of a system.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,27 +15,117 @@
 
 #include "cg/base/interface.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/guard/guard.hpp"
-#include "cg/run/region_measurement.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/run/watch/stall_watch.hpp"
 #include "cg/solver/assembled_operator.hpp"
+#include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"
+#include "cg/solver/step_observer.hpp"
+#include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d {
+
+// ---------------------------------------------------------------- a timed region
+
+/// Draws the bars of CG steps and outer iterations into a trace.
+class TraceBars final : public StepObserver, public OuterStepObserver {
+ public:
+  explicit TraceBars(PhaseTrace& trace) : trace_(trace) {}
+
+  void before_step() override { trace_.begin(TraceEvent::cg_step); }
+  bool after_step(const CgState& /*state*/) override {
+    trace_.end(TraceEvent::cg_step);
+    return false;
+  }
+  void before_outer_step() override { trace_.begin(TraceEvent::outer_iteration); }
+  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override {
+    trace_.end(TraceEvent::outer_iteration);
+  }
+
+ private:
+  PhaseTrace& trace_;
+};
+
+/// The parts of a solver that a measurement reads, and observes.
+struct MeasuredSolver {
+  PhaseTimer& timer;
+  StepObservers& observers;                            ///< of all its steps
+  std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
+  const DistributedVectors& vectors;
+  std::size_t local_size = 0;  ///< elements of this rank's piece of a vector
+};
+
+/// Measures regions in which one solver works, one after the other. Holds references: the solver's parts, the counters and the
+/// group must live as long, and none of them works after this has gone.
+class RegionMeasurement final : private OuterStepObserver {
+ public:
+  /// counters: of events of the phases; nullptr: none. traced: room for the first CG steps of the first region; empty: no trace.
+  RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
+                    int thread_count, EventCounters* counters, const std::optional<TraceRoom>& traced);
+
+  /// A region of outer iterations begins. Returns the observers that are to be told of them: these, between those of the measurement.
+  /// Collective: the ranks begin together. Throws MpiError.
+  [[nodiscard]] std::vector<OuterStepObserver*> begin(std::vector<OuterStepObserver*> observers);
+  /// A region of one solve begins; the observer is told of its steps until the end. Collective as begin().
+  void begin_solve(StepObserver& observer);
+  /// The region ends. Collective.
+  void end();
+  /// Work of an observer, such as a line on stderr, whose events belong to no phase.
+  void outside_of_phases(const std::function<void()>& work);
+
+  /// The last region, without its steps. Collective.
+  [[nodiscard]] RepeatReport repeat();
+  /// RankResult::clocks_per_reading
+  [[nodiscard]] double clocks_per_reading() const {
+    return counters_ ? counters_->clocks_per_reading() : 0.0;
+  }
+  /// This rank's part of the trace, which refers to events of this. node: of this rank; ticks_per_second: rank 0's.
+  /// Collective.
+  [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
+  /// Events of the trace that had no room.
+  [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
+
+ private:
+  /// Called last of the observers of each outer iteration: events of the others belong to no phase.
+  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_->leave_out(); }
+  void begin_trace();
+  void begin_region();
+  [[nodiscard]] RankTimes totals() const;
+
+  MeasuredSolver solver_;
+  comm::RankGroup& group_;
+  RankTimes times_{};  // of the last region; of one under way, what was counted before it
+  StepObserver* solve_observer_ = nullptr;
+  bool is_traced_ = false;
+  std::uint64_t start_clocks_ = 0;
+  Stopwatch stopwatch_;
+  NoiseMonitor noise_;
+  std::optional<PhaseCounters> counters_;
+  std::optional<PhaseTrace> trace_;
+  std::optional<TraceBars> trace_bars_;
+  ClockMark first_mark_;
+  ClockMark last_mark_;
+};
+
+// ---------------------------------------------------------------- the course
 
 /// The report of a kind, as a base before Session, which refers to it.
 template <typename Report>
@@ -63,12 +156,6 @@ class Session : public Interface {
   /// Reads and checks all that the choices depend on. Afterwards source_ has its pieces, the configuration its grid; or there is no matrix,
   /// and all is chosen.
   virtual void read() {}
-  /// With a grid, and before other grids are tried.
-  virtual void try_kernels() {}
-  /// The kernel of a grid, once there is a matrix: the one that is named, or that of the profile, or by rule.
-  [[nodiscard]] virtual ChosenKernel kernel_for(const comm::ProcessGrid& grid) const {
-    return chosen_kernel(grid, asked_.configuration.kernel);
-  }
   /// All is chosen.
   virtual void predict() {}
   /// This rank's block of the matrix, ready to be multiplied.
@@ -90,8 +177,6 @@ class Session : public Interface {
   void begin_work();
   /// Cuts source_, and sets the grid with its kernel: the one that is named, or else that of the rule. usual_cut: where none is named.
   void lay_out(std::string_view usual_cut, int rank_count);
-  /// For that kernel, which may be open; with --out-of-core the shortest one that can be streamed.
-  [[nodiscard]] ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
   /// Puts the grid and its kernel into the configuration.
   void set_grid(const comm::ProcessGrid& grid);
   /// Counters and binding, before this rank's first threads.
@@ -101,8 +186,6 @@ class Session : public Interface {
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
   [[nodiscard]] bool chooses_transport() const { return !asked_.configuration.has_transport(); }
-  /// With the transport over which grids and kernels are compared.
-  [[nodiscard]] Configuration configuration_of_trials() const;
   void set_transport(TransportTrial trial);
   /// How ranks differ, as far as it is known.
   [[nodiscard]] UnevenRanks uneven_ranks() const;
@@ -123,9 +206,11 @@ class Session : public Interface {
 
   comm::RankGroup& group_;
   const Progress& progress_;
-  MatrixSource* source_ = nullptr;             // of the kind; nullptr: there is no matrix
-  int vector_count_ = 1;                       // vectors that the product takes at once
-  std::optional<double> shift_;                // BlockTrialConfig::shift
+  MatrixSource* source_ = nullptr;  // of the kind; nullptr: there is no matrix
+  int vector_count_ = 1;            // vectors that the product takes at once
+  std::optional<double> shift_;     // BlockTrialConfig::shift
+  /// Where kernels are tried that nobody names, for a matrix of any pattern: the trial, which the first of several runs makes.
+  std::optional<KernelTrial>* kernel_trial_ = nullptr;
   std::optional<MachineDescription> machine_;  // of this one, on rank 0, where predictions are made
   std::optional<Checkpoints> checkpoints_;     // where it is asked for, as all that is optional here
   std::optional<StreamingFeature> streaming_;
@@ -139,13 +224,16 @@ class Session : public Interface {
 
  private:
   void check_choices() const;
+  [[nodiscard]] ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
+  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
+  void try_kernels();
+  [[nodiscard]] Configuration configuration_of_trials() const;
   void try_grids();
   bool learn_speeds();
   void cut_by_speed();
   void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   void connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product);
   [[nodiscard]] double slowness() const;
-  void measure_limits(std::size_t local_size);
   void gather_results(const MeasuredSolver& solver, double ticks_per_second, const RepeatReport* last);
 
   const SessionOptions& asked_;  // the part of the kind's options, and of its report, that all kinds have

@@ -2,11 +2,14 @@
 
 // The part of a result that does not depend on what was measured.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -17,7 +20,6 @@
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/guard/guard_report.hpp"
-#include "cg/run/rebalance/drift_watch.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -100,6 +102,29 @@ struct CounterResult {
   bool counts_all_threads = false;
 };
 
+/// A rank around a new cut. After: 0 where no outer iteration came after it.
+struct MovedRank {
+  int rank = 0;
+  std::int64_t nonzeros_before = 0;
+  double before_s = 0.0;  ///< of its products in an outer iteration, mean of the last before it
+  std::int64_t nonzeros_after = 0;
+  double after_s = 0.0;  ///< mean of those after it
+};
+
+/// One time that the matrix was repartitioned.
+struct Move {
+  int repeat_number = 1;
+  int after_step = 0;     ///< outer iteration
+  int slowest_rank = 0;   ///< whose products took longest
+  double slowness = 1.0;  ///< how many times as long as the mean of all
+  double before_s = 0.0;  ///< of the slowest rank's products in an outer iteration, mean of those before
+  double after_s = 0.0;   ///< mean of those after it; 0: there were none
+  double cost_s = 0.0;    ///< of the move itself
+  double gained_s = 0.0;  ///< by all after it, less the cost
+  int steps_after = 0;
+  std::vector<MovedRank> ranks{};
+};
+
 /// The results of features; where one was not used, its result is as it is made here.
 struct FeatureResults {
   CheckpointFacts checkpoints;
@@ -125,6 +150,7 @@ struct SessionReport {
   ChoiceOrigin transport_origin = ChoiceOrigin::asked_for;
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
   std::optional<SpeedTrial> speed_trial;          ///< with --cut speed
+  std::optional<KernelTrial> kernel_trial;        ///< with --kernel auto, of a matrix of any pattern
   std::string instruction_set;
   ChosenKernel kernel_choice;
   LoadedProfile profile;
@@ -135,6 +161,10 @@ struct SessionReport {
   CounterResult counters;
   FeatureResults features;
 
+  template <typename... Parts>
+  void warn(fmt::format_string<Parts...> text, Parts&&... parts) {
+    warnings.push_back(fmt::format(text, std::forward<Parts>(parts)...));
+  }
   /// Notes why the work ended.
   void record_failure(const RunError& error) {
     code = error.code();
@@ -151,5 +181,20 @@ double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& rep
 double phase_coverage(const RepeatReport& repeat);
 /// Share of the timed region that reading the counter took, mean over ranks.
 double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat);
+
+// ---------------------------------------------------------------- the roofline of every phase: its work, and the limits of this machine
+
+/// The least work of one phase of one rank in the timed region: a matrix or vector element
+/// counts once for each time that an operation reads or writes it, a message once where it is read and once
+/// where it is written.
+struct PhaseWork {
+  double byte_count = 0.0;
+  double flop_count = 0.0;
+  double storage_byte_count = 0.0;  ///< read from storage
+};
+std::array<PhaseWork, phase_count> work_of(const RankResult& rank, const RankTimes& times);
+
+/// A lower bound for the seconds of a phase: the longest of reading from storage, moving and computing.
+double shortest_time_s(Phase phase, const PhaseWork& work, const MachineLimits& limits);
 
 }  // namespace cg2d

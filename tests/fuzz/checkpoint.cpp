@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cg/run/run_report.hpp"
-#include "cg/run/solve/solve_observers.hpp"
+#include "cg/run/solve/solve_report.hpp"
 #include "fuzz/checkpoint_bytes.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"
@@ -96,9 +96,8 @@ class StepCounter final : public StepObserver {
 
 /// Throws FileError.
 void check_solve(const FoundCheckpoint& found) {
-  const CheckpointedSystem system{
-      .hash = solve_hash, .order = checkpointed_order, .range = {0, checkpointed_order}, .text = "a system"};
-  const auto restart = solve_restart(found, system);
+  const CheckpointHeader system{.matrix_hash = solve_hash, .order = checkpointed_order};
+  const auto restart = solve_restart(found, system, "a system");
   StepCounter counter;
   restart.replay(counter);
   promise(counter.count() == found.header().step && restart.state.number == counter.count(),

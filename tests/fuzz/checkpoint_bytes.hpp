@@ -1,7 +1,7 @@
 #pragma once
 
 // Files of checkpoints as bytes in memory: written and checked here a second time, from the description in
-// cg/run/checkpoint/checkpoint_file.hpp; and what the seeds are checkpoints of.
+// cg/run/checkpoint/checkpoint_folder.hpp; and what the seeds are checkpoints of.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
-#include "cg/run/checkpoint/checkpoint_file.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "fuzz/slow_crc32c.hpp"
 
 namespace cg2d::fuzz {

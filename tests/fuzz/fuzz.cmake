@@ -89,7 +89,7 @@ set(checkpoint_parsers
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
     cg/run/run_report.cpp
-    cg/run/solve/solve_observers.cpp
+    cg/run/solve/solve_report.cpp
     cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)
 
@@ -141,7 +141,6 @@ set(text_parsers
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp
     cg/run/run_report.cpp
-    cg/run/roofline.cpp
     cg/run/session_report.cpp
     cg/run/solve/solve_options.cpp
     cg/solver/npb_iteration.cpp

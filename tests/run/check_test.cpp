@@ -438,36 +438,33 @@ const Progress silent(ProgressMode::quiet, 0);
 
 TEST(CheckListTest, ThisInstallationPasses) {
   const auto plan = full_check_plan(group().size());
-  CheckList list{.plan = plan, .group = group(), .progress = silent};
-  list.run();
+  const auto results = make_checks(plan, group(), silent);
   std::set<std::string> checks;
-  for (const auto& result : list.results) {
+  for (const auto& result : results) {
     checks.insert(result.check);
     EXPECT_NE(result.status, CheckStatus::failed) << sentence_of(result);
     EXPECT_EQ(result.status == CheckStatus::unavailable, !result.reason.empty()) << result.subject;
   }
   for (const auto& row : check_table()) EXPECT_EQ(checks.count(std::string(row.name)), 1U) << row.name;
-  EXPECT_EQ(std::ranges::count(list.results, "benchmark", &CheckResult::check),
+  EXPECT_EQ(std::ranges::count(results, "benchmark", &CheckResult::check),
             std::ssize(comm::factorizations(group().size())));
 }
 
 TEST(CheckListTest, ChecksThatBeginTooLateAreNotMade) {
   auto plan = full_check_plan(group().size());
   plan.time_limit_s = 0.0;
-  CheckList list{.plan = plan, .group = group(), .progress = silent};
-  list.run();
-  EXPECT_EQ(count_of(list.results, CheckStatus::unavailable), std::ssize(list.results));
-  EXPECT_EQ(list.results.front().reason, "not reached within 0 s");
+  const auto results = make_checks(plan, group(), silent);
+  EXPECT_EQ(count_of(results, CheckStatus::unavailable), std::ssize(results));
+  EXPECT_EQ(results.front().reason, "not reached within 0 s");
 }
 
 TEST(CheckListTest, TheShortPlanHasEveryCheckOnce) {
   auto configuration = configuration_on(comm::factorizations(group().size()).back());
   configuration.kernel = "csr-simd";
   const auto plan = short_check_plan(configuration, {});
-  CheckList list{.plan = plan, .group = group(), .progress = silent};
-  list.run();
-  EXPECT_EQ(list.results.size(), check_table().size());
-  EXPECT_EQ(count_of(list.results, CheckStatus::ok), std::ssize(list.results));
+  const auto results = make_checks(plan, group(), silent);
+  EXPECT_EQ(results.size(), check_table().size());
+  EXPECT_EQ(count_of(results, CheckStatus::ok), std::ssize(results));
 }
 
 TEST(CheckListTest, ARunBeginsOnlyWithPartsThatAreRight) {

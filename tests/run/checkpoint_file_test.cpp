@@ -1,6 +1,6 @@
 // One file of a checkpoint: written and read again, and every damage to it.
 
-#include "cg/run/checkpoint/checkpoint_file.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::checkpoint_file_test {

@@ -1,6 +1,6 @@
 // When another cut pays: ranks that have become slower, noise, and the end of the work.
 
-#include "cg/run/rebalance/drift_watch.hpp"
+#include "cg/run/rebalance/rebalance_feature.hpp"
 
 #include <gtest/gtest.h>
 

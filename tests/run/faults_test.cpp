@@ -1,6 +1,6 @@
 // The draw of faults, their text, and the checks that need no solver.
 
-#include "cg/run/guard/faults.hpp"
+#include "cg/run/guard/guard.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/guard/guard_checks.hpp"
 
 namespace cg2d::faults_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cg/run/solve/solve_observers.hpp"
+#include "cg/run/solve/solve_run.hpp"
 
 namespace cg2d::residual_slope_test {
 namespace {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,9 @@ class GridRun {
   }
   /// The outer iterations after the checkpoint.
   std::vector<OuterStep> rest(const RestartFacts& restart) {
-    const auto x = restarted_x(restart, range(), group());
+    std::vector<double> x(static_cast<std::size_t>(range().size()));
+    const std::array targets{std::span<double>(x)};
+    read_vectors(restart.checkpoint, range(), targets, group());
     solver_->reset();
     solver_->restore(restart.step_count(), x, restart.signs);
     return solver_->outer_steps(problem_.niter - restart.step_count(), {});

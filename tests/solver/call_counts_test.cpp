@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/region_measurement.hpp"
+#include "cg/run/session.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_trace.hpp"

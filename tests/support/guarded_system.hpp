@@ -68,10 +68,8 @@ class GuardedTestSystem {
           const SystemVectors vectors{.b = b_, .x = run.x, .starts_from_x = options_.starts_from_guess};
           const Tolerance tolerance({.relative = options_.relative_tolerance, .most_steps = most_iterations});
           if (options.is_used()) {
-            run.result = guard.solve({.solver = solver,
-                                      .inverse_diagonal = preconditioner.inverse_diagonal(),
-                                      .most_iterations = most_iterations},
-                                     vectors, tolerance);
+            run.result =
+                guard.solve(solver, preconditioner.inverse_diagonal(), most_iterations, vectors, tolerance);
           } else {
             run.result = solver.solve(vectors, tolerance).front();
           }

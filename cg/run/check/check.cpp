@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -12,45 +11,33 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 
-// Beside the checks that they add.
-void add_kernel_checks(CheckList& list);
-void add_transport_checks(CheckList& list);
-void add_symmetry_checks(CheckList& list);
-void add_convergence_checks(CheckList& list);
-void add_benchmark_checks(CheckList& list);
-
 std::span<const CheckRow> check_table() {
   static constexpr std::array table{
       CheckRow{.name = "kernel",
                .what = "products of every kernel, in each instruction set of this machine, against the "
                        "scalar reference",
-               .figure = "largest difference, in parts of what rounding allows",
-               .run = add_kernel_checks},
+               .figure = "largest difference, in parts of what rounding allows"},
       CheckRow{
           .name = "transport",
           .what =
               "collection, summation, shuffle and sums of scalars of every transport against exact results",
-          .figure = "wrong elements on the rank that has most",
-          .run = add_transport_checks},
+          .figure = "wrong elements on the rank that has most"},
       CheckRow{.name = "symmetry",
                .what = "x . A y against y . A x, with the matrix of class S on the grids",
-               .figure = "difference, in parts of n eps ||A|| ||x|| ||y||",
-               .run = add_symmetry_checks},
+               .figure = "difference, in parts of n eps ||A|| ||x|| ||y||"},
       CheckRow{.name = "convergence",
                .what = "CG on class S with a diagonal of ten times the norm, to a residual of 1e-12",
-               .figure = "steps",
-               .run = add_convergence_checks},
+               .figure = "steps"},
       CheckRow{.name = "benchmark",
                .what = "zeta of class S on all grids of the ranks against the official one",
-               .figure = "relative difference",
-               .run = add_benchmark_checks}};
+               .figure = "relative difference"}};
   return table;
 }
 
@@ -105,25 +92,6 @@ CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tu
           .grids = {configuration.grid}};
 }
 
-void CheckList::run() {
-  for (const auto& row : check_table()) {
-    check = row.name;
-    row.run(*this);
-  }
-}
-
-void CheckList::add(const std::string& subject, const std::function<CheckResult()>& make) {
-  progress.begin(fmt::format("checking {} {}", check, subject));
-  const double begin_s = group.maximum(stopwatch.seconds());
-  auto result = begin_s < plan.time_limit_s
-                    ? make()
-                    : unavailable(fmt::format("not reached within {:g} s", plan.time_limit_s));
-  result.check = check;
-  result.subject = subject;
-  result.seconds = std::max(0.0, group.maximum(stopwatch.seconds()) - begin_s);
-  results.push_back(std::move(result));
-}
-
 int count_of(std::span<const CheckResult> results, CheckStatus status) {
   return static_cast<int>(std::ranges::count(results, status, &CheckResult::status));
 }
@@ -136,36 +104,20 @@ std::string sentence_of(const CheckResult& failure) {
 void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress) {
   progress.begin("checking kernel, transport and grid");
   const Progress part(Progress::Within{.task = progress});
-  CheckList list{.plan = plan, .group = group, .progress = part};
-  list.run();
-  const auto& results = list.results;
+  const Stopwatch stopwatch;
+  const auto results = make_checks(plan, group, part);
   if (const auto failure = std::ranges::find(results, CheckStatus::failed, &CheckResult::status);
       failure != results.end()) {
     throw RunError(ExitCode::verification_failed, "--check: {}; cg2d check shows all checks",
                    sentence_of(*failure));
   }
   progress.say(fmt::format("{} checks of this kernel, transport and grid ok in {:.2f} s",
-                           count_of(results, CheckStatus::ok), list.stopwatch.seconds()));
+                           count_of(results, CheckStatus::ok), stopwatch.seconds()));
 }
 
 // ---------------------------------------------------------------- cg2d check
 
 namespace {
-
-std::string lines_of_row(const CheckRow& row, const std::vector<CheckResult>& results, std::size_t width) {
-  std::string text =
-      fmt::format("\n {}: {}\n {:{}}  figure: {}\n", row.name, row.what, "", row.name.size(), row.figure);
-  for (const auto& result : results) {
-    if (result.check != row.name) continue;
-    text += fmt::format("   {:<{}}  {:<11} {:>9.3f} s  ", result.subject, width, name_of(result.status),
-                        result.seconds);
-    if (result.status != CheckStatus::unavailable)
-      text += fmt::format("{:.3g}, at most {:.3g}{}", result.figure, result.tolerance,
-                          result.reason.empty() ? "" : "; ");
-    text += result.reason + "\n";
-  }
-  return text;
-}
 
 std::string check_text(const CheckReport& report) {
   std::size_t width = 0;
@@ -174,7 +126,19 @@ std::string check_text(const CheckReport& report) {
       fmt::format(" {} on {}: {}\n {}, {}\n instruction sets: {}\n", format_count(report.rank_count, "rank"),
                   format_count(report.node_count, "node"), report.machine, report.mpi, report.blas,
                   fmt::join(report.instruction_sets, ", "));
-  for (const auto& row : check_table()) text += lines_of_row(row, report.results, width);
+  for (const auto& row : check_table()) {
+    text +=
+        fmt::format("\n {}: {}\n {:{}}  figure: {}\n", row.name, row.what, "", row.name.size(), row.figure);
+    for (const auto& result : report.results) {
+      if (result.check != row.name) continue;
+      text += fmt::format("   {:<{}}  {:<11} {:>9.3f} s  ", result.subject, width, name_of(result.status),
+                          result.seconds);
+      if (result.status != CheckStatus::unavailable)
+        text += fmt::format("{:.3g}, at most {:.3g}{}", result.figure, result.tolerance,
+                            result.reason.empty() ? "" : "; ");
+      text += result.reason + "\n";
+    }
+  }
   return text + fmt::format("\n {} ok, {} failed, {} unavailable in {:.1f} s: {}\n",
                             count_of(report.results, CheckStatus::ok),
                             count_of(report.results, CheckStatus::failed),
@@ -238,15 +202,15 @@ ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group)
         environment, [](int /*rank*/) { return check_bytes; }, "take fewer ranks");
   });
   const auto plan = full_check_plan(group.size());
-  CheckList list{.plan = plan, .group = group, .progress = progress};
-  list.run();
+  const Stopwatch stopwatch;
+  auto results = make_checks(plan, group, progress);
   CheckReport report{.machine = environment.nodes.front().processor_with_caches(),
                      .mpi = environment.mpi_version,
                      .blas = environment.blas,
                      .rank_count = group.size(),
                      .node_count = static_cast<int>(environment.nodes.size()),
-                     .results = std::move(list.results),
-                     .seconds = list.stopwatch.seconds()};
+                     .results = std::move(results),
+                     .seconds = stopwatch.seconds()};
   for (const auto set : kernels::of_this_processor(kernels::all_instruction_sets))
     report.instruction_sets.emplace_back(kernels::name_of(set));
   write_output(output.get(), group, [&] { return write_check_report(report, options.format); });

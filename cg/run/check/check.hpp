@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
@@ -72,28 +70,15 @@ CheckPlan full_check_plan(int rank_count);
 /// The parts of one run: its configuration has a grid and a transport. Throws InputError, which names --check, where it has no kernel.
 CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning);
 
-/// Makes the checks of one row after the other, and keeps their results. Holds references.
-struct CheckList {
-  /// All rows of the table. Collective. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
-  void run();
-  /// One check: make() is collective, and gives the same result on every rank.
-  void add(const std::string& subject, const std::function<CheckResult()>& make);
-
-  const CheckPlan& plan;
-  comm::RankGroup& group;
-  const Progress& progress;
-  Stopwatch stopwatch{};
-  std::string_view check{};  ///< the row whose checks are made
-  std::vector<CheckResult> results{};
-};
+/// Makes all checks of the plan, in the order of the table. Collective; the same results on every rank. Throws RunError (on every rank alike),
+/// MpiError, std::bad_alloc.
+std::vector<CheckResult> make_checks(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress);
 
 /// One kind of check.
 struct CheckRow {
   std::string_view name;
   std::string_view what;    ///< is held against what
   std::string_view figure;  ///< that is compared with the tolerance
-  /// Adds its checks to the list. Collective.
-  void (*run)(CheckList& list);
 };
 std::span<const CheckRow> check_table();
 

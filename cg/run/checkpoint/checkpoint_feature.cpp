@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -107,38 +106,34 @@ std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std:
 }
 
 FeatureRow checkpoint_feature() {
-  static constexpr std::array own_options{
-      FeatureOption{.name = checkpoint_option,
-                    .value = "DIR",
-                    .default_text = "none",
-                    .help = "save the state to the folder DIR, to go on from after a kill",
-                    .file = FileUse::folder,
-                    .read = [](const std::string& text,
-                               FeatureSettings& settings) { settings.checkpoint.folder = text; }},
-      FeatureOption{.name = interval_option,
-                    .value = "auto|TIME",
-                    .default_text = "auto",
-                    .help = "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 "
-                            "h), which assumes "
-                            "one failure of the job a day; also saved when a signal asks to stop",
-                    .read =
-                        [](const std::string& text, FeatureSettings& settings) {
-                          if (text != "auto")
-                            settings.checkpoint.interval_s = seconds_from(interval_option, text);
-                        }},
-      FeatureOption{
-          .name = restart_option,
-          .value = "DIR",
-          .default_text = "none",
-          .help =
-              "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
-              "names the same DIR and it has none yet",
-          .file = FileUse::folder,
-          .read = [](const std::string& text, FeatureSettings& settings) {
-            settings.checkpoint.restart = text;
-          }}};
   return {
-      .options = own_options,
+      .options =
+          {{.name = checkpoint_option,
+            .value = "DIR",
+            .default_text = "none",
+            .help = "save the state to the folder DIR, to go on from after a kill",
+            .file = FileUse::folder,
+            .read = [](const std::string& text,
+                       FeatureSettings& settings) { settings.checkpoint.folder = text; }},
+           {.name = interval_option,
+            .value = "auto|TIME",
+            .default_text = "auto",
+            .help = "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 "
+                    "h), which assumes "
+                    "one failure of the job a day; also saved when a signal asks to stop",
+            .read =
+                [](const std::string& text, FeatureSettings& settings) {
+                  if (text != "auto") settings.checkpoint.interval_s = seconds_from(interval_option, text);
+                }},
+           {.name = restart_option,
+            .value = "DIR",
+            .default_text = "none",
+            .help =
+                "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
+                "names the same DIR and it has none yet",
+            .file = FileUse::folder,
+            .read = [](const std::string& text,
+                       FeatureSettings& settings) { settings.checkpoint.restart = text; }}},
       .group = "Checkpoints",
       .is_used = [](const auto& asked) { return asked.checkpoint.is_used() || asked.checkpoint.interval_s; },
       .resolve = resolve_checkpoint,

@@ -1,4 +1,4 @@
-#include "cg/run/checkpoint/checkpoint_file.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 
 #include <fmt/format.h>
 
@@ -22,16 +22,12 @@ std::string CheckpointName::text() const {
 }
 
 std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
-  constexpr std::string_view between = "-of-";
-  const auto point = text.find('.');
-  const auto of = text.find(between);
-  if (point == std::string_view::npos || of == std::string_view::npos || of < point) return std::nullopt;
-  const auto end = text.substr(of + between.size());
-  const auto generation = number_from<std::int64_t>(text.substr(0, point));
-  const auto rank = number_from<int>(text.substr(point + 1, of - point - 1));
-  const auto rank_count = number_from<int>(end.substr(0, end.find('.')));
-  if (!generation || !rank || !rank_count) return std::nullopt;
-  const CheckpointName name{*generation, *rank, *rank_count};
+  const auto parts = split_at(text, '.');
+  const auto ranks = parts.size() == 3 ? split_at(parts[1], '-') : std::vector<std::string>();
+  if (ranks.size() != 3) return std::nullopt;
+  const CheckpointName name{.generation = number_from<std::int64_t>(parts[0]).value_or(0),
+                            .rank = number_from<int>(ranks[0]).value_or(-1),
+                            .rank_count = number_from<int>(ranks[2]).value_or(0)};
   if (name.generation < 1 || name.rank < 0 || name.rank >= name.rank_count || name.text() != text)
     return std::nullopt;
   return name;

@@ -34,6 +34,11 @@ std::vector<CheckpointName> names_in(const std::string& folder) {
   return names;
 }
 
+/// One that cannot be removed stays: it does no harm.
+void remove_files(const std::string& folder, const std::vector<CheckpointName>& names) {
+  for (const auto& name : names) unlink(name.path_in(folder).c_str());
+}
+
 /// The generations that rank 0 sees in a folder, on every rank.
 Generations generations_in(const std::string& folder, comm::RankGroup& group) {
   std::vector<CheckpointName> names;
@@ -191,7 +196,7 @@ void Checkpoints::open() {
         asked_.folder, generation);
   }
   for (const auto& [generation, names] : generations) {
-    if (group_.rank() == 0 && !what_is_missing(names).empty()) remove(names);
+    if (group_.rank() == 0 && !what_is_missing(names).empty()) remove_files(asked_.folder, names);
   }
   rehearse({});
 }
@@ -237,11 +242,6 @@ bool Checkpoints::is_due() const {
   return group_.maximum(std::int64_t{is_over ? 1 : 0}) > 0;
 }
 
-/// Removes files by their names. One that cannot be removed stays: it does no harm.
-void Checkpoints::remove(const std::vector<CheckpointName>& names) const {
-  for (const auto& name : names) unlink(name.path_in(asked_.folder).c_str());
-}
-
 void Checkpoints::remove_others(std::int64_t generation) const {
   if (group_.rank() != 0) return;
   try {
@@ -249,7 +249,7 @@ void Checkpoints::remove_others(std::int64_t generation) const {
     std::erase_if(names, [&](const CheckpointName& name) {
       return name.generation == generation || name.generation == last_generation_;
     });
-    remove(names);
+    remove_files(asked_.folder, names);
   } catch (const FileError&) {
     // The next checkpoint tries again.
   }

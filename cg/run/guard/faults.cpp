@@ -1,4 +1,4 @@
-#include "cg/run/guard/faults.hpp"
+#include "cg/run/guard/guard_report.hpp"
 
 #include <fmt/format.h>
 

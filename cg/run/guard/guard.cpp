@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/sample.hpp"
 
@@ -106,8 +104,9 @@ AttemptVerdict Guard::judge(int number, bool is_last) {
   return AttemptVerdict::again;
 }
 
-std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const SystemVectors& vectors,
-                                              const StopRule& stop) {
+std::optional<SystemSolveResult> Guard::solve(ConjugateGradient& solver,
+                                              std::span<const double> inverse_diagonal, int most_iterations,
+                                              const SystemVectors& vectors, const StopRule& stop) {
   // Asks the rule with the numbers that all ranks have alike.
   struct AgreedStop final : StopRule {
     AgreedStop(Guard& asked, const StopRule& asked_rule) : guard(asked), rule(asked_rule) {}
@@ -120,9 +119,9 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
     Guard& guard;
     const StopRule& rule;
   };
-  solver_ = &system.solver;
-  inverse_diagonal_ = system.inverse_diagonal;
-  vectors_ = {.b = vectors.b, .x = vectors.x, .residual = system.solver.residual()};
+  solver_ = &solver;
+  inverse_diagonal_ = inverse_diagonal;
+  vectors_ = {.b = vectors.b, .x = vectors.x, .residual = solver.residual()};
   place_ = {.rank = group_.rank(), .outer_step = of_a_solve};
   // In a positive definite matrix | a_ij | <= sqrt(a_ii a_jj).
   if (!inverse_diagonal_.empty()) scale_.norm = scale_.longest_row;
@@ -137,9 +136,9 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
       guess_norm_ = std::sqrt(matrix().sum_of_ranks(squares.first));
     }
   }
-  begin(of_a_solve, std::min(system.most_iterations, last_faulty_iteration));
+  begin(of_a_solve, std::min(most_iterations, last_faulty_iteration));
   const AgreedStop agreed_stop(*this, stop);
-  auto& observers = system.solver.observers();
+  auto& observers = solver.observers();
   observers.add(*this);
   auto from = vectors;
   for (;;) {
@@ -147,7 +146,7 @@ std::optional<SystemSolveResult> Guard::solve(const GuardedSystem& system, const
     if (options_.checks) std::ranges::copy(kept_.x, vectors.x.begin());
     const auto snapshot = kept_.snapshot();
     if (kept_.state.number > 0) from.snapshot = &snapshot;
-    const auto result = system.solver.solve(from, agreed_stop).front();
+    const auto result = solver.solve(from, agreed_stop).front();
     const bool goes_on = attempt_.is_segment_end && result.end == SolveEnd::stopped;
     const auto judged = judge(kept_.state.number / steps_per_segment, !goes_on);
     const bool is_accepted = judged == AttemptVerdict::accepted;

@@ -1,4 +1,4 @@
-#include "cg/run/guard/guard_checks.hpp"
+#include "cg/run/guard/guard.hpp"
 
 #include <cmath>
 #include <limits>

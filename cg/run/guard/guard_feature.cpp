@@ -39,8 +39,8 @@ void resolve_guard(const AskedWork& asked) {
   require_matrix(asked, option);
   require_classic_form(asked, option);
   refuse_if(!find_preconditioner(asked.system->preconditioner)->is_diagonal, option,
-            fmt::format("not for --preconditioner {}; take {}", asked.system->preconditioner,
-                        names_of_diagonal_preconditioners()));
+            "not for --preconditioner {}; take {}", asked.system->preconditioner,
+            names_of_diagonal_preconditioners());
   refuse_if(asked.options.configuration.is_reproducible, option, "does not go with --reproducible on");
   refuse_if(asked.options.features.checkpoint.is_used(), option,
             "does not go with --checkpoint and --restart");
@@ -144,29 +144,29 @@ std::string text_of(const GuardReport& guard) {
 }
 
 FeatureRow guard_feature() {
-  static constexpr std::array own_options{
-      FeatureOption{.name = guard_option,
-                    .help = "check products, steps, residuals and the matrix against soft errors, and redo "
-                            "the affected iterations",
-                    .read = [](const std::string& /*text*/,
-                               FeatureSettings& settings) { settings.guard.checks = true; }},
-      FeatureOption{.name = inject_option,
-                    .value = "SEED[:COUNT]",
-                    .default_text = "none",
-                    .help = "flip that many bits (1 unless given) at random, the same ones for the same "
-                            "seed; to try --guard",
-                    .read = [](const std::string& text, FeatureSettings& settings) {
-                      settings.guard.inject = inject_options_from(text);
-                    }}};
-  return {.options = own_options,
-          .group = "Soft errors",
-          .is_used = [](const auto& asked) { return asked.guard.is_used(); },
-          .resolve = resolve_guard,
-          .against_several = "--guard and --inject take one",
-          .against_streaming =
-              "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
-              "--out-of-core",
-          .describe = describe_guard};
+  return {
+      .options = {{.name = guard_option,
+                   .help = "check products, steps, residuals and the matrix against soft errors, and redo "
+                           "the affected iterations",
+                   .read = [](const std::string& /*text*/,
+                              FeatureSettings& settings) { settings.guard.checks = true; }},
+                  {.name = inject_option,
+                   .value = "SEED[:COUNT]",
+                   .default_text = "none",
+                   .help = "flip that many bits (1 unless given) at random, the same ones for the same "
+                           "seed; to try --guard",
+                   .read =
+                       [](const std::string& text, FeatureSettings& settings) {
+                         settings.guard.inject = inject_options_from(text);
+                       }}},
+      .group = "Soft errors",
+      .is_used = [](const auto& asked) { return asked.guard.is_used(); },
+      .resolve = resolve_guard,
+      .against_several = "--guard and --inject take one",
+      .against_streaming =
+          "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
+          "--out-of-core",
+      .describe = describe_guard};
 }
 
 }  // namespace cg2d

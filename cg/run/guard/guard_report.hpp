@@ -1,9 +1,11 @@
 #pragma once
 
-// The report of a guard: its options, checks, detections and faults.
+// The report of a guard: its options, checks, detections, and faults on purpose: bits that flip at random, the same ones for the same seed and
+// number of ranks.
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,9 +13,75 @@
 #include <vector>
 
 #include "cg/base/values.hpp"
-#include "cg/run/guard/faults.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d {
+
+/// The arrays and numbers whose bits flip.
+enum class FaultTarget {
+  values,         ///< elements of the matrix, in the kernel's format
+  columns,        ///< its column numbers
+  p,              ///< the operand, before it is collected
+  r,              ///< the residual, before a product
+  z,              ///< the solution, before a product; x of a solve
+  block_product,  ///< the product of the rank's block, before it is sent
+  q,              ///< the rank's piece of A p
+  rho,            ///< r . r of one rank, when it has been summed
+};
+inline constexpr std::array<std::string_view, 8> fault_target_names{"A", "columns", "p", "r",
+                                                                    "z", "block q", "q", "rho"};
+inline std::string_view name_of(FaultTarget target) {
+  return fault_target_names[static_cast<std::size_t>(target)];
+}
+
+/// --inject
+struct InjectOptions {
+  std::uint64_t seed = 0;
+  int count = 1;
+};
+/// "SEED" or "SEED:COUNT". Throws InputError.
+InjectOptions inject_options_from(const std::string& text);
+
+/// In place of the number of an outer iteration: `cg2d solve` has none.
+inline constexpr int of_a_solve = -1;
+/// The place of a computation. Trivially copyable: ranks send it as it is.
+struct SolvePlace {
+  int rank = 0;
+  int outer_step = 0;  ///< from 1; 0: the untimed one; or of_a_solve
+  int product = 0;     ///< of it, from 1: CG step, or one more for the residual; of a solve: iteration
+
+  friend bool operator==(const SolvePlace&, const SolvePlace&) = default;
+};
+/// "rank 0, outer iteration 2, product 7", or "rank 0, iteration 7".
+std::string describe(const SolvePlace& place);
+
+/// One flip. Trivially copyable: ranks send it as it is.
+struct Fault {
+  SolvePlace place{};
+  FaultTarget target = FaultTarget::values;
+  std::uint64_t draw = 0;  ///< element and bit follow from it
+  // When it has been made:
+  bool is_made = false;
+  std::int64_t element = 0;
+  int bit = 0;
+};
+/// The array, as users know it.
+std::string_view target_name(const Fault& fault);
+/// One line without its end.
+std::string describe(const Fault& fault);
+
+/// The flips of a seed, in the order of their times: in so many products of each outer iteration. Of a solve, which is of_a_solve in place of
+/// the number of outer iterations, most are in early iterations, as many solves have few, and none after so many.
+std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count,
+                               int product_count);
+
+/// Makes those of the faults that are due: of that target, at that place, and not made before: what an outer iteration that is made again
+/// meets is what a fault has left behind. Flips a bit of the arrays of the target's kind, taken as one; where they are not sound afterwards,
+/// another bit of the element in its place, or none.
+void make_faults(
+    std::span<Fault> faults, FaultTarget target, const SolvePlace& at,
+    const std::vector<kernels::StoredArray>& arrays,
+    const std::function<bool()>& is_sound = [] { return true; });
 
 /// The checks of a guard, in the order in which an outer iteration comes to them.
 enum class GuardCheck {

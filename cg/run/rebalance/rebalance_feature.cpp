@@ -12,9 +12,36 @@
 #include "cg/base/values.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
+#include "comm/speed_shares.hpp"
 
 namespace cg2d {
 namespace {
+
+constexpr std::size_t window = 3;
+constexpr double least_gain = 0.02;    // of the products of an outer iteration: less is noise
+constexpr double least_return = 1.25;  // of the cost of a move, since what is measured now need not last
+
+double total_of(std::span<const double> numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+}
+
+/// Nonzeros per second of each rank. One without nonzeros, or without a time, counts as fast as the mean of the others.
+std::vector<double> speeds_of(const ProductLoad& load) {
+  const auto& [seconds, nonzeros] = load;
+  std::vector<double> speeds;
+  double sum = 0.0;
+  double count = 0.0;
+  for (std::size_t rank = 0; rank < nonzeros.size(); ++rank) {
+    const bool is_known = nonzeros[rank] > 0.0 && seconds[rank] > 0.0;
+    speeds.push_back(is_known ? nonzeros[rank] / seconds[rank] : 0.0);
+    sum += speeds.back();
+    count += is_known ? 1.0 : 0.0;
+  }
+  for (double& speed : speeds) {
+    if (speed == 0.0) speed = count > 0.0 ? sum / count : 1.0;
+  }
+  return speeds;
+}
 
 constexpr std::string_view rebalance_option = "--rebalance";
 
@@ -70,8 +97,42 @@ void resolve_rebalance(const AskedWork& asked) {
 
 }  // namespace
 
-void Rebalancer::begin_repeat(const RepeatPlace& place) {
-  place_ = place;
+void DriftWatch::note(ProductLoad load) {
+  loads_.push_back(std::move(load));
+  if (loads_.size() > window) loads_.pop_front();
+}
+
+bool DriftWatch::pays(const MoveCost& cost, std::span<const double> shares) const {
+  if (loads_.size() < window) return false;
+  return std::ranges::all_of(loads_, [&](const auto& load) {
+    const auto speeds = speeds_of(load);
+    const double speed = shares.empty() ? total_of(speeds) : comm::speed_of_shares(shares, speeds, grid_);
+    const double now_s = std::ranges::max(load.seconds);
+    const double gain_s = now_s - total_of(load.nonzeros) / speed;
+    return gain_s > least_gain * now_s && gain_s * cost.steps_left > least_return * cost.seconds;
+  });
+}
+
+std::vector<double> DriftWatch::speeds() const { return speeds_of(mean_load()); }
+
+ProductLoad DriftWatch::mean_load() const {
+  ProductLoad mean{.seconds = std::vector(loads_.front().seconds.size(), 0.0),
+                   .nonzeros = loads_.front().nonzeros};  // all are of the same blocks
+  auto& seconds = mean.seconds;
+  for (const auto& load : loads_) std::ranges::transform(seconds, load.seconds, seconds.begin(), std::plus());
+  for (double& one : seconds) one /= static_cast<double>(loads_.size());
+  return mean;
+}
+
+double DriftWatch::slowest_s() const {
+  double sum = 0.0;
+  for (const auto& load : loads_) sum += std::ranges::max(load.seconds);
+  return sum / static_cast<double>(loads_.size());
+}
+
+void Rebalancer::begin_repeat(int repeat_number, int outer_step_count) {
+  repeat_number_ = repeat_number;
+  outer_step_count_ = outer_step_count;
   drift_.forget();
   work_sum_ = {};
   work_count_ = 0;
@@ -106,16 +167,27 @@ void Rebalancer::after_outer_step(int number, const OuterStep& step) {
     load.seconds.push_back(rank_s);
     load.nonzeros.push_back(nonzeros);
   }
-  if (!moves_.empty()) moves_.back().note(load);
+  if (!moves_.empty()) {
+    auto& move = moves_.back();
+    const double slowest_s = std::ranges::max(load.seconds);
+    ++move.steps_after;
+    move.after_s += (slowest_s - move.after_s) / move.steps_after;
+    move.gained_s += move.before_s - slowest_s;
+    for (std::size_t rank = 0; rank < move.ranks.size(); ++rank) {
+      auto& moved = move.ranks[rank];
+      moved.nonzeros_after = std::llround(load.nonzeros[rank]);
+      moved.after_s += (load.seconds[rank] - moved.after_s) / move.steps_after;
+    }
+  }
   drift_.note(std::move(load));
-  const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
+  const MoveCost cost{.seconds = move_s_, .steps_left = outer_step_count_ - number};
   if (must_stop(step) || !drift_.pays(cost)) return;
   const auto shares = agreed_shares(context_.group, drift_.speeds(), context_.report.configuration.grid);
   if (drift_.pays(cost, shares)) move(number, shares);
 }
 
 void Rebalancer::move(int number, const std::vector<double>& shares) {
-  Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_.slowest_s()};
+  Move move{.repeat_number = repeat_number_, .after_step = number, .before_s = drift_.slowest_s()};
   const auto [seconds, nonzeros] = drift_.mean_load();
   const auto slowest = std::ranges::max_element(seconds);
   move.slowest_rank = static_cast<int>(slowest - seconds.begin());
@@ -137,24 +209,25 @@ void Rebalancer::move(int number, const std::vector<double>& shares) {
 }
 
 FeatureRow rebalance_feature() {
-  static constexpr std::array own_options{FeatureOption{
-      .name = rebalance_option,
-      .value = "off|on",
-      .default_text = "off",
-      .help = "repartition the matrix between outer iterations where ranks have become slower or "
-              "faster and that pays",
-      .read = [](const std::string& text, FeatureSettings& settings) {
-        require_known(std::string(rebalance_option), text, {"off", "on"});
-        settings.rebalances = text == "on";
-      }}};
-  return {.options = own_options,
-          .group = "Grid",
-          .is_used = [](const auto& asked) { return asked.rebalances; },
-          .resolve = resolve_rebalance,
-          .only_for = WorkKind::outer_iterations,
-          .against_streaming = "--rebalance on: goes with a matrix in memory only",
-          .describe = describe_rebalance,
-          .lines = rebalance_text};
+  return {
+      .options = {{.name = rebalance_option,
+                   .value = "off|on",
+                   .default_text = "off",
+                   .help =
+                       "repartition the matrix between outer iterations where ranks have become slower or "
+                       "faster and that pays",
+                   .read =
+                       [](const std::string& text, FeatureSettings& settings) {
+                         require_known(std::string(rebalance_option), text, {"off", "on"});
+                         settings.rebalances = text == "on";
+                       }}},
+      .group = "Grid",
+      .is_used = [](const auto& asked) { return asked.rebalances; },
+      .resolve = resolve_rebalance,
+      .only_for = WorkKind::outer_iterations,
+      .against_streaming = "--rebalance on: goes with a matrix in memory only",
+      .describe = describe_rebalance,
+      .lines = rebalance_text};
 }
 
 }  // namespace cg2d

@@ -41,9 +41,9 @@ void SolveRun::read_matrix() {
   group_.barrier();
   const Stopwatch stopwatch;
   const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
-  if (kept_.matrix == nullptr && !streaming_) {
+  if (matrix_ == nullptr && !streaming_) {
     read_matrix_ = read_system(options_, group_, progress_, check);
-  } else if (kept_.matrix == nullptr) {  // the matrix stays where it is, within the memory of the rank
+  } else if (matrix_ == nullptr) {  // the matrix stays where it is, within the memory of the rank
     if (options_.assembles) {
       progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
       read_matrix_ = std::make_unique<SourceMatrix>(
@@ -53,9 +53,10 @@ void SolveRun::read_matrix() {
     }
     read_matrix_->require_positive_diagonal(group_);
   }
-  source_ = matrix_ = read_matrix_ ? read_matrix_.get() : kept_.matrix;
+  if (read_matrix_) matrix_ = read_matrix_.get();
+  source_ = matrix_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
-    report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
+    report_.warn("this is no result of the benchmark: -A x = b is solved to a tolerance");
   auto& result = report_.matrix.emplace();
   result.name = matrix_->facts().key.name;
   result.order = matrix_->order();
@@ -109,41 +110,6 @@ std::int64_t SolveRun::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan
   const auto of_pieces = piece_bytes(matrix, layout, rank, beside);
   const auto bytes_per_vector = saturated_sum(plan.vector_bytes, of_pieces);
   return saturated_sum(plan.total_bytes(), of_pieces + (vector_count_ - 1) * bytes_per_vector);
-}
-
-ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
-  const auto choice = Session::kernel_for(grid);
-  if (choice.kernel_origin != ChoiceOrigin::built_in_rule || streaming_) return choice;
-  // The rule is for the benchmark's matrix.
-  auto kernel = options_.configuration.kernel;
-  if (report_.kernel_trial) {
-    kernel = report_.kernel_trial->best;
-  } else if (!has_several()) {
-    kernel = kernels::kernel_for_any_pattern().name;
-  }
-  auto own_choice = chosen_kernel(grid, kernel);
-  const bool was_tried = report_.kernel_trial && report_.kernel_trial->skipped_because.empty();
-  own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
-  return own_choice;
-}
-
-/// On the grid that is most promising.
-void SolveRun::try_kernels() {
-  if (report_.kernel_choice.kernel_origin != ChoiceOrigin::built_in_rule || configuration().is_reproducible ||
-      streaming_)
-    return;
-  auto& trial = kept_.kernel_trial != nullptr ? *kept_.kernel_trial : report_.kernel_trial;
-  if (!trial) {
-    progress_.say("trying kernels");
-    const auto shared = configuration_of_trials();
-    trial = cg2d::try_kernels(group_, {.source = *matrix_,
-                                       .configuration = shared,
-                                       .environment = *report_.environment,
-                                       .asked = options_.tuning,
-                                       .vector_count = vector_count_});
-  }
-  report_.kernel_trial = trial;
-  set_grid(configuration().grid);
 }
 
 std::unique_ptr<BlockProduct> SolveRun::make_product(const comm::BlockLayout& layout) {

@@ -24,11 +24,11 @@ void SolveRun::choose_matrix_free() {
       "--domain, or --assembled",
       row.name);
   refuse_if(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
-            cuts_domain);
-  refuse_if(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
-  refuse_if(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
+            "{}", cuts_domain);
+  refuse_if(!row.uses_grid && configuration().has_kernel(), "--kernel", "{}", cuts_domain);
+  refuse_if(row.uses_grid && options_.domain_grid, "--domain", "{} is cut by --grid", row.name);
   refuse_if(options_.configuration.cut != automatic_choice, "--cut",
-            fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
+            "{} without a matrix is cut into equal parts; take --assembled", row.name);
   refuse_if(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
             "needs the entries of a matrix; take --assembled");
   constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
@@ -73,12 +73,12 @@ void SolveRun::make_matrix_free() {
   without_matrix.phases.assign(phases.begin(), phases.end());
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
   if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
-    report_.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
+    report_.warn("this is no result of the benchmark: {}", why_not);
   const auto local_size = matrix.local_size();
   if (const auto use = preconditioner_row().diagonal; use != DiagonalUse::none) {
     const auto element = matrix_free_->diagonal();
     refuse_if(!element && use != DiagonalUse::where_known, "--preconditioner " + options_.preconditioner,
-              fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
+              "the diagonal of {} is not known without its matrix", options_.operator_text);
     if (element) diagonal_.assign(local_size, *element);
   }
   operator_ = &matrix;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The result of `cg2d solve`.
+// The result of `cg2d solve`, and the state that checkpoints of a solve of one system have: how a later solve goes on.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,11 +10,38 @@
 
 #include "cg/library/solution.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/run/solve/solve_observers.hpp"
-#include "cg/tuning/trial.hpp"
+#include "cg/solver/step_observer.hpp"
 
 namespace cg2d {
+
+/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from them.
+struct SavedStep {
+  double alpha = 0.0;
+  double beta = 0.0;
+  double residual_square = 0.0;
+  int replacement_count = 0;
+};
+
+/// The state that a solve goes on from, besides its vectors. Alike on every rank.
+struct SolveRestart {
+  FoundCheckpoint checkpoint{};
+  CgState state{};
+  double replaced_norm = 0.0;
+  std::vector<SavedStep> steps{};
+
+  /// Tells an observer of all earlier iterations.
+  void replay(StepObserver& observer) const;
+};
+class Members;
+/// The state that the files have.
+void describe(Members& m, SolveRestart& restart);
+
+/// The state in a checkpoint of that system: kind, hash, order; text: for people. Throws RunError (bad_data), alike on every rank, where it is
+/// of another one.
+SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointHeader& system,
+                           const std::string& text);
 
 /// The largest and the mean number of nonzeros of a rank's block.
 struct BlockBalance {
@@ -47,7 +74,6 @@ struct MatrixFreeResult {
 
 /// The result of one solve.
 struct SolveReport : SessionReport {
-  std::optional<KernelTrial> kernel_trial;
   std::optional<MatrixResult> matrix;           ///< once it is read or made
   std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
   int right_hand_side_count = 1;

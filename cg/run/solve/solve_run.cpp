@@ -1,16 +1,10 @@
 #include "cg/run/solve/solve_run.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -51,28 +45,28 @@ void SolveRun::check_method() const {
     const auto kind = options_.right_hand_side.kind;
     refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
     refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
-              fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
-                          options_.right_hand_side.text, report_.right_hand_side_count));
+              "--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
+              options_.right_hand_side.text, report_.right_hand_side_count);
     for (const auto& feature : feature_table())
-      refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what,
+      refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what, "{}",
                 feature.against_several);
-    refuse_if(options_.variant != classic, what,
-              fmt::format("--variant {} takes one; take {}", options_.variant, classic));
+    refuse_if(options_.variant != classic, what, "--variant {} takes one; take {}", options_.variant,
+              classic);
     refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
     refuse_if(options_.configuration.cut == speed_cut, what,
               "--cut speed takes one; take even, nonzeros or file:FILE");
     refuse_if(!preconditioner_row().takes_several_vectors, what,
-              fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
+              "--preconditioner {} takes one; take another one", options_.preconditioner);
   }
   if (!report_.configuration.is_reproducible) return;
   const std::string_view what = "--reproducible on";
   refuse_if(options_.is_matrix_free(), what, "it needs a matrix: FILE, or --assembled");
   refuse_if(has_several(), what, "it solves for one right-hand side");
-  refuse_if(options_.variant != classic, what,
-            fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
+  refuse_if(options_.variant != classic, what, "--variant {} has another order of sums; take {}",
+            options_.variant, classic);
   refuse_if(!preconditioner_row().is_diagonal, what,
-            fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
-                        options_.preconditioner, names_of_diagonal_preconditioners()));
+            "--preconditioner {} depends on the grid, or sums in its own order; take {}",
+            options_.preconditioner, names_of_diagonal_preconditioners());
 }
 
 MeasuredSolver SolveRun::make_solver() {
@@ -94,31 +88,13 @@ MeasuredSolver SolveRun::make_solver() {
   // The state to go on from is found, and a checkpoint rehearsed.
   watch_.emplace(options_.stops_when_asked);
   since_begin_ = {};
-  checkpointed_ = checkpointed_system();
   const bool speaks = options_.monitors && group_.rank() == 0;
   for (int number = 0; number < report_.right_hand_side_count; ++number) {
     const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
-    systems_.emplace_back(solver_->observers_of(number), options_.most_iterations, speaks, name, outside_);
+    systems_.emplace_back(solver_->observers_of(number), options_.most_iterations, speaks, name,
+                          measurement_);
   }
-  if (checkpoints_ && checkpoints_->found() != nullptr) {
-    auto& restart = report_.restart.emplace(solve_restart(*checkpoints_->found(), checkpointed_));
-    restarted_ = {.x = {},
-                  .residual = HugePageVector(x_.size()),
-                  .direction = HugePageVector(x_.size()),
-                  .state = restart.state,
-                  .replaced_norm = restart.replaced_norm};
-    const std::array targets{std::span<double>(x_), std::span<double>(restarted_.residual),
-                             std::span<double>(restarted_.direction)};
-    read_vectors(restart.checkpoint, checkpointed_.range, targets, group_);
-    saved_.steps = restart.steps;
-    restart.replay(systems_.front().history);
-    restart.replay(systems_.front().estimates);
-  }
-  if (auto* const saved = saved_checkpoints()) {
-    // The rehearsal has vectors of the right length, whatever they hold.
-    saved->rehearse(checkpoint_state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
-    next_save_s_ = saved->facts().interval_s;
-  }
+  if (checkpoints_) begin_checkpoints();
   return {.timer = *timer_,
           .observers = solver_->observers(),
           .sent =
@@ -183,29 +159,48 @@ TraceRoom SolveRun::trace_room(int step_count) const {
 
 // ---------------------------------------------------------------- the iterations, with all that watches them
 
-CheckpointedSystem SolveRun::checkpointed_system() const {
-  if (!checkpoints_) return {};
+/// The system, by all that its solution depends on; the state to go on from, told to the observers; and a rehearsal.
+void SolveRun::begin_checkpoints() {
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b_.size(); ++k)
     sum += hash_of_element(first_row_ + static_cast<std::int64_t>(k), b_[k]);
   const auto hash_of_b = sum_of_words(group_, sum);
   const auto numbering = permutation_seed_of(options_) ? options_.configuration.cut : std::string("original");
-  return {.hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place_.size, value_hash_, hash_of_b,
-                                           numbering, options_.variant, options_.preconditioner)),
-          .order = place_.size,
-          .range = {first_row_, first_row_ + static_cast<std::int64_t>(place_.local_size)},
-          .text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
-                              place_.size, options_.right_hand_side.text, options_.preconditioner)};
+  checkpointed_ = {
+      .kind = CheckpointKind::solve,
+      .matrix_hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place_.size, value_hash_, hash_of_b,
+                                              numbering, options_.variant, options_.preconditioner)),
+      .order = place_.size,
+      .range = {first_row_, first_row_ + static_cast<std::int64_t>(place_.local_size)}};
+  if (const auto* const found = checkpoints_->found(); found != nullptr) {
+    const auto& restart = report_.restart.emplace(
+        solve_restart(*found, checkpointed_,
+                      fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
+                                  place_.size, options_.right_hand_side.text, options_.preconditioner)));
+    restarted_ = {.x = {},
+                  .residual = HugePageVector(x_.size()),
+                  .direction = HugePageVector(x_.size()),
+                  .state = restart.state,
+                  .replaced_norm = restart.replaced_norm};
+    const std::array targets{std::span<double>(x_), std::span<double>(restarted_.residual),
+                             std::span<double>(restarted_.direction)};
+    read_vectors(restart.checkpoint, checkpointed_.range, targets, group_);
+    saved_.steps = restart.steps;
+    restart.replay(systems_.front().history);
+    restart.replay(systems_.front().estimates);
+  }
+  if (auto* const saved = saved_checkpoints()) {
+    // The rehearsal has vectors of the right length, whatever they hold.
+    saved->rehearse(checkpoint_state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
+    next_save_s_ = saved->facts().interval_s;
+  }
 }
 
 CheckpointState SolveRun::checkpoint_state(const CgSnapshot& snapshot) {
   saved_.state = snapshot.state;
   saved_.replaced_norm = snapshot.replaced_norm;
-  return {.header = {.kind = CheckpointKind::solve,
-                     .matrix_hash = checkpointed_.hash,
-                     .order = checkpointed_.order,
-                     .step = snapshot.state.number,
-                     .range = checkpointed_.range},
+  checkpointed_.step = snapshot.state.number;
+  return {.header = checkpointed_,
           .text = json_line(saved_),
           .vectors = {x_, snapshot.residual, snapshot.direction}};
 }
@@ -218,7 +213,7 @@ void SolveRun::tell(const CgState& state) {
   const double now_s = since_begin_.seconds();
   if (now_s < said_s_ + interval_s) return;
   said_s_ = now_s;
-  outside_([&] {
+  measurement_->outside_of_phases([&] {
     const auto left = slope_.steps_left();
     progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", step_count_,
                               state.residual_norm(), target_norm,
@@ -236,7 +231,8 @@ bool SolveRun::must_end() {
   // A request is a time that no solve takes: one message for both.
   constexpr double request_s = 1e30;
   double common_s = 0.0;
-  outside_([&] { common_s = group_.maximum(watch_->asked() ? request_s : since_begin_.seconds()); });
+  measurement_->outside_of_phases(
+      [&] { common_s = group_.maximum(watch_->asked() ? request_s : since_begin_.seconds()); });
   if (common_s >= request_s) return true;
   common_s_ = common_s;
   const auto most = static_cast<double>(step_count_);
@@ -259,35 +255,33 @@ bool SolveRun::after_step(const CgState& state) {
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
   const bool is_last = state.number == options_.most_iterations;
   if (is_finite && (stops || is_last || common_s_ >= next_save_s_)) {
-    outside_([&] { saved->save(checkpoint_state(solver_->snapshot(state))); });
+    measurement_->outside_of_phases([&] { saved->save(checkpoint_state(solver_->snapshot(state))); });
     next_save_s_ = common_s_ + saved->facts().interval_s;
   }
   return stops;
 }
 
-std::vector<SystemSolveResult> SolveRun::solve() {
-  const bool starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros;
-  const auto snapshot = restarted_.snapshot();
-  const SystemVectors given{
-      .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = report_.restart ? &snapshot : nullptr};
-  if (!guard_) return solver_->solve(given, tolerance_);
-  const Stopwatch stopwatch;
-  const auto result = guard_->solve({.solver = *solver_,
-                                     .inverse_diagonal = preconditioner_->inverse_diagonal(),
-                                     .most_iterations = options_.most_iterations},
-                                    given, tolerance_);
-  report_.features.guard = guard_->report(stopwatch.seconds());
-  if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
-  return {*result};
-}
-
 const RepeatReport* SolveRun::iterate() {
   progress_.say("solving");
+  const auto snapshot = restarted_.snapshot();
+  const SystemVectors given{.b = b_,
+                            .x = x_,
+                            .starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros,
+                            .snapshot = report_.restart ? &snapshot : nullptr};
   std::vector<SystemSolveResult> results;
   {
     const Progress::TimedRegion region(progress_);
     measurement_->begin_solve(*this);
-    results = solve();
+    if (guard_) {
+      const Stopwatch stopwatch;
+      const auto result = guard_->solve(*solver_, preconditioner_->inverse_diagonal(),
+                                        options_.most_iterations, given, tolerance_);
+      report_.features.guard = guard_->report(stopwatch.seconds());
+      if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
+      results = {*result};
+    } else {
+      results = solver_->solve(given, tolerance_);
+    }
     measurement_->end();
   }
   if (streaming_) streaming_->check_region();

@@ -2,10 +2,16 @@
 
 // One solve of a user's system, from options to a complete report.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/interrupt.hpp"
@@ -16,11 +22,11 @@
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/run/session.hpp"
-#include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/lanczos.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/stop_rule.hpp"
@@ -32,6 +38,58 @@
 namespace cg2d {
 
 class OutputFile;
+
+/// The number of steps that are left, by the slope of the logarithm of the smallest residual over the second half
+/// of the steps so far.
+class ResidualSlope {
+ public:
+  /// quotient: of the residual and the target, at which it is 1.
+  void note(double quotient) {
+    const double now = std::log(quotient);
+    smallest_.push_back(smallest_.empty() ? now : std::min(smallest_.back(), now));
+  }
+  /// Nothing before there is a slope, and where residuals do not become smaller.
+  [[nodiscard]] std::optional<double> steps_left() const {
+    if (smallest_.size() < 4) return std::nullopt;
+    const auto half = smallest_.size() / 2;
+    const double slope =
+        (smallest_.back() - smallest_[half]) / static_cast<double>(smallest_.size() - 1 - half);
+    if (!(slope < 0.0) || !std::isfinite(slope)) return std::nullopt;
+    constexpr double rounding = 1e-9;  // of the logarithms: five steps are not six
+    return std::max(0.0, std::ceil(-smallest_.back() / slope - rounding));
+  }
+
+ private:
+  std::vector<double> smallest_;
+};
+
+/// The observers of one system, added when they are made: they do not move. Where it speaks, it is one itself, and says a line on
+/// stderr for every iteration.
+class SystemObservers final : public StepObserver {
+ public:
+  /// name: of the system, before each line. measurement: there when the first iteration ends.
+  SystemObservers(StepObservers& observers, int most_steps, bool speaks, std::string name,
+                  std::optional<RegionMeasurement>& measurement)
+      : history(most_steps), estimates(most_steps), name_(std::move(name)), measurement_(measurement) {
+    observers.add(history);
+    observers.add(estimates);
+    if (speaks) observers.add(*this);
+  }
+  bool after_step(const CgState& state) override {
+    measurement_->outside_of_phases([&] {
+      say_on_stderr(
+          fmt::format("{}iteration {}: residual {:.6e}", name_, state.number, state.residual_norm()));
+    });
+    return false;
+  }
+
+  ResidualHistory history;
+  LanczosEstimates estimates;
+
+ private:
+  std::string name_;
+  std::optional<RegionMeasurement>& measurement_;
+};
 
 /// Parts of a system that several runs use.
 struct KeptSystem {
@@ -57,11 +115,12 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
            const KeptSystem& kept = {})
       : Session(options, group, progress, report_, WorkKind::solve),
         options_(options),
-        kept_(kept),
+        matrix_(kept.matrix),
         tolerance_({.relative = options.relative_tolerance,
                     .absolute = options.absolute_tolerance,
-                    .most_steps = options.most_iterations}),
-        outside_([this](const auto& work) { measurement_->outside_of_phases(work); }) {}
+                    .most_steps = options.most_iterations}) {
+    kernel_trial_ = kept.kernel_trial != nullptr ? kept.kernel_trial : &report_.kernel_trial;
+  }
 
   /// Inspects the machine, and checks what needs no matrix; perform() then reads, distributes and solves.
   void prepare();
@@ -72,8 +131,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
 
  private:
   void read() override;
-  void try_kernels() override;
-  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
@@ -113,17 +170,15 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   void try_matrix_free_transports();
 
   // The iterations
-  [[nodiscard]] CheckpointedSystem checkpointed_system() const;
+  void begin_checkpoints();
   [[nodiscard]] CheckpointState checkpoint_state(const CgSnapshot& snapshot);
   void tell(const CgState& state);
   [[nodiscard]] bool must_end();
   bool after_step(const CgState& state) override;
-  std::vector<SystemSolveResult> solve();
 
   const SystemOptions& options_;
-  KeptSystem kept_;
   std::unique_ptr<SystemMatrix> read_matrix_;
-  SystemMatrix* matrix_ = nullptr;  // that one, or the one that is kept
+  SystemMatrix* matrix_;  // that one, or the one that is kept; nullptr: there is none
   MatrixFreeSize matrix_free_size_;
   std::unique_ptr<MatrixFreeSystem> matrix_free_;
   HugePageVector diagonal_;           // this rank's piece, where the preconditioner needs it
@@ -140,8 +195,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   std::unique_ptr<Preconditioner> preconditioner_;
   std::optional<ConjugateGradient> solver_;
   Tolerance tolerance_;
-  OutsideOfPhases outside_;
-  CheckpointedSystem checkpointed_;
+  CheckpointHeader checkpointed_;        // of the system
   SolveState restarted_;                 // but for its x
   std::deque<SystemObservers> systems_;  // they do not move as long as the solver works
   /// From the first iteration on, until the results are written: they are not given up for a late signal.

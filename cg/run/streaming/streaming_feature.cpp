@@ -182,7 +182,7 @@ FeatureRow streaming_feature() {
       .read = [](const std::string& text, FeatureSettings& settings) {
         settings.out_of_core.folders = folders_from("--out-of-core", text);
       }}};
-  return {.options = own_options,
+  return {.options = {own_options.begin(), own_options.end()},
           .group = "Memory",
           .is_used = [](const auto& asked) { return asked.out_of_core.is_used(); },
           .resolve = resolve_streaming,

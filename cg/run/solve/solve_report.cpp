@@ -1,4 +1,4 @@
-#include "cg/run/solve/solve_observers.hpp"
+#include "cg/run/solve/solve_report.hpp"
 
 #include <tuple>
 
@@ -44,7 +44,8 @@ void SolveRestart::replay(StepObserver& observer) const {
   }
 }
 
-SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system) {
+SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointHeader& system,
+                           const std::string& text) {
   const auto& [folder, header] = std::tie(checkpoint.folder, checkpoint.header());
   if (header.kind != CheckpointKind::solve)
     throw FileError(folder, "found a checkpoint of cg2d run, expected one of cg2d solve");
@@ -52,9 +53,9 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem&
   if (!restart || header.vector_count != 3 || header.step < 1 || restart->state.number != header.step ||
       std::ssize(restart->steps) != header.step)
     throw FileError(folder, "found an impossible state, expected one of cg2d solve");
-  if (header.matrix_hash != system.hash || header.order != system.order)
+  if (header.matrix_hash != system.matrix_hash || header.order != system.order)
     throw FileError(folder, "found a checkpoint of another system (of {} rows), expected {}", header.order,
-                    system.text);
+                    text);
   restart->checkpoint = std::move(checkpoint);
   return *std::move(restart);
 }

@@ -1,0 +1,388 @@
+// The checks: products of a kernel against those of the plainest one; on grids of the ranks that run the contract of a transport, and of
+// q = A p symmetry, convergence, and the benchmark of class S.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/matrix/files/vector_file.hpp"
+#include "cg/matrix/half_storage.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/run/check/check.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "comm/exchange_check.hpp"
+#include "kernels/cpu_features.hpp"
+
+namespace cg2d {
+namespace {
+
+using Rows = std::vector<std::vector<kernels::CsrBlock::Entry>>;
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+/// Numbers of magnitude 1/2 to 3/2, so that a term that is lost or counted twice shows in any sum.
+struct Numbers {
+  std::mt19937_64 random{20261123};
+
+  double next() {
+    const double magnitude = 0.5 + static_cast<double>(random() >> 11) * 0x1p-53;
+    return random() % 2 == 0 ? magnitude : -magnitude;
+  }
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  }
+};
+
+/// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
+/// The rows of `dense` are connected with all others. Columns of a row rise: those below the diagonal come with earlier rows.
+Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexRange& dense,
+                 Numbers& numbers) {
+  Rows rows(static_cast<std::size_t>(order));
+  const auto put = [&](std::int64_t row, std::int64_t column, double value) {
+    rows[static_cast<std::size_t>(row)].push_back(
+        {.column = static_cast<std::int32_t>(column), .value = value});
+  };
+  for (std::int64_t row = 0; row < order; ++row) {
+    const bool is_dense = row >= dense.begin && row < dense.end;
+    if (!is_dense && row % 7 == 3) continue;
+    auto column = row;
+    for (auto length = is_dense ? order : numbers.below(30); length > 0 && column < order; --length) {
+      const double value = numbers.next();
+      put(row, column, value);
+      if (row != column) put(column, row, value);
+      column += is_dense ? 1 : 1 + numbers.below(step_limit);
+    }
+  }
+  return rows;
+}
+
+KnownProduct known_product(Rows rows, Numbers& numbers) {
+  const auto order = static_cast<std::int64_t>(rows.size());
+  KnownProduct known{.block = kernels::CsrBlock::from_rows(order, rows)};
+  for (std::int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
+  known.product.assign(rows.size(), nan_value);
+  kernels::reference_kernel(kernels::Storage::whole)
+      .make(known.block.copy(), {})
+      ->multiply({.p_columns = known.operand, .q_rows = known.product});
+  for (const auto& row : rows) {
+    double magnitude = 0.0;
+    for (const auto& entry : row)
+      magnitude += std::abs(entry.value * known.operand[static_cast<std::size_t>(entry.column)]);
+    known.rounding.push_back(static_cast<double>(row.size() + 2) * std::numeric_limits<double>::epsilon() *
+                             magnitude);
+  }
+  return known;
+}
+
+/// The error of products of the first rows of a known block (of all with half storage), each with operands that are several multiples of
+/// the known one, side by side. Results overwrite in a first product, and are added to zeros in several shares in another one.
+double product_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                     const KnownProduct& known, std::int64_t row_count) {
+  auto block = known.block.first_rows(row_count);
+  keep_stored(block, row.storage, equal_pieces(known.block.column_count, {.columns = 1, .rows = 1}), 0);
+  auto own_options = options;
+  own_options.column_of_row_0 = 0;
+  const auto kernel = row.maker_for(options)(std::move(block), own_options);
+  const auto vector_count = static_cast<std::size_t>(options.vector_count);
+  // Powers of two: the product with each vector is an exact multiple.
+  const auto scale_of = [&](std::size_t element) {
+    return std::ldexp(1.0, static_cast<int>(element % vector_count));
+  };
+  std::vector<double> p(known.operand.size() * vector_count);
+  for (std::size_t k = 0; k < p.size(); ++k) p[k] = scale_of(k) * known.operand[k / vector_count];
+  std::vector<double> q(static_cast<std::size_t>(row_count) * vector_count);
+  std::vector<double> mirrored_q(row.stores_half() ? q.size() : 0);
+  double worst = 0.0;
+  for (const int share_count : {1, 3}) {
+    const bool is_added = share_count > 1;
+    std::ranges::fill(q, is_added ? 0.0 : nan_value);
+    std::ranges::fill(mirrored_q, nan_value);
+    for (int share = 0; share < share_count; ++share) {
+      kernel->multiply({.p_columns = p, .p_rows = p, .q_rows = q, .q_columns = mirrored_q},
+                       {.is_added = is_added, .share = share, .share_count = share_count});
+    }
+    for (std::size_t k = 0; k < q.size(); ++k) {
+      const double product = q[k] + (mirrored_q.empty() ? 0.0 : mirrored_q[k]);
+      const double difference = std::abs(product - scale_of(k) * known.product[k / vector_count]);
+      if (difference == 0.0) continue;
+      worst = worse_of(worst, difference / (scale_of(k) * known.rounding[k / vector_count]));
+    }
+  }
+  return worst;
+}
+
+std::string subject_of(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
+  std::string text(row.name);
+  if (options.instruction_set) text += fmt::format(", {}", kernels::name_of(*options.instruction_set));
+  if (options.thread_count > 1) text += fmt::format(", {} threads", options.thread_count);
+  if (options.vector_count > 1) text += fmt::format(", {} vectors", options.vector_count);
+  return text;
+}
+
+/// Every instruction set that some rank has, two threads, and several vectors.
+std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, comm::RankGroup& group) {
+  std::vector<kernels::KernelOptions> loops;
+  for (const auto set : kernels::all_instruction_sets) {
+    const bool is_here = std::ranges::count(row.instruction_sets, set) > 0;
+    if (group.maximum(std::int64_t{is_here}) != 0) loops.push_back({.instruction_set = set});
+  }
+  loops.push_back({.thread_count = 2});
+  if (row.make_for_several == nullptr) return loops;
+  for (const int count : kernels::vector_counts) loops.push_back({.vector_count = count});
+  return loops;
+}
+
+/// The largest sum of magnitudes of a row of the whole matrix. Each rank gathers its part of all rows, zero elsewhere.
+double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                       comm::RankGroup& group) {
+  std::vector<double> mine(static_cast<std::size_t>(layout.size()));
+  const auto first_row = static_cast<std::size_t>(layout.rows_of(group.rank()).begin);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
+    for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
+      mine[first_row + row] += std::abs(block.values[static_cast<std::size_t>(k)]);
+  }
+  std::vector<double> sums(mine.size());
+  for (const auto& part : group.gather_all(std::span<const double>(mine)))
+    std::ranges::transform(sums, part, sums.begin(), std::plus());
+  return sums.empty() ? 0.0 : std::ranges::max(sums);
+}
+
+/// Vector `number`: within -1 ... 1, the same on every grid.
+HugePageVector vector_of(const comm::IndexRange& piece, int number) {
+  return random_vector(static_cast<std::uint64_t>(number),
+                       {.local_size = static_cast<std::size_t>(piece.size()),
+                        .row_of = [&](std::size_t k) { return piece.begin + static_cast<std::int64_t>(k); }});
+}
+
+std::vector<double> applied(LinearOperator& matrix, std::span<const double> x) {
+  std::ranges::copy(x, matrix.operand().begin());
+  matrix.apply();
+  const auto result = matrix.result();
+  return {result.begin(), result.end()};
+}
+
+double own_dot(std::span<const double> x, std::span<const double> y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
+
+}  // namespace
+
+std::vector<KnownProduct> make_known_products() {
+  struct Shape {
+    std::int64_t order;
+    std::int64_t step_limit;
+    comm::IndexRange dense;
+  };
+  // The last one is wider than the widest column block.
+  constexpr std::array shapes{Shape{1, 1, {0, 1}}, Shape{37, 1, {0, 37}}, Shape{1'009, 40, {500, 501}},
+                              Shape{kernels::max_block_width + 4'001, 20'000, {0, 0}}};
+  Numbers numbers;
+  std::vector<KnownProduct> known;
+  for (const auto& [order, step_limit, dense] : shapes)
+    known.push_back(known_product(random_rows(order, step_limit, dense, numbers), numbers));
+  return known;
+}
+
+/// Half storage multiplies the half of a block, and both results together are the product; kernels for whole blocks also multiply the first
+/// third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
+CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                         const std::vector<KnownProduct>& known, comm::RankGroup& group) {
+  auto reason = row.why_unavailable();  // of this rank; empty where it can make the kernel
+  const auto set = options.instruction_set;
+  if (reason.empty() && set && !std::ranges::count(row.instruction_sets, *set))
+    reason = fmt::format("no loop for {} on this processor", kernels::name_of(*set));
+  CheckResult mine;
+  agree_on(group, [&] {
+    if (!reason.empty()) return;
+    try {
+      for (const auto& product : known) {
+        const auto order = product.block.row_count;
+        mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
+        if (!row.stores_half())
+          mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
+      }
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
+    }
+  });
+  const auto reasons = group.gather_all(reason);
+  if (std::ranges::none_of(reasons, [](const std::string& text) { return text.empty(); }))
+    return unavailable(reasons.front());
+  constexpr double most_rounding = 1.0;
+  return judged_over_ranks(mine, most_rounding, group);
+}
+
+CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
+                            comm::RankGroup& group) {
+  if (auto reason = row.why_unavailable(group); !reason.empty()) return unavailable(std::move(reason));
+  constexpr std::int64_t order = 1'009;
+  std::vector<std::int64_t> uneven{0};  // pieces of 0, 5, 10, 0, ... elements
+  for (int piece = 0; piece < grid.rank_count(); ++piece)
+    uneven.push_back(uneven.back() + std::int64_t{5} * (piece % 3));
+  std::int64_t wrong = 0;
+  try {
+    for (const auto form : row.sum_forms) {
+      for (const auto& layout : {equal_pieces(order, grid), comm::BlockLayout(grid, uneven)}) {
+        const auto communicator = make_communicator(
+            row, group, layout, {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
+        comm::ExchangeCheck check(*communicator, layout, group.rank());
+        for (int round = 0; round < 4; ++round) {
+          wrong += round % 2 == 0 ? check.collection(round) : check.collection_in_parts(round);
+          if (round < 2) {
+            for (const auto count : comm::Communicator::scalar_counts)
+              wrong += check.scalar_sum(count, round);
+          }
+          wrong += check.sum_and_shuffle(round);
+        }
+      }
+    }
+  } catch (const RunError& error) {  // too little memory to share, on every rank alike
+    return unavailable(error.what());
+  }
+  return judged_over_ranks({.figure = static_cast<double>(wrong)}, 0.0, group);
+}
+
+DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
+                                     comm::RankGroup& group)
+    : order(problem.n) {
+  const auto& configuration = parts.configuration;
+  const auto source = default_source().make(problem);
+  const auto layout = make_layout(source->facts(), configuration);
+  piece = layout.own_piece(group.rank());
+  auto block = source->build(layout, group, configuration.thread_count).block;
+  norm = largest_row_sum(block, layout, group);
+  assembled = assemble(std::move(block), parts.transport,
+                       {.group = group,
+                        .layout = layout,
+                        .configuration = configuration,
+                        .kernel = parts.kernel,
+                        .tuning = parts.tuning});
+}
+
+CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
+                           double norm) {
+  constexpr int pair_count = 4;
+  constexpr double tolerance = 2.0;
+  double worst = 0.0;
+  for (int pair = 0; pair < pair_count; ++pair) {
+    const auto x = vector_of(piece, 2 * pair);
+    const auto y = vector_of(piece, 2 * pair + 1);
+    const auto ax = applied(matrix, x);
+    const auto ay = applied(matrix, y);
+    std::array sums{own_dot(x, ay), own_dot(y, ax), own_dot(x, x), own_dot(y, y)};
+    matrix.sum_over_ranks(sums);
+    const double unit = static_cast<double>(order) * std::numeric_limits<double>::epsilon() * norm *
+                        std::sqrt(sums[2] * sums[3]);
+    worst = worse_of(worst, std::abs(sums[0] - sums[1]) / unit);
+  }
+  return judged(worst, tolerance);
+}
+
+Problem boosted(const Problem& problem, double norm) {
+  constexpr double boost = 10.0;
+  auto result = problem;
+  result.shift = -boost * norm;
+  return result;
+}
+
+CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& piece) {
+  constexpr int most_steps = 12;
+  const auto b = vector_of(piece, 0);
+  std::vector<double> x(b.size());
+  const Tolerance tolerance({.relative = 1e-12, .most_steps = 10 * most_steps});
+  IdentityPreconditioner none;
+  const auto solved = cg2d::solve(matrix, b, x, {.stop = tolerance, .preconditioner = none});
+  if (solved.end != SolveEnd::converged)
+    return judged(std::numeric_limits<double>::infinity(), most_steps, sentence_of(solved));
+  return judged(solved.step_count, most_steps);
+}
+
+CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
+  DistributedSystem system(problem, parts, group);
+  NpbIteration solver(*system.assembled, problem.shift);
+  solver.reset();
+  const auto steps = solver.outer_steps(problem.niter, {});
+  const double reference = problem.reference_zeta.value();
+  return judged(std::abs(steps.back().zeta - reference) / std::abs(reference), Problem::tolerance);
+}
+
+std::vector<CheckResult> make_checks(const CheckPlan& plan, comm::RankGroup& group,
+                                     const Progress& progress) {
+  std::vector<CheckResult> results;
+  const Stopwatch stopwatch;
+  // One check: make() is collective, and gives the same result on every rank.
+  const auto add = [&](std::string_view check, const std::string& subject, const auto& make) {
+    progress.begin(fmt::format("checking {} {}", check, subject));
+    const double begin_s = group.maximum(stopwatch.seconds());
+    auto result = begin_s < plan.time_limit_s
+                      ? make()
+                      : unavailable(fmt::format("not reached within {:g} s", plan.time_limit_s));
+    result.check = check;
+    result.subject = subject;
+    result.seconds = std::max(0.0, group.maximum(stopwatch.seconds()) - begin_s);
+    results.push_back(std::move(result));
+  };
+  const auto known = make_known_products();
+  for (const auto* row : plan.kernels) {
+    std::vector<kernels::KernelOptions> loops{
+        {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+    if (plan.takes_all_loops) loops = all_loops_of(*row, group);
+    for (const auto& options : loops)
+      add("kernel", subject_of(*row, options), [&] { return check_kernel(*row, options, known, group); });
+  }
+  for (const auto* row : plan.transports) {
+    for (const auto& grid : plan.some_grids)
+      add("transport", fmt::format("{}, {}", row->name, grid.name()),
+          [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, group); });
+  }
+  // For each grid the plan's kernel, or one of each storage.
+  const auto& transport = *comm::find_transport(plan.configuration.transport);
+  const auto add_on_grids = [&](std::string_view check, std::string_view begin, const auto& grids,
+                                bool takes_each_storage, const auto& make) {
+    std::vector rows{kernels::find_kernel(plan.configuration.kernel)};
+    if (takes_each_storage)
+      rows = {&kernels::default_kernel(kernels::Storage::whole),
+              &kernels::default_kernel(kernels::Storage::half)};
+    for (const auto& grid : grids) {
+      for (const auto* row : rows) {
+        auto configuration = plan.configuration;
+        configuration.grid = grid;
+        const ProductParts parts{
+            .kernel = *row, .transport = transport, .configuration = configuration, .tuning = plan.tuning};
+        add(check, fmt::format("{}{}, {}, {}", begin, grid.name(), row->name, transport.name),
+            [&] { return make(parts); });
+      }
+    }
+  };
+  const auto& class_s = *find_class("S");
+  add_on_grids("symmetry", "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
+    const DistributedSystem system(class_s, parts, group);
+    return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
+  });
+  add_on_grids("convergence", "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
+    auto unshifted = class_s;
+    unshifted.shift = 0.0;
+    const double norm = DistributedSystem(unshifted, parts, group).norm;
+    const DistributedSystem system(boosted(class_s, norm), parts, group);
+    return check_convergence(system.matrix(), system.piece);
+  });
+  add_on_grids("benchmark", "class S, ", plan.grids, false,
+               [&](const ProductParts& parts) { return check_benchmark(class_s, parts, group); });
+  return results;
+}
+
+}  // namespace cg2d
