@@ -214,11 +214,7 @@ void Session::try_grids() {
                          .environment = *found_.environment,
                          .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
                          .slowness = slowness()};
-  if (found_.speed_trial)
-    config.cut_for = [this](const comm::ProcessGrid& grid) -> GridCut {
-      const auto shares = agreed_shares_and_places(group_, found_.speed_trial->speeds, grid);
-      return {shares.grid, source_->balanced_piece_starts(shares.pieces, group_)};
-    };
+  if (found_.speed_trial) config.speeds = found_.speed_trial->speeds;
   found_.grid_trial = cg2d::try_grids(group_, config, candidates);
   set_grid(found_.grid_trial->best_grid);
 }
@@ -233,17 +229,16 @@ Configuration Session::configuration_of_trials() const {
 void Session::choose_transport(const comm::BlockLayout& layout,
                                const std::shared_ptr<BlockProduct>& product) {
   progress_.say("choosing the transport");
-  const BlockTrialConfig block{
-      .layout = layout, .configuration = found_.configuration, .product = product, .shift = shift_};
+  auto trials = block_trial(group_, layout, found_.configuration, product, shift_);
   if (vector_count_ > 1) {  // profiles know times of one right-hand side only
-    auto trials = block_trial(group_, block);
     trials.has_room_for_all = false;
     auto trial = try_transports(group_, trials);
     trial.not_kept_because = "profiles have no several right-hand sides";
     return set_transport(std::move(trial));
   }
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
-                                               .trial = block,
+                                               .layout = layout,
+                                               .trial = trials,
                                                .environment = *found_.environment,
                                                .profile = found_.profile,
                                                .profile_source = asked_.profile,

@@ -2,7 +2,6 @@
 
 // Where the planes of a rank's slab are between passes: the interface, in memory and in a file. No MPI.
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "cg/base/interface.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "cg/stencil/plane_layout.hpp"
-#include "comm/block_layout.hpp"
 
 namespace cg2d {
 

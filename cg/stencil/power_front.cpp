@@ -1,7 +1,5 @@
 #include "cg/stencil/power_front.hpp"
 
-#include <algorithm>
-
 namespace cg2d {
 namespace {
 

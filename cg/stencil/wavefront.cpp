@@ -1,10 +1,8 @@
 #include "cg/stencil/wavefront.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <span>
 
 #include "cg/base/storage/crc32c.hpp"
 #include "kernels/stencil_lines.hpp"

@@ -1,12 +1,6 @@
-#include "cg/tuning/kernel_choice.hpp"
-
-#include <fmt/format.h>
-
-#include <algorithm>
+#include "cg/tuning/run_plan.hpp"
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -21,16 +15,13 @@ void refuse_useless(const ProfileSource& source, const std::string& reason) {
 std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::string_view kernel,
                                          const MatrixFacts& matrix, const Configuration& configuration) {
   if (const auto* tuned = profile.find_case(matrix.key, configuration)) {
-    const auto found = std::ranges::find(tuned->kernels, kernel, &TimedCandidate::name);
-    if (found != tuned->kernels.end()) return found->tuning;
+    if (const auto* const found = row_named(tuned->kernels, kernel)) return found->tuning;
   }
   return profile.nearest_tuning(kernel, nonzeros_per_rank(matrix, configuration.grid));
 }
 
-/// The first kernel of this very case that this program has, or nullptr.
-const kernels::KernelRow* first_in(const ProcessorProfile& profile, const MatrixKey& matrix,
-                                   const Configuration& configuration) {
-  const auto* tuned = profile.find_case(matrix, configuration);
+/// The first kernel of a case, where there is one, that this program has, or nullptr.
+const kernels::KernelRow* first_in(const TunedCase* tuned) {
   if (tuned == nullptr) return nullptr;
   for (const auto& candidate : tuned->kernels) {
     const auto* const kernel = kernels::find_kernel(candidate.name);
@@ -150,7 +141,7 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
     choice.kernel = &kernels::default_kernel_for_several();
   } else if (configuration.is_reproducible) {
     choice.kernel = &kernels::default_reproducible_kernel();
-  } else if (const auto* first = first_in(known, matrix.key, configuration)) {
+  } else if (const auto* first = first_in(known.find_case(matrix.key, configuration))) {
     choice.kernel = first;
     choice.kernel_origin = ChoiceOrigin::profile;
   } else {

@@ -1,20 +1,14 @@
 #include "cg/tuning/trial.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/slow_ranks.hpp"
-#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -77,14 +71,10 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
 constexpr double most_nonzeros_per_rank = 20e6;
 
 /// The reason against a trial of these with all their blocks in memory at once: one phrase, the same on every rank; empty if
-/// there is to be one. things: what they are, such as "grids".
+/// there is to be one. thing: "grid", "kernel".
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
-                         std::span<const TriedConfiguration> candidates, std::string_view things) {
-  if (candidates.size() == 1) {
-    auto one = std::string(things);
-    one.pop_back();
-    return fmt::format("there is only one {} to try", one);
-  }
+                         std::span<const TriedConfiguration> candidates, std::string_view thing) {
+  if (candidates.size() == 1) return fmt::format("there is only one {} to try", thing);
   const double nonzeros = source.facts().nonzero_count / static_cast<double>(environment.ranks.size());
   if (nonzeros > most_nonzeros_per_rank)
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
@@ -97,7 +87,7 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
     const auto bytes = rank_bytes * node.rank_count;
     // Half of it stays free: the estimate is for one block, with nothing else in the process.
     if (bytes > node.memory.available_bytes / 2) {
-      return fmt::format("the blocks of {} {} would take {} on {}", candidates.size(), things,
+      return fmt::format("the blocks of {} {}s would take {} on {}", candidates.size(), thing,
                          format_bytes(bytes), node.name);
     }
   }
@@ -226,17 +216,17 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     one.configuration.grid = grid;
     one.configuration.kernel = one.kernel.kernel->name;
   }
-  trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
+  trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grid");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
   std::vector<TrialCandidate> candidates;
   const auto own_cut = config.source.facts().piece_starts;
   for (auto& [configuration, kernel] : shortlisted) {
-    if (config.cut_for) {
-      auto cut = config.cut_for(configuration.grid);
-      configuration.grid = cut.grid;
-      config.source.set_piece_starts(std::move(cut.piece_starts));
+    if (!config.speeds.empty()) {
+      const auto shares = agreed_shares_and_places(group, config.speeds, configuration.grid);
+      configuration.grid = shares.grid;
+      config.source.set_piece_starts(config.source.balanced_piece_starts(shares.pieces, group));
     }
     const auto assembled = make_tried_block(group, config.source, configuration, kernel).assembled;
     const auto slowdown = std::make_shared<Slowdown>(std::vector{SlowRank{.factor = config.slowness}});
@@ -252,11 +242,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   race_candidates(group, candidates,
                   {.thing = "grid",
                    .step_count = cg_steps_per_solve,
-                   .limits = {.fewest_rounds = 1,
-                              .most_rounds = 9,
-                              .budget_s = 0.5,
-                              .hopeless_factor = 1.3,
-                              .shortest_turn_s = 1e-3}},
+                   .limits = {.fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.3}},
                   trial);
   trial.best = trial.verdict.candidate;
   trial.best_grid = *std::ranges::find(shortlist.grids, trial.best, &comm::ProcessGrid::name);
@@ -298,7 +284,7 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   trial.skipped_because =
       nonzeros < least_nonzeros_per_rank
           ? fmt::format("{:.0f} nonzeros per rank are too few to tell kernels apart", nonzeros)
-          : why_no_trial(config.source, config.environment, candidates, "kernels");
+          : why_no_trial(config.source, config.environment, candidates, "kernel");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
@@ -316,18 +302,12 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   race_candidates(group, works,
                   {.thing = "kernel",
                    .step_count = few_trial_steps,
-                   .limits = {.fewest_rounds = 2,
-                              .most_rounds = 9,
-                              .budget_s = 0.3,
-                              .hopeless_factor = 1.3,
-                              .shortest_turn_s = 1e-3}},
+                   .limits = {.fewest_rounds = 2, .most_rounds = 9, .budget_s = 0.3, .hopeless_factor = 1.3}},
                   trial);
   // The usual kernel, unless the verdict's candidate is clearly faster: so the choice, and with it the order of additions, is the same in
   // most runs.
   constexpr double clearly_faster = 0.95;
-  const auto step_s = [&](const std::string& name) {
-    return std::ranges::find(trial.tried, name, &TimedCandidate::name)->step_s;
-  };
+  const auto step_s = [&](const std::string& name) { return row_named(trial.tried, name)->step_s; };
   if (step_s(trial.verdict.candidate) < clearly_faster * step_s(trial.best))
     trial.best = trial.verdict.candidate;
   trial.duration_s = group.maximum(watch.seconds());

@@ -1,23 +1,11 @@
 #include "cg/tuning/run_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {
-
-constexpr std::int64_t double_bytes = sizeof(double);
-
-/// Expected nonzeros of a block: its share of the plane, as if they were spread evenly.
-double expected_block_nonzeros(const MatrixFacts& matrix, const comm::IndexRange& rows,
-                               const comm::IndexRange& columns) {
-  const auto n = static_cast<double>(matrix.key.order);
-  return matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
-         (static_cast<double>(columns.size()) / n);
-}
 
 /// The largest memory while the kernel's format is made. The source makes the whole block as CSR; for
 /// symmetric storage half of it is dropped at once.
@@ -93,7 +81,10 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
   const auto piece = layout.own_piece(rank);
   MemoryPlan plan;
   const auto strips = strip_cost(configuration, layout, rank);
-  const auto nonzeros = expected_block_nonzeros(matrix, rows, columns);
+  // The block's share of the plane, as if its nonzeros were spread evenly.
+  const auto n = static_cast<double>(matrix.key.order);
+  const double nonzeros = matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
+                          (static_cast<double>(columns.size()) / n);
   const auto row_start_bytes =
       static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
   plan.block_bytes = saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
@@ -110,7 +101,7 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
                                 comm::collection_pieces(layout, rank));
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
-  plan.vector_bytes = double_bytes * elements;
+  plan.vector_bytes = elements * std::int64_t{sizeof(double)};
   plan.working_bytes = working_bytes;
   return plan;
 }

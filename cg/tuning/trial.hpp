@@ -5,34 +5,16 @@
 // the benchmark's matrix a rule knows enough, built_in_kernel()) or its transport (by the tuning profile where it knows, else kept there).
 // `cg2d tune` and `cg2d model --calibrate` end at a refusal; a run goes on without keeping the result.
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "cg/machine/environment.hpp"
-#include "cg/machine/machine_description.hpp"
-#include "cg/machine/measurement_record.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/block_product.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/race.hpp"
-#include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/tuning_profile.hpp"
-#include "comm/block_layout.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/communicator.hpp"
-#include "comm/rank_group.hpp"
 #include "comm/speed_shares.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -224,11 +206,6 @@ struct GridTrial : Trial {
 /// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
-struct GridCut {
-  comm::ProcessGrid grid;
-  std::vector<std::int64_t> piece_starts;
-};
-
 /// A run whose grid is to be found.
 struct GridTrialConfig {
   MatrixSource& source;                ///< its cut is that of each candidate meanwhile
@@ -236,8 +213,8 @@ struct GridTrialConfig {
   const Environment& environment;
   /// The kernel for a grid.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
-  /// The cut of a candidate, with the places of its ranks. Collective. Empty: the source's own, on each grid.
-  std::function<GridCut(const comm::ProcessGrid&)> cut_for{};
+  /// [rank], nonzeros per second: pieces and places of ranks follow them on each grid. Empty: the source's own cut
+  std::span<const double> speeds{};
   double slowness = 1.0;  ///< how many times as long products of this rank take, on purpose
 };
 
@@ -307,16 +284,11 @@ struct TransportTrialConfig {
   bool has_room_for_all = true;
 };
 
-/// This rank's block of an assembled matrix. Holds references, which must outlive its candidates.
-struct BlockTrialConfig {
-  const comm::BlockLayout& layout;
-  const Configuration& configuration;
-  std::shared_ptr<BlockProduct> product;  ///< the same for all transports
-  /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, see
-  /// trial_work().
-  std::optional<double> shift{};
-};
-TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config);
+/// This rank's block of an assembled matrix, the same for all transports. shift: of the benchmark's outer iterations, whose zeta is compared;
+/// empty for any other system, see trial_work(). Holds the references.
+TransportTrialConfig block_trial(comm::RankGroup& group, const comm::BlockLayout& layout,
+                                 const Configuration& configuration,
+                                 const std::shared_ptr<BlockProduct>& product, std::optional<double> shift);
 
 /// Runs a few outer iterations with every transport that is available, in turns. Cost: three to seven outer
 /// iterations with each. Collective; the same answer on every rank. Throws RunError (on every rank alike)
@@ -331,7 +303,8 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {
   const MatrixSource& source;
-  BlockTrialConfig trial;  ///< its configuration with the kernel that runs
+  const comm::BlockLayout& layout;
+  TransportTrialConfig trial;  ///< block_trial(), its configuration with the kernel that runs
   const Environment& environment;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;

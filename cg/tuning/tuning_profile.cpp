@@ -1,19 +1,9 @@
 #include "cg/tuning/tuning_profile.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <span>
-#include <system_error>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/machine_description.hpp"
 
 namespace cg2d {
@@ -216,8 +206,8 @@ std::optional<kernels::Tuning> ProcessorProfile::nearest_tuning(std::string_view
   double least_distance = std::numeric_limits<double>::infinity();
   for (const auto& tuned : cases) {
     const double distance = std::abs(std::log(tuned.nonzeros_per_rank / nonzeros_per_rank));
-    const auto found = std::ranges::find(tuned.kernels, kernel, &TimedCandidate::name);
-    if (found == tuned.kernels.end() || distance >= least_distance) continue;
+    const auto* const found = row_named(tuned.kernels, kernel);
+    if (found == nullptr || distance >= least_distance) continue;
     least_distance = distance;
     nearest = found->tuning;
   }
