@@ -237,7 +237,6 @@ void Session::choose_transport(const comm::BlockLayout& layout,
     return set_transport(std::move(trial));
   }
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
-                                               .layout = layout,
                                                .trial = trials,
                                                .environment = *found_.environment,
                                                .profile = found_.profile,

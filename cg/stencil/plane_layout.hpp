@@ -22,7 +22,6 @@ struct PlaneLayout {
 
   explicit PlaneLayout(const comm::Extents& shape) : line_length(shape[0]), line_count(shape[1]) {}
 
-  [[nodiscard]] std::int64_t point_count() const { return line_length * line_count; }
   /// From a line to the next one, doubles.
   [[nodiscard]] std::int64_t stride() const { return rounded(line_length + 1, doubles_per_cache_line); }
   /// The first point of a line, doubles from the begin of the plane. Line `line_count` is the end of the last line.

@@ -380,10 +380,7 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   const auto shape = shape_of(largest, machine);
   machine.vectors.dot_s_per_element = shape.dot_s_per_element;
   machine.vectors.update_s_per_element = shape.update_s_per_element;
-  for (const auto& measured : cases) {
-    auto& spread = machine.measured.spread;
-    spread = std::max(spread, measured.times.spread);
-  }
+  for (const auto& one : cases) machine.measured.spread = std::max(machine.measured.spread, one.times.spread);
   return machine;
 }
 

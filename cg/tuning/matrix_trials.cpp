@@ -116,24 +116,6 @@ std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
   return candidates;
 }
 
-/// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
-double expected_conversion_s(comm::RankGroup& group, const comm::BlockLayout& layout,
-                             const kernels::KernelRow& kernel, const kernels::KernelOptions& options,
-                             const kernels::CsrBlock& block) {
-  constexpr std::int64_t share = 16;
-  constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
-  double seconds = 0.0;
-  agree_on(group, [&] {
-    auto sample = block.first_rows(std::min(block.row_count, std::max(least_rows, block.row_count / share)));
-    const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
-    keep_stored(sample, kernel.storage, layout, group.rank());
-    const Stopwatch watch;
-    const auto converted = kernel.maker_for(options)(std::move(sample), options);
-    seconds = watch.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
-  });
-  return group.maximum(seconds);
-}
-
 /// Leaves out those that the pattern is nothing for, and those that would take too long to convert. Collective.
 void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, const TrialWork& usual,
                      std::vector<TriedConfiguration>& candidates, KernelTrial& trial) {
@@ -155,7 +137,20 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
     // Whether the pattern of some rank's block is one that the kernel gains by, where it can tell.
     const bool has_use = kernel.has_use_for == nullptr || kernel.has_use_for(block, options);
     if (group.maximum(has_use ? 1.0 : 0.0) == 0.0) return true;
-    const double seconds = expected_conversion_s(group, layout, kernel, options, block);
+    // The conversion of the whole block, on the slowest rank, by that of its first rows.
+    constexpr std::int64_t share = 16;
+    constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
+    double seconds = 0.0;
+    agree_on(group, [&] {
+      auto sample =
+          block.first_rows(std::min(block.row_count, std::max(least_rows, block.row_count / share)));
+      const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
+      keep_stored(sample, kernel.storage, layout, group.rank());
+      const Stopwatch of_sample;
+      const auto converted = kernel.maker_for(options)(std::move(sample), options);
+      seconds = of_sample.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
+    });
+    seconds = group.maximum(seconds);
     if (seconds <= most_s) return false;
     trial.skipped.push_back(
         {.name = candidate.configuration.kernel,
@@ -220,6 +215,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
+  Slowdown slowdown(std::vector{SlowRank{.factor = config.slowness}});
   std::vector<TrialCandidate> candidates;
   const auto own_cut = config.source.facts().piece_starts;
   for (auto& [configuration, kernel] : shortlisted) {
@@ -229,10 +225,9 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
       config.source.set_piece_starts(config.source.balanced_piece_starts(shares.pieces, group));
     }
     const auto assembled = make_tried_block(group, config.source, configuration, kernel).assembled;
-    const auto slowdown = std::make_shared<Slowdown>(std::vector{SlowRank{.factor = config.slowness}});
-    if (config.slowness > 1.0) assembled->matrix().set_slowdown(slowdown.get());
+    if (config.slowness > 1.0) assembled->matrix().set_slowdown(&slowdown);
     // No zeta: before the end of an outer iteration a system may be solved to rounding, and zeta be anything.
-    const auto work = [slowdown, step = trial_work(assembled, 0.0)] {
+    const auto work = [step = trial_work(assembled, 0.0)] {
       step();
       return std::nan("");
     };

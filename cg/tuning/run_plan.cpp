@@ -52,20 +52,6 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
   return count;
 }
 
-/// needed, largest: of all ranks of the node, and of the one with most, without their processes. These count with what a start may
-/// add, so that a --memory-limit of what is needed does.
-std::string too_little_text(const Environment& environment, const NodeInfo& node, std::int64_t needed,
-                            std::int64_t largest, std::string_view advice) {
-  const auto process_bytes = environment.process_bytes + process_grain_bytes;
-  return fmt::format(
-      "not enough memory on {}: the run needs {} there ({}, up to {} each, {} of it the process itself), {} "
-      "are available; {}{}",
-      node.name, format_bytes_above(saturated_sum(needed, process_bytes * node.rank_count)),
-      format_count(node.rank_count, "rank"), format_bytes_above(saturated_sum(largest, process_bytes)),
-      format_bytes(process_bytes), format_bytes(environment.memory_of_node(node)),
-      enough_limit_text(node.memory, needed - node.memory.available_bytes, node.rank_count), advice);
-}
-
 }  // namespace
 
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
@@ -133,8 +119,17 @@ void check_memory(const Environment& environment, const std::function<std::int64
       largest = std::max(largest, bytes);
     }
     const auto& info = environment.nodes[node];
-    if (needed > info.memory.available_bytes)
-      throw RunError(ExitCode::memory, too_little_text(environment, info, needed, largest, advice));
+    if (needed <= info.memory.available_bytes) continue;
+    // With what a start may add, so that a --memory-limit of what is needed does.
+    const auto process_bytes = environment.process_bytes + process_grain_bytes;
+    throw RunError(
+        ExitCode::memory,
+        "not enough memory on {}: the run needs {} there ({}, up to {} each, {} of it the process itself), "
+        "{} are available; {}{}",
+        info.name, format_bytes_above(saturated_sum(needed, process_bytes * info.rank_count)),
+        format_count(info.rank_count, "rank"), format_bytes_above(saturated_sum(largest, process_bytes)),
+        format_bytes(process_bytes), format_bytes(environment.memory_of_node(info)),
+        enough_limit_text(info.memory, needed - info.memory.available_bytes, info.rank_count), advice);
   }
 }
 

@@ -302,7 +302,8 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
                                  .wait_mode = group.waiter().mode()};
   conditions.configuration.transport = automatic_choice;
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
-  const auto plan = plan_memory(config.source, configuration, config.layout, group.rank());
+  const auto plan = plan_memory(config.source, configuration,
+                                make_layout(config.source.facts(), configuration), group.rank());
   // Beside the block, and twice: the estimate is of one transport's vectors.
   const auto bytes = plan.total_bytes() + 2 * plan.vector_bytes * std::ssize(comm::transport_table());
   const auto& node = config.environment.node_of(group.rank());

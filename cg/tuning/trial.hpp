@@ -303,7 +303,6 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {
   const MatrixSource& source;
-  const comm::BlockLayout& layout;
   TransportTrialConfig trial;  ///< block_trial(), its configuration with the kernel that runs
   const Environment& environment;
   const LoadedProfile& profile;

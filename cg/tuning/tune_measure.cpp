@@ -97,9 +97,10 @@ std::string CaseConfig::name() const {
 std::vector<Work> works_of_case(const CaseConfig& config) {
   // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes A to C, 2026-11-24.
   constexpr double product_s = 0.6e-9;  // mean of the kernels
-  constexpr double sample_product_s = 0.5e-9;
   constexpr double generation_s = 60e-9;
   constexpr double conversion_s = 20e-9;
+  // Of a sample: six values, each in 25 turns, with a call before each turn and a few to find out how many.
+  constexpr double search_s = 280e-9;
   const auto& matrix = config.source->facts();
   const auto kernels = available_kernels();
   const double nonzeros = matrix.nonzero_count / config.configuration.grid.rank_count();
@@ -108,14 +109,12 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
   const auto kind = [&](const char* name) { return fmt::format("{} {}", matrix.key.name, name); };
   std::vector<Work> works{
       {config.name() + ": generating the matrix", kind("generation"), generation_s * nonzeros}};
-  // Six values, each in 25 turns, with a call before each turn and a few to find out how many.
-  const double search_s = 6.0 * sample * (53.0 * sample_product_s + conversion_s);
   for (const auto* kernel : kernels) {
     const auto searches = static_cast<double>(
         std::ranges::count_if(tried_settings, [&](const auto& setting) { return setting.is_of(*kernel); }));
     const double share = kernel->stores_half() ? 0.65 : 1.0;  // half of the matrix, with more work per entry
     works.push_back({fmt::format("{}: settings of {}", config.name(), kernel->name), kind("settings"),
-                     share * (searches * search_s + conversion_s * nonzeros)});
+                     share * (searches * search_s * sample + conversion_s * nonzeros)});
   }
   // Each three times; about half of them are not hopeless, and go on within the budget.
   const double round_s =

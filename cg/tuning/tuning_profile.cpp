@@ -156,13 +156,11 @@ std::span<const NamedValue<comm::WaitMode>> wait_mode_table() {
 
 /// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
 void describe(Members& m, ProcessorProfile& processor) {
-  bool knows_kernels = processor.knows_kernels();
-  if (m.reads()) {
-    bool knows_others = false;
-    for (const auto* const name : {"transports", "storage", "speeds"}) knows_others |= m.has(name);
-    knows_kernels = m.has("critical_vector_length") || !knows_others;
-  }
-  if (knows_kernels || !(m.reads() || m.writes())) {
+  bool knows_kernels = processor.knows_kernels() || !m.writes();
+  if (m.reads())
+    knows_kernels =
+        m.has("critical_vector_length") || !(m.has("transports") || m.has("storage") || m.has("speeds"));
+  if (knows_kernels) {
     auto length = processor.critical_vector_length.value_or(0);
     m("critical_vector_length", length, at_least(0));
     processor.critical_vector_length = length;
