@@ -197,7 +197,7 @@ GridShortlist Session::shortlist() {
       {.matrix = source_->facts(),
        .configuration = configuration,
        .machine = machine_,
-       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
+       .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
        .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
        .ranks = uneven_ranks()});
 }

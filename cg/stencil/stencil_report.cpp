@@ -248,9 +248,8 @@ void describe(Members& m, StencilReport& report) {
   m("trial", report.choice, or_null("How the temporal block was chosen; null: it was given."));
   m("needed_bytes_per_rank", report.needed_bytes,
     at_least(0, "Memory for planes on the rank that needs most."));
-  bool is_in_files = !report.options.folders.empty();
   m.object_if(
-      is_in_files, "out_of_core",
+      !report.options.folders.empty(), "out_of_core",
       or_null("Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
               "comparison."),
       [&] {

@@ -376,8 +376,7 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   say_next();
   machine.kernels = kernels_from(group, thread_count, cases, machine);
   // For products that have no measured shapes: that of the largest vectors.
-  const auto& largest = *std::ranges::max_element(cases, {}, &MeasuredCase::piece);
-  const auto shape = shape_of(largest, machine);
+  const auto shape = shape_of(*std::ranges::max_element(cases, {}, &MeasuredCase::piece), machine);
   machine.vectors.dot_s_per_element = shape.dot_s_per_element;
   machine.vectors.update_s_per_element = shape.update_s_per_element;
   for (const auto& one : cases) machine.measured.spread = std::max(machine.measured.spread, one.times.spread);

@@ -33,7 +33,7 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
   for (const auto& grid : comm::factorizations(rank_count)) {
     auto configuration = config.configuration;
     configuration.grid = grid;
-    configuration.kernel = config.kernel_for(grid).name;
+    configuration.kernel = config.kernel_for(grid).kernel->name;
     auto matrix = config.matrix;
     if (knows_speeds) {
       const auto shares = comm::shares_on_grid(config.speeds, grid);

@@ -185,7 +185,7 @@ struct ShortlistConfig {
   /// The description of this machine, on rank 0; the others need none.
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
-  std::function<const kernels::KernelRow&(const comm::ProcessGrid&)> kernel_for;
+  std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
   /// [rank], nonzeros per second; pieces are to follow them. Empty: they do not
   std::vector<double> speeds{};
   UnevenRanks ranks{};  ///< for the model

@@ -21,9 +21,7 @@ GridShortlist shortlist_for(const Problem& problem, const std::vector<double>& s
   return make_grid_shortlist(group(), {.matrix = matrix,
                                        .configuration = configuration,
                                        .machine = unknown,
-                                       .kernel_for = [](const auto&) -> const kernels::KernelRow& {
-                                         return kernels::default_kernel();
-                                       },
+                                       .kernel_for = [](const auto&) { return ChosenKernel{}; },
                                        .speeds = speeds});
 }
 
