@@ -3,9 +3,7 @@
 // Planes of points in memory and in files, memory for them, their figures, and the planes that a rank computes in one pass. No MPI.
 
 #include <algorithm>
-#include <cstdint>
 
-#include "comm/block_layout.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/page_buffer.hpp"
 

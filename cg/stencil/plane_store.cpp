@@ -7,7 +7,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
 
 namespace cg2d {
 namespace {

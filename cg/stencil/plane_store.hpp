@@ -2,11 +2,6 @@
 
 // Where the planes of a rank's slab are between passes: the interface, in memory and in a file. No MPI.
 
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "cg/base/interface.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "cg/stencil/plane_layout.hpp"
 

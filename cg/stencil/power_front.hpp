@@ -4,8 +4,6 @@
 // coordinates. No MPI.
 
 #include <functional>
-#include <span>
-#include <vector>
 
 #include "cg/stencil/plane_layout.hpp"
 #include "kernels/power_lines.hpp"

@@ -4,7 +4,6 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/stencil/stencil_method.hpp"

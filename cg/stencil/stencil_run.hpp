@@ -2,11 +2,6 @@
 
 // `cg2d stencil`: its options, a run of a method's steps on a domain, planned, made in passes, and verified, and its report.
 
-#include <functional>
-#include <optional>
-#include <span>
-#include <string_view>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/noise_monitor.hpp"

@@ -4,8 +4,6 @@
 // any number of steps has a closed form; and several steps in one pass over the planes of a slab. No MPI.
 
 #include <functional>
-#include <span>
-#include <vector>
 
 #include "cg/stencil/plane_layout.hpp"
 #include "kernels/heat_lines.hpp"

@@ -5,10 +5,8 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/slow_ranks.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,9 +1,5 @@
 #include "cg/tuning/run_plan.hpp"
 
-#include <algorithm>
-
-#include "cg/base/errors.hpp"
-
 namespace cg2d {
 namespace {
 

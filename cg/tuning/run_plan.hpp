@@ -3,8 +3,6 @@
 // A run before anything large is allocated: its kernel with its settings, by name, by the tuning profile, or by a built-in rule; and its
 // memory.
 
-#include <functional>
-
 #include "cg/library/built_in_choice.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"

@@ -7,8 +7,6 @@
 #include <stdexcept>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {

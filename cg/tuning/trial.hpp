@@ -9,11 +9,8 @@
 
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/solver/block_product.hpp"
-#include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "comm/communicator.hpp"
 #include "comm/speed_shares.hpp"
 
 namespace cg2d {
