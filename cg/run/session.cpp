@@ -193,13 +193,12 @@ GridShortlist Session::shortlist() {
   auto configuration = found_.configuration;
   configuration.kernel = asked_.configuration.kernel;  // not that of a grid
   return make_grid_shortlist(
-      group_,
-      {.matrix = source_->facts(),
-       .configuration = configuration,
-       .machine = machine_,
-       .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
-       .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
-       .ranks = uneven_ranks()});
+      group_, {.matrix = source_->facts(),
+               .configuration = configuration,
+               .machine = machine_,
+               .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
+               .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
+               .ranks = uneven_ranks()});
 }
 
 /// Where it is to be tried, the grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known.

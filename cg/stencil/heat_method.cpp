@@ -119,9 +119,10 @@ class HeatMethod final : public StencilMethod {
     });
   }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
+  [[nodiscard]] std::vector<PlaneFigures> check(PlaneStore& store) const override {
     std::vector<PlaneFigures> planes;
-    for (auto z = slab_.begin; z < slab_.end; ++z) planes.push_back(field_.compare(z, step_count_, next()));
+    for (auto z = slab_.begin; z < slab_.end; ++z)
+      planes.push_back(field_.compare(z, step_count_, store.next()));
     return planes;
   }
   void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override {

@@ -257,11 +257,11 @@ class SStepCgMethod final : public StencilMethod {
     }
   }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
+  [[nodiscard]] std::vector<PlaneFigures> check(PlaneStore& store) const override {
     const auto x_at = [&](std::int64_t z) {
       std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
       if (z < 0 || z >= shape_[2]) return x;
-      const double* const plane = (slab_.contains(z) ? next() : received(z)) + layout_.x();
+      const double* const plane = (slab_.contains(z) ? store.next() : received(z)) + layout_.x();
       for (std::int64_t y = 0; y < shape_[1]; ++y)
         std::copy_n(plane + layout_.stored.line(y), shape_[0], x.data() + layout_.domain.line(y));
       return x;

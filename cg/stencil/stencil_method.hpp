@@ -70,8 +70,8 @@ class StencilMethod : public Interface {
   [[nodiscard]] double communication_s() const { return communication_s_; }
   [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
-  /// The figures of the slab's planes after the last pass. next: the next plane of the slab.
-  [[nodiscard]] virtual std::vector<PlaneFigures> check(const std::function<const double*()>& next) const = 0;
+  /// The figures of the slab's planes after the last pass, which the store reads.
+  [[nodiscard]] virtual std::vector<PlaneFigures> check(PlaneStore& store) const = 0;
   /// Judges by all planes together, in their order: sets largest_error, tolerance and, where it is one, `solve`.
   virtual void judge(std::span<const PlaneFigures> planes, StencilReport& report) const = 0;
 

@@ -255,7 +255,7 @@ class StencilRun {
     std::vector<PlaneFigures> mine;
     agreement.attempt([&] { store_->begin_reading(method_->slab()); });
     method_->exchange();
-    agreement.attempt([&] { mine = method_->check([&] { return store_->next(); }); });
+    agreement.attempt([&] { mine = method_->check(*store_); });
     agreement.reach();
     std::vector<PlaneFigures> planes;
     for (const auto& of_rank : group_.gather_all(std::span<const PlaneFigures>(mine)))

@@ -9,7 +9,15 @@
 namespace cg2d {
 namespace {
 
-constexpr int profile_version = 1;
+/// The document of a profile.
+struct ProfileDocument {
+  TuningProfile processors;
+};
+
+void describe(Members& m, ProfileDocument& document) {
+  m.constant("schema_version", 1);
+  m("processors", document.processors);
+}
 
 /// The members of every case. NPB matrices go by the numbers that they are generated from, all others by
 /// their hash.
@@ -96,20 +104,6 @@ void describe(Members& m, SpeedCase& timed) {
                              m.where("ranks"), rank));
   }
 }
-
-namespace {
-
-/// The document of a profile.
-struct ProfileDocument {
-  TuningProfile processors;
-};
-
-void describe(Members& m, ProfileDocument& document) {
-  m.constant("schema_version", profile_version);
-  m("processors", document.processors);
-}
-
-}  // namespace
 
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   int length = never_in_vectors;
