@@ -58,17 +58,40 @@ std::vector<std::vector<double>> medians_of(
 
 /// Seconds of one outer step, mean over the ranks: by phase, and at the end what the phase dot waits.
 using StepSeconds = std::array<double, benchmark_phase_count + 1>;
-struct StepTimes {
-  StepSeconds seconds{};
-  double spread = 0.0;  // spread of the totals
+
+/// One matrix in one configuration, with the kernel that is chosen there, and how it was measured.
+struct MeasuredCase {
+  const MatrixSource* source = nullptr;
+  Configuration configuration{};
+  ChosenKernel chosen{};
+  comm::BlockLayout layout;
+  TriedBlock block{};  // while it is measured, and its iteration
+  std::unique_ptr<NpbIteration> iteration{};
+  std::vector<PhaseRecords> steps{};
+  double step_s = 0.0;    // seconds of the last step
+  StepSeconds seconds{};  // of a typical step
+  double spread = 0.0;    // spread of the totals
+  double nonzeros = 0.0;  // nonzeros of one rank's block, whole; mean over the ranks
+
+  [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
+  [[nodiscard]] const comm::TransportRow* transport() const {
+    return comm::find_transport(configuration.transport);
+  }
+  [[nodiscard]] bool is_symmetric() const { return chosen.kernel->stores_half(); }
+  [[nodiscard]] comm::CommunicatorOptions options() const {
+    return communicator_options(configuration, is_symmetric());
+  }
+  [[nodiscard]] double phase_s(Phase phase) const { return seconds[index_of(phase)]; }
+  [[nodiscard]] double order() const { return static_cast<double>(source->facts().key.order); }
+  [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
 };
 
 /// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
 /// happen on a machine once in a while are no part of it.
-StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
+void set_typical_times(comm::RankGroup& group, MeasuredCase& measured) {
   const double divisor = CycleCalibration().ticks_per_second() * group.size();
-  std::vector<StepSeconds> steps(my_steps.size());
-  for (const auto& records : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
+  std::vector<StepSeconds> steps(measured.steps.size());
+  for (const auto& records : group.gather_all(std::span<const PhaseRecords>(measured.steps))) {
     for (std::size_t k = 0; k < steps.size(); ++k) {
       for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
         steps[k][phase] += static_cast<double>(records[k][phase].clocks) / divisor;
@@ -83,39 +106,12 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
   std::ranges::sort(steps, {}, total_s);
   constexpr std::size_t slow_part = 10;
   steps.resize(steps.size() - steps.size() / slow_part);
-  StepTimes times{.spread = spread_of_repeats(std::move(totals))};
+  measured.spread = spread_of_repeats(std::move(totals));
   for (const auto& step : steps) {
     for (std::size_t k = 0; k < step.size(); ++k)
-      times.seconds[k] += step[k] / static_cast<double>(steps.size());
+      measured.seconds[k] += step[k] / static_cast<double>(steps.size());
   }
-  return times;
 }
-
-/// One matrix in one configuration, with the kernel that is chosen there, and how it was measured.
-struct MeasuredCase {
-  const MatrixSource* source = nullptr;
-  Configuration configuration{};
-  ChosenKernel chosen{};
-  comm::BlockLayout layout;
-  TriedBlock block{};  // while it is measured, and its iteration
-  std::unique_ptr<NpbIteration> iteration{};
-  std::vector<PhaseRecords> steps{};
-  double step_s = 0.0;  // seconds of the last step
-  StepTimes times{};
-  double nonzeros = 0.0;  // nonzeros of one rank's block, whole; mean over the ranks
-
-  [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
-  [[nodiscard]] const comm::TransportRow* transport() const {
-    return comm::find_transport(configuration.transport);
-  }
-  [[nodiscard]] bool is_symmetric() const { return chosen.kernel->stores_half(); }
-  [[nodiscard]] comm::CommunicatorOptions options() const {
-    return communicator_options(configuration, is_symmetric());
-  }
-  [[nodiscard]] double phase_s(Phase phase) const { return times.seconds[index_of(phase)]; }
-  [[nodiscard]] double order() const { return static_cast<double>(source->facts().key.order); }
-  [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
-};
 
 constexpr int fewest_turns = 20;
 constexpr double shortest_turns_s = 1.0;  // all turns of a grid
@@ -184,7 +180,7 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
     spent_s = group.maximum(watch.seconds());
   }
   for (auto& one : cases) {
-    one.times = typical_times(group, one.steps);
+    set_typical_times(group, one);
     one.nonzeros = static_cast<double>(group.sum(one.block.nonzero_count)) / group.size();
     one.iteration.reset();
     one.block = {};
@@ -246,7 +242,7 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
 /// The shape of a case. Network and calls of the machine are known: the rest of dot products and updates is
 /// the time of their elements, the rest of the messages is waiting.
 BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
-  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.times.seconds.back(), 0.0);
+  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.seconds.back(), 0.0);
   const double one_dot_s = dot_s / OuterStepCalls::local_dots;
   const double one_update_s =
       measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(measured.is_symmetric());
@@ -379,7 +375,7 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   const auto shape = shape_of(*std::ranges::max_element(cases, {}, &MeasuredCase::piece), machine);
   machine.vectors.dot_s_per_element = shape.dot_s_per_element;
   machine.vectors.update_s_per_element = shape.update_s_per_element;
-  for (const auto& one : cases) machine.measured.spread = std::max(machine.measured.spread, one.times.spread);
+  for (const auto& one : cases) machine.measured.spread = std::max(machine.measured.spread, one.spread);
   return machine;
 }
 

@@ -35,7 +35,7 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
     auto matrix = config.matrix;
     if (knows_speeds) {
       const auto shares = comm::shares_on_grid(config.speeds, grid);
-      list.by_speed.reached.push_back({.grid = grid, .share = shares.reachable / ideal});
+      list.reached.push_back({.grid = grid, .share = shares.reachable / ideal});
       configuration.grid = shares.grid;
       matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares.pieces);
     }
@@ -52,7 +52,7 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
   list.made_by = list.grids.empty() ? "rule" : "model";
   if (list.grids.empty()) {
     const auto product_s = [&](const comm::ProcessGrid& grid) {
-      return ideal > 0.0 ? config.matrix.nonzero_count / (ideal * list.by_speed.share_of(grid)) : 0.0;
+      return ideal > 0.0 ? config.matrix.nonzero_count / (ideal * list.share_of(grid)) : 0.0;
     };
     list.grids = shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids, product_s);
   }
@@ -60,7 +60,7 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
     auto equal = config;
     equal.speeds.clear();
     equal.ranks = {};
-    list.by_speed.equal_ranks = local_shortlist(equal, rank_count).grids.front();
+    list.equal_ranks = local_shortlist(equal, rank_count).grids.front();
   }
   return list;
 }
@@ -167,16 +167,16 @@ GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig&
   const auto of_rank_0 = [&](const auto& values) { return group.gather_all(std::span(values)).front(); };
   list.grids = of_rank_0(std::as_const(list.grids));
   list.made_by = group.broadcast(list.made_by);
-  list.by_speed.reached = of_rank_0(std::as_const(list.by_speed.reached));
-  list.by_speed.equal_ranks = of_rank_0(std::vector{list.by_speed.equal_ranks}).front();
+  list.reached = of_rank_0(std::as_const(list.reached));
+  list.equal_ranks = of_rank_0(std::vector{list.equal_ranks}).front();
   return list;
 }
 
-double GridsBySpeed::share_of(const comm::ProcessGrid& grid) const {
+double GridShortlist::share_of(const comm::ProcessGrid& grid) const {
   return std::ranges::find(reached, grid, &ReachedSpeed::grid)->share;
 }
 
-std::string GridsBySpeed::why(const comm::ProcessGrid& chosen) const {
+std::string GridShortlist::why(const comm::ProcessGrid& chosen) const {
   constexpr double percent = 100.0;
   constexpr double clearly_more = 0.005;
   if (reached.empty()) return {};
@@ -190,7 +190,7 @@ std::string GridsBySpeed::why(const comm::ProcessGrid& chosen) const {
 }
 
 std::string describe_trial(const GridTrial& trial) {
-  auto why = trial.shortlist.by_speed.why(trial.best_grid);
+  auto why = trial.shortlist.why(trial.best_grid);
   if (!why.empty()) why = "; " + why;
   if (!trial.skipped_because.empty())
     return fmt::format("none: {}; the {} chose{}", trial.skipped_because, trial.shortlist.made_by, why);
@@ -247,7 +247,7 @@ void describe(Members& m, GridTrial& trial) {
   m("shortlist_by", trial.shortlist.made_by, meaning("Who named the grids: model or rule."));
   describe_race(m, "grid", trial);
   m.list(
-      "reached", trial.shortlist.by_speed.reached,
+      "reached", trial.shortlist.reached,
       meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
               "of their own."),
       [&](ReachedSpeed& one, std::size_t /*index*/) {

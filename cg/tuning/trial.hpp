@@ -157,22 +157,17 @@ struct ReachedSpeed {
   double share = 1.0;
 };
 
-/// Grids by the speeds of the ranks.
-struct GridsBySpeed {
-  std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty where no speeds are known
+/// The most promising first; at least one.
+struct GridShortlist {
+  std::vector<comm::ProcessGrid> grids{};
+  std::string made_by{};                ///< "model" or "rule"
+  std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty: no speeds are known
   comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal
 
   [[nodiscard]] double share_of(const comm::ProcessGrid& grid) const;
   /// "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal ranks, 83 %"; empty where no speeds are
   /// known.
   [[nodiscard]] std::string why(const comm::ProcessGrid& chosen) const;
-};
-
-/// The most promising first; at least one.
-struct GridShortlist {
-  std::vector<comm::ProcessGrid> grids;
-  std::string made_by;  ///< "model" or "rule"
-  GridsBySpeed by_speed{};
 };
 
 /// A run whose grid is still open.
