@@ -99,11 +99,8 @@ std::optional<std::string> common_processor(const Environment& environment) {
 
 LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
                            comm::RankGroup& group) {
+  if (!source.is_used) return {.processor = {}, .path = {}, .absence = "profiles are ignored (--no-profile)"};
   LoadedProfile loaded;
-  if (!source.is_used) {
-    loaded.absence = "profiles are ignored (--no-profile)";
-    return loaded;
-  }
   const bool was_named = !source.path.empty();
   std::string text;
   agree_on(group, [&] {
