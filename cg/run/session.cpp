@@ -189,16 +189,19 @@ void Session::begin_threads() {
   found_.binding = binding_->result();
 }
 
+OpenGridConfig Session::open_grid(const Configuration& configuration) {
+  return {.matrix = source_->facts(),
+          .configuration = configuration,
+          .machine = machine_,
+          .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
+          .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
+          .ranks = uneven_ranks()};
+}
+
 GridShortlist Session::shortlist() {
   auto configuration = found_.configuration;
   configuration.kernel = asked_.configuration.kernel;  // not that of a grid
-  return make_grid_shortlist(
-      group_, {.matrix = source_->facts(),
-               .configuration = configuration,
-               .machine = machine_,
-               .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
-               .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
-               .ranks = uneven_ranks()});
+  return make_grid_shortlist(group_, open_grid(configuration));
 }
 
 /// Where it is to be tried, the grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known.
@@ -208,13 +211,7 @@ void Session::try_grids() {
   const auto candidates = shortlist();
   if (candidates.grids.size() > 1) progress_.say("trying grids");
   const auto shared = configuration_of_trials();
-  GridTrialConfig config{.source = *source_,
-                         .configuration = shared,
-                         .environment = *found_.environment,
-                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
-                         .slowness = slowness()};
-  if (found_.speed_trial) config.speeds = found_.speed_trial->speeds;
-  found_.grid_trial = cg2d::try_grids(group_, config, candidates);
+  found_.grid_trial = cg2d::try_grids(group_, *source_, *found_.environment, open_grid(shared), candidates);
   set_grid(found_.grid_trial->best_grid);
 }
 

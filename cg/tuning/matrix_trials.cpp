@@ -22,7 +22,7 @@ constexpr std::size_t most_grids = 4;
 constexpr double hopeless_factor = 1.25;
 
 /// On rank 0. By the model where the machine and all kernels are described.
-GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
+GridShortlist local_shortlist(const OpenGridConfig& config, int rank_count) {
   GridShortlist list;
   const bool knows_speeds = !config.speeds.empty();
   const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
@@ -160,7 +160,7 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
 
 }  // namespace
 
-GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config) {
+GridShortlist make_grid_shortlist(comm::RankGroup& group, const OpenGridConfig& config) {
   // Only rank 0 has the description; and speeds need exponentials, which may differ on other processors.
   GridShortlist list;
   if (group.rank() == 0) list = local_shortlist(config, group.size());
@@ -198,7 +198,8 @@ std::string describe_trial(const GridTrial& trial) {
                      trial.shortlist.made_by, trial.duration_s, why);
 }
 
-GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
+GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
+                    const OpenGridConfig& config, const GridShortlist& shortlist) {
   GridTrial trial;
   trial.best_grid = shortlist.grids.front();
   trial.shortlist = shortlist;
@@ -209,21 +210,23 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     one.configuration.grid = grid;
     one.configuration.kernel = one.kernel.kernel->name;
   }
-  trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grid");
+  trial.skipped_because = why_no_trial(source, environment, shortlisted, "grid");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
-  Slowdown slowdown(std::vector{SlowRank{.factor = config.slowness}});
+  const auto slowness =
+      factors_at(config.ranks.slow, group.size(), 0)[static_cast<std::size_t>(group.rank())];
+  Slowdown slowdown(std::vector{SlowRank{.factor = slowness}});
   std::vector<TrialCandidate> candidates;
-  const auto own_cut = config.source.facts().piece_starts;
+  const auto own_cut = source.facts().piece_starts;
   for (auto& [configuration, kernel] : shortlisted) {
     if (!config.speeds.empty()) {
       const auto shares = agreed_shares_and_places(group, config.speeds, configuration.grid);
       configuration.grid = shares.grid;
-      config.source.set_piece_starts(config.source.balanced_piece_starts(shares.pieces, group));
+      source.set_piece_starts(source.balanced_piece_starts(shares.pieces, group));
     }
-    const auto assembled = make_tried_block(group, config.source, configuration, kernel).assembled;
-    if (config.slowness > 1.0) assembled->matrix().set_slowdown(&slowdown);
+    const auto assembled = make_tried_block(group, source, configuration, kernel).assembled;
+    if (slowness > 1.0) assembled->matrix().set_slowdown(&slowdown);
     // No zeta: before the end of an outer iteration a system may be solved to rounding, and zeta be anything.
     const auto work = [step = trial_work(assembled, 0.0)] {
       step();
@@ -231,7 +234,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     };
     candidates.push_back({.name = configuration.grid.name(), .work = work});
   }
-  config.source.set_piece_starts(own_cut);
+  source.set_piece_starts(own_cut);
   race_candidates(group, candidates,
                   {.thing = "grid",
                    .step_count = cg_steps_per_solve,

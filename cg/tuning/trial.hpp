@@ -170,23 +170,24 @@ struct GridShortlist {
   [[nodiscard]] std::string why(const comm::ProcessGrid& chosen) const;
 };
 
-/// A run whose grid is still open.
-struct ShortlistConfig {
+/// A run whose grid is to be found.
+struct OpenGridConfig {
   const MatrixFacts& matrix;
-  const Configuration& configuration;  ///< with the kernel that the rule is to count with
+  /// Grid and kernel are each candidate's: the shortlist counts with the kernel, where it is by the rule; the trial takes the transport.
+  const Configuration& configuration;
   /// The description of this machine, on rank 0; the others need none.
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
-  /// [rank], nonzeros per second; pieces are to follow them. Empty: they do not
+  /// [rank], nonzeros per second: pieces and places of ranks follow them on each grid. Empty: the matrix's own cut
   std::vector<double> speeds{};
-  UnevenRanks ranks{};  ///< for the model
+  UnevenRanks ranks{};  ///< for the model; those that are slow on purpose are so in the trial, too
 };
 
 /// The four best grids of the group's ranks. By the model where the machine's description has all their
 /// kernels, without grids that are predicted to take more than 1.25 times the best one's time; else by the
 /// rule of choose_grid(), with the time of the products where speeds are known. Collective: the same answer on every rank.
-GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config);
+GridShortlist make_grid_shortlist(comm::RankGroup& group, const OpenGridConfig& config);
 
 /// The result of a trial of grids, in the order of the shortlist. Its best is the verdict's candidate, or without a trial the first of
 /// the shortlist.
@@ -198,23 +199,13 @@ struct GridTrial : Trial {
 /// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
-/// A run whose grid is to be found.
-struct GridTrialConfig {
-  MatrixSource& source;                ///< its cut is that of each candidate meanwhile
-  const Configuration& configuration;  ///< the transport must be known; grid and kernel are each candidate's
-  const Environment& environment;
-  /// The kernel for a grid.
-  std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
-  /// [rank], nonzeros per second: pieces and places of ranks follow them on each grid. Empty: the source's own cut
-  std::span<const double> speeds{};
-  double slowness = 1.0;  ///< how many times as long products of this rank take, on purpose
-};
-
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the verdict's candidate. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
 /// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
-/// outer iterations. Collective; the same answer on every rank. Throws RunError, MpiError.
-GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist);
+/// outer iterations. The source's cut is that of each candidate meanwhile. Collective; the same answer on every rank. Throws RunError,
+/// MpiError.
+GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
+                    const OpenGridConfig& config, const GridShortlist& shortlist);
 
 void describe(Members& m, GridTrial& trial);
 
