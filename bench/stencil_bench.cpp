@@ -118,7 +118,7 @@ class StencilUnderTest {
                                       cg2d::comm::BlockLayout::even(0, {.columns = 1, .rows = group.size()}),
                                       {})),
         copy_(static_cast<std::size_t>(box_.size())) {
-    for (const auto set : cg2d::kernels::stencil_instruction_sets()) {
+    for (const auto set : cg2d::kernels::of_this_processor(cg2d::kernels::sets_without_gathers)) {
       for (const bool streams : {false, true}) {
         names_.push_back(fmt::format("{}, {}", cg2d::kernels::name_of(set), streams ? "streamed" : "stored"));
         operators_.push_back(std::make_unique<cg2d::StencilOperator>(

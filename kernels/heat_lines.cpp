@@ -37,8 +37,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cg2d::kernels {
 
-std::vector<InstructionSet> heat_instruction_sets() { return of_this_processor(sets_without_gathers); }
-
 HeatLoop heat_loop(std::optional<InstructionSet> set) {
   return CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), heat_lines::loop_for);
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/cpu_features.hpp"
 
@@ -35,7 +34,5 @@ using HeatLoop = void (*)(const HeatLines& lines, const HeatWeights& weights, st
 /// The loop for an instruction set, by default the widest of this processor. Throws std::invalid_argument where the processor does
 /// not have the set.
 HeatLoop heat_loop(std::optional<InstructionSet> set = {});
-/// The sets with loops that this processor has, narrowest first.
-std::vector<InstructionSet> heat_instruction_sets();
 
 }  // namespace cg2d::kernels

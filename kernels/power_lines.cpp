@@ -117,8 +117,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cg2d::kernels {
 
-std::vector<InstructionSet> power_instruction_sets() { return of_this_processor(sets_without_gathers); }
-
 PowerLoops power_loops(std::optional<InstructionSet> set) {
   return CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), power_lines::loops_for);
 }

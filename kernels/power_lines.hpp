@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/cpu_features.hpp"
 
@@ -68,7 +67,5 @@ struct PowerLoops {
 /// The loops for an instruction set, by default the widest of this processor. Throws std::invalid_argument where the processor does not
 /// have the set.
 PowerLoops power_loops(std::optional<InstructionSet> set = {});
-/// The sets with loops that this processor has, narrowest first.
-std::vector<InstructionSet> power_instruction_sets();
 
 }  // namespace cg2d::kernels

@@ -153,8 +153,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace cg2d::kernels {
 
-std::vector<InstructionSet> stencil_instruction_sets() { return of_this_processor(sets_without_gathers); }
-
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
   // The loop alone is the set's. Single points are computed without fused multiply-adds in every set, so that they keep their bits.
   auto kernel = HWY_STATIC_DISPATCH(stencil_lines::kernel)(point_count);

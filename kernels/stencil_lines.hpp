@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "kernels/cpu_features.hpp"
 
@@ -57,8 +56,6 @@ struct StencilKernel {
 /// The stencil of 5, 7 or 27 points with the loop for an instruction set, by default the widest of this processor.
 /// Throws std::invalid_argument for another number of points, and where the processor does not have the set.
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set = {});
-/// The sets with loops that this processor has, narrowest first.
-std::vector<InstructionSet> stencil_instruction_sets();
 
 /// Fetches numbers that are read soon into the second-level cache.
 void fetch_ahead(const double* numbers, std::int64_t count);

@@ -16,7 +16,7 @@
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep.hpp"
-#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

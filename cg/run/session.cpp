@@ -290,17 +290,19 @@ void Session::begin_threads() {
   found_.binding = binding_->result();
 }
 
+OpenGridConfig Session::open_grid(const Configuration& configuration) {
+  return {.matrix = source_->facts(),
+          .configuration = configuration,
+          .machine = machine_,
+          .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
+          .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
+          .ranks = uneven_ranks()};
+}
+
 GridShortlist Session::shortlist() {
   auto configuration = found_.configuration;
   configuration.kernel = asked_.configuration.kernel;  // not that of a grid
-  return make_grid_shortlist(
-      group_,
-      {.matrix = source_->facts(),
-       .configuration = configuration,
-       .machine = machine_,
-       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
-       .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
-       .ranks = uneven_ranks()});
+  return make_grid_shortlist(group_, open_grid(configuration));
 }
 
 /// Where it is to be tried, the grid by a trial of the best few, with its kernel; with --cut speed once the speeds are known.
@@ -310,17 +312,7 @@ void Session::try_grids() {
   const auto candidates = shortlist();
   if (candidates.grids.size() > 1) progress_.say("trying grids");
   const auto shared = configuration_of_trials();
-  GridTrialConfig config{.source = *source_,
-                         .configuration = shared,
-                         .environment = *found_.environment,
-                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
-                         .slowness = slowness()};
-  if (found_.speed_trial)
-    config.cut_for = [this](const comm::ProcessGrid& grid) -> GridCut {
-      const auto shares = agreed_shares_and_places(group_, found_.speed_trial->speeds, grid);
-      return {shares.grid, source_->balanced_piece_starts(shares.pieces, group_)};
-    };
-  found_.grid_trial = cg2d::try_grids(group_, config, candidates);
+  found_.grid_trial = cg2d::try_grids(group_, *source_, *found_.environment, open_grid(shared), candidates);
   set_grid(found_.grid_trial->best_grid);
 }
 
@@ -335,17 +327,15 @@ Configuration Session::configuration_of_trials() const {
 void Session::choose_transport(const comm::BlockLayout& layout,
                                const std::shared_ptr<BlockProduct>& product) {
   progress_.say("choosing the transport");
-  const BlockTrialConfig block{
-      .layout = layout, .configuration = found_.configuration, .product = product, .shift = shift_};
+  auto trials = block_trial(group_, layout, found_.configuration, product, shift_);
   if (vector_count_ > 1) {  // profiles know times of one right-hand side only
-    auto trials = block_trial(group_, block);
     trials.has_room_for_all = false;
     auto trial = try_transports(group_, trials);
     trial.not_kept_because = "profiles have no several right-hand sides";
     return set_transport(std::move(trial));
   }
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
-                                               .trial = block,
+                                               .trial = trials,
                                                .environment = *found_.environment,
                                                .profile = found_.profile,
                                                .profile_source = asked_.profile,

@@ -181,6 +181,8 @@ class Session : public Interface {
   void set_grid(const comm::ProcessGrid& grid);
   /// Counters and binding, before this rank's first threads.
   void begin_threads();
+  /// The configuration must outlive it.
+  [[nodiscard]] OpenGridConfig open_grid(const Configuration& configuration);
   [[nodiscard]] GridShortlist shortlist();
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on

@@ -17,7 +17,7 @@
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
-#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/block_layout.hpp"
 #include "kernels/spmv.hpp"
 

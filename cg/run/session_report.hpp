@@ -28,7 +28,6 @@
 #include "cg/timing/events.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_timer.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/communicator.hpp"
 #include "comm/waiter.hpp"

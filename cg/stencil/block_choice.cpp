@@ -1,13 +1,10 @@
-#include "cg/stencil/block_choice.hpp"
+// How many steps a pass makes: predicted from measured times.
 
-#include <algorithm>
-#include <limits>
+#include <array>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/stencil/plane_store.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "kernels/page_buffer.hpp"
+#include "cg/timing/race.hpp"
 
 namespace cg2d {
 namespace {
@@ -38,34 +35,19 @@ StorageTimes try_storage(const PlaneLayout& layout, int planes_at_once, PlaneSto
   return {.plane_s = plane_s, .work_s = std::max(plane_s - wait_s, 0.0)};
 }
 
-/// Seconds for a step of a plane in passes of this size.
-double try_computing(const StencilMethod& method, const FrontSize& size) {
-  constexpr double enough_s = 0.01;
-  constexpr int rounds = 3;  // other load makes some longer: the shortest one counts
+/// A wavefront step in the middle of a pass of this size.
+std::function<void()> wavefront_step(const StencilMethod& method, const FrontSize& size) {
   // Planes of zeros take as long as others.
-  const auto& layout = method.layout();
-  const std::int64_t n = size.planes_at_once;
-  kernels::PageBuffer<double> planes(static_cast<std::size_t>(2 * n * layout.size()));
+  const auto plane_size = method.layout().size();
+  const auto planes = std::make_shared<kernels::PageBuffer<double>>(
+      static_cast<std::size_t>(2 * size.planes_at_once * plane_size));
   std::vector<const double*> given;
   std::vector<double*> made;
-  for (std::int64_t k = 0; k < n; ++k) {
-    given.push_back(planes.data() + 2 * k * layout.size());
-    made.push_back(planes.data() + (2 * k + 1) * layout.size());
+  for (std::int64_t k = 0; k < size.planes_at_once; ++k) {
+    given.push_back(planes->data() + 2 * k * plane_size);
+    made.push_back(planes->data() + (2 * k + 1) * plane_size);
   }
-  const auto advance = method.trial_advance(size);
-  advance(given, made);  // touches all memory
-  auto shortest_s = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < rounds; ++round) {
-    const Stopwatch stopwatch;
-    std::int64_t advance_count = 0;
-    do {
-      advance(given, made);
-      ++advance_count;
-    } while (stopwatch.seconds() < enough_s);
-    shortest_s =
-        std::min(shortest_s, stopwatch.seconds() / static_cast<double>(advance_count * n * size.most_steps));
-  }
-  return shortest_s;
+  return [planes, given, made, advance = method.trial_advance(size)] { advance(given, made); };
 }
 
 }  // namespace
@@ -119,12 +101,14 @@ BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, con
   }
   const Stopwatch computing;
   for (const int block : candidate_blocks(size.most_steps)) {
-    double plane_step_s = 0.0;
-    group.barrier();
+    std::array<std::function<void()>, 1> step;
     agree_on(group, [&] {
-      plane_step_s = try_computing(method, {.most_steps = block, .planes_at_once = size.planes_at_once});
+      step.front() = wavefront_step(method, {.most_steps = block, .planes_at_once = size.planes_at_once});
     });
-    choice.tried.push_back(predict_block(work, block, group.maximum(plane_step_s), choice.storage));
+    const double step_s =
+        race(group, step, {.fewest_rounds = 3, .most_rounds = 3, .shortest_turn_s = 0.01}).medians().front();
+    choice.tried.push_back(
+        predict_block(work, block, step_s / (block * size.planes_at_once), choice.storage));
     if (group.maximum(computing.seconds()) > most_seconds) break;
   }
   choice.duration_s = group.maximum(stopwatch.seconds());

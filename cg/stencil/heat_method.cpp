@@ -1,17 +1,10 @@
 // Steps of the heat equation, compared with their closed form at the end.
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/wavefront.hpp"
-#include "comm/transfer.hpp"
-#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
@@ -39,9 +32,8 @@ class HeatMethod final : public StencilMethod {
     return Wavefront::byte_count(layout(), size) + 2 * border_size * std::int64_t{sizeof(double)};
   }
   [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
-    const auto lowest = moved(share, -planes_below(block));
-    const auto highest = moved(share, block - planes_below(block));
-    return {.begin = lowest.begin, .end = highest.end};
+    return {.begin = moved(share, -planes_below(block)).begin,
+            .end = moved(share, block - planes_below(block)).end};
   }
   void fill_start(std::int64_t z, double* plane) const override { field_.fill_start(z, plane); }
   [[nodiscard]] TrialAdvance trial_advance(const FrontSize& size) const override {
@@ -127,9 +119,10 @@ class HeatMethod final : public StencilMethod {
     });
   }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
+  [[nodiscard]] std::vector<PlaneFigures> check(PlaneStore& store) const override {
     std::vector<PlaneFigures> planes;
-    for (auto z = slab_.begin; z < slab_.end; ++z) planes.push_back(field_.compare(z, step_count_, next()));
+    for (auto z = slab_.begin; z < slab_.end; ++z)
+      planes.push_back(field_.compare(z, step_count_, store.next()));
     return planes;
   }
   void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override {

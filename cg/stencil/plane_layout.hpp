@@ -3,9 +3,7 @@
 // Planes of points in memory and in files, memory for them, their figures, and the planes that a rank computes in one pass. No MPI.
 
 #include <algorithm>
-#include <cstdint>
 
-#include "comm/block_layout.hpp"
 #include "comm/domain_layout.hpp"
 #include "kernels/page_buffer.hpp"
 
@@ -22,7 +20,6 @@ struct PlaneLayout {
 
   explicit PlaneLayout(const comm::Extents& shape) : line_length(shape[0]), line_count(shape[1]) {}
 
-  [[nodiscard]] std::int64_t point_count() const { return line_length * line_count; }
   /// From a line to the next one, doubles.
   [[nodiscard]] std::int64_t stride() const { return rounded(line_length + 1, doubles_per_cache_line); }
   /// The first point of a line, doubles from the begin of the plane. Line `line_count` is the end of the last line.

@@ -1,20 +1,12 @@
 #include "cg/stencil/plane_store.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cstring>
 #include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
-#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
@@ -56,9 +48,11 @@ class FileStore final : public PlaneStore {
     const Stopwatch stopwatch;
     const auto result = reader_->wait(slot_of(number));
     figures_.read_wait_s += stopwatch.seconds();
-    if (trouble_of(number, result)) {
+    try {
+      require_intact(number, result);
+    } catch (const RunError&) {  // once more
       start_reading(number);
-      if (const auto trouble = trouble_of(number, reader_->wait(slot_of(number)))) throw RunError(*trouble);
+      require_intact(number, reader_->wait(slot_of(number)));
     }
     figures_.read_bytes += plane_bytes_;
     return numbers(slot_of(number));
@@ -118,24 +112,23 @@ class FileStore final : public PlaneStore {
     const Stopwatch stopwatch;
     const auto result = reader_->wait(depth_ + slot);
     figures_.write_wait_s += stopwatch.seconds();
-    if (const auto trouble = trouble_of_device(*written, "written", result)) throw RunError(*trouble);
+    require_moved(*written, "written", result);
     figures_.written_bytes += plane_bytes_;
   }
 
-  /// Why a plane that was read is not what was written; empty: it is.
-  std::optional<RunError> trouble_of(std::int64_t number, const PanelResult& result) {
-    if (auto trouble = trouble_of_device(place(number), "read", result)) return trouble;
-    if (crc32c(bytes(slot_of(number))) == checksums_[static_cast<std::size_t>(place(number))])
-      return std::nullopt;
-    return RunError(ExitCode::bad_data, "{}: found damaged data, expected what was written there",
-                    name_of(place(number)));
+  /// Throws where a plane that was read is not what was written.
+  void require_intact(std::int64_t number, const PanelResult& result) {
+    require_moved(place(number), "read", result);
+    if (crc32c(bytes(slot_of(number))) != checksums_[static_cast<std::size_t>(place(number))])
+      throw RunError(ExitCode::bad_data, "{}: found damaged data, expected what was written there",
+                     name_of(place(number)));
   }
-  [[nodiscard]] std::optional<RunError> trouble_of_device(std::int64_t stored_place, std::string_view action,
-                                                          const PanelResult& result) const {
-    if (result.error == 0 && result.byte_count == plane_bytes_) return std::nullopt;
-    return RunError(ExitCode::cannot_write, "{} cannot be {}: {}", name_of(stored_place), action,
-                    result.error != 0 ? std::strerror(result.error)
-                                      : fmt::format("{} of {} bytes", result.byte_count, plane_bytes_));
+  /// Throws where the device has not read or written all of a plane.
+  void require_moved(std::int64_t stored_place, std::string_view action, const PanelResult& result) const {
+    if (result.error == 0 && result.byte_count == plane_bytes_) return;
+    throw RunError(ExitCode::cannot_write, "{} cannot be {}: {}", name_of(stored_place), action,
+                   result.error != 0 ? std::strerror(result.error)
+                                     : fmt::format("{} of {} bytes", result.byte_count, plane_bytes_));
   }
 
   [[nodiscard]] std::string name_of(std::int64_t stored_place) const {

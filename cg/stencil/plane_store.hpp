@@ -2,15 +2,8 @@
 
 // Where the planes of a rank's slab are between passes: the interface, in memory and in a file. No MPI.
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "cg/base/interface.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "cg/stencil/plane_layout.hpp"
-#include "comm/block_layout.hpp"
 
 namespace cg2d {
 

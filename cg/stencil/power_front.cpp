@@ -1,7 +1,5 @@
 #include "cg/stencil/power_front.hpp"
 
-#include <algorithm>
-
 namespace cg2d {
 namespace {
 
@@ -54,27 +52,6 @@ std::vector<double> times_operator(const std::vector<double>& x) {
     if (j > 0) product[j - 1] += 3.0 * x[j];
   }
   return product;
-}
-
-/// <T_0 ., T_k .> of p with p, r with r, and p with r.
-struct Moments {
-  std::vector<double> pp;
-  std::vector<double> rr;
-  std::vector<double> pr;
-};
-
-double dot(const Moments& all, const BasisVector& x, const BasisVector& y) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < x.p.size(); ++i) {
-    for (std::size_t j = 0; j < x.p.size(); ++j) {
-      const auto product = [&](const std::vector<double>& moments) {
-        return 0.5 * (moments[i + j] + moments[i > j ? i - j : j - i]);
-      };
-      sum += x.p[i] * y.p[j] * product(all.pp) + x.r[i] * y.r[j] * product(all.rr) +
-             (x.p[i] * y.r[j] + x.r[i] * y.p[j]) * product(all.pr);
-    }
-  }
-  return sum;
 }
 
 }  // namespace
@@ -145,9 +122,22 @@ void PowerFront::make_line(int step, std::int64_t z, std::int64_t y, const Visit
 CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, int step_count,
                                     double wanted_square_sum) {
   using Sums = kernels::PowerSums;
-  const Moments moments{moments_of(sums, &Sums::pp, &Sums::pp_before),
-                        moments_of(sums, &Sums::rr, &Sums::rr_before),
-                        moments_of(sums, &Sums::pr, &Sums::pr_before)};
+  const auto pp = moments_of(sums, &Sums::pp, &Sums::pp_before);
+  const auto rr = moments_of(sums, &Sums::rr, &Sums::rr_before);
+  const auto pr = moments_of(sums, &Sums::pr, &Sums::pr_before);
+  const auto dot = [&](const BasisVector& one, const BasisVector& other) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      for (std::size_t j = 0; j < sums.size(); ++j) {
+        const auto product = [&](const std::vector<double>& moments) {
+          return 0.5 * (moments[i + j] + moments[i > j ? i - j : j - i]);
+        };
+        sum += one.p[i] * other.p[j] * product(pp) + one.r[i] * other.r[j] * product(rr) +
+               (one.p[i] * other.r[j] + one.r[i] * other.p[j]) * product(pr);
+      }
+    }
+    return sum;
+  };
   const std::vector<double> zeros(sums.size());
   BasisVector p{zeros, zeros};
   auto r = p;
@@ -159,12 +149,12 @@ CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, in
   double rho = first_rho;
   while (result.step_count < step_count && rho > wanted_square_sum) {
     const BasisVector product{times_operator(p.p), times_operator(p.r)};
-    const double curvature = dot(moments, p, product);
+    const double curvature = dot(p, product);
     if (!(curvature > 0.0)) break;
     const double alpha = rho / curvature;
     combine(x, 1.0, p, alpha);
     combine(r, 1.0, product, -alpha);
-    const double new_rho = dot(moments, r, r);
+    const double new_rho = dot(r, r);
     const bool is_exact = new_rho > digits_used_up * first_rho;
     result.square_sums.push_back(is_exact ? new_rho : 0.0);
     ++result.step_count;

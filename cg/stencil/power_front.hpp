@@ -3,13 +3,9 @@
 // Chebyshev polynomials of the 7-point Laplacian applied to two vectors, in one pass over the planes of a slab; and steps of CG in their
 // coordinates. No MPI.
 
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <vector>
 
 #include "cg/stencil/plane_layout.hpp"
-#include "kernels/page_buffer.hpp"
 #include "kernels/power_lines.hpp"
 
 namespace cg2d {

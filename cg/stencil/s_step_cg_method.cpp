@@ -1,23 +1,14 @@
 // Conjugate gradients in s-step form: one pass over p, r and x makes s steps.
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
 #include <deque>
-#include <functional>
-#include <memory>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "comm/transfer.hpp"
-#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
@@ -171,7 +162,7 @@ class SStepCgMethod final : public StencilMethod {
         step_limit_(options.step_count),
         layout_(shape_),
         norm_(every_b * std::sqrt(static_cast<double>(comm::whole_domain(shape_).size()))),
-        tolerance_(options.tolerance) {}
+        solve_{.wanted_residual = options.tolerance} {}
 
   [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                              int step_count) const override {
@@ -229,7 +220,8 @@ class SStepCgMethod final : public StencilMethod {
     std::vector<kernels::PowerSums> sums;
     communicate([&] { sums = pass_->sums_over_ranks(group); });
     const int step_count = steps_of(sums, done_count);
-    exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
+    exchange_depth_ =
+        step_count > 0 ? static_cast<std::size_t>(pass_->step_count() + pass_->next_step_count()) : 1;
     return {.step_count = step_count,
             .sweep = {.domain_planes = shape_[2]},
             .read = slab_,
@@ -238,11 +230,9 @@ class SStepCgMethod final : public StencilMethod {
   }
   /// Sends what was kept last, and receives the same of the neighbours.
   void exchange() override {
-    const auto for_all = [&](std::vector<comm::Transfer> PlaneMessages::*messages, const auto& action) {
-      for (auto& side : sides_) {
-        for (int k = 0; k < exchange_depth_; ++k)
-          action((side.messages.*messages)[static_cast<std::size_t>(k)]);
-      }
+    const auto for_all = [&](auto messages, const auto& action) {
+      for (auto& side : sides_)
+        std::ranges::for_each(std::span(side.messages.*messages).first(exchange_depth_), action);
     };
     communicate([&] {
       for_all(&PlaneMessages::receives, [](auto& receive) { receive.start(); });
@@ -254,10 +244,10 @@ class SStepCgMethod final : public StencilMethod {
   }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override {
-    std::vector<const double*> all_given;
+    std::vector all_given(given.begin(), given.end());
     for (auto z = first; z < first + std::ssize(given); ++z) {
-      const bool is_received = !slab_.contains(z) && pass_->given_planes().contains(z);
-      all_given.push_back(is_received ? received(z) : given[static_cast<std::size_t>(z - first)]);
+      if (!slab_.contains(z) && pass_->given_planes().contains(z))
+        all_given[static_cast<std::size_t>(z - first)] = received(z);
     }
     pass_->advance(first, all_given, made);
     auto z = first - pass_->step_count();
@@ -267,11 +257,11 @@ class SStepCgMethod final : public StencilMethod {
     }
   }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
+  [[nodiscard]] std::vector<PlaneFigures> check(PlaneStore& store) const override {
     const auto x_at = [&](std::int64_t z) {
       std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
       if (z < 0 || z >= shape_[2]) return x;
-      const double* const plane = (slab_.contains(z) ? next() : received(z)) + layout_.x();
+      const double* const plane = (slab_.contains(z) ? store.next() : received(z)) + layout_.x();
       for (std::int64_t y = 0; y < shape_[1]; ++y)
         std::copy_n(plane + layout_.stored.line(y), shape_[0], x.data() + layout_.domain.line(y));
       return x;
@@ -289,13 +279,10 @@ class SStepCgMethod final : public StencilMethod {
   void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override {
     double square_sum = 0.0;
     for (const auto& plane : planes) square_sum += plane.squared_residual;
-    const double true_residual = std::sqrt(square_sum) / norm_;
-    report.solve = {.iterations = report.step_count,
-                    .residual = residual_,
-                    .true_residual = true_residual,
-                    .wanted_residual = tolerance_,
-                    .residuals = residuals_};
-    report.domain.largest_error = std::abs(true_residual - residual_);
+    auto& solve = report.solve.emplace(solve_);
+    solve.iterations = report.step_count;
+    solve.true_residual = std::sqrt(square_sum) / norm_;
+    report.domain.largest_error = std::abs(solve.true_residual - solve.residual);
     report.domain.tolerance = rounding_tolerance;
   }
 
@@ -315,35 +302,35 @@ class SStepCgMethod final : public StencilMethod {
     const auto& side = sides_.front().distance(z) < 0 ? sides_.front() : sides_.back();
     return side.received.data() - (side.distance(z) + 1) * layout().size();
   }
-  /// Start values are known everywhere: no rank waits for another. Those that neighbours need at first are kept.
+  /// Start values are known everywhere, and alike in all planes: no rank waits for another. Those that neighbours need at first are kept.
   void sum_start_values() {
     pass_->begin(shape_[2], {{}}, steps_after(0));
-    const std::int64_t n = size_.planes_at_once;
-    kernels::PageBuffer<double> room(static_cast<std::size_t>(n * layout_.stored.size()));
-    const auto planes = pass_->given_planes();
+    kernels::PageBuffer<double> plane(static_cast<std::size_t>(layout().size()));
+    fill_start(0, plane.data());
     const auto wavefront_steps = pass_->wavefront_steps();
-    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += n) {
-      std::vector<const double*> given;
-      for (auto z = first; z < first + n; ++z) {
-        double* const plane = room.data() + (z - first) * layout_.stored.size();
-        given.push_back(planes.contains(z) ? plane : nullptr);
-        if (!planes.contains(z)) continue;
-        fill_start(z, plane);
-        keep(z, plane);
+    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += size_.planes_at_once) {
+      std::vector<const double*> given(static_cast<std::size_t>(size_.planes_at_once));
+      for (auto z = first; z < first + size_.planes_at_once; ++z) {
+        if (!pass_->given_planes().contains(z)) continue;
+        given[static_cast<std::size_t>(z - first)] = plane.data();
+        keep(z, plane.data());
       }
       pass_->make_sums(first, given);
     }
   }
   /// The steps of the next pass, which is begun; 0: there is none.
   [[nodiscard]] int steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
-    residual_ = std::sqrt(sums.front().rr) / norm_;
-    if (std::isnan(residual_))
+    const double residual = std::sqrt(sums.front().rr) / norm_;
+    const double wanted = solve_.wanted_residual;
+    solve_.residual = residual;
+    if (std::isnan(residual))
       throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
     const int asked = steps_after(done_count);
-    if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
-    auto steps = step_in_coordinates(sums, asked, std::pow(tolerance_ * norm_, 2));
+    if (asked == 0 || residual <= wanted || residual == 0.0) return 0;
+    auto steps = step_in_coordinates(sums, asked, std::pow(wanted * norm_, 2));
     if (steps.step_count == 0) return 0;  // no digit can be gained any more
-    for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
+    for (const double square_sum : steps.square_sums)
+      solve_.residuals.push_back(std::sqrt(square_sum) / norm_);
     steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
     pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
     return steps.step_count;
@@ -378,14 +365,12 @@ class SStepCgMethod final : public StencilMethod {
   int step_limit_;
   CgLayout layout_;
   double norm_;
-  double tolerance_;
+  StencilSolve solve_;  // so far
   FrontSize size_;
   std::unique_ptr<CgPass> pass_;
   std::unique_ptr<comm::Endpoint> endpoint_;
-  std::deque<Side> sides_;         // which do not move
-  int exchange_depth_ = 1;         // planes for the pass, or for the check after the last one
-  double residual_ = 0.0;          // relative, as the recurrences have it
-  std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
+  std::deque<Side> sides_;          // which do not move
+  std::size_t exchange_depth_ = 1;  // planes for the pass, or for the check after the last one
 };
 
 }  // namespace

@@ -1,11 +1,7 @@
 #include "cg/stencil/stencil_method.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <cstdint>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -17,19 +13,6 @@ constexpr std::array most_points{1e7, 1e8, 1e15};
 constexpr comm::Extents most_extents{10'000'000, 10'000'000, 1'000'000'000};
 
 }  // namespace
-
-PlaneMessages::PlaneMessages(const comm::Endpoint& endpoint, int partner, std::span<double> sent,
-                             std::span<double> received, std::int64_t size_of_one) {
-  const auto size = static_cast<std::size_t>(size_of_one);
-  for (std::size_t begin = 0; begin < sent.size(); begin += size) {
-    const auto from = sent.subspan(begin, size);
-    const auto to = received.subspan(begin, size);
-    sends.push_back(
-        comm::Transfer::send(endpoint.handle(), from, comm::whole(from), partner, comm::Operation::halo));
-    receives.push_back(
-        comm::Transfer::receive(endpoint.handle(), to, comm::whole(to), partner, comm::Operation::halo));
-  }
-}
 
 std::span<const StencilMethodRow> stencil_method_table() {
   static constexpr std::array rows{

@@ -2,19 +2,7 @@
 
 // Steps that passes over the planes of a slab make: the interface, and the table of its implementations.
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
-
-#include "cg/base/interface.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/stencil/plane_layout.hpp"
 #include "cg/stencil/stencil_run.hpp"
-#include "comm/communicator.hpp"
-#include "comm/rank_group.hpp"
 #include "comm/transfer.hpp"
 
 namespace cg2d {
@@ -82,8 +70,8 @@ class StencilMethod : public Interface {
   [[nodiscard]] double communication_s() const { return communication_s_; }
   [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
-  /// The figures of the slab's planes after the last pass. next: the next plane of the slab.
-  [[nodiscard]] virtual std::vector<PlaneFigures> check(const std::function<const double*()>& next) const = 0;
+  /// The figures of the slab's planes after the last pass, which the store reads.
+  [[nodiscard]] virtual std::vector<PlaneFigures> check(PlaneStore& store) const = 0;
   /// Judges by all planes together, in their order: sets largest_error, tolerance and, where it is one, `solve`.
   virtual void judge(std::span<const PlaneFigures> planes, StencilReport& report) const = 0;
 
@@ -104,10 +92,27 @@ class StencilMethod : public Interface {
   double communication_s_ = 0.0;
 };
 
+/// All ranks measure at the same time, and the slowest one counts. Planes of the store are overwritten. Collective. Throws
+/// RunError on every rank alike, MpiError, std::bad_alloc. Takes a few seconds at most, unless the device is slow.
+///   size   with the longest block that memory, steps and slabs allow
+///   store  nullptr: reading and writing take no time
+BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, const FrontSize& size,
+                       PlaneStore* store, comm::RankGroup& group);
+
 /// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive it.
 struct PlaneMessages {
   PlaneMessages(const comm::Endpoint& endpoint, int partner, std::span<double> sent,
-                std::span<double> received, std::int64_t size_of_one);
+                std::span<double> received, std::int64_t size_of_one) {
+    const auto size = static_cast<std::size_t>(size_of_one);
+    for (std::size_t begin = 0; begin < sent.size(); begin += size) {
+      const auto from = sent.subspan(begin, size);
+      const auto to = received.subspan(begin, size);
+      sends.push_back(
+          comm::Transfer::send(endpoint.handle(), from, comm::whole(from), partner, comm::Operation::halo));
+      receives.push_back(
+          comm::Transfer::receive(endpoint.handle(), to, comm::whole(to), partner, comm::Operation::halo));
+    }
+  }
 
   std::vector<comm::Transfer> sends{};
   std::vector<comm::Transfer> receives{};

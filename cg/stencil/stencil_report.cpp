@@ -1,18 +1,12 @@
 // The report of `cg2d stencil`: text and JSON.
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <functional>
-#include <string_view>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "cg/stencil/stencil_run.hpp"
 
 namespace cg2d {
 namespace {
@@ -82,13 +76,6 @@ double rate(std::int64_t byte_count, double seconds) {
 
 // ---------------------------------------------------------------- text
 
-std::string place_text(const StencilReport& report) {
-  if (report.options.folders.empty()) return "in memory";
-  return fmt::format(
-      "in files in {} ({}, {})", fmt::join(report.options.folders, ","), report.reader,
-      storage_use(report).is_direct ? "past the system's cache" : "through the system's cache");
-}
-
 std::string choice_text(const StencilReport& report) {
   if (!report.choice) return "";
   const auto& choice = *report.choice;
@@ -118,46 +105,37 @@ std::string times_text(const StencilReport& report) {
   return "\n" + table.text();
 }
 
-// ---------------------------------------------------------------- JSON
-
-void describe_storage(Members& m, StencilReport& report) {
-  const auto [is_direct, read, written, shares] = storage_use(report);
-  m("folders", report.options.folders, {.fewest = 1});
-  m("reader", report.reader, meaning("io_uring or threads"));
-  m.derived("is_direct", is_direct, meaning("All files were read and written past the system's cache."));
-  m.derived("read_bytes", read, at_least(0));
-  m.derived("written_bytes", written, at_least(0));
-  m.derived("read_bytes_per_s", rate(read, report.steps_s), at_least(0));
-  m.derived("written_bytes_per_s", rate(written, report.steps_s), at_least(0));
-  m.derived("storage_share", shares,
-            meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
-}
-
 }  // namespace
 
 std::string stencil_text(const StencilReport& report) {
   const auto& method = *row_named(stencil_method_table(), report.options.method);
   const auto domain_bytes = report.point_count() * std::int64_t{sizeof(double)} * method.vector_count;
+  const bool is_in_memory = report.options.folders.empty();
+  const auto use = storage_use(report);
+  const auto place = is_in_memory ? "in memory"
+                                  : fmt::format("in files in {} ({}, {} the system's cache)",
+                                                fmt::join(report.options.folders, ","), report.reader,
+                                                use.is_direct ? "past" : "through");
   std::string text = fmt::format(
       " {} points, {} of {}, {} on {}: {}, {}\n"
       " Domain of {} {}; memory for planes {} per rank\n"
       " Temporal block: {}{}; passes: {}\n",
       shape_text(report.options.shape), format_count(report.step_count, "step"), method.subject,
       format_count(std::ssize(report.ranks), "rank"), format_count(report.node_count, "node"), report.machine,
-      report.instruction_set, format_bytes(domain_bytes), place_text(report),
-      format_bytes(report.needed_bytes), format_count(report.block, "step"),
-      report.choice ? ", chosen by a trial" : "", report.pass_count);
+      report.instruction_set, format_bytes(domain_bytes), place, format_bytes(report.needed_bytes),
+      format_count(report.block, "step"), report.choice ? ", chosen by a trial" : "", report.pass_count);
   text += choice_text(report) + times_text(report);
   text += fmt::format(
       "\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n Quiet: {}\n",
       report.updates_per_second() / 1e9, report.steps_s, report.quiet.text());
-  if (!report.options.folders.empty()) {
-    const auto [is_direct, read, written, shares] = storage_use(report);
+  if (!is_in_memory) {
     text += fmt::format(
         " Read {} and wrote {}: {}/s and {}/s over all steps\n Waiting for the device: {:.1f} % of the time "
         "(mean), {:.1f} % on the rank that waits most\n",
-        format_bytes(read), format_bytes(written), format_bytes(saturated(rate(read, report.steps_s))),
-        format_bytes(saturated(rate(written, report.steps_s))), 100.0 * shares.mean, 100.0 * shares.maximum);
+        format_bytes(use.read_bytes), format_bytes(use.written_bytes),
+        format_bytes(saturated(rate(use.read_bytes, report.steps_s))),
+        format_bytes(saturated(rate(use.written_bytes, report.steps_s))), 100.0 * use.shares.mean,
+        100.0 * use.shares.maximum);
   }
   if (report.solve) {
     const auto& solve = *report.solve;
@@ -270,12 +248,23 @@ void describe(Members& m, StencilReport& report) {
   m("trial", report.choice, or_null("How the temporal block was chosen; null: it was given."));
   m("needed_bytes_per_rank", report.needed_bytes,
     at_least(0, "Memory for planes on the rank that needs most."));
-  bool is_in_files = !report.options.folders.empty();
   m.object_if(
-      is_in_files, "out_of_core",
+      !report.options.folders.empty(), "out_of_core",
       or_null("Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
               "comparison."),
-      [&] { describe_storage(m, report); });
+      [&] {
+        const auto use = storage_use(report);
+        m("folders", report.options.folders, {.fewest = 1});
+        m("reader", report.reader, meaning("io_uring or threads"));
+        m.derived("is_direct", use.is_direct,
+                  meaning("All files were read and written past the system's cache."));
+        m.derived("read_bytes", use.read_bytes, at_least(0));
+        m.derived("written_bytes", use.written_bytes, at_least(0));
+        m.derived("read_bytes_per_s", rate(use.read_bytes, report.steps_s), at_least(0));
+        m.derived("written_bytes_per_s", rate(use.written_bytes, report.steps_s), at_least(0));
+        m.derived("storage_share", use.shares,
+                  meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
+      });
   m("start_s", report.start_s, at_least(0, "Start values computed and stored, on the slowest rank."));
   m("steps_s", report.steps_s, at_least(0, "All steps, on the slowest rank."));
   m("check_s", report.check_s, at_least(0, "Result read and compared, on the slowest rank."));

@@ -1,27 +1,13 @@
 #include "cg/stencil/stencil_run.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
-#include "cg/stencil/plane_store.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "kernels/cpu_features.hpp"
-#include "kernels/heat_lines.hpp"
 
 namespace cg2d {
 namespace {
@@ -58,7 +44,8 @@ class StencilRun {
     report_.machine = environment_.nodes.front().processor_with_caches();
     report_.mpi = environment_.mpi_version;
     report_.node_count = static_cast<int>(environment_.nodes.size());
-    report_.instruction_set = kernels::name_of(kernels::heat_instruction_sets().back());
+    report_.instruction_set =
+        kernels::name_of(kernels::of_this_processor(kernels::sets_without_gathers).back());
     report_.options = options;
     if (is_in_files()) report_.reader = reader_.name;
     choose_planes_at_once();
@@ -96,7 +83,7 @@ class StencilRun {
                                  ? store_buffer_bytes(layout_, size.planes_at_once)
                                  : method_->stored_planes(share_, block).size() * layout_.byte_count();
     const auto planes_of_trial = options_.block ? 0 : 2 * size.planes_at_once;
-    const int neighbour_count = (group_.rank() > 0 ? 1 : 0) + (group_.rank() + 1 < group_.size() ? 1 : 0);
+    const int neighbour_count = int{group_.rank() > 0} + int{group_.rank() + 1 < group_.size()};
     return store_bytes + planes_of_trial * layout_.byte_count() + method_->byte_count(size, neighbour_count);
   }
 
@@ -268,7 +255,7 @@ class StencilRun {
     std::vector<PlaneFigures> mine;
     agreement.attempt([&] { store_->begin_reading(method_->slab()); });
     method_->exchange();
-    agreement.attempt([&] { mine = method_->check([&] { return store_->next(); }); });
+    agreement.attempt([&] { mine = method_->check(*store_); });
     agreement.reach();
     std::vector<PlaneFigures> planes;
     for (const auto& of_rank : group_.gather_all(std::span<const PlaneFigures>(mine)))

@@ -1,10 +1,8 @@
 #include "cg/stencil/wavefront.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <span>
 
 #include "cg/base/storage/crc32c.hpp"
 #include "kernels/stencil_lines.hpp"
@@ -214,8 +212,7 @@ void Wavefront::pass_on(int step) {
   const auto& active = active_[static_cast<std::size_t>(step)];
   if (active.size() <= 0 || line_y_ >= layout_.line_count) return;
   for (std::int64_t plane = 0; plane < planes_at_once_ + kept_count; ++plane) {
-    const bool is_moved = line_y_ > 0 && active.contains(plane - 1);
-    if (is_moved) continue;
+    if (line_y_ > 0 && active.contains(plane - 1)) continue;  // moved by the loop
     std::copy_n(line_planes_[static_cast<std::size_t>(plane)], layout_.line_length,
                 passed_line(step - 1, line_y_, plane));
   }

@@ -3,15 +3,10 @@
 // The heat equation: its start values, and what they become, a sum of eigenvectors of the step, so that the value of every point after
 // any number of steps has a closed form; and several steps in one pass over the planes of a slab. No MPI.
 
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <vector>
 
 #include "cg/stencil/plane_layout.hpp"
-#include "comm/domain_layout.hpp"
 #include "kernels/heat_lines.hpp"
-#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 

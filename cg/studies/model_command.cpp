@@ -22,7 +22,6 @@
 #include "cg/machine/thread_binding.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "cg/tuning/tuning_profile.hpp"

@@ -19,7 +19,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {

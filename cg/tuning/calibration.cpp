@@ -1,24 +1,14 @@
 #include "cg/tuning/tune_measure.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 #include <numeric>
 #include <set>
-#include <string_view>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
-#include "cg/machine/performance_model.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d {
@@ -28,10 +18,6 @@ namespace {
 double seconds_of(comm::RankGroup& group, const std::function<void()>& work) {
   const std::array works{work};
   return race(group, works, {.fewest_rounds = 7, .budget_s = 0.05}).medians().front();
-}
-
-comm::BlockLayout one_column(std::int64_t piece_size, int ranks) {
-  return equal_pieces(piece_size * ranks, {.columns = 1, .rows = ranks});
 }
 
 /// One message of a collection, whose messages go one after the other: its bytes and its share of the
@@ -50,11 +36,10 @@ LinePoint message_point(const comm::BlockLayout& layout, const comm::Communicato
 
 using Transports = std::span<const comm::TransportRow* const>;
 
-using TimedLayout = std::pair<comm::Operation, comm::BlockLayout>;
-
 /// Median seconds of one call of each operation by each transport: [transport][operation].
-std::vector<std::vector<double>> medians_of(comm::RankGroup& group, Transports transports,
-                                            const std::vector<TimedLayout>& timed, double budget_s) {
+std::vector<std::vector<double>> medians_of(
+    comm::RankGroup& group, Transports transports,
+    const std::vector<std::pair<comm::Operation, comm::BlockLayout>>& timed, double budget_s) {
   std::vector<TimedOperation> operations;
   for (const auto* transport : transports) {
     for (const auto& [operation, layout] : timed)
@@ -71,72 +56,8 @@ std::vector<std::vector<double>> medians_of(comm::RankGroup& group, Transports t
   return medians;
 }
 
-/// Messages of collections of some bytes to some kilobytes, for each transport.
-std::vector<std::vector<LinePoint>> measure_short_messages(comm::RankGroup& group, Transports transports) {
-  std::vector<std::vector<LinePoint>> points(transports.size());
-  for (const std::int64_t piece_size : {1, 16, 128, 1024}) {
-    const auto layout = one_column(piece_size, group.size());
-    const auto seconds = medians_of(group, transports, {{comm::Operation::collect, layout}}, 0.05);
-    for (std::size_t k = 0; k < seconds.size(); ++k)
-      points[k].push_back(message_point(layout, {}, seconds[k].front()));
-  }
-  return points;
-}
-
-/// The time of a sum beyond that of a collection of as many bytes, per element, for each transport, with blocks of several sizes: small ones
-/// differ by the noise of their messages and large ones by that of the memory.
-std::vector<std::vector<double>> measure_additions(comm::RankGroup& group, Transports transports) {
-  std::vector<std::vector<double>> seconds(transports.size());
-  for (const std::int64_t piece_size : {4096, 16384, 65536}) {
-    const auto times =
-        medians_of(group, transports,
-                   {{comm::Operation::collect, one_column(piece_size, group.size())},
-                    {comm::Operation::sum,
-                     equal_pieces(piece_size * group.size(), {.columns = group.size(), .rows = 1})}},
-                   0.1);
-    for (std::size_t k = 0; k < transports.size(); ++k) {
-      seconds[k].push_back(std::max(times[k][1] - times[k][0], 0.0) /
-                           static_cast<double>(piece_size * (group.size() - 1)));
-    }
-  }
-  return seconds;
-}
-
-/// Seconds of one outer step, mean over the ranks.
-struct StepTimes {
-  PhaseSeconds phases{};
-  double dot_waiting_s = 0.0;  // part of the phase dot
-  double spread = 0.0;         // spread of the totals, by typical_times()
-
-  [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
-};
-
-/// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
-/// happen on a machine once in a while are no part of it.
-StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>& my_steps) {
-  const double divisor = CycleCalibration().ticks_per_second() * group.size();
-  std::vector<StepTimes> steps(my_steps.size());
-  for (const auto& records : group.gather_all(std::span<const PhaseRecords>(my_steps))) {
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
-        steps[k].phases[phase] += static_cast<double>(records[k][phase].clocks) / divisor;
-      steps[k].dot_waiting_s += static_cast<double>(records[k][index_of(Phase::dot)].waited_clocks) / divisor;
-    }
-  }
-  std::vector<double> totals;
-  std::ranges::transform(steps, std::back_inserter(totals), &StepTimes::total_s);
-  std::ranges::sort(steps, {}, &StepTimes::total_s);
-  constexpr std::size_t slow_part = 10;
-  steps.resize(steps.size() - steps.size() / slow_part);
-  StepTimes times{.spread = spread_of_repeats(std::move(totals))};
-  const auto count = static_cast<double>(steps.size());
-  for (const auto& step : steps) {
-    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
-      times.phases[phase] += step.phases[phase] / count;
-    times.dot_waiting_s += step.dot_waiting_s / count;
-  }
-  return times;
-}
+/// Seconds of one outer step, mean over the ranks: by phase, and at the end what the phase dot waits.
+using StepSeconds = std::array<double, benchmark_phase_count + 1>;
 
 /// One matrix in one configuration, with the kernel that is chosen there, and how it was measured.
 struct MeasuredCase {
@@ -147,8 +68,9 @@ struct MeasuredCase {
   TriedBlock block{};  // while it is measured, and its iteration
   std::unique_ptr<NpbIteration> iteration{};
   std::vector<PhaseRecords> steps{};
-  double step_s = 0.0;  // seconds of the last step
-  StepTimes times{};
+  double step_s = 0.0;    // seconds of the last step
+  StepSeconds seconds{};  // of a typical step
+  double spread = 0.0;    // spread of the totals
   double nonzeros = 0.0;  // nonzeros of one rank's block, whole; mean over the ranks
 
   [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
@@ -159,10 +81,37 @@ struct MeasuredCase {
   [[nodiscard]] comm::CommunicatorOptions options() const {
     return communicator_options(configuration, is_symmetric());
   }
-  [[nodiscard]] double phase_s(Phase phase) const { return times.phases[index_of(phase)]; }
+  [[nodiscard]] double phase_s(Phase phase) const { return seconds[index_of(phase)]; }
   [[nodiscard]] double order() const { return static_cast<double>(source->facts().key.order); }
   [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
 };
+
+/// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
+/// happen on a machine once in a while are no part of it.
+void set_typical_times(comm::RankGroup& group, MeasuredCase& measured) {
+  const double divisor = CycleCalibration().ticks_per_second() * group.size();
+  std::vector<StepSeconds> steps(measured.steps.size());
+  for (const auto& records : group.gather_all(std::span<const PhaseRecords>(measured.steps))) {
+    for (std::size_t k = 0; k < steps.size(); ++k) {
+      for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+        steps[k][phase] += static_cast<double>(records[k][phase].clocks) / divisor;
+      steps[k].back() += static_cast<double>(records[k][index_of(Phase::dot)].waited_clocks) / divisor;
+    }
+  }
+  const auto total_s = [](const StepSeconds& step) {
+    return std::accumulate(step.begin(), step.end() - 1, 0.0);
+  };
+  std::vector<double> totals;
+  std::ranges::transform(steps, std::back_inserter(totals), total_s);
+  std::ranges::sort(steps, {}, total_s);
+  constexpr std::size_t slow_part = 10;
+  steps.resize(steps.size() - steps.size() / slow_part);
+  measured.spread = spread_of_repeats(std::move(totals));
+  for (const auto& step : steps) {
+    for (std::size_t k = 0; k < step.size(); ++k)
+      measured.seconds[k] += step[k] / static_cast<double>(steps.size());
+  }
+}
 
 constexpr int fewest_turns = 20;
 constexpr double shortest_turns_s = 1.0;  // all turns of a grid
@@ -175,36 +124,32 @@ using MatrixCases = std::vector<MeasuredCase>;
 std::vector<MatrixCases> matrix_cases(const CalibrationConfig& config, Transports transports,
                                       int rank_count) {
   constexpr std::int64_t largest_order = 14'000;
-  const auto add = [&](MatrixCases& cases, const auto& source, const comm::ProcessGrid& grid,
-                       const comm::TransportRow& transport) {
-    auto configuration = config.configuration;
-    configuration.grid = grid;
-    configuration.transport = transport.name;
-    const auto chosen = choose_kernel(
-        source->facts(), configuration,
-        {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
-    configuration.kernel = chosen.kernel->name;
-    cases.push_back({.source = source.get(),
-                     .configuration = configuration,
-                     .chosen = chosen,
-                     .layout = make_layout(source->facts(), configuration)});
-  };
   const auto order_of = [](const auto& source) { return source->facts().key.order; };
   const auto most =
       std::max(largest_order, order_of(*std::ranges::min_element(config.sources, {}, order_of)));
   std::vector<MatrixCases> all;
-  for (const auto& source : config.sources) {
-    auto& cases = all.emplace_back();
-    for (const auto& grid : comm::factorizations(rank_count))
-      add(cases, source, grid, comm::default_transport());
-  }
-  for (const auto& source : config.sources) {
-    MatrixCases cases;
-    for (const auto* transport : transports) {
-      if (transport != &comm::default_transport() && order_of(source) <= most)
-        add(cases, source, {.columns = 1, .rows = rank_count}, *transport);
+  for (const bool is_default : {true, false}) {
+    for (const auto& source : config.sources) {
+      MatrixCases cases;
+      for (const auto* transport : transports) {
+        if ((transport == &comm::default_transport()) != is_default) continue;
+        for (const auto& grid : comm::factorizations(rank_count)) {
+          if (!is_default && (grid.columns > 1 || order_of(source) > most)) continue;
+          auto configuration = config.configuration;
+          configuration.grid = grid;
+          configuration.transport = transport->name;
+          const auto chosen = choose_kernel(
+              source->facts(), configuration,
+              {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
+          configuration.kernel = chosen.kernel->name;
+          cases.push_back({.source = source.get(),
+                           .configuration = configuration,
+                           .chosen = chosen,
+                           .layout = make_layout(source->facts(), configuration)});
+        }
+      }
+      if (!cases.empty()) all.push_back(std::move(cases));
     }
-    if (!cases.empty()) all.push_back(std::move(cases));
   }
   return all;
 }
@@ -235,7 +180,7 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
     spent_s = group.maximum(watch.seconds());
   }
   for (auto& one : cases) {
-    one.times = typical_times(group, one.steps);
+    set_typical_times(group, one);
     one.nonzeros = static_cast<double>(group.sum(one.block.nonzero_count)) / group.size();
     one.iteration.reset();
     one.block = {};
@@ -247,21 +192,46 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
 /// receiver. Collective.
 void measure_networks(comm::RankGroup& group, Transports transports, const std::vector<MeasuredCase>& cases,
                       MachineDescription& machine) {
-  const auto additions = measure_additions(group, transports);
-  auto messages = measure_short_messages(group, transports);
+  struct Times {
+    // Of collections of some bytes to some kilobytes, and of the benchmark's.
+    std::vector<LinePoint> messages;
+    // The time of a sum beyond that of a collection of as many bytes, per element, with blocks of several sizes: small ones differ by the noise
+    // of their messages and large ones by that of the memory.
+    std::vector<double> additions;
+  };
+  std::vector<Times> times(transports.size());
+  const comm::ProcessGrid column{.columns = 1, .rows = group.size()};
+  const comm::ProcessGrid row{.columns = group.size(), .rows = 1};
+  for (const std::int64_t piece_size : {4096, 16384, 65536}) {
+    const auto order = piece_size * group.size();
+    const auto seconds = medians_of(group, transports,
+                                    {{comm::Operation::collect, equal_pieces(order, column)},
+                                     {comm::Operation::sum, equal_pieces(order, row)}},
+                                    0.1);
+    for (std::size_t k = 0; k < times.size(); ++k)
+      times[k].additions.push_back(std::max(seconds[k][1] - seconds[k][0], 0.0) /
+                                   static_cast<double>(order - piece_size));
+  }
+  for (const std::int64_t piece_size : {1, 16, 128, 1024}) {
+    const auto layout = equal_pieces(piece_size * group.size(), column);
+    const auto seconds = medians_of(group, transports, {{comm::Operation::collect, layout}}, 0.05);
+    for (std::size_t k = 0; k < times.size(); ++k)
+      times[k].messages.push_back(message_point(layout, {}, seconds[k].front()));
+  }
   for (std::size_t k = 0; k < transports.size(); ++k) {
     for (const auto& measured : cases) {
       if (measured.grid().rows == 1 || measured.transport() != transports[k]) continue;
-      messages[k].push_back(message_point(measured.layout, measured.options(),
-                                          measured.phase_s(Phase::collection) / OuterStepCalls::products));
+      times[k].messages.push_back(
+          message_point(measured.layout, measured.options(),
+                        measured.phase_s(Phase::collection) / OuterStepCalls::products));
     }
-    const auto line = fit_line(messages[k]);
+    const auto line = fit_line(times[k].messages);
     // The slope of a transport that copies nothing may be lost in the start-up; of others that is refused.
     const bool is_level = line.slope <= 1.0 / PhysicalBounds::most_bytes_per_s;
     const NetworkCost network{
         .start_up_s = line.intercept,
         .bytes_per_s = is_level ? std::numeric_limits<double>::infinity() : 1.0 / line.slope,
-        .add_s_per_element = sample_of(additions[k]).median};
+        .add_s_per_element = sample_of(times[k].additions).median};
     if (transports[k] == &comm::default_transport())
       machine.network = network;
     else
@@ -272,7 +242,7 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
 /// The shape of a case. Network and calls of the machine are known: the rest of dot products and updates is
 /// the time of their elements, the rest of the messages is waiting.
 BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& machine) {
-  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.times.dot_waiting_s, 0.0);
+  const double dot_s = std::max(measured.phase_s(Phase::dot) - measured.seconds.back(), 0.0);
   const double one_dot_s = dot_s / OuterStepCalls::local_dots;
   const double one_update_s =
       measured.phase_s(Phase::vector_updates) / OuterStepCalls::updates(measured.is_symmetric());
@@ -402,14 +372,10 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
   say_next();
   machine.kernels = kernels_from(group, thread_count, cases, machine);
   // For products that have no measured shapes: that of the largest vectors.
-  const auto& largest = *std::ranges::max_element(cases, {}, &MeasuredCase::piece);
-  const auto shape = shape_of(largest, machine);
+  const auto shape = shape_of(*std::ranges::max_element(cases, {}, &MeasuredCase::piece), machine);
   machine.vectors.dot_s_per_element = shape.dot_s_per_element;
   machine.vectors.update_s_per_element = shape.update_s_per_element;
-  for (const auto& measured : cases) {
-    auto& spread = machine.measured.spread;
-    spread = std::max(spread, measured.times.spread);
-  }
+  for (const auto& one : cases) machine.measured.spread = std::max(machine.measured.spread, one.spread);
   return machine;
 }
 

@@ -1,20 +1,12 @@
 #include "cg/tuning/trial.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/slow_ranks.hpp"
-#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -30,7 +22,7 @@ constexpr std::size_t most_grids = 4;
 constexpr double hopeless_factor = 1.25;
 
 /// On rank 0. By the model where the machine and all kernels are described.
-GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
+GridShortlist local_shortlist(const OpenGridConfig& config, int rank_count) {
   GridShortlist list;
   const bool knows_speeds = !config.speeds.empty();
   const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
@@ -39,11 +31,11 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
   for (const auto& grid : comm::factorizations(rank_count)) {
     auto configuration = config.configuration;
     configuration.grid = grid;
-    configuration.kernel = config.kernel_for(grid).name;
+    configuration.kernel = config.kernel_for(grid).kernel->name;
     auto matrix = config.matrix;
     if (knows_speeds) {
       const auto shares = comm::shares_on_grid(config.speeds, grid);
-      list.by_speed.reached.push_back({.grid = grid, .share = shares.reachable / ideal});
+      list.reached.push_back({.grid = grid, .share = shares.reachable / ideal});
       configuration.grid = shares.grid;
       matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares.pieces);
     }
@@ -60,7 +52,7 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
   list.made_by = list.grids.empty() ? "rule" : "model";
   if (list.grids.empty()) {
     const auto product_s = [&](const comm::ProcessGrid& grid) {
-      return ideal > 0.0 ? config.matrix.nonzero_count / (ideal * list.by_speed.share_of(grid)) : 0.0;
+      return ideal > 0.0 ? config.matrix.nonzero_count / (ideal * list.share_of(grid)) : 0.0;
     };
     list.grids = shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids, product_s);
   }
@@ -68,7 +60,7 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
     auto equal = config;
     equal.speeds.clear();
     equal.ranks = {};
-    list.by_speed.equal_ranks = local_shortlist(equal, rank_count).grids.front();
+    list.equal_ranks = local_shortlist(equal, rank_count).grids.front();
   }
   return list;
 }
@@ -77,14 +69,10 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
 constexpr double most_nonzeros_per_rank = 20e6;
 
 /// The reason against a trial of these with all their blocks in memory at once: one phrase, the same on every rank; empty if
-/// there is to be one. things: what they are, such as "grids".
+/// there is to be one. thing: "grid", "kernel".
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
-                         std::span<const TriedConfiguration> candidates, std::string_view things) {
-  if (candidates.size() == 1) {
-    auto one = std::string(things);
-    one.pop_back();
-    return fmt::format("there is only one {} to try", one);
-  }
+                         std::span<const TriedConfiguration> candidates, std::string_view thing) {
+  if (candidates.size() == 1) return fmt::format("there is only one {} to try", thing);
   const double nonzeros = source.facts().nonzero_count / static_cast<double>(environment.ranks.size());
   if (nonzeros > most_nonzeros_per_rank)
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
@@ -97,7 +85,7 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
     const auto bytes = rank_bytes * node.rank_count;
     // Half of it stays free: the estimate is for one block, with nothing else in the process.
     if (bytes > node.memory.available_bytes / 2) {
-      return fmt::format("the blocks of {} {} would take {} on {}", candidates.size(), things,
+      return fmt::format("the blocks of {} {}s would take {} on {}", candidates.size(), thing,
                          format_bytes(bytes), node.name);
     }
   }
@@ -126,24 +114,6 @@ std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
   return candidates;
 }
 
-/// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
-double expected_conversion_s(comm::RankGroup& group, const comm::BlockLayout& layout,
-                             const kernels::KernelRow& kernel, const kernels::KernelOptions& options,
-                             const kernels::CsrBlock& block) {
-  constexpr std::int64_t share = 16;
-  constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
-  double seconds = 0.0;
-  agree_on(group, [&] {
-    auto sample = block.first_rows(std::min(block.row_count, std::max(least_rows, block.row_count / share)));
-    const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
-    keep_stored(sample, kernel.storage, layout, group.rank());
-    const Stopwatch watch;
-    const auto converted = kernel.maker_for(options)(std::move(sample), options);
-    seconds = watch.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
-  });
-  return group.maximum(seconds);
-}
-
 /// Leaves out those that the pattern is nothing for, and those that would take too long to convert. Collective.
 void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, const TrialWork& usual,
                      std::vector<TriedConfiguration>& candidates, KernelTrial& trial) {
@@ -165,7 +135,20 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
     // Whether the pattern of some rank's block is one that the kernel gains by, where it can tell.
     const bool has_use = kernel.has_use_for == nullptr || kernel.has_use_for(block, options);
     if (group.maximum(has_use ? 1.0 : 0.0) == 0.0) return true;
-    const double seconds = expected_conversion_s(group, layout, kernel, options, block);
+    // The conversion of the whole block, on the slowest rank, by that of its first rows.
+    constexpr std::int64_t share = 16;
+    constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
+    double seconds = 0.0;
+    agree_on(group, [&] {
+      auto sample =
+          block.first_rows(std::min(block.row_count, std::max(least_rows, block.row_count / share)));
+      const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
+      keep_stored(sample, kernel.storage, layout, group.rank());
+      const Stopwatch of_sample;
+      const auto converted = kernel.maker_for(options)(std::move(sample), options);
+      seconds = of_sample.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
+    });
+    seconds = group.maximum(seconds);
     if (seconds <= most_s) return false;
     trial.skipped.push_back(
         {.name = candidate.configuration.kernel,
@@ -177,23 +160,23 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
 
 }  // namespace
 
-GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config) {
+GridShortlist make_grid_shortlist(comm::RankGroup& group, const OpenGridConfig& config) {
   // Only rank 0 has the description; and speeds need exponentials, which may differ on other processors.
   GridShortlist list;
   if (group.rank() == 0) list = local_shortlist(config, group.size());
   const auto of_rank_0 = [&](const auto& values) { return group.gather_all(std::span(values)).front(); };
   list.grids = of_rank_0(std::as_const(list.grids));
   list.made_by = group.broadcast(list.made_by);
-  list.by_speed.reached = of_rank_0(std::as_const(list.by_speed.reached));
-  list.by_speed.equal_ranks = of_rank_0(std::vector{list.by_speed.equal_ranks}).front();
+  list.reached = of_rank_0(std::as_const(list.reached));
+  list.equal_ranks = of_rank_0(std::vector{list.equal_ranks}).front();
   return list;
 }
 
-double GridsBySpeed::share_of(const comm::ProcessGrid& grid) const {
+double GridShortlist::share_of(const comm::ProcessGrid& grid) const {
   return std::ranges::find(reached, grid, &ReachedSpeed::grid)->share;
 }
 
-std::string GridsBySpeed::why(const comm::ProcessGrid& chosen) const {
+std::string GridShortlist::why(const comm::ProcessGrid& chosen) const {
   constexpr double percent = 100.0;
   constexpr double clearly_more = 0.005;
   if (reached.empty()) return {};
@@ -207,7 +190,7 @@ std::string GridsBySpeed::why(const comm::ProcessGrid& chosen) const {
 }
 
 std::string describe_trial(const GridTrial& trial) {
-  auto why = trial.shortlist.by_speed.why(trial.best_grid);
+  auto why = trial.shortlist.why(trial.best_grid);
   if (!why.empty()) why = "; " + why;
   if (!trial.skipped_because.empty())
     return fmt::format("none: {}; the {} chose{}", trial.skipped_because, trial.shortlist.made_by, why);
@@ -215,7 +198,8 @@ std::string describe_trial(const GridTrial& trial) {
                      trial.shortlist.made_by, trial.duration_s, why);
 }
 
-GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
+GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
+                    const OpenGridConfig& config, const GridShortlist& shortlist) {
   GridTrial trial;
   trial.best_grid = shortlist.grids.front();
   trial.shortlist = shortlist;
@@ -226,37 +210,35 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     one.configuration.grid = grid;
     one.configuration.kernel = one.kernel.kernel->name;
   }
-  trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
+  trial.skipped_because = why_no_trial(source, environment, shortlisted, "grid");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
+  const auto slowness =
+      factors_at(config.ranks.slow, group.size(), 0)[static_cast<std::size_t>(group.rank())];
+  Slowdown slowdown(std::vector{SlowRank{.factor = slowness}});
   std::vector<TrialCandidate> candidates;
-  const auto own_cut = config.source.facts().piece_starts;
+  const auto own_cut = source.facts().piece_starts;
   for (auto& [configuration, kernel] : shortlisted) {
-    if (config.cut_for) {
-      auto cut = config.cut_for(configuration.grid);
-      configuration.grid = cut.grid;
-      config.source.set_piece_starts(std::move(cut.piece_starts));
+    if (!config.speeds.empty()) {
+      const auto shares = agreed_shares_and_places(group, config.speeds, configuration.grid);
+      configuration.grid = shares.grid;
+      source.set_piece_starts(source.balanced_piece_starts(shares.pieces, group));
     }
-    const auto assembled = make_tried_block(group, config.source, configuration, kernel).assembled;
-    const auto slowdown = std::make_shared<Slowdown>(std::vector{SlowRank{.factor = config.slowness}});
-    if (config.slowness > 1.0) assembled->matrix().set_slowdown(slowdown.get());
+    const auto assembled = make_tried_block(group, source, configuration, kernel).assembled;
+    if (slowness > 1.0) assembled->matrix().set_slowdown(&slowdown);
     // No zeta: before the end of an outer iteration a system may be solved to rounding, and zeta be anything.
-    const auto work = [slowdown, step = trial_work(assembled, 0.0)] {
+    const auto work = [step = trial_work(assembled, 0.0)] {
       step();
       return std::nan("");
     };
     candidates.push_back({.name = configuration.grid.name(), .work = work});
   }
-  config.source.set_piece_starts(own_cut);
+  source.set_piece_starts(own_cut);
   race_candidates(group, candidates,
                   {.thing = "grid",
                    .step_count = cg_steps_per_solve,
-                   .limits = {.fewest_rounds = 1,
-                              .most_rounds = 9,
-                              .budget_s = 0.5,
-                              .hopeless_factor = 1.3,
-                              .shortest_turn_s = 1e-3}},
+                   .limits = {.fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.3}},
                   trial);
   trial.best = trial.verdict.candidate;
   trial.best_grid = *std::ranges::find(shortlist.grids, trial.best, &comm::ProcessGrid::name);
@@ -268,7 +250,7 @@ void describe(Members& m, GridTrial& trial) {
   m("shortlist_by", trial.shortlist.made_by, meaning("Who named the grids: model or rule."));
   describe_race(m, "grid", trial);
   m.list(
-      "reached", trial.shortlist.by_speed.reached,
+      "reached", trial.shortlist.reached,
       meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
               "of their own."),
       [&](ReachedSpeed& one, std::size_t /*index*/) {
@@ -298,7 +280,7 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   trial.skipped_because =
       nonzeros < least_nonzeros_per_rank
           ? fmt::format("{:.0f} nonzeros per rank are too few to tell kernels apart", nonzeros)
-          : why_no_trial(config.source, config.environment, candidates, "kernels");
+          : why_no_trial(config.source, config.environment, candidates, "kernel");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
@@ -316,18 +298,12 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   race_candidates(group, works,
                   {.thing = "kernel",
                    .step_count = few_trial_steps,
-                   .limits = {.fewest_rounds = 2,
-                              .most_rounds = 9,
-                              .budget_s = 0.3,
-                              .hopeless_factor = 1.3,
-                              .shortest_turn_s = 1e-3}},
+                   .limits = {.fewest_rounds = 2, .most_rounds = 9, .budget_s = 0.3, .hopeless_factor = 1.3}},
                   trial);
   // The usual kernel, unless the verdict's candidate is clearly faster: so the choice, and with it the order of additions, is the same in
   // most runs.
   constexpr double clearly_faster = 0.95;
-  const auto step_s = [&](const std::string& name) {
-    return std::ranges::find(trial.tried, name, &TimedCandidate::name)->step_s;
-  };
+  const auto step_s = [&](const std::string& name) { return row_named(trial.tried, name)->step_s; };
   if (step_s(trial.verdict.candidate) < clearly_faster * step_s(trial.best))
     trial.best = trial.verdict.candidate;
   trial.duration_s = group.maximum(watch.seconds());

@@ -1,18 +1,12 @@
 #include "cg/tuning/trial.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
-#include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
-#include "cg/solver/slow_ranks.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {
@@ -58,9 +52,9 @@ SampleShape sample_shape(const SpeedTrialConfig& config, std::span<const double>
 }
 
 /// Nonzeros per second of this rank's products, while all ranks compute, in a few windows.
-std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& product, double nonzeros,
-                                    double slowness) {
-  product.multiply();
+std::vector<double> measured_speeds(comm::RankGroup& group, const std::function<void()>& product,
+                                    double nonzeros, double slowness) {
+  product();
   Slowdown slowdown(std::vector{SlowRank{.factor = slowness}});
   const double least_s = group.waiter().mode() == comm::WaitMode::yield ? shared_window_s : window_s;
   std::vector<double> speeds;
@@ -72,7 +66,7 @@ std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& produc
     do {
       const Stopwatch of_product;
       slowdown.begin_product();
-      product.multiply();
+      product();
       slowdown.extend(of_product);
       ++count;
       seconds = watch.seconds();
@@ -84,8 +78,7 @@ std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& produc
 
 /// Their sum is 1.
 std::vector<double> even_shares(const comm::ProcessGrid& grid) {
-  std::vector<double> shares(static_cast<std::size_t>(grid.rank_count()), 1.0 / grid.rank_count());
-  return shares;
+  return std::vector<double>(static_cast<std::size_t>(grid.rank_count()), 1.0 / grid.rank_count());
 }
 
 /// The three speeds of all ranks together, from those of each, their places and the shares.
@@ -146,8 +139,8 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
                                      std::llround(shape.columns));
     const double nonzeros =
         (config.chosen.kernel->stores_half() ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
-    LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
-                         config.chosen.tuning);
+    const auto product = local_product(*config.chosen.kernel, std::move(block),
+                                       config.configuration.thread_count, config.chosen.tuning);
     const auto mine = measured_speeds(group, product, nonzeros, config.slowness);
     auto& spread = trial.measured.spread;
     spread = std::max(spread, spread_of_repeats(mine));
@@ -172,8 +165,8 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
 double own_speed(comm::RankGroup& group) {
   constexpr std::int64_t row_length = 16;
   constexpr std::int64_t row_count = 2048;  // some 400 KB, in the cache of one core
-  LocalProduct product(kernels::default_kernel(), constant_rows_block(row_length, row_count, row_count), 1,
-                       {});
+  const auto product =
+      local_product(kernels::default_kernel(), constant_rows_block(row_length, row_count, row_count), 1, {});
   const auto nonzeros = static_cast<double>(row_length * row_count);
   return middle_of(measured_speeds(group, product, nonzeros, 1.0));
 }

@@ -1,20 +1,12 @@
 #include "cg/tuning/trial.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "comm/node_map.hpp"
 #include "comm/shared_segment.hpp"
 
@@ -27,13 +19,12 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
                    const std::string& unphysical, MeasurementRecord& record) {
   // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
   constexpr double most_spread = 0.3;
-  constexpr double percent = 100.0;
   record.switches_per_s = quiet.switches_per_s;
   record.steal_share = quiet.steal_share.value_or(0.0);
   record.spread = group.maximum(record.spread);
   if (record.spread > most_spread)
     quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
-                                             percent * record.spread, percent * most_spread));
+                                             100.0 * record.spread, 100.0 * most_spread));
   record.disturbance = quiet.reason();
   record.date = group.broadcast(date_now());
   const auto fault = group.broadcast(unphysical);
@@ -43,15 +34,6 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
           fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
                       format_count(record.attempts, "time"), reason,
                       fault.empty() ? ", or keep it by --keep-disturbed" : "")};
-}
-
-/// Why a trial would only cost time; empty where it is worth it. Class S by put on 4 hosts with 2 cores for all took 7.5 s, by two-sided
-/// 0.4 s (2026-11). Collective.
-std::string why_hopeless(const comm::TransportRow& transport, const Configuration& configuration,
-                         comm::RankGroup& group) {
-  if (!transport.needs_calls_of_target || group.waiter().mode() != comm::WaitMode::yield) return {};
-  if (comm::make_node_map(group, configuration.ranks_per_node).node_count() == 1) return {};
-  return "between nodes it waits inside of MPI, and keeps its core from the ranks that outnumber the cores";
 }
 
 /// The transports that can serve this group in this configuration; the others go to `skipped` with their
@@ -66,21 +48,17 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
     auto with_it = configuration;
     with_it.transport = transport->name;
     auto reason = why_refused(with_it);
-    if (reason.empty()) reason = why_hopeless(*transport, configuration, group);
+    // A trial would only cost time: class S by put on 4 hosts with 2 cores for all took 7.5 s, by two-sided 0.4 s (2026-11).
+    if (reason.empty() && transport->needs_calls_of_target &&
+        group.waiter().mode() == comm::WaitMode::yield &&
+        comm::make_node_map(group, configuration.ranks_per_node).node_count() > 1)
+      reason =
+          "between nodes it waits inside of MPI, and keeps its core from the ranks that outnumber the cores";
     if (reason.empty()) return false;
     skipped.push_back({.name = with_it.transport, .reason = std::move(reason)});
     return true;
   });
   return std::move(transports.available);
-}
-
-/// Beside the block, and twice: the estimate is of one transport's vectors.
-bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& config) {
-  const auto plan = plan_memory(config.source, config.trial.configuration, config.trial.layout, group.rank());
-  const auto bytes = plan.total_bytes() + 2 * plan.vector_bytes * std::ssize(comm::transport_table());
-  const auto& node = config.environment.node_of(group.rank());
-  const bool fits = bytes * node.rank_count < node.memory.available_bytes;
-  return group.minimum(std::int64_t{fits}) != 0;
 }
 
 }  // namespace
@@ -246,19 +224,20 @@ std::string describe_transport_trial(const TransportTrial& trial) {
   return fmt::format("{}; {}", trial.text(), describe_origin(trial));
 }
 
-TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config) {
-  const auto make = [&group, config](const comm::TransportRow& transport) -> TrialWork {
-    const auto options =
-        with_page_memory(communicator_options(config.configuration, config.product->is_symmetric()));
-    const auto layout = config.layout.with_elements_times(config.product->vector_count());
-    return trial_work(
-        std::make_shared<AssembledOperator>(config.product, transport.make(group, layout, options), group,
-                                            config.configuration.thread_count),
-        config.shift);
+TransportTrialConfig block_trial(comm::RankGroup& group, const comm::BlockLayout& layout,
+                                 const Configuration& configuration,
+                                 const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
+  const auto make = [&, product, shift](const comm::TransportRow& transport) -> TrialWork {
+    auto communicator =
+        transport.make(group, layout.with_elements_times(product->vector_count()),
+                       with_page_memory(communicator_options(configuration, product->is_symmetric())));
+    return trial_work(std::make_shared<AssembledOperator>(product, std::move(communicator), group,
+                                                          configuration.thread_count),
+                      shift);
   };
-  return {.configuration = config.configuration,
+  return {.configuration = configuration,
           .make = make,
-          .step_count = config.shift ? cg_steps_per_solve : few_trial_steps};
+          .step_count = shift ? cg_steps_per_solve : few_trial_steps};
 }
 
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {
@@ -316,15 +295,21 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 }
 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  const auto& configuration = config.trial.configuration;
   TransportConditions conditions{.matrix = config.source.facts().key,
-                                 .configuration = config.trial.configuration,
+                                 .configuration = configuration,
                                  .node_count = static_cast<int>(config.environment.nodes.size()),
                                  .wait_mode = group.waiter().mode()};
   conditions.configuration.transport = automatic_choice;
   if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
-  auto trial_config = block_trial(group, config.trial);
-  trial_config.has_room_for_all = has_room_for_all(group, config);
-  const auto& configuration = config.trial.configuration;
+  const auto plan = plan_memory(config.source, configuration,
+                                make_layout(config.source.facts(), configuration), group.rank());
+  // Beside the block, and twice: the estimate is of one transport's vectors.
+  const auto bytes = plan.total_bytes() + 2 * plan.vector_bytes * std::ssize(comm::transport_table());
+  const auto& node = config.environment.node_of(group.rank());
+  const bool has_room = bytes * node.rank_count < node.memory.available_bytes;
+  auto trial_config = config.trial;
+  trial_config.has_room_for_all = group.minimum(std::int64_t{has_room}) != 0;
   const double nonzeros_per_thread =
       nonzeros_per_rank(config.source.facts(), configuration.grid) / configuration.thread_count;
   const Stopwatch watch;

@@ -5,34 +5,13 @@
 // the benchmark's matrix a rule knows enough, built_in_kernel()) or its transport (by the tuning profile where it knows, else kept there).
 // `cg2d tune` and `cg2d model --calibrate` end at a refusal; a run goes on without keeping the result.
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "cg/machine/environment.hpp"
-#include "cg/machine/machine_description.hpp"
-#include "cg/machine/measurement_record.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/block_product.hpp"
-#include "cg/solver/configuration.hpp"
-#include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/race.hpp"
-#include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/tuning_profile.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
-#include "comm/rank_group.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "comm/speed_shares.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -178,9 +157,11 @@ struct ReachedSpeed {
   double share = 1.0;
 };
 
-/// Grids by the speeds of the ranks.
-struct GridsBySpeed {
-  std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty where no speeds are known
+/// The most promising first; at least one.
+struct GridShortlist {
+  std::vector<comm::ProcessGrid> grids{};
+  std::string made_by{};                ///< "model" or "rule"
+  std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty: no speeds are known
   comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal
 
   [[nodiscard]] double share_of(const comm::ProcessGrid& grid) const;
@@ -189,30 +170,24 @@ struct GridsBySpeed {
   [[nodiscard]] std::string why(const comm::ProcessGrid& chosen) const;
 };
 
-/// The most promising first; at least one.
-struct GridShortlist {
-  std::vector<comm::ProcessGrid> grids;
-  std::string made_by;  ///< "model" or "rule"
-  GridsBySpeed by_speed{};
-};
-
-/// A run whose grid is still open.
-struct ShortlistConfig {
+/// A run whose grid is to be found.
+struct OpenGridConfig {
   const MatrixFacts& matrix;
-  const Configuration& configuration;  ///< with the kernel that the rule is to count with
+  /// Grid and kernel are each candidate's: the shortlist counts with the kernel, where it is by the rule; the trial takes the transport.
+  const Configuration& configuration;
   /// The description of this machine, on rank 0; the others need none.
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
-  std::function<const kernels::KernelRow&(const comm::ProcessGrid&)> kernel_for;
-  /// [rank], nonzeros per second; pieces are to follow them. Empty: they do not
+  std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
+  /// [rank], nonzeros per second: pieces and places of ranks follow them on each grid. Empty: the matrix's own cut
   std::vector<double> speeds{};
-  UnevenRanks ranks{};  ///< for the model
+  UnevenRanks ranks{};  ///< for the model; those that are slow on purpose are so in the trial, too
 };
 
 /// The four best grids of the group's ranks. By the model where the machine's description has all their
 /// kernels, without grids that are predicted to take more than 1.25 times the best one's time; else by the
 /// rule of choose_grid(), with the time of the products where speeds are known. Collective: the same answer on every rank.
-GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config);
+GridShortlist make_grid_shortlist(comm::RankGroup& group, const OpenGridConfig& config);
 
 /// The result of a trial of grids, in the order of the shortlist. Its best is the verdict's candidate, or without a trial the first of
 /// the shortlist.
@@ -224,28 +199,13 @@ struct GridTrial : Trial {
 /// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
-struct GridCut {
-  comm::ProcessGrid grid;
-  std::vector<std::int64_t> piece_starts;
-};
-
-/// A run whose grid is to be found.
-struct GridTrialConfig {
-  MatrixSource& source;                ///< its cut is that of each candidate meanwhile
-  const Configuration& configuration;  ///< the transport must be known; grid and kernel are each candidate's
-  const Environment& environment;
-  /// The kernel for a grid.
-  std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
-  /// The cut of a candidate, with the places of its ranks. Collective. Empty: the source's own, on each grid.
-  std::function<GridCut(const comm::ProcessGrid&)> cut_for{};
-  double slowness = 1.0;  ///< how many times as long products of this rank take, on purpose
-};
-
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the verdict's candidate. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
 /// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
-/// outer iterations. Collective; the same answer on every rank. Throws RunError, MpiError.
-GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist);
+/// outer iterations. The source's cut is that of each candidate meanwhile. Collective; the same answer on every rank. Throws RunError,
+/// MpiError.
+GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
+                    const OpenGridConfig& config, const GridShortlist& shortlist);
 
 void describe(Members& m, GridTrial& trial);
 
@@ -307,16 +267,11 @@ struct TransportTrialConfig {
   bool has_room_for_all = true;
 };
 
-/// This rank's block of an assembled matrix. Holds references, which must outlive its candidates.
-struct BlockTrialConfig {
-  const comm::BlockLayout& layout;
-  const Configuration& configuration;
-  std::shared_ptr<BlockProduct> product;  ///< the same for all transports
-  /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, see
-  /// trial_work().
-  std::optional<double> shift{};
-};
-TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config);
+/// This rank's block of an assembled matrix, the same for all transports. shift: of the benchmark's outer iterations, whose zeta is compared;
+/// empty for any other system, see trial_work(). Holds the references.
+TransportTrialConfig block_trial(comm::RankGroup& group, const comm::BlockLayout& layout,
+                                 const Configuration& configuration,
+                                 const std::shared_ptr<BlockProduct>& product, std::optional<double> shift);
 
 /// Runs a few outer iterations with every transport that is available, in turns. Cost: three to seven outer
 /// iterations with each. Collective; the same answer on every rank. Throws RunError (on every rank alike)
@@ -331,7 +286,7 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {
   const MatrixSource& source;
-  BlockTrialConfig trial;  ///< its configuration with the kernel that runs
+  TransportTrialConfig trial;  ///< block_trial(), its configuration with the kernel that runs
   const Environment& environment;
   const LoadedProfile& profile;
   const ProfileSource& profile_source;

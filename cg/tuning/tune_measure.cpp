@@ -1,39 +1,24 @@
 #include "cg/tuning/tune_measure.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
-#include <optional>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
+#include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/npb_iteration.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {
 
-/// A kernel with its settings.
-struct TriedProduct {
-  const kernels::KernelRow* kernel;
-  kernels::Tuning tuning;
-};
-
 /// Times products with copies of that block in turns.
 RaceResult race_products(comm::RankGroup& group, const kernels::CsrBlock& block, int thread_count,
-                         const std::vector<TriedProduct>& tried, const RaceLimits& limits) {
-  std::vector<std::unique_ptr<LocalProduct>> products;
-  agree_on(group, [&] {
-    for (const auto& [kernel, tuning] : tried)
-      products.push_back(std::make_unique<LocalProduct>(*kernel, block.copy(), thread_count, tuning));
-  });
+                         const std::vector<ChosenKernel>& tried, const RaceLimits& limits) {
   std::vector<std::function<void()>> calls;
-  calls.reserve(products.size());
-  for (const auto& product : products) calls.emplace_back([&one = *product] { one.multiply(); });
+  agree_on(group, [&] {
+    for (const auto& one : tried)
+      calls.push_back(local_product(*one.kernel, block.copy(), thread_count, one.tuning));
+  });
   return race(group, calls, limits);
 }
 
@@ -84,7 +69,7 @@ kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow
   for (const auto& setting : tried_settings) {
     if (!setting.is_of(kernel)) continue;
     const auto member = setting.member;
-    std::vector<TriedProduct> tried{{&kernel, tuning}};
+    std::vector<ChosenKernel> tried{{.kernel = &kernel, .tuning = tuning}};
     for (const int value : setting.values) {
       if (value == *(tuning.*member)) continue;
       tried.push_back(tried.front());
@@ -112,9 +97,10 @@ std::string CaseConfig::name() const {
 std::vector<Work> works_of_case(const CaseConfig& config) {
   // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes A to C, 2026-11-24.
   constexpr double product_s = 0.6e-9;  // mean of the kernels
-  constexpr double sample_product_s = 0.5e-9;
   constexpr double generation_s = 60e-9;
   constexpr double conversion_s = 20e-9;
+  // Of a sample: six values, each in 25 turns, with a call before each turn and a few to find out how many.
+  constexpr double search_s = 280e-9;
   const auto& matrix = config.source->facts();
   const auto kernels = available_kernels();
   const double nonzeros = matrix.nonzero_count / config.configuration.grid.rank_count();
@@ -123,14 +109,12 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
   const auto kind = [&](const char* name) { return fmt::format("{} {}", matrix.key.name, name); };
   std::vector<Work> works{
       {config.name() + ": generating the matrix", kind("generation"), generation_s * nonzeros}};
-  // Six values, each in 25 turns, with a call before each turn and a few to find out how many.
-  const double search_s = 6.0 * sample * (53.0 * sample_product_s + conversion_s);
   for (const auto* kernel : kernels) {
     const auto searches = static_cast<double>(
         std::ranges::count_if(tried_settings, [&](const auto& setting) { return setting.is_of(*kernel); }));
     const double share = kernel->stores_half() ? 0.65 : 1.0;  // half of the matrix, with more work per entry
     works.push_back({fmt::format("{}: settings of {}", config.name(), kernel->name), kind("settings"),
-                     share * (searches * search_s + conversion_s * nonzeros)});
+                     share * (searches * search_s * sample + conversion_s * nonzeros)});
   }
   // Each three times; about half of them are not hopeless, and go on within the budget.
   const double round_s =
@@ -138,6 +122,20 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
   works.push_back({fmt::format("{}: CG steps of {} kernels", config.name(), kernels.size()), kind("race"),
                    3.0 * round_s + std::min(race_budget_s, 24.0 * round_s / 2.0)});
   return works;
+}
+
+std::function<void()> local_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
+                                    int thread_count, const kernels::Tuning& tuning) {
+  const auto rows = static_cast<std::size_t>(block.row_count);
+  const auto columns = static_cast<std::size_t>(block.column_count);
+  const bool is_half = kernel.stores_half();
+  const std::shared_ptr made =
+      kernel.make(std::move(block), {.thread_count = thread_count, .tuning = tuning});
+  return
+      [made, p_columns = std::vector(columns, 1.0), p_rows = std::vector(is_half ? rows : 0, 1.0),
+       q_rows = std::vector<double>(rows), q_columns = std::vector<double>(is_half ? columns : 0)]() mutable {
+        made->multiply({.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns});
+      };
 }
 
 kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
@@ -175,8 +173,10 @@ ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count) {
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
     const kernels::Tuning tuning{.critical_vector_length = 0};
-    const auto result = race_products(group, block, thread_count, {{&scalar, tuning}, {&vectors, tuning}},
-                                      {.budget_s = 0.1, .hopeless_factor = 10.0});
+    const auto result =
+        race_products(group, block, thread_count,
+                      {{.kernel = &scalar, .tuning = tuning}, {.kernel = &vectors, .tuning = tuning}},
+                      {.budget_s = 0.1, .hopeless_factor = 10.0});
     const auto seconds = result.medians();
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     found.curve.push_back({.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
@@ -195,7 +195,9 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
     const auto block = curve_block(length);
     const auto nonzero_count = static_cast<double>(stored_times * block.nonzero_count());
     const double seconds =
-        race_products(group, block, thread_count, {{&kernel, tuning}}, {.budget_s = 0.05}).medians().front();
+        race_products(group, block, thread_count, {{.kernel = &kernel, .tuning = tuning}}, {.budget_s = 0.05})
+            .medians()
+            .front();
     curve.push_back({.row_length = static_cast<double>(stored_times * length),
                      .seconds_per_nonzero = seconds / nonzero_count});
   }

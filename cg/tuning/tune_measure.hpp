@@ -3,61 +3,19 @@
 // The measurements of `cg2d tune` and of `cg2d model --calibrate`. All ranks measure at the same time, as they compute in a run, and a time
 // is that of the slowest rank. Candidates run in turns, so that a change of the machine hits all alike.
 
-#include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "cg/base/progress.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/random_stream.hpp"
-#include "cg/solver/block_product.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/timing/race.hpp"
-#include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/tuning_profile.hpp"
-#include "comm/rank_group.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "kernels/csr_block.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
-/// Numbers in (0.5, 1.5), the same in every run.
-inline std::vector<double> operand_of(std::int64_t size) {
-  RandomStream stream;
-  std::vector<double> p(static_cast<std::size_t>(size));
-  for (double& value : p) value = 0.5 + RandomStream::number(stream.next());
-  return p;
-}
-
-/// The block is as the kernel stores it.
-class LocalProduct {
- public:
-  LocalProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, int thread_count,
-               const kernels::Tuning& tuning)
-      : p_columns_(operand_of(block.column_count)),
-        p_rows_(operand_of(kernel.stores_half() ? block.row_count : 0)),
-        q_rows_(static_cast<std::size_t>(block.row_count)),
-        q_columns_(static_cast<std::size_t>(kernel.stores_half() ? block.column_count : 0)),
-        kernel_(kernel.make(std::move(block), {.thread_count = thread_count, .tuning = tuning})) {}
-
-  void multiply() {
-    kernel_->multiply(
-        {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows_, .q_columns = q_columns_});
-  }
-
- private:
-  std::vector<double> p_columns_;
-  std::vector<double> p_rows_;
-  std::vector<double> q_rows_;
-  std::vector<double> q_columns_;
-  std::unique_ptr<kernels::SpmvKernel> kernel_;
-};
+/// Each call multiplies that block, which is as the kernel stores it, with vectors of its own. Throws std::bad_alloc.
+std::function<void()> local_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
+                                    int thread_count, const kernels::Tuning& tuning);
 
 /// A block whose rows have row_length entries each, in columns spread evenly over the block, at random within
 /// their share.

@@ -1,25 +1,23 @@
 #include "cg/tuning/tuning_profile.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <nlohmann/json.hpp>
-#include <span>
-#include <system_error>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/machine_description.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr int profile_version = 1;
+/// The document of a profile.
+struct ProfileDocument {
+  TuningProfile processors;
+};
+
+void describe(Members& m, ProfileDocument& document) {
+  m.constant("schema_version", 1);
+  m("processors", document.processors);
+}
 
 /// The members of every case. NPB matrices go by the numbers that they are generated from, all others by
 /// their hash.
@@ -107,20 +105,6 @@ void describe(Members& m, SpeedCase& timed) {
   }
 }
 
-namespace {
-
-/// The document of a profile.
-struct ProfileDocument {
-  TuningProfile processors;
-};
-
-void describe(Members& m, ProfileDocument& document) {
-  m.constant("schema_version", profile_version);
-  m("processors", document.processors);
-}
-
-}  // namespace
-
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
   int length = never_in_vectors;
   for (auto point = curve.rbegin(); point != curve.rend() && point->vector_ns <= point->scalar_ns; ++point)
@@ -166,13 +150,11 @@ std::span<const NamedValue<comm::WaitMode>> wait_mode_table() {
 
 /// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
 void describe(Members& m, ProcessorProfile& processor) {
-  bool knows_kernels = processor.knows_kernels();
-  if (m.reads()) {
-    bool knows_others = false;
-    for (const auto* const name : {"transports", "storage", "speeds"}) knows_others |= m.has(name);
-    knows_kernels = m.has("critical_vector_length") || !knows_others;
-  }
-  if (knows_kernels || !(m.reads() || m.writes())) {
+  bool knows_kernels = processor.knows_kernels() || !m.writes();
+  if (m.reads())
+    knows_kernels =
+        m.has("critical_vector_length") || !(m.has("transports") || m.has("storage") || m.has("speeds"));
+  if (knows_kernels) {
     auto length = processor.critical_vector_length.value_or(0);
     m("critical_vector_length", length, at_least(0));
     processor.critical_vector_length = length;
@@ -216,8 +198,8 @@ std::optional<kernels::Tuning> ProcessorProfile::nearest_tuning(std::string_view
   double least_distance = std::numeric_limits<double>::infinity();
   for (const auto& tuned : cases) {
     const double distance = std::abs(std::log(tuned.nonzeros_per_rank / nonzeros_per_rank));
-    const auto found = std::ranges::find(tuned.kernels, kernel, &TimedCandidate::name);
-    if (found == tuned.kernels.end() || distance >= least_distance) continue;
+    const auto* const found = row_named(tuned.kernels, kernel);
+    if (found == nullptr || distance >= least_distance) continue;
     least_distance = distance;
     nearest = found->tuning;
   }

@@ -5,12 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <vector>
 
 #include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_facts.hpp"

@@ -149,8 +149,8 @@ set(text_parsers
     cg/solver/solve_end.cpp
     cg/timing/events.cpp
     cg/timing/race.cpp
-    cg/tuning/kernel_choice.cpp
     cg/tuning/matrix_trials.cpp
+    cg/tuning/run_plan.cpp
     cg/tuning/speed_trial.cpp
     cg/tuning/trial.cpp
     cg/tuning/tuning_profile.cpp

@@ -30,7 +30,7 @@ TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
   constexpr double weight = 1.0 / 3.0;
   for (const auto count : counts) {
     const auto lines = random_lines(6, count);
-    for (const auto set : power_instruction_sets()) {
+    for (const auto set : of_this_processor(sets_without_gathers)) {
       std::vector<double> target(static_cast<std::size_t>(count));
       power_loops(set).step({.previous = &lines[0][1],
                              .lower = &lines[1][1],
@@ -67,7 +67,7 @@ TEST(PowerLinesTest, SumsHaveOneOrder) {
   for (const auto count : counts) {
     const auto lines = random_lines(4, count);
     const auto size = static_cast<std::size_t>(count);
-    for (const auto set : power_instruction_sets()) {
+    for (const auto set : of_this_processor(sets_without_gathers)) {
       PowerSums sums{.pp = 1.0};  // they are added to
       power_loops(set).add_sums({.p = lines[0].data(), .r = lines[1].data()},
                                 {.p = lines[2].data(), .r = lines[3].data()}, count, sums);
@@ -85,7 +85,7 @@ TEST(PowerLinesTest, PolynomialsAreAddedToThreeLines) {
   constexpr PowerWeights weights{.p = {0.1, 0.2}, .r = {-0.3, 0.7}, .x = {1.1, -1.3}};
   for (const auto count : counts) {
     const auto start = random_lines(5, count);
-    for (const auto set : power_instruction_sets()) {
+    for (const auto set : of_this_processor(sets_without_gathers)) {
       auto lines = start;
       power_loops(set).combine({.p = lines[0].data(), .r = lines[1].data()}, weights, count,
                                {.p = lines[2].data(), .r = lines[3].data(), .x = lines[4].data()});

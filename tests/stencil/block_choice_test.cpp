@@ -1,6 +1,6 @@
 // The choice of the temporal block, from times that are given.
 
-#include "cg/stencil/block_choice.hpp"
+#include "cg/stencil/stencil_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/stencil/stencil_run.hpp"
 
 namespace cg2d::block_choice_test {
 namespace {

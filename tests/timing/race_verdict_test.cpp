@@ -8,7 +8,7 @@
 #include "cg/report/report.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/race.hpp"
-#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d::race_verdict_test {

@@ -21,9 +21,7 @@ GridShortlist shortlist_for(const Problem& problem, const std::vector<double>& s
   return make_grid_shortlist(group(), {.matrix = matrix,
                                        .configuration = configuration,
                                        .machine = unknown,
-                                       .kernel_for = [](const auto&) -> const kernels::KernelRow& {
-                                         return kernels::default_kernel();
-                                       },
+                                       .kernel_for = [](const auto&) { return ChosenKernel{}; },
                                        .speeds = speeds});
 }
 
@@ -31,40 +29,39 @@ TEST(GridShortlistTest, WithoutSpeedsItIsTheRules) {
   const auto list = shortlist_for(*find_class("B"), {});
   EXPECT_EQ(list.grids, shortlist_by_rule(facts_of(*find_class("B")), {}, group().size(), 4));
   EXPECT_EQ(list.made_by, "rule");
-  EXPECT_TRUE(list.by_speed.reached.empty());
-  EXPECT_EQ(list.by_speed.why(list.grids.front()), "");
+  EXPECT_TRUE(list.reached.empty());
+  EXPECT_EQ(list.why(list.grids.front()), "");
 }
 
 /// Four ranks, one of them four times as slow: a line reaches 3.25 of 3.25; on 2x2 its row or column is slowed, too.
 TEST(GridShortlistTest, LongProductsOfUnevenRanksPreferALine) {
   const std::vector<double> speeds{1e9, 1e9, 1e9, 0.25e9};
   const auto list = shortlist_for(*find_class("C"), speeds);
-  const auto& by_speed = list.by_speed;
-  EXPECT_EQ(by_speed.reached.size(), 3U);
-  EXPECT_NEAR(by_speed.share_of({.columns = 1, .rows = 4}), 1.0, 1e-6);
-  EXPECT_NEAR(by_speed.share_of({.columns = 4, .rows = 1}), 1.0, 1e-6);
-  EXPECT_LT(by_speed.share_of({.columns = 2, .rows = 2}), 0.95);
+  EXPECT_EQ(list.reached.size(), 3U);
+  EXPECT_NEAR(list.share_of({.columns = 1, .rows = 4}), 1.0, 1e-6);
+  EXPECT_NEAR(list.share_of({.columns = 4, .rows = 1}), 1.0, 1e-6);
+  EXPECT_LT(list.share_of({.columns = 2, .rows = 2}), 0.95);
   EXPECT_EQ(list.grids.back(), (comm::ProcessGrid{.columns = 2, .rows = 2}));
-  EXPECT_EQ(by_speed.equal_ranks, choose_grid(facts_of(*find_class("C")), {}, 4));
+  EXPECT_EQ(list.equal_ranks, choose_grid(facts_of(*find_class("C")), {}, 4));
 }
 
 TEST(GridShortlistTest, ShortProductsKeepTheGridWithTheLeastMessages) {
   const std::vector<double> speeds{1e12, 1e12, 1e12, 0.25e12};
   const auto list = shortlist_for(*find_class("S"), speeds);
-  EXPECT_EQ(list.grids.front(), list.by_speed.equal_ranks);
+  EXPECT_EQ(list.grids.front(), list.equal_ranks);
 }
 
 TEST(GridsBySpeedTest, SaysWhyAGridIsTaken) {
   const comm::ProcessGrid line{.columns = 1, .rows = 4};
   const comm::ProcessGrid square{.columns = 2, .rows = 2};
-  GridsBySpeed by_speed{.reached = {{.grid = line, .share = 1.0}, {.grid = square, .share = 0.83}},
-                        .equal_ranks = square};
-  EXPECT_EQ(by_speed.why(line),
+  GridShortlist list{.reached = {{.grid = line, .share = 1.0}, {.grid = square, .share = 0.83}},
+                     .equal_ranks = square};
+  EXPECT_EQ(list.why(line),
             "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal "
             "ranks, 83 %");
-  EXPECT_EQ(by_speed.why(square), "2x2 as for equal ranks: its shares reach 83 % of the ranks' own speeds");
-  by_speed.equal_ranks = line;
-  EXPECT_EQ(by_speed.why(square),
+  EXPECT_EQ(list.why(square), "2x2 as for equal ranks: its shares reach 83 % of the ranks' own speeds");
+  list.equal_ranks = line;
+  EXPECT_EQ(list.why(square),
             "2x2 by the trial: its shares reach 83 % of the ranks' own speeds; those of 1x4, the first for "
             "equal ranks, 100 %");
 }

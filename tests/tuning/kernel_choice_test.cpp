@@ -1,6 +1,6 @@
 // The kernel and settings of a run: the request comes first, then the profile, then the rule.
 
-#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 #include <gtest/gtest.h>
 

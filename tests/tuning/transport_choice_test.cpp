@@ -41,9 +41,7 @@ TransportTrial measure(std::string_view kernel, bool has_room_for_all,
       kernels::kernel_named(kernel), default_source().make(problem)->build(layout, group(), 1).block, layout,
       group().rank(), {.thread_count = 1});
   const Configuration configuration{.grid = layout.grid(), .sum_form = form};
-  auto trial = block_trial(
-      group(),
-      {.layout = layout, .configuration = configuration, .product = product, .shift = problem.shift});
+  auto trial = block_trial(group(), layout, configuration, product, problem.shift);
   trial.has_room_for_all = has_room_for_all;
   return try_transports(group(), trial);
 }
@@ -81,8 +79,7 @@ TEST(TryTransportsTest, ASystemIsTriedWithoutAComparisonOfZeta) {
       make_block_product(kernels::kernel_for_any_pattern(), source->build(layout, group(), 1).block, layout,
                          group().rank(), {.thread_count = 1});
   const Configuration configuration{.grid = grid};
-  const auto config =
-      block_trial(group(), {.layout = layout, .configuration = configuration, .product = product});
+  const auto config = block_trial(group(), layout, configuration, product, {});
   EXPECT_LT(config.step_count, cg_steps_per_solve);
   EXPECT_TRUE(std::isnan(config.make(comm::default_transport())()));
   auto names = names_of(try_transports(group(), config).tried);
