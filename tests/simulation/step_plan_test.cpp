@@ -1,6 +1,6 @@
 // What ranks do in a simulated CG step: the messages of the program, and the times of the description.
 
-#include "cg/simulation/step_plan.hpp"
+#include "cg/simulation/simulate_command.hpp"
 
 #include <gtest/gtest.h>
 
