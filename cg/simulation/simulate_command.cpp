@@ -8,14 +8,11 @@
 #include <cstring>
 #include <fstream>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/solver/npb_iteration.hpp"
 
 namespace cg2d {
@@ -120,8 +117,8 @@ constexpr std::array what_if_table{
     // The link with most bytes of any phase.
     WhatIfRow{"one link with a quarter of its rate",
               [](PlacedRun& run, const GridSimulation& described) {
-                const auto bytes = [](const auto& phase) { return phase.traffic.busiest.traffic.byte_count; };
-                run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest.name;
+                const auto bytes = [](const auto& phase) { return phase.traffic.busiest.byte_count; };
+                run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest_link;
               }},
     // Products of its ranks take twice as long.
     WhatIfRow{"one node half as fast", [](PlacedRun& run, const GridSimulation&) {
@@ -266,17 +263,19 @@ double benchmark_s(const GridSimulation& grid, const Problem& problem) {
 std::string phase_table(const GridSimulation& grid) {
   Table table;
   for (const auto& one : grid.phases) {
-    const auto& [traffic, count, mean_bytes, busiest] = one.traffic;
+    const auto& traffic = one.traffic;
     table.line().word("phase", phase_name(one.phase)).number("mean, us", "{:.2f}", 1e6 * one.mean_s);
     table.number("slowest, us", "{:.2f}", 1e6 * one.slowest_s);
     table.number("model, us", "{:.2f}", 1e6 * one.model_s);
     if (grid.clock_hz > 0.0) table.number("clocks", "{:.0f}", one.mean_s * grid.clock_hz);
-    table.number("messages", "{}", traffic.message_count).number("bytes", format_bytes(traffic.byte_count));
-    table.number("at once", "{}", busiest.most_at_once);
-    const auto bytes = static_cast<double>(busiest.traffic.byte_count);
-    if (count > 0)
-      table.word("busiest link", fmt::format("{}: {}, {:.2f} x the mean", busiest.name,
-                                             format_bytes(busiest.traffic.byte_count), bytes / mean_bytes));
+    table.number("messages", "{}", traffic.all_ranks.message_count);
+    table.number("bytes", format_bytes(traffic.all_ranks.byte_count));
+    table.number("at once", "{}", traffic.most_at_once);
+    const auto bytes = traffic.busiest.byte_count;
+    if (traffic.used_link_count > 0)
+      table.word("busiest link",
+                 fmt::format("{}: {}, {:.2f} x the mean", traffic.busiest_link, format_bytes(bytes),
+                             static_cast<double>(bytes) / traffic.mean_link_bytes));
   }
   return table.text();
 }
@@ -323,21 +322,21 @@ std::string text_of(const Simulation& simulation) {
 }
 
 void describe(Members& m, SimulatedPhase& phase) {
-  auto& [all_ranks, used_link_count, mean_link_bytes, busiest] = phase.traffic;
+  auto& traffic = phase.traffic;
   m.derived("phase", phase_name(phase.phase));
   m("mean_s", phase.mean_s, at_least(0, "Over the ranks, with waiting."));
   m("slowest_s", phase.slowest_s, at_least(0));
   m("model_s", phase.model_s,
     at_least(0, "Of the slowest rank, without waiting and without shared links but those of nodes."));
-  m("messages", all_ranks.message_count, at_least(0, "Of all ranks."));
-  m("bytes", all_ranks.byte_count, at_least(0));
-  m("used_links", used_link_count, at_least(0));
-  m("mean_link_bytes", mean_link_bytes, at_least(0, "Of the links that it uses."));
-  m.object("busiest_link", [&, &busiest = busiest] {
-    m("link", busiest.name, meaning("Empty where no link is used."));
-    m("messages", busiest.traffic.message_count, at_least(0));
-    m("bytes", busiest.traffic.byte_count, at_least(0));
-    m("most_at_once", busiest.most_at_once,
+  m("messages", traffic.all_ranks.message_count, at_least(0, "Of all ranks."));
+  m("bytes", traffic.all_ranks.byte_count, at_least(0));
+  m("used_links", traffic.used_link_count, at_least(0));
+  m("mean_link_bytes", traffic.mean_link_bytes, at_least(0, "Of the links that it uses."));
+  m.object("busiest_link", [&] {
+    m("link", traffic.busiest_link, meaning("Empty where no link is used."));
+    m("messages", traffic.busiest.message_count, at_least(0));
+    m("bytes", traffic.busiest.byte_count, at_least(0));
+    m("most_at_once", traffic.most_at_once,
       at_least(0, "Messages of one round on a link, the most of any link."));
   });
 }

@@ -81,18 +81,14 @@ RankCosts costs_of(const PlacedRun& run, int rank);
 /// One CG step of one rank, classic form.
 std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank);
 
-/// Messages and bytes of one CG step on one link.
-struct LinkLoad {
-  std::string name;  ///< empty: no link is used
-  comm::Traffic traffic;
-  int most_at_once = 0;  ///< messages of one round; more than one share the link
-};
-/// The traffic of one phase, all ranks together, and the link with most bytes. Links within nodes do not count.
+/// The traffic of one phase of a CG step, all ranks together, and the link with most bytes. Links within nodes do not count.
 struct PhaseTraffic {
   comm::Traffic all_ranks;
   std::int64_t used_link_count = 0;
   double mean_link_bytes = 0.0;  ///< of the links that it uses
-  LinkLoad busiest{};
+  std::string busiest_link{};    ///< empty: no link is used
+  comm::Traffic busiest{};       ///< on that one
+  int most_at_once = 0;          ///< messages of one round on any link; more than one share it
 };
 
 /// All ranks, for the simulator.

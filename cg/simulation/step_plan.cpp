@@ -3,10 +3,8 @@
 #include <numeric>
 #include <sstream>
 #include <unordered_map>
-#include <utility>
 
 #include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
@@ -68,19 +66,19 @@ constexpr double unlimited = 1e18;
 /// The operations of one rank, as they are added.
 class RankSteps {
  public:
-  std::vector<RankOperation> operations;
-
   RankSteps(const PlacedRun& run, int rank)
       : run_(run), rank_(rank), cost_(run.machine, run.place_of(rank)) {}
 
+  [[nodiscard]] std::vector<RankOperation> taken() { return std::move(operations_); }
+
   void work(Phase phase, double seconds) {
-    if (seconds > 0.0) operations.push_back({.phase = phase, .before_s = seconds});
+    if (seconds > 0.0) operations_.push_back({.phase = phase, .before_s = seconds});
   }
 
   /// A collection, a summation, or a sum of numbers. rank_of(member): a rank.
   template <typename RankOf>
   void steps(Phase phase, const comm::Schedule& schedule, const comm::GroupPieces& pieces,
-             const RankOf& rank_of) {
+             const RankOf& rank_of, bool has_software = true) {
     const auto count_of = [&](int member, const comm::PieceRun& run) {
       return member == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(run);
     };
@@ -89,11 +87,11 @@ class RankSteps {
       const auto received = count_of(step.receive_from, step.received);
       auto operation = exchange(phase, sent > 0 ? rank_of(step.send_to) : nobody, sent,
                                 received > 0 ? rank_of(step.receive_from) : nobody);
-      if (phase != Phase::dot)
+      if (has_software)
         operation.after_s += std::max(software_s(operation.to, sent), software_s(operation.from, received));
       if (step.combine == comm::Combine::add)
         operation.after_s += cost_.addition_s(static_cast<double>(received));
-      if (sent > 0 || received > 0) operations.push_back(operation);
+      if (sent > 0 || received > 0) operations_.push_back(operation);
     }
   }
 
@@ -105,7 +103,7 @@ class RankSteps {
       const auto& network = cost_.network_to(run_.place_of(rank_));
       operation.after_s += network.start_up_s + bytes_of(element_count) / network.bytes_per_s;
     }
-    operations.push_back(operation);
+    operations_.push_back(operation);
   }
 
  private:
@@ -135,6 +133,7 @@ class RankSteps {
   const PlacedRun& run_;
   int rank_;
   MessageCost cost_;
+  std::vector<RankOperation> operations_;
   std::map<Phase, int> rounds_;
 };
 
@@ -222,8 +221,9 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   RankSteps steps(run, rank);
   const auto sum_of_a_number = [&] {
     steps.work(Phase::dot, costs.dot_s);
-    steps.steps(Phase::dot, comm::all_reduce_schedule(grid.rank_count(), rank),
-                comm::GroupPieces::of_scalars(grid.rank_count(), 1), [](int member) { return member; });
+    steps.steps(
+        Phase::dot, comm::all_reduce_schedule(grid.rank_count(), rank),
+        comm::GroupPieces::of_scalars(grid.rank_count(), 1), [](int member) { return member; }, false);
   };
   steps.steps(Phase::collection, comm::collection_schedule(layout, rank), over_column, in_column);
   if (is_symmetric) {
@@ -242,7 +242,7 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   steps.work(Phase::vector_updates, (StepCalls::updates_of(is_symmetric) - 1) * costs.update_s);
   sum_of_a_number();
   steps.work(Phase::vector_updates, costs.update_s);
-  return std::move(steps.operations);
+  return steps.taken();
 }
 
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
@@ -278,7 +278,7 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
       if (other == node) continue;
       for (const auto number : route_between(node, other)) {
         loads[phase].links[number] += message;
-        auto& most = plan.phases[phase].busiest.most_at_once;
+        auto& most = plan.phases[phase].most_at_once;
         most = std::max(most, ++loads[phase].at_once[{number, operation.round}]);
       }
     }
@@ -297,13 +297,12 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
         {static_cast<std::size_t>(nodes.first), static_cast<std::size_t>(nodes.second), route});
   for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
     auto& traffic = plan.phases[phase];
-    auto& busiest = traffic.busiest;
     for (const auto& [number, load] : loads[phase].links) {
       ++traffic.used_link_count;
       traffic.mean_link_bytes += static_cast<double>(load.byte_count);
-      if (!busiest.name.empty() && load.byte_count <= busiest.traffic.byte_count) continue;
-      busiest.name = links[number];
-      busiest.traffic = load;
+      if (!traffic.busiest_link.empty() && load.byte_count <= traffic.busiest.byte_count) continue;
+      traffic.busiest_link = links[number];
+      traffic.busiest = load;
     }
     if (traffic.used_link_count > 0) traffic.mean_link_bytes /= static_cast<double>(traffic.used_link_count);
   }

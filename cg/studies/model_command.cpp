@@ -3,23 +3,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <utility>
+#include <set>
 
-#include "cg/base/agreement.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/cp_pacs_times.hpp"
-#include "cg/machine/performance_model.hpp"
-#include "cg/machine/thread_binding.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 #include "comm/speed_shares.hpp"
 
 namespace cg2d {
@@ -227,13 +219,12 @@ GridModel predict_grid(const Machine& machine, const ModelOptions& options, cons
           shares.reachable / comm::sums_before(speeds).back()};
 }
 
-std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) {
-  auto counts = options.rank_counts;
-  if (counts.empty()) counts = usual_rank_counts(options.grids, running_count);
-  std::ranges::sort(counts);
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+std::set<int> rank_counts_of(const ModelOptions& options, int running_count) {
+  const auto asked =
+      options.rank_counts.empty() ? usual_rank_counts(options.grids, running_count) : options.rank_counts;
+  std::set<int> counts(asked.begin(), asked.end());
   for (const auto& grid : options.grids.grids) {
-    if (std::ranges::find(counts, grid.rank_count()) == counts.end()) require_grid_of(grid, counts.front());
+    if (!counts.contains(grid.rank_count())) require_grid_of(grid, *counts.begin());
   }
   std::erase_if(counts, [&](int count) { return grids_for(options.grids, count).empty(); });
   return counts;

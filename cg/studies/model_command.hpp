@@ -4,7 +4,6 @@
 
 #include "cg/machine/machine_description.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/sweep.hpp"
 
 namespace cg2d {

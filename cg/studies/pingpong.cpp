@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
 #include <iterator>
-#include <limits>
 #include <memory>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/solver/communicator_setup.hpp"

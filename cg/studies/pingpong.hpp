@@ -5,9 +5,6 @@
 // transfer over the number of its variables: from the sender's writing of a word to the receiver's reading of it.
 
 #include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"

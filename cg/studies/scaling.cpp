@@ -5,16 +5,12 @@
 
 #include <cmath>
 #include <iterator>
-#include <utility>
 
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/stencil.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/sweep.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {

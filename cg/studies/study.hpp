@@ -3,21 +3,11 @@
 // The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, each with the options of its runs,
 // and a view of their results.
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <variant>
-#include <vector>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/base/interrupt.hpp"
@@ -55,10 +45,11 @@ inline constexpr int usual_iteration_count = 50;
 /// larger: a smaller one would mean that the system was solved earlier.
 SystemOptions measured_system(SystemOptions options);
 
-/// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %)", or the alternatives that cannot be told from the best one. At least
-/// one has succeeded. name_of: by which they are told apart. Without a full stop.
+/// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %)", or the alternatives that cannot be told from the best one; or that
+/// `nothing` has succeeded. name_of: by which they are told apart. Without a full stop.
 std::string ranking_text(const Ranking& ranking,
-                         const std::function<std::string(const ConfiguredProblem&)>& name_of);
+                         const std::function<std::string(const ConfiguredProblem&)>& name_of,
+                         std::string_view nothing = {});
 
 /// A line for the failed runs of a configuration, and one for the disturbed ones: those that count, and those that were repeated.
 std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name);

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <utility>
+#include <set>
 
-#include "cg/base/values.hpp"
 #include "cg/matrix/stencil.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -105,13 +104,10 @@ std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count
 }
 
 std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
-  std::vector<int> counts;
-  for (const auto& grid : named.grids) {
-    if (!has(counts, grid.rank_count())) counts.push_back(grid.rank_count());
-  }
-  if ((named.are_all() || named.has_official) && !has(counts, started)) counts.push_back(started);
-  std::ranges::sort(counts);
-  return counts;
+  std::set<int> counts;
+  for (const auto& grid : named.grids) counts.insert(grid.rank_count());
+  if (named.are_all() || named.has_official) counts.insert(started);
+  return {counts.begin(), counts.end()};
 }
 
 std::vector<ConfiguredProblem> forms_of(const std::vector<Problem>& problems, const Configuration& common) {

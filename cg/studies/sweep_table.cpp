@@ -4,14 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <limits>
 #include <set>
 
-#include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/timing/phase.hpp"
 
 namespace cg2d {
 namespace {
@@ -45,15 +40,14 @@ std::string official_text(const GridVerdict& row) {
 /// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
 /// more", or the grids that cannot be told from the best one. Without a full stop.
 std::string grid_verdict_text(const GridVerdict& row) {
-  if (row.ranking.alternatives.empty()) return "no grid succeeded";
-  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement);
-  return row.common.is_system() ? text : text + "; " + official_text(row);
+  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement, "no grid");
+  if (row.common.is_system() || row.ranking.alternatives.empty()) return text;
+  return text + "; " + official_text(row);
 }
 
 /// The verdict on the configurations of several tables, in words as grid_verdict_text().
 std::string choice_verdict_text(const ChoiceVerdict& choice) {
-  if (choice.ranking.candidate() == nullptr) return "nothing succeeded";
-  return ranking_text(choice.ranking, &ConfiguredProblem::choices);
+  return ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing");
 }
 
 /// Times of the candidate's rounds, round by round; null for the candidate and for what failed.

@@ -8,14 +8,11 @@
 #include <set>
 #include <system_error>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {

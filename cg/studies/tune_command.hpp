@@ -2,7 +2,6 @@
 
 // `cg2d tune`: from measurements to a table and a profile.
 
-#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/studies/sweep.hpp"
 
 namespace cg2d {
