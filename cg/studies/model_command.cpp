@@ -20,13 +20,15 @@ namespace {
 constexpr std::array product_phases{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
 
 /// The tables of one of the paper's loops, with the machine's numbers for the same runs.
-class PaperLoop {
- public:
-  PaperLoop(const MachineDescription& machine, std::string_view kernel, std::string title)
-      : machine_(machine), kernel_(kernel), title_(std::move(title)) {}
+struct PaperLoop {
+  const MachineDescription& machine;
+  std::string kernel;
+  std::string title;
+  Problem problem = *find_class("B");
+  MatrixFacts facts = facts_of(problem);
 
   [[nodiscard]] ComparedTable seconds(const std::string& name, const cp_pacs::SecondsTable& paper) const {
-    ComparedTable table{.name = name, .title = "class B, " + title_, .unit = "s", .row_title = "units"};
+    ComparedTable table{.name = name, .title = "class B, " + title, .unit = "s", .row_title = "units"};
     for (std::size_t k = 0; k < paper.size(); ++k) {
       const int units = cp_pacs::rank_counts[k];
       add_row(
@@ -39,14 +41,13 @@ class PaperLoop {
   [[nodiscard]] ComparedTable clocks(const std::string& name, const std::string& what,
                                      std::span<const cp_pacs::ClockRow> paper) const {
     ComparedTable table{
-        .name = name, .title = what + ", " + title_ + ", 256 units", .unit = "clocks", .row_title = "part"};
+        .name = name, .title = what + ", " + title + ", 256 units", .unit = "clocks", .row_title = "part"};
     for (const auto& row : paper)
       add_row(
           row.name, row.clocks, [&](int columns) { return clocks_of(row.name, columns); }, table);
     return table;
   }
 
- private:
   /// A row by Px. model(Px): the cell's number.
   template <typename Model>
   static void add_row(std::string_view name, const cp_pacs::ByColumns& paper, const Model& model,
@@ -61,37 +62,31 @@ class PaperLoop {
 
   [[nodiscard]] Configuration configuration(int units, int columns) const {
     return {.grid = {.columns = columns, .rows = units / columns},
-            .kernel = kernel_,
-            .sum_form = machine_.sum_form};
+            .kernel = kernel,
+            .sum_form = machine.sum_form};
   }
   [[nodiscard]] Prediction predicted(int units, int columns) const {
-    return predict(machine_, facts_, configuration(units, columns), problem_.niter);
+    return predict(machine, facts, configuration(units, columns), problem.niter);
   }
   /// Of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
   [[nodiscard]] double clocks_of(std::string_view name, int columns) const {
-    const auto& vectors = machine_.vectors;
-    const double piece = static_cast<double>(problem_.n) / cp_pacs::most_ranks;
+    const auto& vectors = machine.vectors;
+    const double piece = static_cast<double>(problem.n) / cp_pacs::most_ranks;
     if (name == "daxpy")
-      return machine_.clock_hz * (vectors.update_call_s + piece * vectors.update_s_per_element);
+      return machine.clock_hz * (vectors.update_call_s + piece * vectors.update_s_per_element);
     if (name == "dotpro") {
-      const auto layout = make_layout(facts_, configuration(cp_pacs::most_ranks, columns));
-      const auto calls = communication_costs(machine_, layout, {.sum_form = machine_.sum_form});
-      return machine_.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
+      const auto layout = make_layout(facts, configuration(cp_pacs::most_ranks, columns));
+      const auto calls = communication_costs(machine, layout, {.sum_form = machine.sum_form});
+      return machine.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
     }
     const auto prediction = predicted(cp_pacs::most_ranks, columns);
     double sum = 0.0;
     for (const auto phase : product_phases) {
       if (name == "matvec" || name == phase_name(phase))
-        sum += machine_.clock_hz * prediction.phase_s(phase) / (OuterStepCalls::products * problem_.niter);
+        sum += machine.clock_hz * prediction.phase_s(phase) / (OuterStepCalls::products * problem.niter);
     }
     return sum;
   }
-
-  const MachineDescription& machine_;
-  std::string kernel_;
-  std::string title_;
-  Problem problem_ = *find_class("B");
-  MatrixFacts facts_ = facts_of(problem_);
 };
 
 /// How much faster than on the fewest units, with the same Px.
@@ -258,8 +253,7 @@ std::string grid_table(const RankCountModel& row, double clock_hz, int product_c
   Table table;
   for (const auto& one : row.grids) {
     table.line().word("grid", one.configuration.grid.name()).word("kernel", one.configuration.kernel);
-    for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-      table.number(phase_name(phase_at(k)), "{:.6g}", one.phases[k]);
+    for (const auto phase : benchmark_phases) table.number(phase_name(phase), "{:.6g}", one.phase_s(phase));
     if (has_outside) table.number("outside", "{:.6g}", one.outside_s);
     table.number("seconds", "{:.6g}", one.total_s());
     if (is_uneven) table.number("of the speeds", percent_text(one.reached_share, 1));
@@ -519,8 +513,8 @@ std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
   if (machine.clock_hz <= 0.0)
     throw InputError("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name);
   // Kernels of the descriptions of CP-PACS.
-  const PaperLoop compiled(machine, "compiled", "compiled loop, critical vector length 50");
-  const PaperLoop by_hand(machine, "hand-made", "hand-made loop, critical vector length 20");
+  const PaperLoop compiled{machine, "compiled", "compiled loop, critical vector length 50"};
+  const PaperLoop by_hand{machine, "hand-made", "hand-made loop, critical vector length 20"};
   const auto table_2 = compiled.seconds("Table 2", cp_pacs::table_2);
   const auto table_6 = by_hand.seconds("Table 6", cp_pacs::table_6);
   return {table_2,

@@ -164,8 +164,7 @@ constexpr double gigabyte = 1e9;
 // ---------------------------------------------------------------- text
 
 /// One number for each method, for each size and number of variables that was measured.
-std::string transfer_table(std::vector<TransferTime> times, std::string_view what,
-                           const std::function<double(const TransferTime&)>& number) {
+std::string transfer_table(std::vector<TransferTime> times, std::string_view what, const auto& number) {
   const auto first_method = times.front().method;
   std::ranges::stable_sort(times, {}, &TransferTime::variable_count);
   Table table;

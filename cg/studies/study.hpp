@@ -1,7 +1,6 @@
 #pragma once
 
-// The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, each with the options of its runs,
-// and a view of their results.
+// The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, and a view of their results.
 
 #include <memory>
 #include <tuple>

@@ -418,9 +418,9 @@ std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
         else if (measured > 0.0 && predicted > 0.0)
           table.number(column, "{:+.1f} %", 100.0 * (predicted / measured - 1.0));
       };
-      for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-        add(phase_name(phase_at(k)), run.work ? run.work->phases[k].measured_s : unknown,
-            run.prediction->phases[k]);
+      for (const auto phase : benchmark_phases)
+        add(phase_name(phase), run.work ? run.work->phases[index_of(phase)].measured_s : unknown,
+            run.prediction->phase_s(phase));
       add("total", run.time_s, run.prediction->total_s());
     }
   }
