@@ -38,7 +38,7 @@ RankPair pair_from(const std::string& text) {
   if (ranks.size() != 2 || !first || !second || *first < 0 || *second < 0)
     throw InputError("--pairs {}: must be two ranks A:B, such as 0:1", text);
   if (*first == *second) throw InputError("--pairs {}: must be two different ranks, such as 0:1", text);
-  return {.first = *first, .second = *second};
+  return {*first, *second};
 }
 
 std::int64_t variable_bytes_from(const std::string& option, const std::string& text) {
@@ -98,7 +98,7 @@ void declare_pingpong(Subcommand& command) {
                     "mpiexec -n 2 cg2d pingpong --sizes 8,64kB --methods nonblocking --class S"});
   auto& pingpong = command.with<PingPongOptions>(&cg2d::pingpong);
   auto& transfers = pingpong.transfers;
-  pingpong.pairs.emplace_back();
+  pingpong.pairs.push_back({0, 1});
   for (std::int64_t bytes = 8; bytes <= std::int64_t{8} << 20; bytes *= 4)
     transfers.byte_counts.push_back(bytes);
   transfers.variable_counts = {1, 8};

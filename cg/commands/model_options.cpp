@@ -11,7 +11,6 @@
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/simulation/simulate_command.hpp"
-#include "cg/simulation/step_plan.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"

@@ -81,7 +81,7 @@ void check_work(const std::string& command, const std::string& name, StudyOption
   }
   resolve_profile(study.common.profile, tries_transports || measures_speeds);
   if (!is_system) return study.system.reset();
-  study.system = measured_system(*study.system, study.system->most_iterations);
+  study.system = measured_system(*study.system);
   static_cast<SessionOptions&>(*study.system) = static_cast<const SessionOptions&>(study.common);
 }
 

@@ -83,25 +83,6 @@ std::vector<s4u::Host*> make_nodes(const cg2d::ReplayPlan& plan) {
   return nodes;
 }
 
-void simulate(const s4u::Engine& engine, const std::string& plan_path, const std::string& result_path) {
-  cg2d::ReplayPlan plan;
-  std::ifstream plan_file(plan_path);
-  cg2d::transfer(plan_file, plan);
-  if (!plan_file) throw std::runtime_error("the plan ends too early");
-  const auto nodes = make_nodes(plan);
-  std::vector<cg2d::SimulatedRank> ranks(plan.ranks.size());
-  for (std::size_t number = 0; number < ranks.size(); ++number) {
-    ranks[number].parts.resize(plan.phase_count);
-    s4u::Actor::create("rank" + std::to_string(number), nodes.at(plan.ranks[number].node),
-                       [&plan, number, &rank = ranks[number]] { replay(plan, number, rank); });
-  }
-  engine.run();
-  std::ofstream result(result_path);
-  cg2d::transfer(result, ranks);
-  result.flush();
-  if (!result) throw std::runtime_error("the result cannot be written");
-}
-
 }  // namespace
 
 int main(int argument_count, char** arguments) {
@@ -110,8 +91,6 @@ int main(int argument_count, char** arguments) {
     return 64;
   }
   try {
-    const std::string plan(arguments[1]);
-    const std::string result(arguments[2]);
     // Flows share links fairly, as fast as their links allow; nothing of TCP.
     std::vector<std::string> words{arguments[0],
                                    "--log=root.thres:error",
@@ -128,7 +107,21 @@ int main(int argument_count, char** arguments) {
     int word_count = static_cast<int>(pointers.size());
     pointers.push_back(nullptr);
     s4u::Engine engine(&word_count, pointers.data());
-    simulate(engine, plan, result);
+    cg2d::ReplayPlan plan;
+    std::ifstream plan_file(arguments[1]);
+    cg2d::transfer(plan_file, plan);
+    if (!plan_file) throw std::runtime_error("the plan ends too early");
+    const auto nodes = make_nodes(plan);
+    std::vector<cg2d::SimulatedRank> ranks(plan.ranks.size());
+    for (std::size_t number = 0; number < ranks.size(); ++number) {
+      ranks[number].parts.resize(plan.phase_count);
+      s4u::Actor::create("rank" + std::to_string(number), nodes.at(plan.ranks[number].node),
+                         [&plan, number, &rank = ranks[number]] { replay(plan, number, rank); });
+    }
+    engine.run();
+    std::ofstream result(arguments[2]);
+    cg2d::transfer(result, ranks);
+    if (!result.flush()) throw std::runtime_error("the result cannot be written");
   } catch (const std::exception& error) {
     std::cerr << "cg2d: simulate: " << error.what() << '\n';
     return 70;

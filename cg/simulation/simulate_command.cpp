@@ -3,30 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <string_view>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
-#include "cg/machine/machine_description.hpp"
-#include "cg/report/report.hpp"
-#include "cg/simulation/step_plan.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/timing/phase_trace.hpp"
 
 namespace cg2d {
 namespace {
@@ -101,16 +88,10 @@ const GridSimulation& best_of(const std::vector<GridSimulation>& grids) {
   return *std::ranges::min_element(grids, {}, &GridSimulation::step_s);
 }
 
-/// The same grids on a machine that differs in one respect.
-struct OtherMachine {
-  std::string_view name;
-  std::vector<GridSimulation> grids{};
-};
-
 struct ProblemSimulation {
   Problem problem;
   std::vector<GridSimulation> grids{};
-  std::vector<OtherMachine> others{};
+  Named<std::vector<GridSimulation>> others{};  ///< the same on machines that differ in one respect
 };
 
 /// A question of --what-if. change(): of ranks that are placed, with the traffic of the machine as it is described.
@@ -119,37 +100,34 @@ struct WhatIfRow {
   void (*change)(PlacedRun& run, const GridSimulation& described);
 };
 
-void double_links(PlacedRun& run, const GridSimulation& /*described*/) {
-  run.machine.network.bytes_per_s *= 2.0;
-  run.machine.node.link_bytes_per_s *= 2.0;
-  run.interconnect.link_bytes_per_s *= 2.0;
-}
-
-void halve_latency(PlacedRun& run, const GridSimulation& /*described*/) {
-  run.machine.network.start_up_s /= 2.0;
-  run.interconnect.hop_s /= 2.0;
-}
-
-/// The link with most bytes of any phase.
-void slow_link_down(PlacedRun& run, const GridSimulation& described) {
-  const auto bytes = [](const SimulatedPhase& phase) { return phase.traffic.busiest.traffic.byte_count; };
-  run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest.name;
-}
-
-/// Its ranks' products take twice as long.
-void slow_node_down(PlacedRun& run, const GridSimulation& /*described*/) {
-  const int middle = static_cast<int>(run.slowness.size() / 2);
-  for (int rank = 0; rank < std::ssize(run.slowness); ++rank) {
-    if (run.node_of(rank) == run.node_of(middle)) run.slowness[static_cast<std::size_t>(rank)] *= 2.0;
-  }
-}
-
 constexpr std::array what_if_table{
-    WhatIfRow{"links twice as fast", &double_links}, WhatIfRow{"half the latency", &halve_latency},
+    WhatIfRow{"links twice as fast",
+              [](PlacedRun& run, const GridSimulation&) {
+                run.machine.network.bytes_per_s *= 2.0;
+                run.machine.node.link_bytes_per_s *= 2.0;
+                run.interconnect.link_bytes_per_s *= 2.0;
+              }},
+    WhatIfRow{"half the latency",
+              [](PlacedRun& run, const GridSimulation&) {
+                run.machine.network.start_up_s /= 2.0;
+                run.interconnect.hop_s /= 2.0;
+              }},
     WhatIfRow{"ranks four times as fast",
               [](PlacedRun& run, const GridSimulation&) { run.work_factor = 0.25; }},
-    WhatIfRow{"one link with a quarter of its rate", &slow_link_down},
-    WhatIfRow{"one node half as fast", &slow_node_down}};
+    // The link with most bytes of any phase.
+    WhatIfRow{"one link with a quarter of its rate",
+              [](PlacedRun& run, const GridSimulation& described) {
+                const auto bytes = [](const auto& phase) { return phase.traffic.busiest.byte_count; };
+                run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest_link;
+              }},
+    // Products of its ranks take twice as long.
+    WhatIfRow{"one node half as fast", [](PlacedRun& run, const GridSimulation&) {
+                const int middle = static_cast<int>(run.slowness.size() / 2);
+                for (int rank = 0; rank < std::ssize(run.slowness); ++rank) {
+                  if (run.node_of(rank) == run.node_of(middle))
+                    run.slowness[static_cast<std::size_t>(rank)] *= 2.0;
+                }
+              }}};
 
 /// Everything that was simulated.
 struct Simulation {
@@ -172,14 +150,14 @@ PhaseSeconds model_of(const PlacedRun& run) {
       slowest.*cost = std::max(slowest.*cost, costs.*cost);
   }
   PhaseSeconds seconds{};
-  const auto add = [&](Phase phase, double value) { seconds[static_cast<std::size_t>(phase)] += value; };
-  add(Phase::collection, calls.collection_s);
-  add(Phase::multiply, slowest.multiply_s);
-  add(Phase::summation, calls.summation_s);
-  add(Phase::shuffle, calls.shuffle_s);
-  add(Phase::dot, StepCalls::sums * (calls.dot_s + slowest.dot_s));
-  add(Phase::vector_updates, StepCalls::updates_of(is_symmetric) * slowest.update_s);
-  add(waiting_phase(run.layout.grid(), is_symmetric), slowest.waiting_s);
+  const auto of = [&](Phase phase) -> double& { return seconds[index_of(phase)]; };
+  of(Phase::collection) = calls.collection_s;
+  of(Phase::multiply) = slowest.multiply_s;
+  of(Phase::summation) = calls.summation_s;
+  of(Phase::shuffle) = calls.shuffle_s;
+  of(Phase::dot) = StepCalls::sums * (calls.dot_s + slowest.dot_s);
+  of(Phase::vector_updates) = StepCalls::updates_of(is_symmetric) * slowest.update_s;
+  of(waiting_phase(run.layout.grid(), is_symmetric)) += slowest.waiting_s;
   return seconds;
 }
 
@@ -282,29 +260,29 @@ double benchmark_s(const GridSimulation& grid, const Problem& problem) {
   return problem.niter * seconds + grid.outside_s;
 }
 
-double microseconds(double seconds) { return 1e6 * seconds; }
-
 std::string phase_table(const GridSimulation& grid) {
   Table table;
   for (const auto& one : grid.phases) {
-    const auto& [traffic, count, mean_bytes, busiest] = one.traffic;
-    table.line().word("phase", phase_name(one.phase)).number("mean, us", "{:.2f}", microseconds(one.mean_s));
-    table.number("slowest, us", "{:.2f}", microseconds(one.slowest_s));
-    table.number("model, us", "{:.2f}", microseconds(one.model_s));
+    const auto& traffic = one.traffic;
+    table.line().word("phase", phase_name(one.phase)).number("mean, us", "{:.2f}", 1e6 * one.mean_s);
+    table.number("slowest, us", "{:.2f}", 1e6 * one.slowest_s);
+    table.number("model, us", "{:.2f}", 1e6 * one.model_s);
     if (grid.clock_hz > 0.0) table.number("clocks", "{:.0f}", one.mean_s * grid.clock_hz);
-    table.number("messages", "{}", traffic.message_count).number("bytes", format_bytes(traffic.byte_count));
-    table.number("at once", "{}", busiest.most_at_once);
-    const auto bytes = static_cast<double>(busiest.traffic.byte_count);
-    if (count > 0)
-      table.word("busiest link", fmt::format("{}: {}, {:.2f} x the mean", busiest.name,
-                                             format_bytes(busiest.traffic.byte_count), bytes / mean_bytes));
+    table.number("messages", "{}", traffic.all_ranks.message_count);
+    table.number("bytes", format_bytes(traffic.all_ranks.byte_count));
+    table.number("at once", "{}", traffic.most_at_once);
+    const auto bytes = traffic.busiest.byte_count;
+    if (traffic.used_link_count > 0)
+      table.word("busiest link",
+                 fmt::format("{}: {}, {:.2f} x the mean", traffic.busiest_link, format_bytes(bytes),
+                             static_cast<double>(bytes) / traffic.mean_link_bytes));
   }
   return table.text();
 }
 
 /// One line for each machine: its best grid, and what becomes of the one that is best as described.
 std::string what_if_text(const Problem& problem, const std::vector<GridSimulation>& grids,
-                         const std::vector<OtherMachine>& others) {
+                         const Named<std::vector<GridSimulation>>& others) {
   const auto best = static_cast<std::size_t>(&best_of(grids) - grids.data());
   Table table;
   const auto add_line = [&](std::string_view name, const std::vector<GridSimulation>& on_machine) {
@@ -315,7 +293,7 @@ std::string what_if_text(const Problem& problem, const std::vector<GridSimulatio
     table.number(grids[best].configuration.grid.name() + ", s", "{:.6g}", on_machine[best].step_s);
   };
   add_line("as described", grids);
-  for (const auto& other : others) add_line(other.name, other.grids);
+  for (const auto& [name, on_other] : others) add_line(name, on_other);
   return fmt::format("\n Class {}, on other machines\n{}", problem.class_name, table.text());
 }
 
@@ -344,21 +322,21 @@ std::string text_of(const Simulation& simulation) {
 }
 
 void describe(Members& m, SimulatedPhase& phase) {
-  auto& [all_ranks, used_link_count, mean_link_bytes, busiest] = phase.traffic;
+  auto& traffic = phase.traffic;
   m.derived("phase", phase_name(phase.phase));
   m("mean_s", phase.mean_s, at_least(0, "Over the ranks, with waiting."));
   m("slowest_s", phase.slowest_s, at_least(0));
   m("model_s", phase.model_s,
     at_least(0, "Of the slowest rank, without waiting and without shared links but those of nodes."));
-  m("messages", all_ranks.message_count, at_least(0, "Of all ranks."));
-  m("bytes", all_ranks.byte_count, at_least(0));
-  m("used_links", used_link_count, at_least(0));
-  m("mean_link_bytes", mean_link_bytes, at_least(0, "Of the links that it uses."));
-  m.object("busiest_link", [&, &busiest = busiest] {
-    m("link", busiest.name, meaning("Empty where no link is used."));
-    m("messages", busiest.traffic.message_count, at_least(0));
-    m("bytes", busiest.traffic.byte_count, at_least(0));
-    m("most_at_once", busiest.most_at_once,
+  m("messages", traffic.all_ranks.message_count, at_least(0, "Of all ranks."));
+  m("bytes", traffic.all_ranks.byte_count, at_least(0));
+  m("used_links", traffic.used_link_count, at_least(0));
+  m("mean_link_bytes", traffic.mean_link_bytes, at_least(0, "Of the links that it uses."));
+  m.object("busiest_link", [&] {
+    m("link", traffic.busiest_link, meaning("Empty where no link is used."));
+    m("messages", traffic.busiest.message_count, at_least(0));
+    m("bytes", traffic.busiest.byte_count, at_least(0));
+    m("most_at_once", traffic.most_at_once,
       at_least(0, "Messages of one round on a link, the most of any link."));
   });
 }
@@ -374,21 +352,19 @@ void describe(Members& m, GridSimulation& grid) {
   m("phases", grid.phases, meaning("Of one CG step."));
 }
 
-void describe(Members& m, OtherMachine& other) {
-  m.derived("name", other.name);
-  m.derived("best_grid", {}, [&] { return best_of(other.grids).configuration.grid.name(); });
-  m.list("grids", other.grids, {.fewest = 1}, [&](GridSimulation& grid, std::size_t /*index*/) {
-    describe_name(m, "grid", grid.configuration.grid);
-    m("step_s", grid.step_s, positive());
-  });
-}
-
 void describe(Members& m, ProblemSimulation& simulated) {
   m("class", simulated.problem.class_name, not_empty());
   m("n", simulated.problem.n, at_least(1));
   m.derived("best_grid", {}, [&] { return best_of(simulated.grids).configuration.grid.name(); });
   m("grids", simulated.grids, {.fewest = 1});
-  m("what_if", simulated.others, meaning("Of --what-if."));
+  m.list("what_if", simulated.others, meaning("Of --what-if."), [&](auto& other, std::size_t /*index*/) {
+    m("name", other.first);
+    m.derived("best_grid", {}, [&] { return best_of(other.second).configuration.grid.name(); });
+    m.list("grids", other.second, {.fewest = 1}, [&](GridSimulation& grid, std::size_t /*index*/) {
+      describe_name(m, "grid", grid.configuration.grid);
+      m("step_s", grid.step_s, positive());
+    });
+  });
 }
 
 void describe(Members& m, Simulation& simulation) {
@@ -429,11 +405,11 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
     if (!options.asks_what_if) continue;
     for (const auto& row : what_if_table) {
       progress.say(fmt::format("class {}, {}", problem.class_name, row.name));
-      auto& other = simulated.others.emplace_back(OtherMachine{.name = row.name});
+      auto& on_other = simulated.others.emplace_back(row.name, std::vector<GridSimulation>()).second;
       for (const auto& described : simulated.grids) {
         auto run = placed(described.configuration.grid);
         row.change(run, described);
-        other.grids.push_back(simulate_grid(run, matrix, options.step_count));
+        on_other.push_back(simulate_grid(run, matrix, options.step_count));
       }
     }
   }

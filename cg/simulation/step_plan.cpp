@@ -1,14 +1,10 @@
-#include "cg/simulation/step_plan.hpp"
+#include "cg/simulation/simulate_command.hpp"
 
-#include <map>
 #include <numeric>
 #include <sstream>
 #include <unordered_map>
-#include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
@@ -141,27 +137,11 @@ class RankSteps {
   std::map<Phase, int> rounds_;
 };
 
-/// The messages of one phase, and the loads of the links, which are numbered by their first use.
-struct PhaseLoads {
-  comm::Traffic all_ranks;
-  std::map<std::size_t, comm::Traffic> links{};
+/// The loads of the links in one phase.
+struct LinkLoads {
+  std::map<std::size_t, comm::Traffic> links{};          // by their numbers
   std::map<std::pair<std::size_t, int>, int> at_once{};  // by link and round
 };
-
-/// links: names by number.
-PhaseTraffic traffic_of(const PhaseLoads& loads, const std::vector<std::string>& links) {
-  PhaseTraffic traffic{.all_ranks = loads.all_ranks, .used_link_count = std::ssize(loads.links)};
-  if (loads.links.empty()) return traffic;
-  double sum = 0.0;
-  for (const auto& [number, load] : loads.links) sum += static_cast<double>(load.byte_count);
-  traffic.mean_link_bytes = sum / static_cast<double>(loads.links.size());
-  const auto& [number, load] =
-      *std::ranges::max_element(loads.links, {}, [](const auto& entry) { return entry.second.byte_count; });
-  traffic.busiest = {.name = links[number], .traffic = load};
-  for (const auto& [place, count] : loads.at_once)
-    traffic.busiest.most_at_once = std::max(traffic.busiest.most_at_once, count);
-  return traffic;
-}
 
 }  // namespace
 
@@ -266,8 +246,8 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
 }
 
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
-  std::vector<PhaseLoads> loads(benchmark_phase_count);
-  std::vector<std::string> links;  // by number
+  std::vector<LinkLoads> loads(benchmark_phase_count);
+  std::vector<std::string> links;  // by number, in the order of their first use
   std::unordered_map<std::string, std::size_t> numbers;
   std::map<std::pair<int, int>, std::vector<std::size_t>> routes;  // between nodes
   const auto route_between = [&](int from, int to) -> const std::vector<std::size_t>& {
@@ -281,7 +261,8 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
     return route;
   };
   StepPlan plan{
-      .replay = {.phase_count = benchmark_phase_count, .repeats = repeats, .has_events = has_events}};
+      .replay = {.phase_count = benchmark_phase_count, .repeats = repeats, .has_events = has_events},
+      .phases = std::vector<PhaseTraffic>(benchmark_phase_count)};
   auto& replay = plan.replay;
   for (int rank = 0; rank < run.configuration.grid.rank_count(); ++rank) {
     const int node = run.node_of(rank);
@@ -290,14 +271,15 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
     replay.node_count = std::max(replay.node_count, planned.node + 1);
     for (const auto& operation : planned.operations) {
       if (operation.to == RankOperation::nobody) continue;
-      auto& load = loads[static_cast<std::size_t>(operation.phase)];
+      const auto phase = index_of(operation.phase);
       const comm::Traffic message{.message_count = 1, .byte_count = operation.byte_count};
-      load.all_ranks += message;
+      plan.phases[phase].all_ranks += message;
       const int other = run.node_of(operation.to);
       if (other == node) continue;
       for (const auto number : route_between(node, other)) {
-        load.links[number] += message;
-        ++load.at_once[{number, operation.round}];
+        loads[phase].links[number] += message;
+        auto& most = plan.phases[phase].most_at_once;
+        most = std::max(most, ++loads[phase].at_once[{number, operation.round}]);
       }
     }
   }
@@ -313,7 +295,17 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
   for (const auto& [nodes, route] : routes)
     replay.routes.push_back(
         {static_cast<std::size_t>(nodes.first), static_cast<std::size_t>(nodes.second), route});
-  for (const auto& load : loads) plan.phases.push_back(traffic_of(load, links));
+  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
+    auto& traffic = plan.phases[phase];
+    for (const auto& [number, load] : loads[phase].links) {
+      ++traffic.used_link_count;
+      traffic.mean_link_bytes += static_cast<double>(load.byte_count);
+      if (!traffic.busiest_link.empty() && load.byte_count <= traffic.busiest.byte_count) continue;
+      traffic.busiest_link = links[number];
+      traffic.busiest = load;
+    }
+    if (traffic.used_link_count > 0) traffic.mean_link_bytes /= static_cast<double>(traffic.used_link_count);
+  }
   return plan;
 }
 

@@ -2,106 +2,100 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <utility>
+#include <set>
 
-#include "cg/base/agreement.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/cp_pacs_times.hpp"
-#include "cg/machine/environment.hpp"
-#include "cg/machine/performance_model.hpp"
-#include "cg/machine/thread_binding.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 #include "comm/speed_shares.hpp"
 
 namespace cg2d {
 namespace {
 
-/// The machine's times for the runs of the paper with one of its loops.
-class PaperModel {
- public:
-  PaperModel(const MachineDescription& machine, std::string_view kernel)
-      : machine_(machine), kernel_(kernel) {}
+constexpr std::array product_phases{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
 
-  [[nodiscard]] Prediction predicted(int rank_count, int columns) const {
-    return predict(machine_, facts_, configuration(rank_count, columns), problem_.niter);
+/// The tables of one of the paper's loops, with the machine's numbers for the same runs.
+struct PaperLoop {
+  const MachineDescription& machine;
+  std::string kernel;
+  std::string title;
+  Problem problem = *find_class("B");
+  MatrixFacts facts = facts_of(problem);
+
+  [[nodiscard]] ComparedTable seconds(const std::string& name, const cp_pacs::SecondsTable& paper) const {
+    ComparedTable table{.name = name, .title = "class B, " + title, .unit = "s", .row_title = "units"};
+    for (std::size_t k = 0; k < paper.size(); ++k) {
+      const int units = cp_pacs::rank_counts[k];
+      add_row(
+          std::to_string(units), paper[k], [&](int columns) { return predicted(units, columns).total_s(); },
+          table);
+    }
+    return table;
   }
-  /// Clocks on 256 units: of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
-  [[nodiscard]] double clocks(std::string_view name, int columns) const {
-    const auto& vectors = machine_.vectors;
-    const double piece = static_cast<double>(problem_.n) / cp_pacs::most_ranks;
+  /// On 256 units.
+  [[nodiscard]] ComparedTable clocks(const std::string& name, const std::string& what,
+                                     std::span<const cp_pacs::ClockRow> paper) const {
+    ComparedTable table{
+        .name = name, .title = what + ", " + title + ", 256 units", .unit = "clocks", .row_title = "part"};
+    for (const auto& row : paper)
+      add_row(
+          row.name, row.clocks, [&](int columns) { return clocks_of(row.name, columns); }, table);
+    return table;
+  }
+
+  /// A row by Px. model(Px): the cell's number.
+  template <typename Model>
+  static void add_row(std::string_view name, const cp_pacs::ByColumns& paper, const Model& model,
+                      ComparedTable& table) {
+    auto& row = table.rows.emplace_back(ComparedRow{.name = std::string(name)});
+    for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+      const int columns = cp_pacs::columns[k];
+      row.cells.push_back(
+          {.column = fmt::format("Px = {}", columns), .paper = paper[k], .model = model(columns)});
+    }
+  }
+
+  [[nodiscard]] Configuration configuration(int units, int columns) const {
+    return {.grid = {.columns = columns, .rows = units / columns},
+            .kernel = kernel,
+            .sum_form = machine.sum_form};
+  }
+  [[nodiscard]] Prediction predicted(int units, int columns) const {
+    return predict(machine, facts, configuration(units, columns), problem.niter);
+  }
+  /// Of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
+  [[nodiscard]] double clocks_of(std::string_view name, int columns) const {
+    const auto& vectors = machine.vectors;
+    const double piece = static_cast<double>(problem.n) / cp_pacs::most_ranks;
     if (name == "daxpy")
-      return machine_.clock_hz * (vectors.update_call_s + piece * vectors.update_s_per_element);
+      return machine.clock_hz * (vectors.update_call_s + piece * vectors.update_s_per_element);
     if (name == "dotpro") {
-      const auto layout = make_layout(facts_, configuration(cp_pacs::most_ranks, columns));
-      const auto calls = communication_costs(machine_, layout, {.sum_form = machine_.sum_form});
-      return machine_.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
+      const auto layout = make_layout(facts, configuration(cp_pacs::most_ranks, columns));
+      const auto calls = communication_costs(machine, layout, {.sum_form = machine.sum_form});
+      return machine.clock_hz * (calls.dot_s + vectors.dot_call_s + piece * vectors.dot_s_per_element);
     }
     const auto prediction = predicted(cp_pacs::most_ranks, columns);
-    const int products = OuterStepCalls::products * problem_.niter;
     double sum = 0.0;
-    for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
+    for (const auto phase : product_phases) {
       if (name == "matvec" || name == phase_name(phase))
-        sum += machine_.clock_hz * prediction.phase_s(phase) / products;
+        sum += machine.clock_hz * prediction.phase_s(phase) / (OuterStepCalls::products * problem.niter);
     }
     return sum;
   }
-
- private:
-  [[nodiscard]] Configuration configuration(int rank_count, int columns) const {
-    return {.grid = {.columns = columns, .rows = rank_count / columns},
-            .kernel = std::string(kernel_),
-            .sum_form = machine_.sum_form};
-  }
-
-  const MachineDescription& machine_;
-  std::string_view kernel_;
-  Problem problem_ = *find_class("B");
-  MatrixFacts facts_ = facts_of(problem_);
 };
 
-/// A row by Px. model(Px): the cell's number.
-void add_row(std::string name, const cp_pacs::ByColumns& paper, const std::function<double(int)>& model,
-             ComparedTable& table) {
-  auto& row = table.rows.emplace_back(ComparedRow{.name = std::move(name)});
-  for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
-    const int columns = cp_pacs::columns[k];
-    row.cells.push_back(
-        {.column = fmt::format("Px = {}", columns), .paper = paper[k], .model = model(columns)});
-  }
-}
-
-ComparedTable seconds_table(std::string name, std::string title, const cp_pacs::SecondsTable& paper,
-                            const PaperModel& model) {
-  ComparedTable table{.name = std::move(name), .title = std::move(title), .unit = "s", .row_title = "units"};
-  for (std::size_t k = 0; k < paper.size(); ++k) {
-    const int units = cp_pacs::rank_counts[k];
-    add_row(
-        std::to_string(units), paper[k],
-        [&](int columns) { return model.predicted(units, columns).total_s(); }, table);
-  }
-  return table;
-}
-
 /// How much faster than on the fewest units, with the same Px.
-ComparedTable speed_up_of(const ComparedTable& seconds, std::string title) {
+ComparedTable speed_up_of(const ComparedTable& seconds) {
   ComparedTable table = seconds;
   table.name = "Speed-up of " + seconds.name;
-  table.title = std::move(title);
+  table.title = "over 16 units with the same Px";
   table.unit.clear();
+  table.rows.erase(table.rows.begin());
   for (auto& row : table.rows) {
     for (std::size_t k = 0; k < row.cells.size(); ++k) {
       const auto& first = seconds.rows.front().cells[k];
@@ -109,20 +103,6 @@ ComparedTable speed_up_of(const ComparedTable& seconds, std::string title) {
       row.cells[k].model = *first.model / *row.cells[k].model;
     }
   }
-  table.rows.erase(table.rows.begin());
-  return table;
-}
-
-ComparedTable clock_table(std::string name, std::string title, std::span<const cp_pacs::ClockRow> paper,
-                          const PaperModel& model) {
-  ComparedTable table{.name = std::move(name),
-                      .title = std::move(title) + ", 256 units",
-                      .unit = "clocks",
-                      .row_title = "part"};
-  for (const auto& row : paper)
-    add_row(
-        std::string(row.name), row.clocks, [&](int columns) { return model.clocks(row.name, columns); },
-        table);
   return table;
 }
 
@@ -234,13 +214,12 @@ GridModel predict_grid(const Machine& machine, const ModelOptions& options, cons
           shares.reachable / comm::sums_before(speeds).back()};
 }
 
-std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) {
-  auto counts = options.rank_counts;
-  if (counts.empty()) counts = usual_rank_counts(options.grids, running_count);
-  std::ranges::sort(counts);
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+std::set<int> rank_counts_of(const ModelOptions& options, int running_count) {
+  const auto asked =
+      options.rank_counts.empty() ? usual_rank_counts(options.grids, running_count) : options.rank_counts;
+  std::set<int> counts(asked.begin(), asked.end());
   for (const auto& grid : options.grids.grids) {
-    if (std::ranges::find(counts, grid.rank_count()) == counts.end()) require_grid_of(grid, counts.front());
+    if (!counts.contains(grid.rank_count())) require_grid_of(grid, *counts.begin());
   }
   std::erase_if(counts, [&](int count) { return grids_for(options.grids, count).empty(); });
   return counts;
@@ -268,46 +247,24 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
   return models;
 }
 
-/// ", cut speed, slowed rank 1 by 2", as far as they are given.
-std::string unevenness_text(const ModelOptions& options) {
-  const auto& cut = options.configuration.cut;
-  return (cut == even_cut ? "" : ", cut " + cut) +
-         (options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
-}
-
 std::string grid_table(const RankCountModel& row, double clock_hz, int product_count, bool is_uneven) {
   const bool has_outside =
       std::ranges::any_of(row.grids, [](const auto& one) { return one.outside_s > 0.0; });
   Table table;
   for (const auto& one : row.grids) {
     table.line().word("grid", one.configuration.grid.name()).word("kernel", one.configuration.kernel);
-    for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-      table.number(phase_name(phase_at(k)), "{:.6g}", one.phases[k]);
+    for (const auto phase : benchmark_phases) table.number(phase_name(phase), "{:.6g}", one.phase_s(phase));
     if (has_outside) table.number("outside", "{:.6g}", one.outside_s);
     table.number("seconds", "{:.6g}", one.total_s());
     if (is_uneven) table.number("of the speeds", percent_text(one.reached_share, 1));
     if (clock_hz > 0.0) {
       double product_s = 0.0;
-      for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle})
-        product_s += one.phase_s(phase);
+      for (const auto phase : product_phases) product_s += one.phase_s(phase);
       table.number("clocks per product", "{:.0f}", product_s * clock_hz / product_count);
     }
     table.word("", &one == &row.best() ? "best" : "");
   }
   return table.text();
-}
-
-std::string growth_table(const ProblemModel& model) {
-  Table table;
-  for (const auto& row : model.rank_counts) {
-    table.line().number("ranks", "{}", row.rank_count);
-    table.word("best grid", row.best().configuration.grid.name());
-    table.number("seconds", "{:.6g}", row.best().total_s());
-    table.number("efficiency", percent_text(row.efficiency, 1));
-  }
-  return fmt::format("\n Class {}: the best grid as the ranks grow\n{}", model.problem.class_name,
-                     table.text()) +
-         " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
 }
 
 /// Empty for a condition without a description.
@@ -320,17 +277,29 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   const auto& first = machine.conditions.front();
   // The conditions of a calibrated machine differ by their numbers of ranks.
   const bool is_one = machine.conditions.size() == 1;
+  const auto& cut = options.configuration.cut;
+  const auto unevenness = (cut == even_cut ? "" : ", cut " + cut) +
+                          (options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
   std::string text = fmt::format("\n cg2d model - {}{}\n", first.name, is_one ? described(first, ": ") : "");
   for (const auto& model : models) {
     for (const auto& row : model.rank_counts) {
       const auto& condition = machine.for_ranks(row.rank_count);
       text += fmt::format("\n Class {}, {}{}: predicted seconds by phase{}\n", model.problem.class_name,
-                          format_count(row.rank_count, "rank"), unevenness_text(options),
+                          format_count(row.rank_count, "rank"), unevenness,
                           is_one ? "" : described(condition, ", "));
       text += grid_table(row, condition.clock_hz, model.problem.niter * OuterStepCalls::products,
                          options.is_uneven());
     }
-    text += growth_table(model);
+    Table growth;
+    for (const auto& row : model.rank_counts) {
+      growth.line().number("ranks", "{}", row.rank_count);
+      growth.word("best grid", row.best().configuration.grid.name());
+      growth.number("seconds", "{:.6g}", row.best().total_s());
+      growth.number("efficiency", percent_text(row.efficiency, 1));
+    }
+    text += fmt::format("\n Class {}: the best grid as the ranks grow\n{}", model.problem.class_name,
+                        growth.text()) +
+            " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
   }
   if (options.is_uneven())
     text += " of the speeds: speed of all products together, by the sum of the ranks' own speeds\n";
@@ -381,26 +350,10 @@ void describe(Members& m, MachineModel& model) {
   m("problems", model.problems, {.meaning = "Predicted seconds of whole timed regions.", .fewest = 1});
 }
 
-std::string paper_of(const MachineDescription& machine, std::string_view format) {
-  const PaperComparison comparison{machine.name, compared_tables(machine)};
-  if (format == "json") return document_text(comparison);
-  std::string text = fmt::format("\n cg2d model --paper - {}: {}\n", machine.name, machine.description);
-  for (const auto& table : comparison.tables) text += table_text(table);
-  return text + " error: model / paper - 1; the model knows nothing of other machines\n";
-}
-
 std::string default_place() {
   const auto place = default_machine_path();
   if (place) return *place;
   throw InputError("no place for machine.json: neither XDG_CACHE_HOME nor HOME is set; give --machine");
-}
-
-std::string template_named(const std::string& name) {
-  for (const auto& machine : shipped_machines()) {
-    if (machine.name == name) return std::string(machine.text);
-  }
-  throw InputError("--machine {}: --template has the machines that come with cg2d ({})", name,
-                   shipped_machine_names());
 }
 
 /// The description asked for, or that of this machine.
@@ -508,9 +461,21 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);
   const auto environment = inspect_environment(group, options.configuration.thread_count);
   write_output(options.output, group, [&] {
-    if (options.shows_template) return template_named(options.machine);
+    if (options.shows_template) {
+      if (const auto* const row = row_named(shipped_machines(), options.machine))
+        return std::string(row->text);
+      throw InputError("--machine {}: --template has the machines that come with cg2d ({})", options.machine,
+                       shipped_machine_names());
+    }
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
-    if (options.compares_paper) return paper_of(machine.for_ranks(group.size()), options.format);
+    if (options.compares_paper) {
+      const auto& condition = machine.for_ranks(group.size());
+      const PaperComparison comparison{condition.name, compared_tables(condition)};
+      if (options.format == "json") return document_text(comparison);
+      auto text = fmt::format("\n cg2d model --paper - {}: {}\n", condition.name, condition.description);
+      for (const auto& table : comparison.tables) text += table_text(table);
+      return text + " error: model / paper - 1; the model knows nothing of other machines\n";
+    }
     const auto models = model_all(machine, options, group.size());
     return options.format == "json"
                ? document_text(MachineModel{machine.conditions.front().name, options, models})
@@ -547,22 +512,19 @@ ComparisonErrors ComparedTable::errors() const {
 std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
   if (machine.clock_hz <= 0.0)
     throw InputError("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name);
-  const PaperModel compiled(machine, "compiled");  // kernels of the descriptions of CP-PACS
-  const PaperModel hand_made(machine, "hand-made");
-  const std::string by_compiler = "compiled loop, critical vector length 50";
-  const std::string by_hand = "hand-made loop, critical vector length 20";
-  const std::string over_16 = "over 16 units with the same Px";
-  const auto table_2 = seconds_table("Table 2", "class B, " + by_compiler, cp_pacs::table_2, compiled);
-  const auto table_6 = seconds_table("Table 6", "class B, " + by_hand, cp_pacs::table_6, hand_made);
+  // Kernels of the descriptions of CP-PACS.
+  const PaperLoop compiled{machine, "compiled", "compiled loop, critical vector length 50"};
+  const PaperLoop by_hand{machine, "hand-made", "hand-made loop, critical vector length 20"};
+  const auto table_2 = compiled.seconds("Table 2", cp_pacs::table_2);
+  const auto table_6 = by_hand.seconds("Table 6", cp_pacs::table_6);
   return {table_2,
-          clock_table("Table 3", "one product, dot product and update, " + by_compiler, cp_pacs::table_3,
-                      compiled),
-          clock_table("Table 4", "parts of a product, " + by_compiler, cp_pacs::table_4, compiled),
-          clock_table("Table 5", "part of a product, " + by_hand, cp_pacs::table_5, hand_made),
+          compiled.clocks("Table 3", "one product, dot product and update", cp_pacs::table_3),
+          compiled.clocks("Table 4", "parts of a product", cp_pacs::table_4),
+          by_hand.clocks("Table 5", "part of a product", cp_pacs::table_5),
           table_6,
           other_machines(table_6),
-          speed_up_of(table_2, over_16),
-          speed_up_of(table_6, over_16)};
+          speed_up_of(table_2),
+          speed_up_of(table_6)};
 }
 
 void describe(Members& m, ComparedTable& table) {

@@ -2,19 +2,9 @@
 
 // `cg2d model`: predicted times of a described machine, and the calibration of this one.
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "cg/base/errors.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/matrix/problem.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/sweep.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

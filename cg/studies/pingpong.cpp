@@ -2,19 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <functional>
 #include <iterator>
-#include <limits>
 #include <memory>
 
-#include "cg/base/agreement.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -40,9 +33,13 @@ std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place
   return (transfer * 2 + static_cast<std::uint64_t>(sender)) * odd + place * (odd >> 2U);
 }
 
+comm::VariableShape variable_shape(int variable_count, std::int64_t byte_count) {
+  return {.count = static_cast<std::size_t>(variable_count),
+          .byte_count = static_cast<std::size_t>(byte_count)};
+}
+
 comm::VariableShape largest_shape(const TransferOptions& transfers) {
-  return {.count = static_cast<std::size_t>(*std::ranges::max_element(transfers.variable_counts)),
-          .byte_count = static_cast<std::size_t>(*std::ranges::max_element(transfers.byte_counts))};
+  return variable_shape(std::ranges::max(transfers.variable_counts), std::ranges::max(transfers.byte_counts));
 }
 
 /// One method of a PingPong, with checks.
@@ -161,88 +158,13 @@ std::int64_t transfer_bytes(const TransferOptions& transfers) {
                    static_cast<double>(largest_shape(transfers).memory_byte_count()));
 }
 
-}  // namespace
-
-std::vector<TransferLine> PairResult::lines() const {
-  std::vector<TransferLine> fitted;
-  for (const auto& method : pingpong_method_names()) {
-    std::vector<LinePoint> points;
-    for (const auto& time : times) {
-      if (time.method == method && time.variable_count == 1)
-        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
-    }
-    if (points.size() > 1) fitted.push_back({.method = method, .line = fit_line(points)});
-  }
-  return fitted;
-}
-
-std::vector<Phase> communication_phases() {
-  std::vector<Phase> phases;
-  std::ranges::copy_if(benchmark_phases, std::back_inserter(phases),
-                       [](Phase phase) { return operation_of(phase).has_value(); });
-  return phases;
-}
-
-std::vector<std::string> pingpong_method_names() {
-  std::vector<std::string> names;
-  for (const auto& row : comm::pingpong_table()) {
-    for (const auto& method : row.methods) names.emplace_back(method.name);
-  }
-  return names;
-}
-
-PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
-                        const Configuration& configuration) {
-  const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
-  std::string found;  // as JSON
-  agree_on(group, [&] {
-    if (group.rank() != pair.first && group.rank() != pair.second) return;
-    comm::RankGroup both(group.part({pair.first, pair.second}));
-    const bool share_a_core = inspect_environment(both, 1).ranks_oversubscribed;
-    both.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
-    PairResult mine{.pair = pair, .same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second)};
-    auto methods = methods_between(both, transfers, share_a_core, mine);
-    for (const auto byte_count : transfers.byte_counts) {
-      for (const int variable_count : transfers.variable_counts)
-        race_methods(both,
-                     {.count = static_cast<std::size_t>(variable_count),
-                      .byte_count = static_cast<std::size_t>(byte_count)},
-                     methods, mine);
-    }
-    if (group.rank() == pair.first) found = json_line(mine);
-  });
-  return from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
-}
-
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
-                                            const Problem& problem, const Configuration& configuration) {
-  const auto layout = make_layout(facts_of(problem), configuration);
-  std::vector<TransportPhases> phases;
-  for (const auto* transport : transports.available)
-    phases.push_back({.transport = std::string(transport->name)});
-  for (const auto phase : communication_phases()) {
-    std::vector<TimedOperation> timed;
-    for (const auto* transport : transports.available)
-      timed.push_back({.transport = *transport,
-                       .operation = *operation_of(phase),
-                       .layout = layout,
-                       .options = communicator_options(configuration, false)});
-    const auto samples = time_operations(group, timed, race_limits);
-    for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
-  }
-  return phases;
-}
-
-namespace {
-
 constexpr double in_microseconds = 1e6;
 constexpr double gigabyte = 1e9;
 
 // ---------------------------------------------------------------- text
 
 /// One number for each method, for each size and number of variables that was measured.
-std::string transfer_table(std::vector<TransferTime> times, std::string_view what,
-                           const std::function<double(const TransferTime&)>& number) {
+std::string transfer_table(std::vector<TransferTime> times, std::string_view what, const auto& number) {
   const auto first_method = times.front().method;
   std::ranges::stable_sort(times, {}, &TransferTime::variable_count);
   Table table;
@@ -287,7 +209,7 @@ std::string delayed_put_line(const PairResult& pair) {
       100.0 * together->seconds.median / alone->seconds.median);
 }
 
-std::string left_out_lines(const std::vector<std::pair<std::string, std::string>>& left_out) {
+std::string left_out_lines(const Named<std::string>& left_out) {
   std::string text;
   for (const auto& [name, reason] : left_out) text += fmt::format(" without {}: {}\n", name, reason);
   return text;
@@ -296,7 +218,7 @@ std::string left_out_lines(const std::vector<std::pair<std::string, std::string>
 std::string pair_text(const PairResult& pair) {
   auto text =
       fmt::format("\n Ranks {} and {}, {}: half a round trip over the number of its messages\n",
-                  pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
+                  pair.ranks[0], pair.ranks[1], pair.same_node ? "on one node" : "on different nodes");
   text += left_out_lines(pair.left_out);
   if (pair.times.empty()) return text;
   text +=
@@ -322,9 +244,9 @@ std::string sums_text(const PingPongReport& report) {
 
 std::string phases_text(const PingPongReport& report) {
   Table table;
-  for (const auto& row : report.phases) {
-    table.line().word("transport", row.transport);
-    auto seconds = row.seconds.begin();
+  for (const auto& [transport, times] : report.phases) {
+    table.line().word("transport", transport);
+    auto seconds = times.begin();
     for (const auto phase : communication_phases())
       table.number(phase_name(phase), "{:.3f}", in_microseconds * (seconds++)->median);
   }
@@ -335,15 +257,113 @@ std::string phases_text(const PingPongReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-void describe_left_out(Members& m, std::string_view name,
-                       std::vector<std::pair<std::string, std::string>>& left_out) {
+void describe_left_out(Members& m, std::string_view name, Named<std::string>& left_out) {
   m.list(name, left_out, {}, [&](auto& one, std::size_t /*index*/) {
     m("name", one.first, not_empty());
     m("reason", one.second, not_empty());
   });
 }
 
+void require_ranks_for(const PingPongOptions& options, int rank_count) {
+  if (rank_count < 2)
+    throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
+  for (const auto& pair : options.pairs) {
+    const int larger = std::ranges::max(pair);
+    if (larger >= rank_count)
+      throw InputError("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair[0], pair[1], larger,
+                       format_count(rank_count, "rank"), rank_count - 1);
+  }
+  if (options.configuration.has_grid()) require_grid_of(options.configuration.grid, rank_count);
+}
+
+/// Throws RunError where the memory of a node does not suffice: for the transfers of a pair, or for the vectors of all transports.
+/// Collective.
+void require_memory(const PingPongOptions& options, const Configuration& configuration,
+                    const Environment& environment, comm::RankGroup& group) {
+  const auto facts = facts_of(options.problem);
+  const auto layout = make_layout(facts, configuration);
+  agree_on(group, [&] {
+    const auto bytes_of_rank = [&](int rank) {
+      const auto vector_bytes = plan_memory(facts, 0, configuration, layout, rank).vector_bytes;
+      const bool is_in_pair = std::ranges::any_of(
+          options.pairs, [&](const auto& pair) { return std::ranges::count(pair, rank) > 0; });
+      return std::max(2 * vector_bytes * std::ssize(comm::transport_table()),
+                      is_in_pair ? transfer_bytes(options.transfers) : 0);
+    };
+    check_memory(environment, bytes_of_rank, "take smaller --sizes, fewer --variables or a smaller --class");
+  });
+}
+
 }  // namespace
+
+Named<Line> PairResult::lines() const {
+  Named<Line> fitted;
+  for (const auto& method : pingpong_method_names()) {
+    std::vector<LinePoint> points;
+    for (const auto& time : times) {
+      if (time.method == method && time.variable_count == 1)
+        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
+    }
+    if (points.size() > 1) fitted.emplace_back(method, fit_line(points));
+  }
+  return fitted;
+}
+
+std::vector<Phase> communication_phases() {
+  std::vector<Phase> phases;
+  std::ranges::copy_if(benchmark_phases, std::back_inserter(phases),
+                       [](Phase phase) { return operation_of(phase).has_value(); });
+  return phases;
+}
+
+std::vector<std::string> pingpong_method_names() {
+  std::vector<std::string> names;
+  for (const auto& row : comm::pingpong_table()) {
+    for (const auto& method : row.methods) names.emplace_back(method.name);
+  }
+  return names;
+}
+
+PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
+                        const Configuration& configuration) {
+  const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
+  const int first = pair[0];
+  const int second = pair[1];
+  std::string found;  // as JSON
+  agree_on(group, [&] {
+    if (group.rank() != first && group.rank() != second) return;
+    comm::RankGroup both(group.part({first, second}));
+    const bool share_a_core = inspect_environment(both, 1).ranks_oversubscribed;
+    both.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
+    PairResult mine{.ranks = pair, .same_node = nodes.node_of(first) == nodes.node_of(second)};
+    auto methods = methods_between(both, transfers, share_a_core, mine);
+    for (const auto byte_count : transfers.byte_counts) {
+      for (const int variable_count : transfers.variable_counts)
+        race_methods(both, variable_shape(variable_count, byte_count), methods, mine);
+    }
+    if (group.rank() == first) found = json_line(mine);
+  });
+  return from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(first))).value();
+}
+
+Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                          const Problem& problem, const Configuration& configuration) {
+  const auto layout = make_layout(facts_of(problem), configuration);
+  Named<std::vector<Sample>> phases;
+  for (const auto* transport : transports.available)
+    phases.emplace_back(transport->name, std::vector<Sample>());
+  for (const auto phase : communication_phases()) {
+    std::vector<TimedOperation> timed;
+    for (const auto* transport : transports.available)
+      timed.push_back({.transport = *transport,
+                       .operation = *operation_of(phase),
+                       .layout = layout,
+                       .options = communicator_options(configuration, false)});
+    const auto samples = time_operations(group, timed, race_limits);
+    for (std::size_t k = 0; k < samples.size(); ++k) phases[k].second.push_back(samples[k]);
+  }
+  return phases;
+}
 
 void describe(Members& m, TransferTime& time) {
   m("method", time.method, not_empty());
@@ -353,30 +373,17 @@ void describe(Members& m, TransferTime& time) {
   m.derived("bytes_per_s", time.bytes_per_s(), positive());
 }
 
-void describe(Members& m, TransferLine& fitted) {
-  m("method", fitted.method, not_empty());
-  m("start_up_s", fitted.line.intercept, at_least(0));
-  m("seconds_per_byte", fitted.line.slope, at_least(0));
-}
-
 void describe(Members& m, PairResult& pair) {
-  std::array<int, 2> ranks{pair.pair.first, pair.pair.second};
-  m("ranks", ranks, at_least(0));
-  pair.pair = {.first = ranks[0], .second = ranks[1]};
+  m("ranks", pair.ranks, at_least(0));
   m("same_node", pair.same_node);
   m("transfers", pair.times);
-  m.derived("lines", pair.lines(),
-            meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
+  m.list("lines", pair.lines(), meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."),
+         [&](auto& fitted, std::size_t /*index*/) {
+           m("method", fitted.first, not_empty());
+           m("start_up_s", fitted.second.intercept, at_least(0));
+           m("seconds_per_byte", fitted.second.slope, at_least(0));
+         });
   describe_left_out(m, "left_out", pair.left_out);
-}
-
-void describe(Members& m, TransportPhases& row) {
-  m("transport", row.transport, not_empty());
-  m.object("phases", [&] {
-    const auto phases = communication_phases();
-    row.seconds.resize(phases.size());
-    for (std::size_t k = 0; k < phases.size(); ++k) m(phase_name(phases[k]), row.seconds[k]);
-  });
 }
 
 void describe(Members& m, PingPongReport& report) {
@@ -399,63 +406,17 @@ void describe(Members& m, PingPongReport& report) {
     m("class", report.problem.class_name, not_empty());
     m("n", report.problem.n, at_least(1));
     describe_name(m, "grid", report.configuration.grid);
-    m("transports", report.phases, {.fewest = 1});
+    m.list("transports", report.phases, {.fewest = 1}, [&](auto& row, std::size_t /*index*/) {
+      m("transport", row.first, not_empty());
+      m.object("phases", [&] {
+        const auto phases = communication_phases();
+        row.second.resize(phases.size());
+        for (std::size_t k = 0; k < phases.size(); ++k) m(phase_name(phases[k]), row.second[k]);
+      });
+    });
     describe_left_out(m, "left_out", report.transports_left_out);
   });
 }
-
-namespace {
-
-/// format: one of pingpong_formats.
-std::string write_pingpong(const PingPongReport& report, std::string_view format) {
-  if (format == "json") return document_text(report);
-  if (format == "csv")
-    return csv_of_lists(report, {{"pairs", "transfers"}, {"sums"}, {"phases", "transports"}});
-  auto text = fmt::format("\n cg2d pingpong - {}, {}\n Quiet = {}\n", report.machine,
-                          format_count(report.rank_count, "rank"), report.quiet.text());
-  for (const auto& pair : report.pairs) text += pair_text(pair);
-  return text + sums_text(report) + phases_text(report);
-}
-
-void require_ranks_for(const PingPongOptions& options, int rank_count) {
-  if (rank_count < 2)
-    throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
-  for (const auto& pair : options.pairs) {
-    const int larger = std::max(pair.first, pair.second);
-    if (larger >= rank_count)
-      throw InputError("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair.first, pair.second,
-                       larger, format_count(rank_count, "rank"), rank_count - 1);
-  }
-  if (options.configuration.has_grid()) require_grid_of(options.configuration.grid, rank_count);
-}
-
-Configuration resolved(const PingPongOptions& options, int rank_count) {
-  auto configuration = options.configuration;
-  if (const auto named = grid_named_by(options.open_grid, rank_count)) configuration.grid = *named;
-  if (!configuration.has_grid())
-    configuration.grid = choose_grid(facts_of(options.problem), configuration, rank_count);
-  return configuration;
-}
-
-/// Throws RunError where the memory of a node does not suffice: for the transfers of a pair, or for the vectors of all transports.
-/// Collective.
-void require_memory(const PingPongOptions& options, const Configuration& configuration,
-                    const Environment& environment, comm::RankGroup& group) {
-  const auto facts = facts_of(options.problem);
-  const auto layout = make_layout(facts, configuration);
-  agree_on(group, [&] {
-    const auto bytes_of_rank = [&](int rank) {
-      const auto vector_bytes = plan_memory(facts, 0, configuration, layout, rank).vector_bytes;
-      const bool is_in_pair = std::ranges::any_of(
-          options.pairs, [&](const auto& pair) { return pair.first == rank || pair.second == rank; });
-      return std::max(2 * vector_bytes * std::ssize(comm::transport_table()),
-                      is_in_pair ? transfer_bytes(options.transfers) : 0);
-    };
-    check_memory(environment, bytes_of_rank, "take smaller --sizes, fewer --variables or a smaller --class");
-  });
-}
-
-}  // namespace
 
 ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   require_ranks_for(options, group.size());
@@ -463,11 +424,15 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   const auto output = open_output(options.output, group);
   auto environment = inspect_environment(group, 1, options.memory_limit_bytes, &progress);
   if (options.names_hosts) name_by_host(environment);
+  auto configuration = options.configuration;
+  if (const auto named = grid_named_by(options.open_grid, group.size())) configuration.grid = *named;
+  if (!configuration.has_grid())
+    configuration.grid = choose_grid(facts_of(options.problem), configuration, group.size());
   PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
                         .provenance = {},
                         .rank_count = group.size(),
                         .problem = options.problem,
-                        .configuration = resolved(options, group.size())};
+                        .configuration = configuration};
   if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
   require_memory(options, report.configuration, environment, group);
   NoiseMonitor quiet(group, environment, 1);
@@ -475,7 +440,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);
   for (const auto& pair : options.pairs) {
-    progress.say(fmt::format("transfers between ranks {} and {}", pair.first, pair.second));
+    progress.say(fmt::format("transfers between ranks {} and {}", pair[0], pair[1]));
     report.pairs.push_back(measure_pair(group, pair, options.transfers, report.configuration));
   }
   const bool share_cores = environment.ranks_oversubscribed;
@@ -495,7 +460,15 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   report.phases = measure_phases(group, transports, options.problem, report.configuration);
   quiet.end();
   report.quiet = quiet.result();
-  write_output(output.get(), group, [&] { return write_pingpong(report, options.format); });
+  write_output(output.get(), group, [&] {
+    if (options.format == "json") return document_text(report);
+    if (options.format == "csv")
+      return csv_of_lists(report, {{"pairs", "transfers"}, {"sums"}, {"phases", "transports"}});
+    auto text = fmt::format("\n cg2d pingpong - {}, {}\n Quiet = {}\n", report.machine,
+                            format_count(report.rank_count, "rank"), report.quiet.text());
+    for (const auto& pair : report.pairs) text += pair_text(pair);
+    return text + sums_text(report) + phases_text(report);
+  });
   return ExitCode::success;
 }
 

@@ -4,31 +4,21 @@
 // by one from one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per message is that of a
 // transfer over the number of its variables: from the sender's writing of a word to the receiver's reading of it.
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
+#include <array>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/progress.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/machine/provenance.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-class Members;
-
-struct RankPair {
-  int first = 0;
-  int second = 1;
-};
+/// Two ranks.
+using RankPair = std::array<int, 2>;
 
 /// The transfers to measure: every method with every size and number of variables.
 struct TransferOptions {
@@ -46,20 +36,14 @@ struct TransferTime {
   [[nodiscard]] double bytes_per_s() const { return static_cast<double>(byte_count) / seconds.median; }
 };
 
-/// A method's transfers of one variable as a line fitted over the bytes.
-struct TransferLine {
-  std::string method;
-  Line line;
-};
-
 struct PairResult {
-  RankPair pair;
+  RankPair ranks{0, 1};
   bool same_node = true;
-  std::vector<TransferTime> times{};                            ///< by size, then variables, then method
-  std::vector<std::pair<std::string, std::string>> left_out{};  ///< method and reason
+  std::vector<TransferTime> times{};  ///< by size, then variables, then method
+  Named<std::string> left_out{};      ///< method and reason
 
-  /// The lines of one variable, method by method.
-  [[nodiscard]] std::vector<TransferLine> lines() const;
+  /// Transfers of one variable as a line fitted over the bytes, method by method.
+  [[nodiscard]] Named<Line> lines() const;
 };
 void describe(Members& m, PairResult& pair);
 
@@ -76,15 +60,10 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
 /// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
 std::vector<Phase> communication_phases();
 
-struct TransportPhases {
-  std::string transport;
-  std::vector<Sample> seconds{};  ///< of one call, by communication_phases()
-};
-
 /// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.
-/// Collective, all ranks work. Throws as time_operations().
-std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
-                                            const Problem& problem, const Configuration& configuration);
+/// Collective, all ranks work. The times of one call, by communication_phases(), of each transport. Throws as time_operations().
+Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                          const Problem& problem, const Configuration& configuration);
 
 struct PingPongReport {
   std::string machine;    ///< processor of rank 0's node
@@ -93,12 +72,12 @@ struct PingPongReport {
   std::vector<PairResult> pairs{};
   /// Sums of 8 bytes over all ranks.
   std::vector<SumTime> sums{};
-  std::vector<std::pair<std::string, std::string>> sums_left_out{};  ///< name and reason
+  Named<std::string> sums_left_out{};  ///< name and reason
   Problem problem;
-  Configuration configuration;  ///< configuration of the phases, without transport and kernel
-  std::vector<TransportPhases> phases{};
-  std::vector<std::pair<std::string, std::string>> transports_left_out{};  ///< name and reason
-  QuietResult quiet{};                                                     ///< over all measurements
+  Configuration configuration;               ///< configuration of the phases, without transport and kernel
+  Named<std::vector<Sample>> phases{};       ///< of one call, by communication_phases(), of each transport
+  Named<std::string> transports_left_out{};  ///< name and reason
+  QuietResult quiet{};                       ///< over all measurements
 };
 
 void describe(Members& m, PingPongReport& report);

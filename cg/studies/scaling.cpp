@@ -3,143 +3,45 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
-#include <map>
-#include <span>
-#include <utility>
 
-#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/stencil.hpp"
-#include "cg/report/report.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/sweep.hpp"
-#include "comm/communicator.hpp"
-#include "comm/domain_layout.hpp"
 
 namespace cg2d {
+namespace {
 
-std::string ScalingCase::name() const {
-  if (core_count() == 1) return "one core";
-  if (rank_count == 1) return "threads only";
-  if (asked.configuration.thread_count > 1) return "ranks x threads";
-  const auto* const row = comm::find_transport(transport());
+int rank_count_of(const ConfiguredProblem& one) { return one.configuration.grid.rank_count(); }
+
+/// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
+std::string way_of(const ConfiguredProblem& one) {
+  if (core_count_of(one) == 1) return "one core";
+  if (rank_count_of(one) == 1) return "threads only";
+  if (one.configuration.thread_count > 1) return "ranks x threads";
+  const auto* const row = comm::find_transport(one.configuration.transport);
   return row != nullptr && row->reads_in_place ? "shared-memory ranks" : "ranks only";
 }
 
-std::string ScalingCase::cut() const {
-  return rank_count == 1 || asked.is_matrix_free() ? std::string() : asked.configuration.cut;
+/// "2 x 1": ranks x threads of each.
+std::string shape_of(const ConfiguredProblem& one) {
+  return fmt::format("{} x {}", rank_count_of(one), one.configuration.thread_count);
 }
 
-std::string ScalingCase::shape() const {
-  return fmt::format("{} x {}", rank_count, asked.configuration.thread_count);
+bool has_unusual_cut(const ConfiguredProblem& one) {
+  const auto cut = cut_of(one);
+  return !cut.empty() && cut != one.usual_cut();
 }
 
-std::string ScalingCase::form() const {
-  if (!asked.is_system()) return {};
-  return asked.is_matrix_free() ? "matrix-free" : "matrix";
+/// Its label among those on as many cores.
+std::string choices_of(const ConfiguredProblem& one) {
+  return fmt::format("{}{}{}{}, {}{}", form_of(one), one.is_system() ? ", " : "", way_of(one),
+                     rank_count_of(one) > 1 ? ", " + one.configuration.transport : "", shape_of(one),
+                     has_unusual_cut(one) ? ", cut " + cut_of(one) : "");
 }
-
-std::string ScalingCase::choices() const {
-  const bool has_usual_cut = cut().empty() || cut() == asked.usual_cut();
-  return fmt::format("{}{}{}{}, {}{}", form(), asked.is_system() ? ", " : "", name(),
-                     rank_count > 1 ? ", " + transport() : "", shape(),
-                     has_usual_cut ? "" : ", cut " + cut());
-}
-
-std::string ScalingCase::label() const { return format_count(core_count(), "core") + ", " + choices(); }
-
-std::vector<int> usual_core_counts(int rank_count) {
-  std::vector<int> counts;
-  for (int count = 1; count < rank_count; count *= 2) counts.push_back(count);
-  counts.push_back(rank_count);
-  return counts;
-}
-
-std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
-                                  const ConfiguredProblem& common) {
-  std::vector<ScalingCase> cases;
-  for (const int core_count : core_counts) {
-    for (int rank_count = core_count; rank_count >= 1; --rank_count) {
-      if (core_count % rank_count != 0 || core_count / rank_count > most_threads) continue;
-      ScalingCase one{.rank_count = rank_count, .asked = common};
-      auto several_ranks = common.configuration;
-      several_ranks.thread_count = core_count / rank_count;
-      for (const auto& configuration : crossed(several_ranks, values)) {
-        one.asked.configuration = configuration;
-        if (rank_count == 1) {
-          one.asked.configuration.transport = comm::default_transport().name;
-          one.asked.configuration.cut = automatic_choice;
-        }
-        one.asked.configuration = with_cut(one.asked.configuration, common.usual_cut());
-        if (std::ranges::find(cases, one) == cases.end()) cases.push_back(one);
-      }
-    }
-  }
-  return cases;
-}
-
-int rounds_for_verdicts(const std::vector<ScalingCase>& cases) {
-  std::map<int, std::size_t> case_counts;
-  std::size_t most = 1;
-  for (const auto& one : cases) most = std::max(most, ++case_counts[one.core_count()]);
-  return rounds_for_verdict(most);
-}
-
-Problem scaled_problem(const Problem& problem, int core_count, bool weak) {
-  if (!weak || core_count == 1) return problem;
-  Problem scaled = problem;
-  scaled.class_name = "U";
-  scaled.reference_zeta.reset();
-  scaled.n *= core_count;
-  try {
-    check_problem(scaled);
-  } catch (const InputError& error) {
-    throw InputError("--weak on {}: {}; take fewer cores or a smaller class",
-                     format_count(core_count, "core"), error.what());
-  }
-  return scaled;
-}
-
-std::string scaled_operator(const std::string& text, int core_count, bool weak) {
-  if (!weak) return text;
-  auto stencil = stencil_from(text);
-  // Cubes, so that the number of faces alone counts; a dimension of one point stays one.
-  comm::Extents cubes{};
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
-    cubes[dimension] = stencil.extents[dimension] > 1 ? std::int64_t{1} << 20 : 1;
-  const auto grid = comm::best_domain_grid(cubes, core_count);
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
-    stencil.extents[dimension] *= grid.parts[dimension];
-  auto grown = stencil.name();
-  static_cast<void>(stencil_from(grown));  // throws where it becomes too large
-  return grown;
-}
-
-Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case) {
-  auto room = Room::enough;
-  int all_cores = 0;
-  for (const auto& node : all.nodes) all_cores += node.core_count;
-  for (const auto& node : of_case.nodes) {
-    const int needed = node.rank_count * one.asked.configuration.thread_count;
-    if (needed <= node.core_count) continue;
-    // Ranks of one thread run in any case: the benchmark then reports that they share cores.
-    if (one.asked.configuration.thread_count > 1) {
-      const auto same = std::ranges::find(all.nodes, node.host, &NodeInfo::host);
-      if (same != all.nodes.end() && needed <= same->core_count) return Room::bound;
-      if (one.core_count() <= all_cores) return Room::no_node;
-    }
-    room = Room::shared;
-  }
-  return room;
-}
-
-namespace {
 
 Problem problem_on(const ScalingStudy& study, int core_count) {
   return scaled_problem(study.options.problem, core_count, study.options.weak);
@@ -154,10 +56,10 @@ SystemOptions system_on(const ScalingStudy& study, int core_count) {
   return system;
 }
 
-/// The rankings of the cases on each number of cores that ran; they differ in what was asked for.
-std::map<int, Ranking> rankings_of(const std::vector<ScalingRun>& runs) {
+/// The rankings of the cases on each number of cores that ran.
+std::map<int, Ranking> rankings_of(const std::vector<ResultRecord>& runs) {
   std::map<int, std::vector<ResultRecord>> by_cores;
-  for (const auto& run : runs) by_cores[run.scaled.core_count()].push_back(run);
+  for (const auto& run : runs) by_cores[core_count_of(run.asked)].push_back(run);
   std::map<int, Ranking> rankings;
   for (const auto& [core_count, records] : by_cores)
     rankings[core_count] = rank_by_time(measured_configurations(records));
@@ -166,25 +68,24 @@ std::map<int, Ranking> rankings_of(const std::vector<ScalingRun>& runs) {
 
 /// One line. Figures are missing where a run failed, or none was made.
 void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
+  const auto& asked = row.asked;
   const auto run = row.median_run();
-  const bool compares_cuts = std::ranges::any_of(
-      study.cases, [](const auto& one) { return !one.cut().empty() && one.cut() != one.asked.usual_cut(); });
-  table.line().number("cores", "{}", row.scaled.core_count()).word("configuration", row.scaled.name());
-  if (is_system(study)) table.word("form", row.scaled.form());
-  table.word("transport", row.scaled.rank_count > 1 ? row.scaled.transport() : "");
-  table.number("r x t", row.scaled.shape());
-  if (compares_cuts) table.word("cut", row.scaled.cut());
-  table.word(is_system(study) ? "arrangement" : "grid", run.arrangement).word("kernel", run.kernel_used);
-  if (is_system(study)) table.number("rows", row.is_sound() ? std::to_string(run.n) : "");
+  const auto& system = study.options.system;
+  table.line().number("cores", "{}", core_count_of(asked)).word("configuration", way_of(asked));
+  if (system) table.word("form", form_of(asked));
+  table.word("transport", rank_count_of(asked) > 1 ? asked.configuration.transport : "");
+  table.number("r x t", shape_of(asked));
+  if (std::ranges::any_of(study.cases, has_unusual_cut)) table.word("cut", cut_of(asked));
+  table.word(system ? "arrangement" : "grid", run.arrangement).word("kernel", run.kernel_used);
+  if (system) table.number("rows", row.is_sound() ? std::to_string(run.n) : "");
   if (!row.is_sound()) {
     table.number("seconds", std::string(row.runs.empty() ? "not run" : "failed"));
     return;
   }
-  table.number("seconds", "{:.6f}", row.time_s().median);
-  table.number("spread", percent_text(row.time_s().spread(), 0));
-  if (is_system(study)) {
-    const double iteration_s = row.time_s().median / study.options.system->most_iterations;
-    table.number("ms/iteration", "{:.4f}", 1e3 * iteration_s);
+  const auto time_s = row.time_s();
+  table.number("seconds", "{:.6f}", time_s.median).number("spread", percent_text(time_s.spread(), 0));
+  if (system) {
+    table.number("ms/iteration", "{:.4f}", 1e3 * (time_s.median / system->most_iterations));
   } else {
     table.number("Mop/s", "{:.1f}", row.rate / 1e6);
   }
@@ -212,20 +113,12 @@ std::string title_of(const ScalingStudy& study) {
                      format_count(round_count, "round"), has_added_rounds ? " or more" : "");
 }
 
-/// The case of this number of cores that was asked for.
-ScalingCase case_with(const ConfiguredProblem& asked, int core_count) {
-  return {.rank_count = core_count / asked.configuration.thread_count, .asked = asked};
-}
-
 /// A line for each number of cores that has several cases.
 std::string verdicts_of(const ScalingStudy& study) {
   std::string text;
   for (const auto& [core_count, ranking] : rankings_of(study.runs)) {
     if (ranking.alternatives.size() < 2) continue;
-    const auto name_of = [cores = core_count](const ConfiguredProblem& asked) {
-      return case_with(asked, cores).choices();
-    };
-    text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, name_of));
+    text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, &choices_of));
   }
   return text;
 }
@@ -259,7 +152,7 @@ void describe_options(Members& m, ScalingOptions& options) {
   m.derived("rounds", options.round_count.value_or(0), at_least(1));
 }
 
-void describe_run(Members& m, ScalingRun& run) {
+void describe_run(Members& m, ResultRecord& run) {
   const bool succeeded = run.succeeded();
   m("round", run.round, at_least(1));
   m.derived("status", static_cast<ExitCode>(run.exit_code));
@@ -310,23 +203,24 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
 
 void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   const bool is_of_system = is_system(study);
-  auto& scaled = row.scaled;
-  std::int64_t order = is_of_system ? 0 : problem_on(study, scaled.core_count()).n;
+  auto& asked = row.asked;
+  const int core_count = core_count_of(asked);
+  std::int64_t order = is_of_system ? 0 : problem_on(study, core_count).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
-  m.derived("cores", scaled.core_count(), at_least(1));
-  m.derived("way", scaled.name(),
+  m.derived("cores", core_count, at_least(1));
+  m.derived("way", way_of(asked),
             meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
-  m.if_given("form", scaled.form(), is_of_system, meaning("Of a system: matrix or matrix-free."));
-  m.derived("transport", scaled.transport(), meaning("With one rank it moves nothing."));
-  m("ranks", scaled.rank_count, at_least(1));
-  m("threads", scaled.asked.configuration.thread_count, at_least(1, "Of each rank."));
+  m.if_given("form", form_of(asked), is_of_system, meaning("Of a system: matrix or matrix-free."));
+  m("transport", asked.configuration.transport, meaning("With one rank it moves nothing."));
+  m.derived("ranks", rank_count_of(asked), at_least(1));
+  m("threads", asked.configuration.thread_count, at_least(1, "Of each rank."));
   std::string matrix;
-  if (is_of_system) matrix = system_on(study, scaled.core_count()).matrix_text();
+  if (is_of_system) matrix = system_on(study, core_count).matrix_text();
   m.if_given("matrix", matrix, is_of_system,
              meaning("Of a system: the file, or the operator as this number of cores has it."));
   m("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
-  m.if_given("cut", scaled.cut(), !scaled.cut().empty(),
-             meaning("As --cut has it, of a matrix on several ranks."));
+  auto cut = cut_of(asked);
+  m.if_given("cut", cut, !cut.empty(), meaning("As --cut has it, of a matrix on several ranks."));
   const auto& statuses = row.measured.statuses;
   m.derived("status",
             row.runs.empty()   ? "not-run"
@@ -343,18 +237,18 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
               "lower of the middle two). null where a run failed, or none took place."),
       [&] { describe_figures(m, study, row); });
   m.list("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."),
-         [&](ScalingRun& run, std::size_t /*index*/) { describe_run(m, run); });
+         [&](ResultRecord& run, std::size_t /*index*/) { describe_run(m, run); });
 }
 
 std::string scaling_text(const ScalingStudy& study) {
   const auto rows = rows_of(study);
   Table table;
   for (const auto& row : rows) {
-    if (&row != rows.data() && row.scaled.core_count() != (&row - 1)->scaled.core_count()) table.gap();
+    if (&row != rows.data() && core_count_of(row.asked) != core_count_of((&row - 1)->asked)) table.gap();
     add_line(study, row, table);
   }
   auto text = title_of(study) + table.text() + "\n" + verdicts_of(study);
-  for (const auto& row : rows) text += troubles_text(row.measured, row.scaled.label());
+  for (const auto& row : rows) text += troubles_text(row.measured, label_of(row.asked));
   for (const auto& agreement : agreements_of(study))
     text += fmt::format("  {}{}\n", agreement.text(),
                         agreement.problem.reference_zeta ? "" : "; there is no reference");
@@ -364,17 +258,18 @@ std::string scaling_text(const ScalingStudy& study) {
 
 class Scaling final : public Study {
  public:
-  Scaling(const ScalingOptions& options, comm::RankGroup& group) : Study(options, group), options_(options) {
+  Scaling(const ScalingOptions& options, comm::RankGroup& group) : Study(options, group) {
     study_.options = options;
     ends_when_refused_ = true;  // every other run would fail in the same way
+    leaves_arrangement_open_ = true;
   }
 
  private:
-  [[nodiscard]] std::string view() const override { return write_scaling(study_, options_.format); }
+  [[nodiscard]] std::string view() const override { return write_scaling(study_, study_.options.format); }
 
   ExitCode conclude(bool is_complete) override {
     study_.is_interrupted = !is_complete;
-    if (group_.rank() == 0) study_.runs = runs();
+    if (group_.rank() == 0) study_.runs = records_of_plan();
     for (const auto& run : study_.runs) {
       for (const auto& text : run.warnings) warn(text);
     }
@@ -383,73 +278,57 @@ class Scaling final : public Study {
     return ended(verdict.code, verdict.reason);
   }
 
-  /// The runs that have been made, as their cases have them. On rank 0.
-  [[nodiscard]] std::vector<ScalingRun> runs() const {
-    std::vector<ScalingRun> runs;
-    for (const auto& record : records_of_plan()) {
-      auto& run = runs.emplace_back(ScalingRun{record, study_.cases[number_of(record)]});
-      run.asked = run.scaled.asked;
-    }
-    return runs;
-  }
-
-  [[nodiscard]] std::vector<std::size_t> open_cases(double precision) const override {
-    std::vector<std::size_t> numbers;
-    for (const auto& [core_count, ranking] : rankings_of(runs())) {
-      for (const auto index : open_alternatives(ranking.verdict, precision)) {
-        const auto one = case_with(ranking.alternatives[index].asked, core_count);
-        const auto found = std::ranges::find(study_.cases, one);
-        numbers.push_back(static_cast<std::size_t>(found - study_.cases.begin()));
-      }
-    }
-    return numbers;
+  [[nodiscard]] std::vector<ConfiguredProblem> undecided(double precision) const override {
+    std::vector<ConfiguredProblem> open;
+    for (const auto& [core_count, ranking] : rankings_of(records_of_plan()))
+      add_open(ranking, precision, open);
+    return open;
   }
 
   Environment plan() override {
+    auto& options = study_.options;
     plan_cases();
-    study_.machine = inspect_environment(group_, 1);
-    if (options_.session().names_hosts) name_by_host(*study_.machine);
-    if (group_.rank() == 0)
-      study_.provenance = inspect_provenance(*study_.machine, options_.session().names_hosts);
+    auto& machine = study_.machine.emplace(inspect_environment(group_, 1));
+    if (options.session().names_hosts) name_by_host(machine);
+    if (group_.rank() == 0) study_.provenance = inspect_provenance(machine, options.session().names_hosts);
     leave_out_unavailable_transports();
     leave_out_cuts_for_other_ranks();
     leave_out_cases_without_room();
-    if (!study_.options.round_count) study_.options.round_count = rounds_for_verdicts(study_.cases);
-    round_count_ = *study_.options.round_count;
-    for (const auto& one : study_.cases) {
-      auto& planned = cases_.emplace_back(
-          StudyCase{.work = {.key = one.label(), .kind = fmt::format("{} cores", one.core_count())},
-                    .rank_count = one.rank_count,
-                    .asked = one.asked});
-      if (options_.system) {
-        planned.options = system_on(study_, one.core_count());
+    if (!options.round_count) options.round_count = rounds_for_verdicts(study_.cases, &core_count_of);
+    round_count_ = *options.round_count;
+    for (const auto& asked : study_.cases) {
+      const int core_count = core_count_of(asked);
+      auto& one = cases_.emplace_back(StudyCase{
+          .work = {.key = label_of(asked), .kind = fmt::format("{} cores", core_count)}, .asked = asked});
+      if (options.system) {
+        one.operator_text = system_on(study_, core_count).operator_text;
       } else {
-        auto run = options_.common;
-        run.problem = problem_on(study_, one.core_count());
-        planned.options = run;
+        one.problem = problem_on(study_, core_count);
       }
     }
-    prepare(*study_.machine);
-    output_ = open_output(options_.output, group_);
-    return *study_.machine;
+    prepare(machine);
+    output_ = open_output(options.output, group_);
+    return machine;
   }
 
   void plan_cases() {
-    auto& core_counts = study_.options.core_counts;
+    auto& options = study_.options;
+    auto& core_counts = options.core_counts;
     if (core_counts.empty()) core_counts = usual_core_counts(group_.size());
     core_counts.push_back(1);  // speed-up and efficiency refer to it
     std::ranges::sort(core_counts);
     core_counts.erase(std::unique(core_counts.begin(), core_counts.end()), core_counts.end());
     require_started("--cores", core_counts.back(), group_.size());
-    auto& values = study_.options.values;
-    if (!names("transport")) values["transport"] = {"two-sided", "shared"};
-    if (!names("cut")) values["cut"] = {std::string(automatic_choice)};
+    auto& transports = options.values["transport"];
+    names_transport_ = !transports.empty();
+    if (!names_transport_) transports = {"two-sided", "shared"};
+    if (auto& cuts = options.values["cut"]; cuts.empty()) cuts = {std::string(automatic_choice)};
     for (const int core_count : core_counts) {
-      const auto forms = options_.system
+      const auto forms = options.system
                              ? forms_of(system_on(study_, core_count))
-                             : forms_of({problem_on(study_, core_count)}, options_.common.configuration);
+                             : forms_of({problem_on(study_, core_count)}, options.common.configuration);
       for (auto common : forms) {
-        auto axes = values;
+        auto axes = options.values;
         if (common.is_matrix_free()) {
           axes.erase("cut");
           common.configuration.kernel = automatic_choice;  // which is the matrix's
@@ -459,28 +338,23 @@ class Scaling final : public Study {
     }
   }
 
-  /// Whether the command line has values for this axis.
-  [[nodiscard]] bool names(std::string_view axis) const {
-    const auto values = options_.values.find(axis);
-    return values != options_.values.end() && !values->second.empty();
-  }
-
   void warn(const std::string& text) {
     if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
   }
 
   /// A transport that was named must be available; of the usual ones the available ones run. Collective.
   void leave_out_unavailable_transports() {
-    std::erase_if(study_.cases, [&](const ScalingCase& one) {
-      const auto* const transport = comm::find_transport(one.transport());
-      if (transport == nullptr || one.rank_count == 1) return false;
+    std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
+      const int rank_count = rank_count_of(one);
+      const auto* const transport = comm::find_transport(one.configuration.transport);
+      if (transport == nullptr || rank_count == 1) return false;
       std::string reason;
-      if (auto* const group = first_ranks_.of(one.rank_count)) reason = transport->why_unavailable(*group);
+      if (auto* const group = first_ranks_.of(rank_count)) reason = transport->why_unavailable(*group);
       reason = group_.broadcast(std::move(reason));
       if (reason.empty()) return false;
-      const auto text = fmt::format("transport {} cannot serve {}: {}", one.transport(),
-                                    format_count(one.rank_count, "rank"), reason);
-      if (names("transport")) throw RunError(ExitCode::unavailable, "--transport: " + text);
+      const auto text = fmt::format("transport {} cannot serve {}: {}", transport->name,
+                                    format_count(rank_count, "rank"), reason);
+      if (names_transport_) throw RunError(ExitCode::unavailable, "--transport: " + text);
       warn(text + "; its cases are left out");
       return true;
     });
@@ -491,15 +365,14 @@ class Scaling final : public Study {
     for (const auto& text : study_.options.values["cut"]) {
       const auto rank_count = rank_count_for(matrix_cut_from(text), group_);
       if (!rank_count) continue;
-      const auto left_out = std::erase_if(study_.cases, [&](const ScalingCase& one) {
-        return one.cut() == text && one.rank_count != *rank_count;
+      const auto ranks = format_count(*rank_count, "rank");
+      const auto left_out = std::erase_if(study_.cases, [&](const auto& one) {
+        return cut_of(one) == text && rank_count_of(one) != *rank_count;
       });
-      if (std::ranges::find(study_.cases, text, &ScalingCase::cut) == study_.cases.end())
+      if (std::ranges::find(study_.cases, text, &cut_of) == study_.cases.end())
         throw InputError("--cut {}: has a share for each of {}, and no case has as many; see --cores", text,
-                         format_count(*rank_count, "rank"));
-      if (left_out > 0)
-        warn(fmt::format("cut {}: only with {}, since it has as many shares", text,
-                         format_count(*rank_count, "rank")));
+                         ranks);
+      if (left_out > 0) warn(fmt::format("cut {}: only with {}, since it has as many shares", text, ranks));
     }
   }
 
@@ -507,58 +380,151 @@ class Scaling final : public Study {
   void leave_out_cases_without_room() {
     std::vector<Room> rooms;
     for (const auto& one : study_.cases) {
-      auto* const group = first_ranks_.of(one.rank_count);
-      const auto seen = group != nullptr ? inspect_environment(*group, one.asked.configuration.thread_count)
-                                         : Environment{};
+      auto* const group = first_ranks_.of(rank_count_of(one));
+      const auto seen =
+          group != nullptr ? inspect_environment(*group, one.configuration.thread_count) : Environment{};
       rooms.push_back(group_.rank() == 0 ? room_for(one, *study_.machine, seen) : Room::enough);
     }
     rooms = group_.gather_all(std::span<const Room>(rooms)).front();
-    std::vector<ScalingCase> kept;
     std::vector<std::string> bound;
-    for (std::size_t place = 0; place < rooms.size(); ++place) {
-      const auto& one = study_.cases[place];
-      const auto room = rooms[place];
-      if (room == Room::bound) bound.push_back(one.label());
-      if (room == Room::no_node)
-        warn(one.label() + ": left out, since no node has a core for each of its threads");
-      if (room == Room::shared)
+    auto room = rooms.begin();
+    std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
+      const auto found = *room++;
+      if (found == Room::bound) bound.push_back(label_of(one));
+      if (found == Room::no_node)
+        warn(label_of(one) + ": left out, since no node has a core for each of its threads");
+      if (found == Room::shared)
         warn(fmt::format("{}: there are fewer here; ranks and threads share them",
-                         format_count(one.core_count(), "core")));
-      if (room == Room::enough || room == Room::shared) kept.push_back(one);
-    }
+                         format_count(core_count_of(one), "core")));
+      return found == Room::bound || found == Room::no_node;
+    });
     if (!bound.empty())
       warn(fmt::format(
           "left out, since the launcher binds their ranks to fewer cores than they have threads: {}; start "
           "the ranks unbound (mpiexec -bind-to none)",
           fmt::join(bound, "; ")));
-    study_.cases = std::move(kept);
   }
 
-  const ScalingOptions& options_;
   ScalingStudy study_;  // its runs and warnings on rank 0
   std::unique_ptr<OutputFile> output_;
+  bool names_transport_ = false;
 };
 
 }  // namespace
+
+int core_count_of(const ConfiguredProblem& one) {
+  return rank_count_of(one) * one.configuration.thread_count;
+}
+
+std::string cut_of(const ConfiguredProblem& one) {
+  return rank_count_of(one) == 1 || one.is_matrix_free() ? std::string() : one.configuration.cut;
+}
+
+std::string form_of(const ConfiguredProblem& one) {
+  if (!one.is_system()) return {};
+  return one.is_matrix_free() ? "matrix-free" : "matrix";
+}
+
+std::string label_of(const ConfiguredProblem& one) {
+  return format_count(core_count_of(one), "core") + ", " + choices_of(one);
+}
+
+std::vector<int> usual_core_counts(int rank_count) {
+  std::vector<int> counts;
+  for (int count = 1; count < rank_count; count *= 2) counts.push_back(count);
+  counts.push_back(rank_count);
+  return counts;
+}
+
+std::vector<ConfiguredProblem> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
+                                        const ConfiguredProblem& common) {
+  std::vector<ConfiguredProblem> cases;
+  for (const int core_count : core_counts) {
+    for (int rank_count = core_count; rank_count >= 1; --rank_count) {
+      if (core_count % rank_count != 0 || core_count / rank_count > most_threads) continue;
+      auto one = common;
+      one.configuration.thread_count = core_count / rank_count;
+      for (auto& configuration : crossed(one.configuration, values)) {
+        configuration.grid = {.columns = 1, .rows = rank_count};
+        if (rank_count == 1) {
+          configuration.transport = comm::default_transport().name;
+          configuration.cut = automatic_choice;
+        }
+        one.configuration = with_cut(configuration, common.usual_cut());
+        if (std::ranges::find(cases, one) == cases.end()) cases.push_back(one);
+      }
+    }
+  }
+  return cases;
+}
+
+Problem scaled_problem(const Problem& problem, int core_count, bool weak) {
+  if (!weak || core_count == 1) return problem;
+  Problem scaled = problem;
+  scaled.class_name = "U";
+  scaled.reference_zeta.reset();
+  scaled.n *= core_count;
+  try {
+    check_problem(scaled);
+  } catch (const InputError& error) {
+    throw InputError("--weak on {}: {}; take fewer cores or a smaller class",
+                     format_count(core_count, "core"), error.what());
+  }
+  return scaled;
+}
+
+std::string scaled_operator(const std::string& text, int core_count, bool weak) {
+  if (!weak) return text;
+  auto stencil = stencil_from(text);
+  // Cubes, so that the number of faces alone counts; a dimension of one point stays one.
+  comm::Extents cubes{};
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
+    cubes[dimension] = stencil.extents[dimension] > 1 ? std::int64_t{1} << 20 : 1;
+  const auto grid = comm::best_domain_grid(cubes, core_count);
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
+    stencil.extents[dimension] *= grid.parts[dimension];
+  auto grown = stencil.name();
+  static_cast<void>(stencil_from(grown));  // throws where it becomes too large
+  return grown;
+}
+
+Room room_for(const ConfiguredProblem& one, const Environment& all, const Environment& of_case) {
+  const int thread_count = one.configuration.thread_count;
+  auto room = Room::enough;
+  int all_cores = 0;
+  for (const auto& node : all.nodes) all_cores += node.core_count;
+  for (const auto& node : of_case.nodes) {
+    const int needed = node.rank_count * thread_count;
+    if (needed <= node.core_count) continue;
+    // Ranks of one thread run in any case: the benchmark then reports that they share cores.
+    if (thread_count > 1) {
+      const auto same = std::ranges::find(all.nodes, node.host, &NodeInfo::host);
+      if (same != all.nodes.end() && needed <= same->core_count) return Room::bound;
+      if (core_count_of(one) <= all_cores) return Room::no_node;
+    }
+    room = Room::shared;
+  }
+  return room;
+}
 
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   const auto rankings = rankings_of(study.runs);
   std::vector<ScalingRow> rows;
   for (const auto& one : study.cases) {
     auto& row = rows.emplace_back();
-    row.scaled = one;
+    row.asked = one;
     std::ranges::copy_if(study.runs, std::back_inserter(row.runs),
-                         [&](const auto& run) { return run.scaled == one; });
+                         [&](const auto& run) { return run.asked == one; });
     if (row.runs.empty()) continue;
-    row.measured = measured_configurations({row.runs.begin(), row.runs.end()}).front();
+    row.measured = measured_configurations(row.runs).front();
     if (!row.is_sound()) continue;
-    const auto& ranking = rankings.at(one.core_count());
-    const auto place = ranking.place_of(one.asked);
+    const auto& ranking = rankings.at(core_count_of(one));
+    const auto place = ranking.place_of(one);
     row.rate = (is_system(study) ? static_cast<double>(row.median_run().n)
-                                 : official_flop_count(problem_on(study, one.core_count()))) /
+                                 : official_flop_count(problem_on(study, core_count_of(one)))) /
                row.time_s().median;
     row.is_candidate = place == 0;
-    row.may_be_best = ranking.may_be_best(one.asked);
+    row.may_be_best = ranking.may_be_best(one);
     row.certainty = ranking.verdict.certainty();
     if (row.is_candidate) continue;
     // Ways of different calls on one file may have no round in common.
@@ -570,11 +536,12 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
     const auto base = std::ranges::find_if(rows, [&](const auto& other) {
-      return other.scaled.core_count() == 1 && other.scaled.form() == row.scaled.form() && other.is_sound();
+      return core_count_of(other.asked) == 1 && form_of(other.asked) == form_of(row.asked) &&
+             other.is_sound();
     });
     if (base == rows.end()) continue;
     row.speed_up = row.rate / base->rate;
-    row.efficiency = *row.speed_up / row.scaled.core_count();
+    row.efficiency = *row.speed_up / core_count_of(row.asked);
   }
   return rows;
 }
@@ -595,7 +562,7 @@ std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study) {
   std::vector<ZetaAgreement> agreements;
   for (const auto& run : study.runs) {
     if (!run.succeeded() || !run.zeta) continue;
-    const auto problem = problem_on(study, run.scaled.core_count());
+    const auto problem = problem_on(study, core_count_of(run.asked));
     auto known = std::ranges::find(agreements, problem.n, [](const auto& one) { return one.problem.n; });
     if (known == agreements.end()) {
       agreements.push_back({.problem = problem, .run_count = 0, .minimum = *run.zeta, .maximum = *run.zeta});
@@ -609,14 +576,14 @@ std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study) {
 }
 
 ScalingVerdict verdict_on(const ScalingStudy& study) {
-  const auto failed = std::ranges::find_if_not(study.runs, &ScalingRun::succeeded);
+  const auto failed = std::ranges::find_if_not(study.runs, &ResultRecord::succeeded);
   if (failed != study.runs.end()) {
     // Each case needs a memory of its own: the limit that would do for the first one may be too small for another.
     const auto others = std::ranges::any_of(failed, study.runs.end(), [&](const auto& run) {
       return !run.succeeded() && run.reason != failed->reason;
     });
     return {.code = static_cast<ExitCode>(failed->exit_code),
-            .reason = fmt::format("{}: {}{}", failed->scaled.label(), failed->reason,
+            .reason = fmt::format("{}: {}{}", label_of(failed->asked), failed->reason,
                                   others ? "; other runs failed, too: the table says which" : "")};
   }
   if (study.is_interrupted) {

@@ -3,22 +3,8 @@
 // `cg2d scaling`: the ways to use a node, each with the same number of cores, in turns; the problem that each number gets, the figures that
 // follow from the measurements, and the formats that show them. All but compare_cases() is pure: no MPI, no files.
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "cg/base/errors.hpp"
-#include "cg/base/paired_comparison.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/machine/provenance.hpp"
-#include "cg/matrix/problem.hpp"
-#include "cg/report/result_reader.hpp"
-#include "cg/report/run_verdict.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/studies/study.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -41,28 +27,16 @@ struct ScalingOptions : StudyOptions {
 /// alike: usage, or unavailable for a transport or kernel that was named.
 ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);
 
-/// One way to use a number of cores: ranks, and the threads, transport and cut of a configuration whose grid is open. A single
-/// rank moves no data and has one piece: its transport and cut are the usual ones.
-struct ScalingCase {
-  int rank_count = 1;
-  ConfiguredProblem asked{};  ///< the work on as many cores
-
-  [[nodiscard]] int core_count() const { return rank_count * asked.configuration.thread_count; }
-  [[nodiscard]] const std::string& transport() const { return asked.configuration.transport; }
-  /// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
-  [[nodiscard]] std::string name() const;
-  /// As --cut has it; empty where there are no pieces of a matrix: with one rank, or without a matrix.
-  [[nodiscard]] std::string cut() const;
-  /// "2 x 1": ranks x threads of each.
-  [[nodiscard]] std::string shape() const;
-  /// "matrix" or "matrix-free"; empty for the benchmark.
-  [[nodiscard]] std::string form() const;
-  /// Among those on as many cores: "ranks x threads, shared, 2 x 2", with the cut where it is not the usual one.
-  [[nodiscard]] std::string choices() const;
-  /// For messages: "4 cores, ranks x threads, shared, 2 x 2".
-  [[nodiscard]] std::string label() const;
-  friend bool operator==(const ScalingCase&, const ScalingCase&) = default;
-};
+/// A case is one way to use a number of cores: ranks, and the threads, transport and cut of its configuration, whose grid, 1 x ranks, only
+/// says how many ranks there are: each run chooses their arrangement. A single rank moves no data and has one piece: its transport and cut
+/// are the usual ones.
+int core_count_of(const ConfiguredProblem& one);
+/// As --cut has it; empty where there are no pieces of a matrix: with one rank, or without a matrix.
+std::string cut_of(const ConfiguredProblem& one);
+/// "matrix" or "matrix-free"; empty for the benchmark.
+std::string form_of(const ConfiguredProblem& one);
+/// For messages: "4 cores, ranks x threads, shared, 2 x 2", with the cut where it is not the usual one.
+std::string label_of(const ConfiguredProblem& one);
 
 /// 1, 2, 4 and so on, and the number of ranks itself.
 std::vector<int> usual_core_counts(int rank_count);
@@ -70,11 +44,8 @@ std::vector<int> usual_core_counts(int rank_count);
 /// Every way to use each number of cores: ranks only, every split into several ranks of several threads, both with each combination of
 /// these values, and threads only. On one core they are all the same: there is one way. Splits of more than most_threads are left out.
 /// common: what all have in common but for threads and these values. Throws InputError as crossed().
-std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
-                                  const ConfiguredProblem& common = {});
-
-/// The fewest rounds after which the verdict on the cases of each number of cores can be decided.
-int rounds_for_verdicts(const std::vector<ScalingCase>& cases);
+std::vector<ConfiguredProblem> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
+                                        const ConfiguredProblem& common = {});
 
 /// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
 /// on more than one core there is no reference. Throws InputError when n becomes too large.
@@ -94,18 +65,13 @@ enum class Room {
 };
 
 /// all: as all started ranks see it. of_case: as its ranks see it, the first ones.
-Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case);
-
-/// One run of one case.
-struct ScalingRun : ResultRecord {
-  ScalingCase scaled{};
-};
+Room room_for(const ConfiguredProblem& one, const Environment& all, const Environment& of_case);
 
 /// The options and all measurements.
 struct ScalingStudy {
-  ScalingOptions options;          ///< with all that the command line left open
-  std::vector<ScalingCase> cases;  ///< in the order of the plan
-  std::vector<ScalingRun> runs;    ///< in the order in which they ran
+  ScalingOptions options;                ///< with all that the command line left open
+  std::vector<ConfiguredProblem> cases;  ///< in the order of the plan
+  std::vector<ResultRecord> runs;        ///< of these, in the order in which they ran
   std::vector<std::string> warnings;
   bool is_interrupted = false;
   std::optional<Environment> machine;    ///< environment of all ranks started
@@ -114,8 +80,8 @@ struct ScalingStudy {
 
 /// One case with its figures.
 struct ScalingRow {
-  ScalingCase scaled;
-  std::vector<ScalingRun> runs;
+  ConfiguredProblem asked;
+  std::vector<ResultRecord> runs;
   MeasuredConfiguration measured;  ///< of these; unless it is sound, the following members are not set
   double rate = 0.0;  ///< operations per second by the official count; of a system: rows per second
   std::optional<double> speed_up;    ///< its rate by that of the same form on one core

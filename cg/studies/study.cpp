@@ -3,69 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <utility>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
-#include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
-namespace {
-
-/// The options of one run of a system.
-SystemOptions options_for(const SystemOptions& system, const ConfiguredProblem& asked) {
-  auto options = system;
-  options.configuration = asked.configuration;
-  options.stops_when_asked = false;
-  options.assembles = !system.operator_text.empty() && !asked.is_matrix_free();
-  options.open_grid.tries_grids = false;
-  if (asked.cuts_domain()) {
-    options.configuration.grid = {.columns = 0, .rows = 0};
-    if (const auto parts = asked.arrangement(); !parts.empty()) options.domain_grid = domain_grid_from(parts);
-  }
-  if (asked.is_matrix_free()) options.configuration.cut = automatic_choice;
-  return options;
-}
-
-/// The request of a run, with the arrangement of the ranks that it chose where that was open. One that failed before has one row of
-/// ranks for each, as domains have.
-ConfiguredProblem with_arrangement(const StudyCase& one, const SessionReport& report,
-                                   const std::string& arrangement) {
-  auto asked = one.asked;
-  if (asked.configuration.has_grid()) return asked;
-  asked.configuration.grid = report.configuration.has_grid()
-                                 ? report.configuration.grid
-                                 : comm::ProcessGrid{.columns = 1, .rows = one.rank_count};
-  if (asked.cuts_domain() && !arrangement.empty()) asked.form = arrangement;
-  return asked;
-}
-
-/// Whether the run is of the case: with the arrangement that was asked for, or with any where that was open.
-bool is_of(const StudyCase& one, const SweptRun& run) {
-  if (!run.is_arrangement_open) return run.asked == one.asked;
-  return !one.asked.configuration.has_grid() && run.asked.configuration.grid.rank_count() == one.rank_count &&
-         run.asked.without_arrangement() == one.asked.without_arrangement();
-}
-
-std::string text_of(const ResultRecord& run) {
-  const auto text =
-      run.succeeded() ? fmt::format("{:.4g} s", run.time_s) : fmt::format("{}: {}", run.status, run.reason);
-  return run.is_disturbed() ? fmt::format("{}, disturbed ({})", text, run.disturbance) : text;
-}
-
-}  // namespace
 
 double expected_work(const Problem& problem, int core_count) {
   // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
@@ -74,17 +22,18 @@ double expected_work(const Problem& problem, int core_count) {
   return facts_of(problem).nonzero_count * products / core_count;
 }
 
-SystemOptions measured_system(SystemOptions options, int iteration_count) {
+SystemOptions measured_system(SystemOptions options) {
   // Far below what rounding leaves, and its square is still a normal number: subnormal ones are slow.
   options.relative_tolerance = 1e-100;
   options.absolute_tolerance = 0.0;
-  options.most_iterations = iteration_count;
   options.measures_iterations = true;
   return options;
 }
 
 std::string ranking_text(const Ranking& ranking,
-                         const std::function<std::string(const ConfiguredProblem&)>& name_of) {
+                         const std::function<std::string(const ConfiguredProblem&)>& name_of,
+                         std::string_view nothing) {
+  if (ranking.alternatives.empty()) return fmt::format("{} succeeded", nothing);
   std::vector<std::string> names;
   std::vector<double> medians_s;
   for (const auto& one : ranking.alternatives) {
@@ -134,39 +83,41 @@ std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int 
 
 std::vector<StudyStep> extra_steps(std::size_t case_count, const ExtraRuns& extras) {
   std::vector<StudyStep> steps;
-  const auto add = [&](RunPurpose purpose) {
+  for (const auto purpose : {RunPurpose::counters, RunPurpose::limits}) {
+    if (!(purpose == RunPurpose::counters ? extras.count_events() : extras.measures_limits)) continue;
     for (std::size_t number = 0; number < case_count; ++number)
       steps.push_back({.number = number, .purpose = purpose});
-  };
-  if (extras.count_events()) add(RunPurpose::counters);
-  if (extras.measures_limits) add(RunPurpose::limits);
+  }
   return steps;
 }
 
 std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
-  const auto size_of = [](const ChoiceVerdict& one) { return std::pair(one.rank_count, one.thread_count); };
-  const auto verdicts = verdicts_of(records);
-  const ChoiceVerdict* chosen = nullptr;
-  for (const auto& choice : verdicts.choices) {
-    if (choice.ranking.candidate() == nullptr) continue;
-    if (chosen == nullptr || chosen->problem != choice.problem || size_of(choice) >= size_of(*chosen))
-      chosen = &choice;
+  std::optional<ConfiguredProblem> chosen;
+  std::string problem;
+  std::pair most(0, 0);
+  for (const auto& choice : verdicts_of(records).choices) {
+    const std::pair size(choice.rank_count, choice.thread_count);
+    if (choice.ranking.candidate() == nullptr || (choice.problem == problem && size < most)) continue;
+    chosen = choice.ranking.candidate()->asked;
+    problem = choice.problem;
+    most = size;
   }
-  return chosen == nullptr ? std::nullopt : std::optional(chosen->ranking.candidate()->asked);
+  return chosen;
+}
+
+void add_open(const Ranking& ranking, double precision, std::vector<ConfiguredProblem>& open) {
+  for (const auto index : open_alternatives(ranking.verdict, precision)) {
+    const auto& asked = ranking.alternatives[index].asked;
+    if (std::ranges::find(open, asked) == open.end()) open.push_back(asked);
+  }
 }
 
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
                                                    double precision) {
   std::vector<ConfiguredProblem> open;
-  const auto add = [&](const Ranking& ranking) {
-    for (const auto index : open_alternatives(ranking.verdict, precision)) {
-      const auto& asked = ranking.alternatives[index].asked;
-      if (std::ranges::find(open, asked) == open.end()) open.push_back(asked);
-    }
-  };
   const auto verdicts = verdicts_of(records);
-  for (const auto& row : verdicts.grids) add(row.ranking);
-  for (const auto& choice : verdicts.choices) add(choice.ranking);
+  for (const auto& row : verdicts.grids) add_open(row.ranking, precision, open);
+  for (const auto& choice : verdicts.choices) add_open(choice.ranking, precision, open);
   return open;
 }
 
@@ -214,14 +165,25 @@ std::string trace_file_of(const std::string& study_file) {
 }
 
 Study::Study(const StudyOptions& options, comm::RankGroup& group)
-    : group_(group), first_ranks_(group), progress_(options.progress, group.rank()), options_(options) {
+    : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
   group_.waiter().set_mode(comm::WaitMode::sleep);
 }
 
 ExitCode Study::execute() {
-  open_file(plan());
-  const bool is_complete = perform_rounds() && perform_extras();
-  return conclude(is_complete);
+  const auto environment = plan();
+  agree_on(group_, [&] {
+    if (group_.rank() != 0) return;
+    const auto maker = rendered([&] { return maker_of(environment); });
+    file_ = std::make_unique<StudyFile>(options_.file, options_.fresh, maker, options_.file_option);
+  });
+  if (group_.rank() == 0) {
+    for (const auto& record : records_of_plan()) {
+      if (record.purpose == RunPurpose::time)
+        durations_.add(cases_[number_of(record.asked)].work, record.duration_s);
+    }
+    if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.file));
+  }
+  return conclude(perform_rounds() && perform_extras());
 }
 
 ExitCode Study::conclude(bool is_complete) {
@@ -239,26 +201,17 @@ ExitCode Study::conclude(bool is_complete) {
   return ended(code, "some runs failed; the tables say which");
 }
 
-std::vector<std::size_t> Study::open_cases(double precision) const {
-  std::vector<std::size_t> numbers;
-  for (const auto& open : open_configurations(records_of_plan(), precision))
-    numbers.push_back(number_of({.asked = open}));
-  return numbers;
-}
-
 void Study::prepare(const Environment& environment) {
   static_cast<void>(load_profile(options_.session().profile, environment, group_));
   for (auto& one : cases_) {
-    const int core_count = one.rank_count * one.asked.configuration.thread_count;
-    const auto* const run = std::get_if<RunOptions>(&one.options);
-    one.work.amount = run != nullptr ? expected_work(run->problem, core_count) : 1.0 / core_count;
+    const int core_count = one.rank_count() * one.asked.configuration.thread_count;
+    one.work.amount = options_.system ? 1.0 / core_count : expected_work(one.problem, core_count);
   }
   agree_on(group_, [&] {
+    if (!options_.system) return;
     for (const auto& one : cases_) {
-      const auto* const system = std::get_if<SystemOptions>(&one.options);
-      auto* const ranks = first_ranks_.of(one.rank_count);
-      if (system != nullptr && ranks != nullptr)
-        static_cast<void>(kept_for(options_for(*system, one.asked), *ranks, progress_));
+      if (auto* const ranks = first_ranks_.of(one.rank_count()))
+        static_cast<void>(kept_for(system_of(one), *ranks, progress_));
     }
   });
   const auto& counters = options_.extras.counters;
@@ -292,8 +245,8 @@ KeptSystem Study::kept_for(const SystemOptions& options, comm::RankGroup& ranks,
 std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step, comm::RankGroup& ranks,
                                                           const Progress& progress) {
   const auto& one = case_of(step);
-  if (const auto* const system = std::get_if<SystemOptions>(&one.options)) {
-    const auto options = options_for(*system, one.asked);
+  if (options_.system) {
+    const auto options = system_of(one);
     SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
     try {
       solve.prepare();
@@ -303,8 +256,9 @@ std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step,
     }
     return SolveDocument{.options = options, .report = solve.report()};
   }
-  auto options = std::get<RunOptions>(one.options);
-  options.configuration = one.asked.configuration;
+  auto options = options_.common;
+  options.problem = one.problem;
+  options.configuration = configuration_of(one.asked);
   options.open_grid.tries_grids = false;
   options.stops_when_asked = false;
   options.counters.reads_environment = false;
@@ -327,26 +281,46 @@ std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step,
   return RunDocument{.report = run.report()};
 }
 
-void Study::open_file(const Environment& environment) {
-  agree_on(group_, [&] {
-    if (group_.rank() != 0) return;
-    const auto maker = rendered([&] { return maker_of(environment); });
-    file_ = std::make_unique<StudyFile>(options_.file, options_.fresh, maker, options_.file_option);
-  });
-  if (group_.rank() != 0) return;
-  for (const auto& record : records_of_plan()) note(number_of(record), record);
-  if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.file));
+ConfiguredProblem Study::request_of(const SweptRun& run) const {
+  if (run.is_arrangement_open != leaves_arrangement_open_) return {};
+  if (!leaves_arrangement_open_) return run.asked;
+  auto asked = run.asked.without_arrangement();
+  asked.configuration.grid = {.columns = 1, .rows = run.asked.configuration.grid.rank_count()};
+  return asked;
 }
 
-std::size_t Study::number_of(const SweptRun& run) const {
-  const auto found = std::ranges::find_if(cases_, [&](const auto& one) { return is_of(one, run); });
-  return static_cast<std::size_t>(found - cases_.begin());
+std::size_t Study::number_of(const ConfiguredProblem& asked) const {
+  return static_cast<std::size_t>(std::ranges::find(cases_, asked, &StudyCase::asked) - cases_.begin());
+}
+
+/// The configuration of a run, which finds a grid for itself where the request has none, or the parts of a domain.
+Configuration Study::configuration_of(const ConfiguredProblem& asked) const {
+  auto configuration = asked.configuration;
+  if (leaves_arrangement_open_ || asked.cuts_domain()) configuration.grid = {.columns = 0, .rows = 0};
+  return configuration;
+}
+
+/// The options of one run of a system.
+SystemOptions Study::system_of(const StudyCase& one) const {
+  const auto& asked = one.asked;
+  auto options = *options_.system;
+  options.operator_text = one.operator_text;
+  options.configuration = configuration_of(asked);
+  options.stops_when_asked = false;
+  options.assembles = !one.operator_text.empty() && !asked.is_matrix_free();
+  options.open_grid.tries_grids = false;
+  if (asked.cuts_domain() && !asked.arrangement().empty())
+    options.domain_grid = domain_grid_from(asked.arrangement());
+  if (asked.is_matrix_free()) options.configuration.cut = automatic_choice;
+  return options;
 }
 
 std::vector<ResultRecord> Study::records_of_plan() const {
   std::vector<ResultRecord> records;
-  std::ranges::copy_if(file_->records(), std::back_inserter(records),
-                       [&](const auto& record) { return number_of(record) < cases_.size(); });
+  for (const auto& record : file_->records()) {
+    const auto asked = request_of(record);
+    if (number_of(asked) < cases_.size()) records.emplace_back(record).asked = asked;
+  }
   return records;
 }
 
@@ -354,7 +328,7 @@ std::vector<ResultRecord> Study::records_of_plan() const {
 int Study::next_attempt(const StudyStep& step) const {
   const auto last = std::ranges::find_if(file_->records(), [&](const ResultRecord& record) {
     return record.round == step.round && record.purpose == step.purpose && !record.is_replaced &&
-           is_of(case_of(step), record);
+           request_of(record) == case_of(step).asked;
   });
   if (last == file_->records().end()) return 1;
   const bool lacks_its_trace = step.purpose == RunPurpose::trace && last->succeeded() &&
@@ -365,13 +339,6 @@ int Study::next_attempt(const StudyStep& step) const {
 /// A failed run is never replaced.
 bool Study::must_repeat(const ResultRecord& record) const {
   return record.succeeded() && record.is_disturbed() && record.attempt <= options_.most_retries;
-}
-
-void Study::note(std::size_t number, const ResultRecord& record) {
-  if (record.purpose != RunPurpose::time) return;
-  auto& one = cases_[number];
-  durations_.add(one.work, record.duration_s);
-  one.last_round = std::max(one.last_round, record.round);
 }
 
 ExitCode Study::ended(ExitCode code, const std::string& reason) {
@@ -420,18 +387,22 @@ bool Study::perform_extras() {
   std::vector<StudyStep> steps;
   if (group_.rank() == 0) {
     if (const auto traced = traced_configuration(records_of_plan()))
-      steps.push_back({.number = number_of({.asked = *traced}), .purpose = RunPurpose::trace});
+      steps.push_back({.number = number_of(*traced), .purpose = RunPurpose::trace});
   }
   return perform(steps);
 }
 
 /// On rank 0.
 std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double spent_s) const {
-  auto open = open_cases(until_sure.precision);
+  std::vector<std::size_t> open;
+  for (const auto& asked : undecided(until_sure.precision)) open.push_back(number_of(asked));
   if (open.empty()) return {};
   std::ranges::sort(open);
   int last = 0;
-  for (const auto number : open) last = std::max(last, cases_[number].last_round);
+  for (const auto& record : records_of_plan()) {
+    const bool is_open = std::ranges::binary_search(open, number_of(record.asked));
+    if (is_open && record.purpose == RunPurpose::time) last = std::max(last, record.round);
+  }
   const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open)).value_or(0.0));
   const auto affordable =
       static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
@@ -441,23 +412,32 @@ std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double sp
 
 void Study::perform_step(std::size_t index) {
   const auto step = steps_[index];
-  progress_.begin(place_of(index));
+  const auto& work = case_of(step).work;
+  const bool is_timed = step.purpose == RunPurpose::time;
+  const auto place =
+      fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), work.key,
+                  is_timed ? fmt::format("round {}", step.round)
+                           : fmt::format("for {}", name_in(words_of(step.purpose), step.purpose)));
+  progress_.begin(place);
   expect_from(index);
   bool is_repeated = false;
   agree_on(group_, [&] {
-    auto* const ranks = first_ranks_.of(case_of(step).rank_count);
+    auto* const ranks = first_ranks_.of(case_of(step).rank_count());
     if (ranks == nullptr) return;
     const Stopwatch watch;
     const Progress part(Progress::Within{
         progress_, [&](double left_s) {
           auto durations = durations_;  // the other runs go by this one, too
-          durations.add(case_of(step).work, watch.seconds() + left_s);
+          durations.add(work, watch.seconds() + left_s);
           return left_s + expected_s(durations, std::span(steps_).subspan(index + 1)).value_or(0.0);
         }});
     auto result = result_of(step, *ranks, part);
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
     const auto complete = [&](auto& document) {
+      const auto& report = document.report;
+      if (ends_when_refused_ && (report.code == ExitCode::usage || report.code == ExitCode::unavailable))
+        throw RunError(report.code, report.reason);
       auto& swept = document.sweep.emplace(SweptRun{.asked = case_of(step).asked,
                                                     .round = step.round,
                                                     .round_count = std::max(round_count_, step.round),
@@ -466,34 +446,28 @@ void Study::perform_step(std::size_t index) {
                                                     .session = file_->session(),
                                                     .sitting = file_->sitting(),
                                                     .purpose = step.purpose,
+                                                    .is_arrangement_open = leaves_arrangement_open_,
                                                     .trace_file = trace_file_of(options_.file)});
-      if constexpr (requires { document.report.problem; })
-        swept.problem_class = document.report.problem.class_name;
-      const auto record = record_of(document);
-      const auto code = static_cast<ExitCode>(record.exit_code);
-      if (ends_when_refused_ && (code == ExitCode::usage || code == ExitCode::unavailable))
-        throw RunError(code, record.reason);
-      swept.asked = with_arrangement(case_of(step), document.report, record.arrangement);
-      swept.is_arrangement_open = !case_of(step).asked.configuration.has_grid();
+      if (leaves_arrangement_open_ && report.configuration.has_grid())  // unless it failed before
+        swept.asked.configuration.grid = report.configuration.grid;
+      if constexpr (requires { report.problem; }) {
+        swept.problem_class = report.problem.class_name;
+      } else if (leaves_arrangement_open_ && swept.asked.cuts_domain() && report.matrix_free) {
+        swept.asked.form = report.matrix_free->arrangement;
+      }
       return json_of(document);
     };
     file_->append(rendered([&] { return std::visit(complete, result); }));
     const auto& record = file_->records().back();
     is_repeated = must_repeat(record);
-    note(step.number, record);
+    if (is_timed) durations_.add(work, record.duration_s);
     expect_from(index + 1);
-    progress_.say(fmt::format("{}: {}", place_of(index), text_of(record)));
+    progress_.say(fmt::format(
+        "{}: {}{}", place,
+        record.succeeded() ? fmt::format("{:.4g} s", record.time_s) : record.status + ": " + record.reason,
+        record.is_disturbed() ? fmt::format(", disturbed ({})", record.disturbance) : ""));
   });
   if (group_.maximum(static_cast<std::int64_t>(is_repeated)) != 0) repeat_step(steps_, index);
-}
-
-/// "run 3 of 12 (S 2x1 ..., round 1)".
-std::string Study::place_of(std::size_t index) const {
-  const auto& step = steps_[index];
-  const auto part = step.purpose == RunPurpose::time
-                        ? fmt::format("round {}", step.round)
-                        : fmt::format("for {}", name_in(words_of(step.purpose), step.purpose));
-  return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).work.key, part);
 }
 
 /// Seconds of these steps; nothing before the first run of the study.

@@ -1,39 +1,23 @@
 #pragma once
 
-// The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, each with the options of its runs,
-// and a view of their results.
+// The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, and a view of their results.
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <variant>
-#include <vector>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/base/interrupt.hpp"
-#include "cg/base/paired_comparison.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/storage/line_file.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/result_reader.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "cg/run/benchmark_run.hpp"
-#include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_run.hpp"
-#include "cg/timing/phase_counters.hpp"
-#include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -56,14 +40,15 @@ double expected_work(const Problem& problem, int core_count);
 /// unimportant, and few enough that systems of some thousand rows are not solved earlier.
 inline constexpr int usual_iteration_count = 50;
 
-/// The options of a measurement: all iterations are done. In the end the residual is about what rounding leaves, or
+/// The options of a measurement: all of its most_iterations are done. In the end the residual is about what rounding leaves, or
 /// larger: a smaller one would mean that the system was solved earlier.
-SystemOptions measured_system(SystemOptions options, int iteration_count);
+SystemOptions measured_system(SystemOptions options);
 
-/// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %)", or the alternatives that cannot be told from the best one. At least
-/// one has succeeded. name_of: by which they are told apart. Without a full stop.
+/// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %)", or the alternatives that cannot be told from the best one; or that
+/// `nothing` has succeeded. name_of: by which they are told apart. Without a full stop.
 std::string ranking_text(const Ranking& ranking,
-                         const std::function<std::string(const ConfiguredProblem&)>& name_of);
+                         const std::function<std::string(const ConfiguredProblem&)>& name_of,
+                         std::string_view nothing = {});
 
 /// A line for the failed runs of a configuration, and one for the disturbed ones: those that count, and those that were repeated.
 std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name);
@@ -72,13 +57,22 @@ std::string troubles_text(const MeasuredConfiguration& measured, const std::stri
 
 /// A case of a study. Studies number theirs from 0.
 struct StudyCase {
-  Work work;  ///< its key is its name in messages; the engine adds the amount
-  int rank_count = 1;
-  ConfiguredProblem asked{};
-  /// Of its runs, whose configuration is that of `asked`; those of a system are of measured_system().
-  std::variant<RunOptions, SystemOptions> options{};
-  int last_round = 0;  ///< that was made of it, on rank 0
+  Work work;                    ///< its key is its name in messages; the engine adds the amount
+  ConfiguredProblem asked{};    ///< with a grid, see Study::leaves_arrangement_open_
+  Problem problem{};            ///< of the benchmark
+  std::string operator_text{};  ///< of a system; empty: its file
+
+  [[nodiscard]] int rank_count() const { return asked.configuration.grid.rank_count(); }
 };
+
+/// The fewest rounds after which every verdict on these cases can be decided. question_of(case): the same of those that are alternatives.
+template <typename QuestionOf>
+int rounds_for_verdicts(const std::vector<ConfiguredProblem>& cases, const QuestionOf& question_of) {
+  std::map<std::invoke_result_t<QuestionOf, const ConfiguredProblem&>, std::size_t> case_counts;
+  std::size_t most = 1;
+  for (const auto& one : cases) most = std::max(most, ++case_counts[question_of(one)]);
+  return rounds_for_verdict(most);
+}
 
 /// One run of a case in a round, from 1 on. Disturbed runs have several attempts.
 struct StudyStep {
@@ -99,7 +93,9 @@ std::vector<StudyStep> extra_steps(std::size_t case_count, const ExtraRuns& extr
 /// problem. Empty where nothing succeeded.
 std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records);
 
-/// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
+/// Adds the configurations that are open_alternatives() of a ranking, each once.
+void add_open(const Ranking& ranking, double precision, std::vector<ConfiguredProblem>& open);
+/// Those of all verdicts on these records.
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
                                                    double precision);
 
@@ -158,9 +154,7 @@ struct StudyOptions {
   ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// The options of every run.
-  [[nodiscard]] const SessionOptions& session() const {
-    return system ? static_cast<const SessionOptions&>(*system) : common;
-  }
+  [[nodiscard]] SessionOptions& session() { return system ? static_cast<SessionOptions&>(*system) : common; }
 };
 
 /// A study that runs. Each matrix of a system is read once for each number of ranks, and stays until the end, spread over its ranks: 16 bytes
@@ -185,38 +179,45 @@ class Study : public Interface {
   ExitCode execute();
 
  protected:
-  /// Keeps references.
+  /// Keeps a reference to the group.
   Study(const StudyOptions& options, comm::RankGroup& group);
 
   /// Sets the cases, the number of rounds and all else that the study needs, and calls prepare(). The environment of all ranks started.
   virtual Environment plan() = 0;
   /// The results for people. On rank 0.
   [[nodiscard]] virtual std::string view() const = 0;
-  /// The numbers of the cases that need more rounds, in any order: open_alternatives() of all verdicts. On rank 0.
-  [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const;
+  /// The cases that need more rounds, in any order: open_alternatives() of all verdicts. On rank 0.
+  [[nodiscard]] virtual std::vector<ConfiguredProblem> undecided(double precision) const {
+    return open_configurations(records_of_plan(), precision);
+  }
   /// Shows the view. is_complete: no signal asked to end.
   virtual ExitCode conclude(bool is_complete);
   /// Reads what the runs of all cases have in common. A file that is no profile, or no matrix, or an event that cannot be counted, is an
   /// error of this command line, not a result of each of its runs.
   void prepare(const Environment& environment);
-  /// The case of a run, whose arrangement the study may have left open; as many as there are cases where it has none. Local.
-  [[nodiscard]] std::size_t number_of(const SweptRun& run) const;
-  /// The results of this study's cases. On rank 0.
+  /// The results of this study's cases, which have asked for them. On rank 0.
   [[nodiscard]] std::vector<ResultRecord> records_of_plan() const;
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
   ExitCode ended(ExitCode code, const std::string& reason);
 
+  StudyOptions options_;
   comm::RankGroup& group_;
   SubgroupCache first_ranks_;
   Progress progress_;
   std::vector<StudyCase> cases_;
   int round_count_ = 1;
-  bool ends_when_refused_ = false;   // at a run whose options or transport are refused
+  bool ends_when_refused_ = false;  // at a run whose options or transport are refused
+  /// Each run chooses the arrangement of its ranks: the grid of a case, 1 x ranks, only says how many there are.
+  bool leaves_arrangement_open_ = false;
   std::unique_ptr<StudyFile> file_;  // on rank 0
 
  private:
-  /// Opens the file of the options, whose runs of these cases need not be made. `environment`: of all ranks started.
-  void open_file(const Environment& environment);
+  /// The request of a run as a case has it; that of no case where it left open what cases do not, or the other way round.
+  [[nodiscard]] ConfiguredProblem request_of(const SweptRun& run) const;
+  /// As many as there are cases where none has this request.
+  [[nodiscard]] std::size_t number_of(const ConfiguredProblem& asked) const;
+  [[nodiscard]] Configuration configuration_of(const ConfiguredProblem& asked) const;
+  [[nodiscard]] SystemOptions system_of(const StudyCase& one) const;
   /// Makes those of rank 0's runs that have no result yet. False where a signal asked to end.
   bool perform(const std::vector<StudyStep>& steps);
   bool perform_extras();
@@ -227,17 +228,14 @@ class Study : public Interface {
   std::variant<RunDocument, SolveDocument> result_of(const StudyStep& step, comm::RankGroup& ranks,
                                                      const Progress& progress);
   void perform_step(std::size_t index);
-  void note(std::size_t number, const ResultRecord& record);
   [[nodiscard]] bool must_repeat(const ResultRecord& record) const;
   [[nodiscard]] int next_attempt(const StudyStep& step) const;
   [[nodiscard]] std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
   [[nodiscard]] const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
   [[nodiscard]] std::optional<double> expected_s(const DurationModel& durations,
                                                  std::span<const StudyStep> steps) const;
-  [[nodiscard]] std::string place_of(std::size_t index) const;
   void expect_from(std::size_t index) const;
 
-  const StudyOptions& options_;
   std::optional<InterruptWatch> watch_;  // from the first run on
   DurationModel durations_;              // of whole runs, on rank 0
   std::vector<StudyStep> steps_;         // of the last perform()

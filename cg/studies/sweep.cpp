@@ -3,16 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-#include <tuple>
-#include <utility>
+#include <set>
 
-#include "cg/base/paired_comparison.hpp"
-#include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/matrix/stencil.hpp"
-#include "cg/run/session_options.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
@@ -59,6 +52,45 @@ std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::s
   return domains;
 }
 
+class GridSweep final : public Study {
+ public:
+  GridSweep(const SweepOptions& sweep, comm::RankGroup& group) : Study(sweep, group), sweep_(sweep) {}
+
+ private:
+  Environment plan() override {
+    auto axes = sweep_.axes;
+    const bool names_ranks = !axes.rank_counts.empty();
+    if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
+    require_started(names_ranks ? "--ranks" : "--grid", std::ranges::max(axes.rank_counts), group_.size());
+    const auto& system = options_.system;
+    auto& session = options_.session();
+    if (axes.values["transport"].empty()) {
+      session.configuration = with_default_transport(group_, session.configuration, axes.values);
+      session.transport_origin = ChoiceOrigin::built_in_rule;
+    }
+    const auto text = system ? system->operator_text : std::string();
+    const auto forms = system ? forms_of(*system) : forms_of(axes.problems, session.configuration);
+    const auto configurations = configurations_of(axes, forms, text);
+    for (const auto& asked : configurations) {
+      auto& one = cases_.emplace_back(StudyCase{
+          .work = {.key = asked.key(), .kind = asked.problem}, .asked = asked, .operator_text = text});
+      if (!system) one.problem = *std::ranges::find(axes.problems, asked.problem, &problem_name);
+    }
+    const auto environment = inspect_environment(group_, 1);
+    prepare(environment);
+    const int needed = rounds_for_verdicts(configurations);
+    round_count_ = options_.round_count.value_or(needed);
+    progress_.say(fmt::format("{}, {}; a verdict on them needs {}",
+                              format_count(std::ssize(cases_), "configuration"),
+                              format_count(round_count_, "round"), needed));
+    return environment;
+  }
+
+  [[nodiscard]] std::string view() const override { return sweep_tables(file_->records(), sweep_.tables); }
+
+  const SweepOptions& sweep_;
+};
+
 }  // namespace
 
 std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count) {
@@ -72,18 +104,14 @@ std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count
 }
 
 std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
-  std::vector<int> counts;
-  for (const auto& grid : named.grids) {
-    if (!has(counts, grid.rank_count())) counts.push_back(grid.rank_count());
-  }
-  if ((named.are_all() || named.has_official) && !has(counts, started)) counts.push_back(started);
-  std::ranges::sort(counts);
-  return counts;
+  std::set<int> counts;
+  for (const auto& grid : named.grids) counts.insert(grid.rank_count());
+  if (named.are_all() || named.has_official) counts.insert(started);
+  return {counts.begin(), counts.end()};
 }
 
 std::vector<ConfiguredProblem> forms_of(const std::vector<Problem>& problems, const Configuration& common) {
   std::vector<ConfiguredProblem> forms;
-  forms.reserve(problems.size());
   for (const auto& problem : problems)
     forms.push_back({.problem = problem_name(problem), .configuration = common});
   return forms;
@@ -143,67 +171,11 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
 }
 
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
-  std::map<std::tuple<std::string, int, int>, std::size_t> alternative_counts;
-  std::size_t most = 1;
-  for (const auto& one : configurations) {
+  return rounds_for_verdicts(configurations, [](const ConfiguredProblem& one) {
     const auto& configuration = one.configuration;
-    most = std::max(
-        most,
-        ++alternative_counts[{one.problem, configuration.grid.rank_count(), configuration.thread_count}]);
-  }
-  return rounds_for_verdict(most);
+    return std::tuple(one.problem, configuration.grid.rank_count(), configuration.thread_count);
+  });
 }
-
-namespace {
-
-class GridSweep final : public Study {
- public:
-  GridSweep(const SweepOptions& options, comm::RankGroup& group) : Study(options, group), options_(options) {}
-
- private:
-  Environment plan() override {
-    auto axes = options_.axes;
-    const bool names_ranks = !axes.rank_counts.empty();
-    if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
-    require_started(names_ranks ? "--ranks" : "--grid", *std::ranges::max_element(axes.rank_counts),
-                    group_.size());
-    auto system = options_.system;
-    auto common = options_.common;
-    SessionOptions& session = system ? static_cast<SessionOptions&>(*system) : common;
-    if (axes.values["transport"].empty()) {
-      session.configuration = with_default_transport(group_, session.configuration, axes.values);
-      session.transport_origin = ChoiceOrigin::built_in_rule;
-    }
-    const auto configurations = system
-                                    ? configurations_of(axes, forms_of(*system), system->operator_text)
-                                    : configurations_of(axes, forms_of(axes.problems, common.configuration));
-    for (const auto& asked : configurations) {
-      auto& one = cases_.emplace_back(StudyCase{.work = {.key = asked.key(), .kind = asked.problem},
-                                                .rank_count = asked.configuration.grid.rank_count(),
-                                                .asked = asked});
-      if (system) {
-        one.options = *system;
-      } else {
-        common.problem = *std::ranges::find(axes.problems, asked.problem, &problem_name);
-        one.options = common;
-      }
-    }
-    const auto environment = inspect_environment(group_, 1);
-    prepare(environment);
-    const int needed = rounds_for_verdicts(configurations);
-    round_count_ = options_.round_count.value_or(needed);
-    progress_.say(fmt::format("{}, {}; a verdict on them needs {}",
-                              format_count(std::ssize(cases_), "configuration"),
-                              format_count(round_count_, "round"), needed));
-    return environment;
-  }
-
-  [[nodiscard]] std::string view() const override { return sweep_tables(file_->records(), options_.tables); }
-
-  const SweepOptions& options_;
-};
-
-}  // namespace
 
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {
   return GridSweep(options, group).execute();

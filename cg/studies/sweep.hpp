@@ -3,22 +3,8 @@
 // `cg2d sweep`: complete runs on every grid, in turns, one line of a file for each; the paper's table of them, ranks down, process columns
 // across, and the verdicts on it.
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "cg/base/errors.hpp"
-#include "cg/matrix/problem.hpp"
 #include "cg/report/grids/grid_differences.hpp"
-#include "cg/report/result_reader.hpp"
-#include "cg/report/run_verdict.hpp"
-#include "cg/run/solve/solve_options.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/studies/study.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/domain_layout.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

@@ -3,19 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <set>
 
-#include "cg/base/describe.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/report/report.hpp"
-#include "cg/run/session_options.hpp"
-#include "cg/timing/phase.hpp"
 
 namespace cg2d {
 namespace {
@@ -49,15 +40,14 @@ std::string official_text(const GridVerdict& row) {
 /// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
 /// more", or the grids that cannot be told from the best one. Without a full stop.
 std::string grid_verdict_text(const GridVerdict& row) {
-  if (row.ranking.candidate() == nullptr) return "no grid succeeded";
-  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement);
-  return row.common.is_system() ? text : text + "; " + official_text(row);
+  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement, "no grid");
+  if (row.common.is_system() || row.ranking.alternatives.empty()) return text;
+  return text + "; " + official_text(row);
 }
 
 /// The verdict on the configurations of several tables, in words as grid_verdict_text().
 std::string choice_verdict_text(const ChoiceVerdict& choice) {
-  if (choice.ranking.candidate() == nullptr) return "nothing succeeded";
-  return ranking_text(choice.ranking, &ConfiguredProblem::choices);
+  return ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing");
 }
 
 /// Times of the candidate's rounds, round by round; null for the candidate and for what failed.
@@ -355,10 +345,9 @@ using NamedAxes = std::vector<const ConfigurationAxis*>;
 NamedAxes axes_worth_naming(const std::vector<GridTable>& tables) {
   NamedAxes axes;
   for (const auto& axis : configuration_axes()) {
-    const auto is_worth_it = [&](const auto& table) {
-      return !axis.label(common_of(table).configuration).empty();
-    };
-    if (std::ranges::any_of(tables, is_worth_it)) axes.push_back(&axis);
+    if (std::ranges::any_of(
+            tables, [&](const auto& table) { return !axis.label(common_of(table).configuration).empty(); }))
+      axes.push_back(&axis);
   }
   return axes;
 }
@@ -398,48 +387,42 @@ std::string lines_of(const GridTable& table) {
 
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
 std::string reasons_of(const GridTable& table, const std::optional<GridPair>& why) {
-  std::vector<GridDifference> differences;
-  if (!why) differences = differences_from_best(table.back());
-  for (const auto& row : table) {
-    auto found = why ? difference_of_pair(row, *why) : std::nullopt;
-    if (found) differences.push_back(*std::move(found));
-  }
   std::string text;
-  for (const auto& difference : differences) text += difference_text(difference);
+  if (!why) {
+    for (const auto& difference : differences_from_best(table.back())) text += difference_text(difference);
+    return text;
+  }
+  for (const auto& row : table) {
+    if (const auto found = difference_of_pair(row, *why)) text += difference_text(*found);
+  }
   return text;
 }
 
-/// Measured, predicted, and the difference in per cent of the measured value: none where one of the two is not known or zero, such as what
-/// one process column sums.
-void add_prediction(const ResultRecord& run, Table& table) {
-  const auto& prediction = *run.prediction;
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  const auto line = [&](std::string_view grid, std::string_view what, const auto& text_of) {
-    table.line().word("grid", grid).word("of", what);
-    for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-      table.number(phase_name(phase_at(k)),
-                   text_of(run.work ? run.work->phases[k].measured_s : unknown, prediction.phases[k]));
-    table.number("total", text_of(run.time_s, prediction.total_s()));
-  };
-  const auto seconds = [](double value) {
-    return std::isnan(value) ? std::string() : fmt::format("{:.6f}", value);
-  };
-  line(run.asked.configuration.grid.name(), "measured",
-       [&](double measured, double /*predicted*/) { return seconds(measured); });
-  line(" ", "predicted", [&](double /*measured*/, double predicted) { return seconds(predicted); });
-  line(" ", "difference", [](double measured, double predicted) {
-    const bool are_known = measured > 0.0 && predicted > 0.0;
-    return are_known ? fmt::format("{:+.1f} %", 100.0 * (predicted / measured - 1.0)) : std::string();
-  });
-}
-
-/// For every configuration of a table that has a prediction and did not fail: measured and predicted seconds
-/// of each phase and in total, and the difference in per cent of the measured seconds. Empty where there is
-/// none. Measured is the run with the median time (of an even number the lower of the middle two).
+/// For every configuration of a table that has a prediction and did not fail: measured and predicted seconds of each phase and in total, and
+/// the difference in per cent of the measured seconds: none where one of the two is not known or zero, such as what one process column
+/// sums. Empty where there is none. Measured is the run with the median time (of an even number the lower of the middle two).
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Table table;
   for (const auto& cell : cells) {
-    if (cell.is_sound() && cell.median_run().prediction) add_prediction(cell.median_run(), table);
+    if (!cell.is_sound() || !cell.median_run().prediction) continue;
+    const auto& run = cell.median_run();
+    for (const std::string_view what : {"measured", "predicted", "difference"}) {
+      table.line()
+          .word("grid", what == "measured" ? run.asked.configuration.grid.name() : " ")
+          .word("of", what);
+      const auto add = [&](std::string_view column, double measured, double predicted) {
+        const double seconds = what == "measured" ? measured : predicted;
+        if (what != "difference")
+          table.number(column, std::isnan(seconds) ? "" : fmt::format("{:.6f}", seconds));
+        else if (measured > 0.0 && predicted > 0.0)
+          table.number(column, "{:+.1f} %", 100.0 * (predicted / measured - 1.0));
+      };
+      for (const auto phase : benchmark_phases)
+        add(phase_name(phase), run.work ? run.work->phases[index_of(phase)].measured_s : unknown,
+            run.prediction->phase_s(phase));
+      add("total", run.time_s, run.prediction->total_s());
+    }
   }
   if (table.is_empty()) return {};
   return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"

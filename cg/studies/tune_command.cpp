@@ -3,23 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <memory>
 #include <set>
 #include <system_error>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {
@@ -68,14 +61,6 @@ std::string names_text(const TuningProfile& profile) {
                         matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
   }
   return text.empty() ? "nothing" : text;
-}
-
-/// The processors with their measurements: what is known, its date, and the disturbance if there was one.
-std::string list_profile(const std::string& path) {
-  std::string text;
-  for (const auto& [name, processor] : profile_file.read(path))
-    text += fmt::format(" {}\n{}", name, processor_text(processor));
-  return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
 }
 
 /// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
@@ -189,29 +174,26 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
                           .thread_count = thread_count,
                           .keeps_disturbed = options.profile.takes_disturbed(),
                           .say = say};
+  const auto measure = [&](const std::string& name, MeasurementRecord& record, const auto& once,
+                           const auto& why_unphysical, const auto& text) {
+    const auto show = [&] { print(text()); };
+    measure_or_refuse(group, retry,
+                      {.name = name, .record = record, .measure = once, .why_unphysical = why_unphysical},
+                      show);
+    show();
+  };
   say(curve_stage);
   ProcessorProfile found;
-  const auto print_curve = [&] { print(curve_text(found)); };
-  measure_or_refuse(group, retry,
-                    {.name = curve_stage,
-                     .record = found.measured,
-                     .measure = [&] { found = measure_row_lengths(group, thread_count); },
-                     .why_unphysical = [&] { return why_unphysical(found.curve, thread_count); }},
-                    print_curve);
-  print_curve();
+  measure(
+      curve_stage, found.measured, [&] { found = measure_row_lengths(group, thread_count); },
+      [&] { return why_unphysical(found.curve, thread_count); }, [&] { return curve_text(found); });
   for (auto& one : cases) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();
-    const auto print_case = [&] { print(case_text(tuned)); };
-    measure_or_refuse(
-        group, retry,
-        {.name = one.name(),
-         .record = tuned.measured,
-         .measure = [&] { tuned = measure_case(group, one, say); },
-         .why_unphysical =
-             [&] { return why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank / thread_count); }},
-        print_case);
-    print_case();
+    measure(
+        one.name(), tuned.measured, [&] { tuned = measure_case(group, one, say); },
+        [&] { return why_unphysical_steps(tuned.kernels, tuned.nonzeros_per_rank / thread_count); },
+        [&] { return case_text(tuned); });
   }
   agree_on(group, [&] {
     if (file) add_to_profile(*file, processor, found);
@@ -230,7 +212,11 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
       std::error_code error;
       if (!std::filesystem::exists(path, error))
         throw InputError("no profile at {}; cg2d tune makes one", path);
-      return options.removes ? remove_from_profile(path, *options.removes) : list_profile(path);
+      if (options.removes) return remove_from_profile(path, *options.removes);
+      std::string text;  // what is known of each processor, its date, and the disturbance if there was one
+      for (const auto& [name, processor] : profile_file.read(path))
+        text += fmt::format(" {}\n{}", name, processor_text(processor));
+      return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
     });
     return ExitCode::success;
   }

@@ -2,18 +2,7 @@
 
 // `cg2d tune`: from measurements to a table and a profile.
 
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "cg/base/errors.hpp"
-#include "cg/machine/thread_binding.hpp"
-#include "cg/matrix/problem.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
-#include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep.hpp"
-#include "cg/tuning/tuning_profile.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

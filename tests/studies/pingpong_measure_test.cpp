@@ -28,7 +28,7 @@ TEST(PingPongMeasureTest, EveryRankKnowsEveryTime) {
   const int last = group().size() - 1;
   const TransferOptions transfers{
       .methods = {"put-delayed", "shared"}, .byte_counts = {8, 24}, .variable_counts = {1, 3}};
-  const auto result = measure_pair(group(), {.first = last, .second = 0}, transfers, {});
+  const auto result = measure_pair(group(), {last, 0}, transfers, {});
   EXPECT_TRUE(result.same_node);
   EXPECT_TRUE(result.left_out.empty());
   EXPECT_EQ(result.times.size(), 8U);
@@ -56,8 +56,8 @@ TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
   for (const auto& grid : comm::factorizations(group().size())) {
     const auto phases = measure_phases(group(), transports, *small, {.grid = grid});
     EXPECT_EQ(phases.size(), transports.available.size());
-    for (const auto& row : phases)
-      EXPECT_EQ(row.seconds.size(), communication_phases().size()) << row.transport;
+    for (const auto& [transport, seconds] : phases)
+      EXPECT_EQ(seconds.size(), communication_phases().size()) << transport;
   }
   const auto sums = time_sums(group(), transports.available, false, {.fewest_rounds = 2, .most_rounds = 2});
   EXPECT_EQ(sums.size(), transports.available.size() + 1);

@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> labels_of(const std::vector<int>& core_counts,
                                    const std::vector<std::string>& transports) {
   std::vector<std::string> labels;
-  for (const auto& one : cases_of(core_counts, {{"transport", transports}})) labels.push_back(one.label());
+  for (const auto& one : cases_of(core_counts, {{"transport", transports}})) labels.push_back(label_of(one));
   return labels;
 }
 
@@ -37,9 +37,9 @@ Environment two_nodes_with(int core_count, int rank_count) {
   return environment;
 }
 
-ScalingCase case_of(int rank_count, int thread_count) {
-  return {.rank_count = rank_count,
-          .asked = {.problem = "S", .configuration = {.thread_count = thread_count}}};
+ConfiguredProblem case_of(int rank_count, int thread_count) {
+  return {.problem = "S",
+          .configuration = {.grid = {.columns = 1, .rows = rank_count}, .thread_count = thread_count}};
 }
 
 TEST(ScalingPlanTest, CoreCountsDoubleUpToTheRanks) {
@@ -55,7 +55,8 @@ TEST(ScalingPlanTest, OneCoreIsUsedInOneWay) {
 
 TEST(ScalingPlanTest, RoundsForVerdictsAreThoseOfTheMostWays) {
   const auto rounds = [](const std::vector<int>& core_counts) {
-    return rounds_for_verdicts(cases_of(core_counts, {{"transport", {"two-sided", "shared"}}}));
+    return rounds_for_verdicts(cases_of(core_counts, {{"transport", {"two-sided", "shared"}}}),
+                               &core_count_of);
   };
   EXPECT_EQ(rounds({1}), rounds_for_verdict(1));
   EXPECT_EQ(rounds({1, 2}), rounds_for_verdict(3));
@@ -85,15 +86,15 @@ TEST(ScalingPlanTest, APrimeNumberOfCoresHasNoSplit) {
 
 TEST(ScalingPlanTest, NoRankGetsMoreThreadsThanAnyProcessorHas) {
   for (const auto& one : cases_of({4096}, {{"transport", {"two-sided"}}}))
-    EXPECT_LE(one.asked.configuration.thread_count, 1024) << one.label();
+    EXPECT_LE(one.configuration.thread_count, 1024) << label_of(one);
 }
 
 TEST(ScalingPlanTest, CasesOfASystemSayTheirForm) {
   ConfiguredProblem asked{.problem = "laplace2d:9x9", .form = "matrix"};
-  EXPECT_EQ(cases_of({1}, {}, asked).front().label(), "1 core, matrix, one core, 1 x 1");
+  EXPECT_EQ(label_of(cases_of({1}, {}, asked).front()), "1 core, matrix, one core, 1 x 1");
   for (const auto* form : {"domain", "factors"}) {
     asked.form = form;
-    EXPECT_EQ(cases_of({2}, {{"transport", {"shared"}}}, asked).front().label(),
+    EXPECT_EQ(label_of(cases_of({2}, {{"transport", {"shared"}}}, asked).front()),
               "2 cores, matrix-free, shared-memory ranks, shared, 2 x 1");
   }
 }
@@ -102,7 +103,7 @@ TEST(ScalingPlanTest, CutsAreComparedOnSeveralRanks) {
   const AxisValues values{{"transport", {"shared"}}, {"cut", {"even", "speed", "auto", "nonzeros"}}};
   const auto labels = [&](const ConfiguredProblem& asked) {
     std::vector<std::string> all;
-    for (const auto& one : cases_of({2}, values, asked)) all.push_back(one.label());
+    for (const auto& one : cases_of({2}, values, asked)) all.push_back(label_of(one));
     return all;
   };
   EXPECT_EQ(labels({}), (std::vector<std::string>{"2 cores, shared-memory ranks, shared, 2 x 1",
@@ -115,7 +116,7 @@ TEST(ScalingPlanTest, CutsAreComparedOnSeveralRanks) {
                                       "2 cores, matrix, shared-memory ranks, shared, 2 x 1",
                                       "2 cores, matrix, threads only, 1 x 2"}));
   for (const auto& one : cases_of({2}, values))
-    EXPECT_EQ(one.cut().empty(), one.rank_count == 1) << one.label();
+    EXPECT_EQ(cut_of(one).empty(), one.configuration.grid.rank_count() == 1) << label_of(one);
   EXPECT_THROW(static_cast<void>(cases_of({2}, {{"cut", {"odd"}}})), InputError);
 }
 

@@ -41,26 +41,25 @@ ScalingStudy study_of(const std::vector<int>& core_counts, bool weak = false) {
   return study;
 }
 
-void set_time(ScalingRun& run, double time_s) {
+void set_time(ResultRecord& run, double time_s) {
   run.time_s = time_s;
   run.times_s = {time_s};
 }
 
-void fail(ScalingRun& run, ExitCode code, const std::string& reason = {}) {
+void fail(ResultRecord& run, ExitCode code, const std::string& reason = {}) {
   run.exit_code = static_cast<int>(code);
   run.status = status_name(code);
   run.reason = reason;
 }
 
 /// A run of the case of that number in the plan.
-ScalingRun run_of(const ScalingStudy& study, std::size_t number, double time_s, int round = 1) {
-  ScalingRun run;
-  run.scaled = study.cases.at(number);
-  run.asked = run.scaled.asked;
+ResultRecord run_of(const ScalingStudy& study, std::size_t number, double time_s, int round = 1) {
+  ResultRecord run;
+  run.asked = study.cases.at(number);
   run.is_in_sweep = true;
   run.round = round;
   run.status = "success";
-  run.arrangement = comm::ProcessGrid{.columns = 1, .rows = run.scaled.rank_count}.name();
+  run.arrangement = run.asked.configuration.grid.name();
   run.kernel_used = "sell";
   set_time(run, time_s);
   run.zeta = 8.5971775078648;
@@ -255,7 +254,7 @@ TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
 
 TEST(ScalingTableTest, ProblemsOfDifferentOrderNeedNotAgree) {
   auto study = two_core_study(true);
-  for (auto& run : study.runs) *run.zeta += static_cast<double>(run.scaled.core_count());
+  for (auto& run : study.runs) *run.zeta += static_cast<double>(core_count_of(run.asked));
   const auto agreements = agreements_of(study);
   ASSERT_EQ(agreements.size(), 2U);
   EXPECT_EQ(agreements[0].run_count, 1);
@@ -280,7 +279,7 @@ ScalingStudy system_study() {
   }
   for (std::size_t number = 0; number < study.cases.size(); ++number) {
     const auto& one = study.cases[number];
-    study.runs.push_back(run_of(study, number, (one.form() == "matrix" ? 2.0 : 1.0) / one.core_count()));
+    study.runs.push_back(run_of(study, number, (form_of(one) == "matrix" ? 2.0 : 1.0) / core_count_of(one)));
     study.runs.back().n = 100;
     study.runs.back().iteration_count = 50;
     study.runs.back().zeta.reset();
@@ -292,9 +291,9 @@ TEST(ScalingTableTest, SpeedUpOfASystemIsByTheSameForm) {
   const auto rows = rows_of(system_study());
   ASSERT_EQ(rows.size(), 6U);
   for (const auto& row : rows) {
-    EXPECT_DOUBLE_EQ(row.speed_up.value(), row.scaled.core_count());
+    EXPECT_DOUBLE_EQ(row.speed_up.value(), core_count_of(row.asked));
     EXPECT_DOUBLE_EQ(row.efficiency.value(), 1.0);
-    EXPECT_DOUBLE_EQ(row.ratio_to_best, row.scaled.form() == "matrix" ? 2.0 : 1.0);
+    EXPECT_DOUBLE_EQ(row.ratio_to_best, form_of(row.asked) == "matrix" ? 2.0 : 1.0);
   }
   EXPECT_TRUE(agreements_of(system_study()).empty());
   const auto text = write_scaling(system_study(), "text");
