@@ -1,14 +1,8 @@
 // The command line of `cg2d convert`.
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <system_error>
 
-#include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"

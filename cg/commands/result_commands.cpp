@@ -1,18 +1,9 @@
 // cg2d compare, export and events; cg2d report: a page of figures, which a Python package beside the program makes.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <string>
-#include <vector>
-
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
-#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
@@ -198,12 +189,12 @@ void declare_report(Subcommand& command) {
               page.compares);
   add_label_option(command, page.labels, "by the files");
   command.require_with("--label", "--compare");
-  command.add_texts("--figures DIR", "also every figure as PNG and SVG, into DIR", false, {},
+  command.add_texts("--figures DIR", "also every figure as PNG and SVG, into DIR", {},
                     {.file = FileUse::fills});
-  command.add_texts("--small DIR", "also PNG of 700 pixels, for a README, into DIR", false, {},
+  command.add_texts("--small DIR", "also PNG of 700 pixels, for a README, into DIR", {},
                     {.file = FileUse::fills});
-  command.add_texts("--only NAME", "only these figures, by their names in the page's links", true, {},
-                    {.standing = "all"});
+  command.add_texts("--only NAME", "only these figures, by their names in the page's links", {},
+                    {.standing = "all", .is_list = true});
   add_progress_options(command, page.progress);
   command.check = [&] { check_page(page, command); };
 }

@@ -37,17 +37,14 @@ DescribedOption described(const CLI::Option& option) {
   if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
   const auto usual = option.get_default_str();
   described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
-  const auto type = option.get_type_name();
+  auto type = option.get_type_name();
   const bool is_list = option.get_delimiter() != '\0';
-  if (type.find(value_separator) == std::string::npos) {
-    described.placeholder = is_list ? type + ",..." : type;
-  } else {
+  if (type.find(value_separator) != std::string::npos) {
     constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
     described.values = split_at(type, value_separator);
-    const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
-    described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
+    if (is_list || described.names.back().size() + 1 + type.size() > most_columns) type = "NAME";
   }
-  if (described.is_positional) described.placeholder.clear();
+  if (!described.is_positional) described.placeholder = is_list ? type + ",..." : type;
   return described;
 }
 
@@ -227,17 +224,15 @@ std::string roff_items(const std::vector<Entry>& entries) {
 
 std::string man_page(const CLI::App& parser, const std::string& version) {
   const bool is_program = parser.get_parent() == nullptr;
-  const auto name = is_program ? parser.get_name() : "cg2d-" + parser.get_name();
-  auto title = roff(name);
+  const auto name = roff(is_program ? parser.get_name() : "cg2d-" + parser.get_name());
+  auto title = name;
   std::ranges::transform(title, title.begin(), upper_letter);
-  std::vector<std::string> others;
-  if (!is_program) others.emplace_back(".BR cg2d (1)");
-  for (const auto& [command, meaning] : commands_of(parser, "cg2d\\-"))
-    others.push_back(fmt::format(".BR {} (1)", command));
   std::string options;
   for (const auto& [group, entries] : option_sections(parser))
     options += fmt::format(".SS {}\n{}", roff(group), roff_items(entries));
-  const auto commands = roff_items(commands_of(parser, "cg2d "));
+  std::vector<std::string> others;
+  for (const auto& command : command_names(parser)) others.push_back("cg2d\\-" + command);
+  if (!is_program) others.emplace_back("cg2d");
   const auto examples = parser.get_footer();  // its first line is the title "Examples:"
   return fmt::format(
       ".TH {} 1 \"\" \"{}\" \"cg2d manual\"\n"
@@ -246,11 +241,11 @@ std::string man_page(const CLI::App& parser, const std::string& version) {
       "{}{}.SH OPTIONS\n{}"
       ".SH EXIT STATUS\nEvery rank ends with the same code. An error is one line on standard error.\n{}"
       ".SH EXAMPLES\n.nf\n{}\n.fi\n"
-      ".SH SEE ALSO\n{}\n",
-      title, version, roff(name), roff(parser.get_description()),
+      ".SH SEE ALSO\n.BR {} (1)\n",
+      title, version, name, roff(parser.get_description()),
       is_program ? "cg2d COMMAND" : roff("cg2d " + parser.get_name()), is_program ? ".SH COMMANDS\n" : "",
-      commands, options, roff_items(exit_codes_of(parser)), roff(examples.substr(examples.find('\n') + 1)),
-      fmt::join(others, ",\n"));
+      roff_items(commands_of(parser, "cg2d ")), options, roff_items(exit_codes_of(parser)),
+      roff(examples.substr(examples.find('\n') + 1)), fmt::join(others, " (1),\n.BR "));
 }
 
 // ---------------------------------------------------------------- misspelt names
