@@ -124,28 +124,6 @@ int ranks_on_this_node() {
   return 1;
 }
 
-/// A variable that OpenMP reads when it is loaded, and its value.
-using WaitSetting = std::pair<const char*, const char*>;
-
-// Threads that outnumber the processors sleep at once: a spinning one keeps a computing one from running.
-constexpr std::array sleeping{WaitSetting("OMP_WAIT_POLICY", "passive")};
-
-// Others spin for about as long as it takes to wake a thread that sleeps, and then sleep: a wait costs at most
-// twice the best (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a
-// shared-memory multiprocessor", SOSP 1991, section 2), and a thread whose partner has lost its processor
-// gives its own away. A turn of GCC's loop takes 26 ns on Zen 4, so 4000 turns 0.1 ms. GCC's default takes
-// 8 ms, twice a slice of the scheduler. LLVM's library counts in whole milliseconds, by default 200.
-// Zen 4, 2 cores, 2026-11-22, class A on 1 x 2 threads, in turns, medians in s; loaded: one busy process per
-// core; second table: 31 (quiet) and 11 (loaded) pairs:
-//   turns   passive  1000    2000    5000    10000   20000   100000  300000 (default)
-//   quiet   0.2204   0.1163  0.1142  0.1151  0.1146  0.1164          0.1147
-//   loaded  0.572    0.395                   0.433           0.635   1.104
-//   turns   4000    300000 (default)
-//   quiet   0.1061  0.1062
-//   loaded  0.251   0.448
-constexpr std::array spinning_shortly{WaitSetting("GOMP_SPINCOUNT", "4000"),
-                                      WaitSetting("KMP_BLOCKTIME", "1")};
-
 /// Starts this program anew where ranks have several threads, with the environment that bounds their waiting:
 /// they spin for a fraction of a millisecond and then sleep, or sleep at once (OMP_WAIT_POLICY=passive) if the
 /// threads of all ranks of the node outnumber its processors. OpenMP sees only its own process's threads, and
@@ -168,9 +146,25 @@ void bound_thread_waiting(int argument_count, char** arguments) {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return;
-  for (const auto& [name, value] : is_crowded ? std::span<const WaitSetting>(sleeping) : spinning_shortly) {
-    if (setenv(name, value, 1) != 0) return;
-  }
+  // Threads that outnumber the processors sleep at once: a spinning one keeps a computing one from running.
+  //
+  // Others spin for about as long as it takes to wake a thread that sleeps, and then sleep: a wait costs at most
+  // twice the best (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a
+  // shared-memory multiprocessor", SOSP 1991, section 2), and a thread whose partner has lost its processor
+  // gives its own away. A turn of GCC's loop takes 26 ns on Zen 4, so 4000 turns 0.1 ms. GCC's default takes
+  // 8 ms, twice a slice of the scheduler. LLVM's library counts in whole milliseconds, by default 200.
+  // Zen 4, 2 cores, 2026-11-22, class A on 1 x 2 threads, in turns, medians in s; loaded: one busy process per
+  // core; second table: 31 (quiet) and 11 (loaded) pairs:
+  //   turns   passive  1000    2000    5000    10000   20000   100000  300000 (default)
+  //   quiet   0.2204   0.1163  0.1142  0.1151  0.1146  0.1164          0.1147
+  //   loaded  0.572    0.395                   0.433           0.635   1.104
+  //   turns   4000    300000 (default)
+  //   quiet   0.1061  0.1062
+  //   loaded  0.251   0.448
+  const auto set = [](const char* name, const char* value) { return setenv(name, value, 1) == 0; };
+  const bool is_set = is_crowded ? set("OMP_WAIT_POLICY", "passive")
+                                 : set("GOMP_SPINCOUNT", "4000") && set("KMP_BLOCKTIME", "1");
+  if (!is_set) return;
   execv(program.c_str(), arguments);
   // The new start failed: this process goes on, and its threads spin by OpenMP's own default.
 }

@@ -208,17 +208,6 @@ std::vector<std::string> argument_texts(const Task& task) {
   return arguments;
 }
 
-void require_task(const Task& task, const ParsedCommand& command) {
-  const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
-  if (command.row != nullptr && is_task(*command.row)) return;
-  const auto names = names_where(subcommand_table(), is_task);
-  throw InputError("{}; a task is one of {}",
-                   command.row == nullptr
-                       ? task.command() + ": prints help or the version only, and is no task"
-                       : fmt::format("{}: is no task", command.row->name),
-                   fmt::join(names, ", "));
-}
-
 /// Seconds, roughly: of the benchmark by its nonzeros, and the rest is not known.
 std::optional<double> expected_seconds(const Task& task, const ParsedCommand& command) {
   constexpr double nonzeros_per_s = 1e9;
@@ -252,7 +241,13 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
   for (auto& task : tasks) {
     try {
       const auto command = parse_command_line(argument_texts(task));
-      require_task(task, command);
+      const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
+      if (command.row == nullptr || !is_task(*command.row))
+        throw InputError("{}; a task is one of {}",
+                         command.row == nullptr
+                             ? task.command() + ": prints help or the version only, and is no task"
+                             : fmt::format("{}: is no task", command.row->name),
+                         fmt::join(names_where(subcommand_table(), is_task), ", "));
       if (const auto grid = command.options->text_of("--grid");
           grid.find_first_of("0123456789") != std::string::npos) {
         if (const auto shape = grid_from(grid, ", or auto, rule or official"))

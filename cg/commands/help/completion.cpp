@@ -18,8 +18,8 @@ std::string bash_or_zsh_script(const CLI::App& program) {
     const auto& name = command->get_name();
     std::string arguments = "FILE";
     for (const auto& option : described_options(*command)) {
-      const auto words = shell_quoted(option.literal_values() + (option.takes_file() ? " FILE" : ""));
-      if (option.is_positional && !option.values.empty()) arguments = shell_quoted(option.literal_values());
+      const auto words = shell_quoted(option.words + (option.takes_file ? " FILE" : ""));
+      if (option.is_positional && !option.words.empty()) arguments = shell_quoted(option.words);
       if (option.placeholder.empty()) continue;
       // "    run:--kernel) options= offered='auto sell' ;;"
       values += fmt::format("    {}:{}) options= offered={} ;;\n", name,
@@ -82,9 +82,9 @@ std::string fish_script(const CLI::App& program) {
         if (!option.is_positional)
           script += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      const auto literal = option.literal_values();
-      if (!option.is_flag()) script += option.takes_file() ? " -r -F" : option.is_positional ? " -f" : " -x";
-      if (!literal.empty()) script += " -a " + shell_quoted(literal);
+      const bool takes_value = option.is_positional || !option.placeholder.empty();
+      if (takes_value) script += option.takes_file ? " -r -F" : option.is_positional ? " -f" : " -x";
+      if (!option.words.empty()) script += " -a " + shell_quoted(option.words);
       script += " -d " + shell_quoted(option.description) + "\n";
     }
   }

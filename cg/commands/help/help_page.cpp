@@ -24,27 +24,32 @@ bool is_placeholder(const std::string& value) {
 }
 
 DescribedOption described(const CLI::Option& option) {
-  DescribedOption described;
-  described.description = option.get_description();
-  described.group = option.get_group();
-  described.is_positional = !option.nonpositional();
-  if (described.is_positional) {
-    described.names = {option.get_name(true, false)};
+  DescribedOption described{.description = option.get_description(),
+                            .group = option.get_group(),
+                            .is_positional = !option.nonpositional()};
+  auto& [names, placeholder, words, description, details, group, is_positional, takes_file] = described;
+  if (is_positional) {
+    names = {option.get_name(true, false)};
   } else {
-    for (const auto& name : option.get_snames()) described.names.push_back("-" + name);
-    described.names.push_back("--" + option.get_lnames().front());  // others are former names
+    for (const auto& name : option.get_snames()) names.push_back("-" + name);
+    names.push_back("--" + option.get_lnames().front());  // others are former names
   }
   if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
-  const auto usual = option.get_default_str();
-  described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
-  auto type = option.get_type_name();
+  const auto type = option.get_type_name();
   const bool is_list = option.get_delimiter() != '\0';
-  if (type.find(value_separator) != std::string::npos) {
-    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
-    described.values = split_at(type, value_separator);
-    if (is_list || described.names.back().size() + 1 + type.size() > most_columns) type = "NAME";
-  }
-  if (!described.is_positional) described.placeholder = is_list ? type + ",..." : type;
+  const bool has_values = type.find(value_separator) != std::string::npos;
+  auto values = has_values ? split_at(type, value_separator) : std::vector<std::string>{};
+  constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
+  const bool fits = !is_list && names.back().size() + 1 + type.size() <= most_columns;
+  if (!is_positional) placeholder = (!has_values || fits ? type : "NAME") + (is_list ? ",..." : "");
+  if (has_values && (is_positional || !fits)) details = fmt::format("; values: {}", fmt::join(values, ", "));
+  const auto usual = option.get_default_str();
+  details +=
+      option.get_required() ? " (required)" : fmt::format(" (default: {})", usual.empty() ? "none" : usual);
+  takes_file = std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
+               (is_positional && names.front() != "COMMAND");
+  std::erase_if(values, is_placeholder);
+  words = fmt::format("{}", fmt::join(values, " "));
   return described;
 }
 
@@ -58,17 +63,6 @@ std::vector<std::string> names_among(const std::string& value) {
   auto names = split_at(value, value_separator);
   if (value.empty() || std::ranges::any_of(names, is_placeholder)) names.clear();
   return names;
-}
-
-bool DescribedOption::takes_file() const {
-  return std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
-         (is_positional && names.front() != "COMMAND");
-}
-
-std::string DescribedOption::literal_values() const {
-  std::vector<std::string> literal;
-  std::ranges::remove_copy_if(values, std::back_inserter(literal), is_placeholder);
-  return fmt::format("{}", fmt::join(literal, " "));
 }
 
 std::vector<DescribedOption> described_options(const CLI::App& parser) {
@@ -122,12 +116,7 @@ std::vector<Section> option_sections(const CLI::App& parser) {
     if (section == sections.end()) section = sections.insert(section, Section{title, {}});
     auto head = fmt::format("{}", fmt::join(option.names, ","));
     if (!option.placeholder.empty()) head += " " + option.placeholder;
-    auto text = option.description;
-    if (!option.values.empty() && option.placeholder.find(value_separator) == std::string::npos)
-      text += fmt::format("; {}: {}", option.values.size() == 1 ? "value" : "values",
-                          fmt::join(option.values, ", "));
-    if (!option.standing.empty()) text += fmt::format(" ({})", option.standing);
-    section->entries.push_back({std::move(head), std::move(text)});
+    section->entries.push_back({std::move(head), option.description + option.details});
   }
   return sections;
 }
