@@ -71,29 +71,21 @@ void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind 
   add_trace_steps_option(command, session.trace.step_count, "--trace");
 }
 
-/// Throws InputError for settings of a kernel that are out of range, and for those that a kernel that is named has not.
-void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration) {
-  if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
-    throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
-  // The critical vector length counts for every kernel: the report says how many rows are shorter.
-  const auto* const kernel = kernels::find_kernel(configuration.kernel);
-  if (kernel == nullptr) return;
-  const auto require_setting = [&](std::string_view option, const auto& asked, const auto& usual) {
-    if (asked && !usual)
-      throw InputError("{}: --kernel {} has no such setting; leave it out", option, kernel->name);
-  };
-  require_setting("--prefetch", tuning.prefetch_distance, kernel->defaults.prefetch_distance);
-  require_setting("--block-width", tuning.block_width, kernel->defaults.block_width);
-}
-
 /// Checks what does not depend on the workload. Throws InputError.
 void resolve_session(SessionOptions& session, const Subcommand& given) {
   session.transport_is_default = !given.has("--transport");
-  check_configuration(session.configuration);
-  if (session.open_grid.columns && (session.configuration.has_grid() || session.open_grid.is_official))
-    throw InputError("--px and --grid both name a grid: give one of them");
-  check_tuning(session.tuning, session.configuration);
   const auto& configuration = session.configuration;
+  check_configuration(configuration);
+  if (session.open_grid.columns && (configuration.has_grid() || session.open_grid.is_official))
+    throw InputError("--px and --grid both name a grid: give one of them");
+  if (const auto width = session.tuning.block_width; width && !kernels::is_block_width(*width))
+    throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
+  // The critical vector length counts for every kernel: the report says how many rows are shorter.
+  if (const auto* const kernel = kernels::find_kernel(configuration.kernel)) {
+    const auto reason = fmt::format("--kernel {} has no such setting; leave it out", kernel->name);
+    if (!kernel->defaults.prefetch_distance) given.refuse({"--prefetch"}, reason);
+    if (!kernel->defaults.block_width) given.refuse({"--block-width"}, reason);
+  }
   resolve_profile(session.profile, !configuration.has_transport() || configuration.cut == speed_cut);
 }
 

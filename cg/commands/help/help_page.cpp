@@ -6,12 +6,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
