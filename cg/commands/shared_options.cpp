@@ -1,6 +1,5 @@
 #include "cg/commands/shared_options.hpp"
 
-#include <array>
 #include <tuple>
 
 #include "cg/matrix/matrix_source.hpp"
@@ -202,11 +201,6 @@ void add_problem_numbers(Subcommand& command, Problem& problem) {
   command.add("--shift X", "shift of the diagonal (lambda)", problem.shift, of_class);
   command.add("--niter N", "outer iterations", problem.niter, of_class);
   command.add("--reference X", "zeta to verify against", problem.reference_zeta, of_class);
-}
-
-bool has_problem_numbers(const Subcommand& given) {
-  constexpr std::array numbers{"--n", "--nonzer", "--shift", "--niter", "--reference"};
-  return std::ranges::any_of(numbers, [&](const auto* option) { return given.has(option); });
 }
 
 void complete_problem(const std::string& command, Problem& problem, const Subcommand& given) {

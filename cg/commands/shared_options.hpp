@@ -71,8 +71,6 @@ void add_class_option(Subcommand& command, Problem& problem, const std::string& 
                       const std::string& standing);
 /// The options that override numbers of the class, which is declared before them: --n, --nonzer, --shift, --niter, --reference.
 void add_problem_numbers(Subcommand& command, Problem& problem);
-/// Whether one of these was given.
-bool has_problem_numbers(const Subcommand& given);
 /// Completes a problem after conversion: with other numbers than those of its class it is of class U, and without a class all must be given.
 /// Throws InputError, which names the subcommand.
 void complete_problem(const std::string& command, Problem& problem, const Subcommand& given);

@@ -33,6 +33,12 @@ void add_rounds_options(Subcommand& command, StudyOptions& study, const std::str
   command.require_with("--budget", "--until-sure");
 }
 
+/// Whether one of add_problem_numbers() was given.
+bool has_problem_numbers(const Subcommand& given) {
+  const auto options = {"--n", "--nonzer", "--shift", "--niter", "--reference"};
+  return std::ranges::any_of(options, [&](const auto* option) { return given.has(option); });
+}
+
 /// The system is there until check_work().
 void add_system_options(Subcommand& command, StudyOptions& study) {
   auto& system = study.system.emplace();
