@@ -297,7 +297,7 @@ void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeInfo& node) {
   }
 }
 
-/// Does what the boss tells, until no order comes any more.
+/// Does what the scheduler tells, until no order comes any more.
 void do_tasks(comm::RankGroup& group, const NodeInfo& node) {
   std::map<std::vector<int>, comm::RankGroup> groups;
   while (true) {
@@ -311,7 +311,7 @@ void do_tasks(comm::RankGroup& group, const NodeInfo& node) {
   }
 }
 
-/// The speeds of all ranks but the boss: [worker]. Alike where they share cores: then none has a speed of its own.
+/// The speeds of all ranks but the scheduler: [worker]. Alike where they share cores: then none has a speed of its own.
 std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
   std::vector<double> alike(static_cast<std::size_t>(group.size() - 1), 1.0);
   const bool shares_cores = std::ranges::any_of(
@@ -334,7 +334,7 @@ std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment&
 std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
   if (group.size() == 1) return {WorkerPlace{}};
   auto environment = inspect_environment(group, 1);
-  --environment.nodes[static_cast<std::size_t>(environment.ranks[0].node)].rank_count;  // the boss waits
+  --environment.nodes[static_cast<std::size_t>(environment.ranks[0].node)].rank_count;  // the scheduler waits
   // Ranks that hand out, or have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
   const auto classes = speed_classes(speeds_of_workers(group, environment));
@@ -368,10 +368,10 @@ std::string table_of(std::vector<TaskResult> results) {
 
 /// The tasks that are still to be done, and all that has become of them. On rank 0. The workers are all other ranks, or, where it is the only
 /// one, this rank, which does a task when it begins.
-class Boss {
+class Scheduler {
  public:
   /// Gives up the tasks that have ended too many jobs.
-  Boss(const BatchOptions& options, comm::RankGroup& group)
+  Scheduler(const BatchOptions& options, comm::RankGroup& group)
       : options_(options),
         group_(group),
         worker_count_(std::max(1, group.size() - 1)),
@@ -521,20 +521,21 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   if (!comm::has_own_process())
     throw RunError(ExitCode::unavailable, "batch: needs a process for each rank, which a simulator has not");
   const Progress progress(options.progress, group.rank());
-  std::unique_ptr<Boss> boss;
+  std::unique_ptr<Scheduler> scheduler;
   agree_on(group, [&] {
-    if (group.rank() == 0) boss = std::make_unique<Boss>(options, group);
+    if (group.rank() == 0) scheduler = std::make_unique<Scheduler>(options, group);
   });
   auto places = gather_workers(group);
   Agreement handing_out(group);
   handing_out.attempt([&] {
-    if (boss) boss->hand_out(std::move(places), progress);
+    if (scheduler) scheduler->hand_out(std::move(places), progress);
   });
-  for (int rank = 1; boss && rank < group.size(); ++rank) group.send_text({}, rank);  // no further task comes
+  for (int rank = 1; scheduler && rank < group.size(); ++rank)
+    group.send_text({}, rank);  // no further task comes
   handing_out.reach();
-  write_output("", group, [&] { return boss->summary(); });
-  const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
-  if (boss && boss->is_interrupted())
+  write_output("", group, [&] { return scheduler->summary(); });
+  const auto code = group.maximum(std::int64_t{scheduler ? static_cast<int>(scheduler->code()) : 0});
+  if (scheduler && scheduler->is_interrupted())
     say_on_stderr(
         fmt::format("interrupted by a signal; the same command goes on where {} ends", options.output));
   return static_cast<ExitCode>(code);
