@@ -1,14 +1,8 @@
 // The command line of `cg2d convert`.
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <system_error>
 
-#include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -40,7 +34,7 @@ std::string file_text(const std::string& path) {
 /// Times: since the begin. Collective.
 ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& matrix, double read_s,
                           double all_s, comm::RankGroup& group) {
-  write_output("", group, [&] {
+  return print_text({}, group, [&] {
     const auto symmetrization = matrix.symmetrization();
     return fmt::format(
         " {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n{}",
@@ -48,7 +42,6 @@ ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& mat
         all_s - read_s,
         symmetrization ? fmt::format(" Symmetrized: {}\n", symmetrization->text()) : std::string());
   });
-  return ExitCode::success;
 }
 
 /// From the binary form to Matrix Market, with all digits. Takes the matrix in the memory of all ranks. Collective.

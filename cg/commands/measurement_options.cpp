@@ -1,9 +1,5 @@
 // The command lines of `cg2d tune`, `pingpong`, `check` and `stencil`.
 
-#include <fmt/format.h>
-
-#include <string>
-
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/run/check/check.hpp"

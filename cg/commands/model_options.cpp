@@ -1,11 +1,5 @@
 // The command lines of `cg2d model`, `simulate` and `explain`.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <string>
-#include <string_view>
-
 #include "cg/commands/shared_options.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/interconnect.hpp"
@@ -30,6 +24,11 @@ void add_machine_option(Subcommand& command, std::string& machine, const std::st
 constexpr std::string_view paper_machine = "cp-pacs-measured";
 constexpr std::string_view template_machine = "infiniband-cluster";
 
+/// Throws InputError for a grid of more ranks.
+void require_ranks_of(const comm::ProcessGrid& grid, int most_ranks) {
+  require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_ranks);
+}
+
 void check_model(ModelOptions& model, const Subcommand& given) {
   model.configuration = with_cut(model.configuration, even_cut);
   check_configuration(model.configuration);
@@ -38,8 +37,7 @@ void check_model(ModelOptions& model, const Subcommand& given) {
   if (model.shows_template && model.machine.empty()) model.machine = template_machine;
   if (model.calibrates && !given.has("--class"))
     model.problems = {problem_class("W"), problem_class("A"), problem_class("B")};
-  for (const auto& grid : model.grids.grids)
-    require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_modelled_ranks);
+  for (const auto& grid : model.grids.grids) require_ranks_of(grid, most_modelled_ranks);
 }
 
 void check_simulate(SimulateOptions& simulate) {
@@ -58,21 +56,9 @@ void check_simulate(SimulateOptions& simulate) {
   if (simulate.rank_count == 0 && simulate.grids.grids.empty())
     throw InputError("--ranks or --grid is needed: how many ranks are simulated");
   for (const auto& grid : simulate.grids.grids) {
-    require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_simulated_ranks);
+    require_ranks_of(grid, most_simulated_ranks);
     if (simulate.rank_count > 0) require_grid_of(grid, simulate.rank_count);
   }
-}
-
-/// The options, with those that only the command line has.
-struct ExplainArguments : ExplainOptions {
-  ProblemArguments given_problem;
-};
-
-comm::ProcessGrid explained_grid_from(const std::string& text) {
-  const auto grid = grid_from(text);
-  if (!grid) throw InputError("--grid auto: explain takes a grid, such as 2x3");
-  require_within("--grid " + grid->name() + ": its ranks", grid->rank_count(), most_explained_ranks);
-  return *grid;
 }
 
 /// The grids, and the kernel and the transport of a description on them.
@@ -163,25 +149,31 @@ void declare_explain(Subcommand& command) {
   command.describe("draw who sends what to whom in one CG step, on any grid",
                    {"cg2d explain --grid 2x3",
                     "cg2d explain --grid 4x2 --step shuffle --format svg --output shuffle.svg"});
-  auto& explain = command.with<ExplainArguments>(&cg2d::explain);
+  auto& explain = command.with<ExplainOptions>(&cg2d::explain);
   auto& configuration = explain.configuration;
   configuration.grid = {.columns = 2, .rows = 3};
-  explain.given_problem.class_letter = "S";
+  explain.problem = problem_class("S");
   command.begin_group("Picture");
   command.add("--grid PXxPY", "process columns x process rows; as many ranks are not needed",
-              configuration.grid, &explained_grid_from, {.standing = configuration.grid.name()});
+              configuration.grid,
+              [](const std::string& text) {
+                const auto grid = grid_from(text);
+                if (!grid) throw InputError("--grid auto: explain takes a grid, such as 2x3");
+                require_ranks_of(*grid, most_explained_ranks);
+                return *grid;
+              },
+              {.standing = configuration.grid.name()});
   command.add("--step all|" + one_of(explained_step_names()), "one operation of the CG step", explain.step);
   add_result_options(command, explain.format, explain_format_names(), explain.output);
   command.begin_group("Sizes of the messages");
-  command.add("--class " + one_of(class_letters()), "problem class: the order of its matrix",
-              explain.given_problem.class_letter);
-  command.add("--n N", "another order of the matrix", explain.given_problem.n, {.standing = "the class's"});
+  add_class_option(command, explain.problem, "problem class: the order of its matrix", "S");
+  command.add("--n N", "another order of the matrix", explain.problem.n, {.standing = "the class's"});
   add_axis_option(command, "sum_form", configuration);
   add_axis_option(command, "kernel", configuration,
                   "those with symmetric storage exchange in both directions (cg2d run --list-kernels)");
   command.check = [&] {
     check_configuration(configuration);
-    explain.problem = problem_from("explain", explain.given_problem);
+    complete_problem("explain", explain.problem, command);
   };
 }
 

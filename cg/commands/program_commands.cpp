@@ -1,22 +1,16 @@
 // cg2d help, version, completion and schema: texts about the program itself.
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <array>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/values.hpp"
-#include "cg/commands/batch/task_journal.hpp"
-#include "cg/commands/help/help_texts.hpp"
-#include "cg/commands/launcher_ranks.hpp"
+#include "cg/commands/batch/task_list.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/blas/blas_library.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/provenance.hpp"
 #include "cg/panels/panel_io.hpp"
@@ -44,25 +38,25 @@ struct DocumentRow {
   void (*other)(Members& m) = nullptr;  ///< it may be of that type, too
 };
 
-constexpr std::array document_table{
-    DocumentRow{"run", visit_plan_document, "What cg2d run --format json writes, and a line of cg2d sweep",
-                visit_new<RunDocument>},
-    DocumentRow{"solve", visit_new<SolveDocument>,
-                "What cg2d solve --format json writes, and a line of a sweep of a system"},
-    DocumentRow{"sweep", visit_sweep_verdicts, "What cg2d sweep --show FILE --format json writes"},
-    DocumentRow{"scaling", visit_new<ScalingStudy>},
-    DocumentRow{"compare", visit_new<Comparison>, "What cg2d compare A B --format json writes"},
-    DocumentRow{"batch", visit_task_line, "A line of the results of cg2d batch"},
-    DocumentRow{"model", visit_model},
-    DocumentRow{"paper", visit_new<PaperComparison>, "What cg2d model --paper --format json writes"},
-    DocumentRow{"machine", visit_new<Machine>, "A machine description, as cg2d model --machine FILE takes it",
-                visit_new<MachineDescription>},
-    DocumentRow{"simulate", visit_simulation},
-    DocumentRow{"explain", visit_explanation},
-    DocumentRow{"pingpong", visit_new<PingPongReport>},
-    DocumentRow{"stencil", visit_new<StencilReport>},
-    DocumentRow{"check", visit_new<CheckReport>},
-    DocumentRow{"events", visit_new<EventList>}};
+constexpr auto document_table = std::to_array<DocumentRow>(
+    {{"run", visit_plan_document, "What cg2d run --format json writes, and a line of cg2d sweep",
+      visit_new<RunDocument>},
+     {"solve", visit_new<SolveDocument>,
+      "What cg2d solve --format json writes, and a line of a sweep of a system"},
+     {"sweep", visit_sweep_verdicts, "What cg2d sweep --show FILE --format json writes"},
+     {"scaling", visit_new<ScalingStudy>},
+     {"compare", visit_new<Comparison>, "What cg2d compare A B --format json writes"},
+     {"batch", visit_task_line, "A line of the results of cg2d batch"},
+     {"model", visit_model},
+     {"paper", visit_new<PaperComparison>, "What cg2d model --paper --format json writes"},
+     {"machine", visit_new<Machine>, "A machine description, as cg2d model --machine FILE takes it",
+      visit_new<MachineDescription>},
+     {"simulate", visit_simulation},
+     {"explain", visit_explanation},
+     {"pingpong", visit_new<PingPongReport>},
+     {"stencil", visit_new<StencilReport>},
+     {"check", visit_new<CheckReport>},
+     {"events", visit_new<EventList>}});
 
 /// The libraries that the program is built with, and what it does without those that it can do without.
 std::string build_text() {
@@ -85,63 +79,66 @@ std::string build_text() {
                        : "not here: " + no_uring);
 }
 
-/// Its work is to print the text, which a check may make.
-std::string& printed_text(Subcommand& command) {
-  return command.with<std::string>([](const std::string& text, comm::RankGroup& group) {
-    return print_text({}, group, [&] { return text; });
-  });
-}
-
 }  // namespace
+
+std::string name_of_mpi() {
+  auto text = mpi_library_version();
+  text.resize(std::min(text.size(), text.find(',')));
+  std::erase(text, ':');
+  return text;
+}
 
 void declare_schema(Subcommand& command) {
   command.describe("print the JSON Schema of what a command writes or reads",
                    {"cg2d schema run > run.schema.json", "cg2d schema machine"});
-  auto& document = command.with<std::string>([](const std::string& name, comm::RankGroup& group) {
-    return print_text({}, group, [&] {
-      const auto& row = *row_named(document_table, name);
-      const std::array types{row.type, row.other};
-      const auto usual_title = fmt::format("What cg2d {} --format json writes", row.name);
-      return schema_text(row.title.empty() ? usual_title : row.title,
-                         std::span(types).first(row.other == nullptr ? 1 : 2));
-    });
-  });
-  command.add("DOCUMENT " + one_of(names_of(document_table)),
-              "the document: that of the command with this name, of model --paper, or a machine description",
-              document, {.is_required = true});
+  command.add_texts(
+      "DOCUMENT " + one_of(names_of(document_table)),
+      "the document: that of the command with this name, of model --paper, or a machine description",
+      [&](const auto& texts) {
+        require_known("DOCUMENT", texts.front(), names_of(document_table));
+        command.work = printing([row = *row_named(document_table, texts.front())] {
+          const std::array types{row.type, row.other};
+          const auto usual_title = fmt::format("What cg2d {} --format json writes", row.name);
+          return schema_text(row.title.empty() ? usual_title : row.title,
+                             std::span(types).first(row.other == nullptr ? 1 : 2));
+        });
+      },
+      {.is_required = true});
 }
 
 void declare_help(Subcommand& command) {
   command.describe("print the help of a command, or its manual page",
                    {"cg2d help sweep", "cg2d help --man run"});
-  auto& text = printed_text(command);
-  command.add_texts("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", false, {},
+  command.add_texts("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", {},
                     {.standing = "the program"});
-  command.add_texts("--man", "print the manual page (roff), as man -l shows it", false, {});
+  command.add_texts("--man", "print the manual page (roff), as man -l shows it");
   command.check = [&] {
     const auto& program = *command.parser().get_parent();
     const auto name = command.text_of("COMMAND");
     const auto* const parser = name.empty() ? &program : find_command(program, name);
     if (parser == nullptr) throw InputError(unknown_command_message(program, name));
-    text = command.has("--man") ? man_page(*parser, version_text()) : help_text(*parser);
+    const auto text = command.has("--man") ? man_page(*parser, version_text()) : help_text(*parser);
+    command.work = printing([text] { return text; });
   };
 }
 
 void declare_version(Subcommand& command) {
   command.describe("print the version, and the libraries that it was built with",
                    {"cg2d version", "cg2d --version"});
-  command.work = [](comm::RankGroup& group) {
-    return print_text({}, group, [] { return version_text() + "\n" + build_text(); });
-  };
+  command.work = printing([] { return version_text() + "\n" + build_text(); });
 }
 
 void declare_completion(Subcommand& command) {
   command.describe("print a script that completes command lines in a shell",
                    {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"});
-  auto& text = printed_text(command);
-  command.add("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for", text,
-              {.is_required = true});
-  command.check = [&] { text = value_in(shell_table(), text).value()(*command.parser().get_parent()); };
+  command.add_texts("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for",
+                    [&](const auto& texts) {
+                      require_known("SHELL", texts.front(), names_of(shell_table()));
+                      const auto make_script = value_in(shell_table(), texts.front()).value();
+                      command.work =
+                          printing([script = make_script(*command.parser().get_parent())] { return script; });
+                    },
+                    {.is_required = true});
 }
 
 }  // namespace cg2d

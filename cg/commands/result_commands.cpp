@@ -1,18 +1,9 @@
 // cg2d compare, export and events; cg2d report: a page of figures, which a Python package beside the program makes.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <string>
-#include <vector>
-
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/describe.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
-#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
@@ -70,7 +61,6 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
 struct PageOptions {
   std::vector<std::string> files;
   std::string page = "report.html";
-  bool compares = false;            ///< each file by itself, and against the first
   std::vector<std::string> labels;  ///< of the compared sets; empty: by their files
   ProgressMode progress = ProgressMode::on_a_terminal;
   std::vector<std::string> words{};  ///< for the package, but for its call
@@ -115,7 +105,8 @@ ExitCode make_page(const PageOptions& options, comm::RankGroup& group) {
 }
 
 void check_page(PageOptions& page, const Subcommand& given) {
-  if (page.compares && page.files.size() < 2)
+  const bool compares = given.has("--compare");  // each file by itself, and against the first
+  if (compares && page.files.size() < 2)
     throw InputError("--compare: takes two files or more, such as before.jsonl after.jsonl");
   auto& words = page.words;
   words = {"--output", page.page, "--progress",
@@ -126,7 +117,7 @@ void check_page(PageOptions& page, const Subcommand& given) {
     if (given.has(name))
       words.insert(words.end(), {name, fmt::format("{}", fmt::join(given.texts_of(name), ","))});
   }
-  if (page.compares) words.emplace_back("--compare");
+  if (compares) words.emplace_back("--compare");
   for (const auto& label : page.labels) words.insert(words.end(), {"--label", label});
   words.emplace_back("--");
   words.insert(words.end(), page.files.begin(), page.files.end());
@@ -194,16 +185,16 @@ void declare_report(Subcommand& command) {
       "results of run, sweep, scaling, pingpong, solve and compare as JSON, tuning profiles, traces");
   command.add("-o,--output FILE", "the page: one file that needs no other", page.page,
               {.file = FileUse::writes, .uses_default_file = true});
-  command.add("--compare", "each file on its own, side by side, and against the first by paired rounds",
-              page.compares);
+  command.add_texts("--compare",
+                    "each file on its own, side by side, and against the first by paired rounds");
   add_label_option(command, page.labels, "by the files");
   command.require_with("--label", "--compare");
-  command.add_texts("--figures DIR", "also every figure as PNG and SVG, into DIR", false, {},
+  command.add_texts("--figures DIR", "also every figure as PNG and SVG, into DIR", {},
                     {.file = FileUse::fills});
-  command.add_texts("--small DIR", "also PNG of 700 pixels, for a README, into DIR", false, {},
+  command.add_texts("--small DIR", "also PNG of 700 pixels, for a README, into DIR", {},
                     {.file = FileUse::fills});
-  command.add_texts("--only NAME", "only these figures, by their names in the page's links", true, {},
-                    {.standing = "all"});
+  command.add_texts("--only NAME", "only these figures, by their names in the page's links", {},
+                    {.standing = "all", .is_list = true});
   add_progress_options(command, page.progress);
   command.check = [&] { check_page(page, command); };
 }

@@ -1,15 +1,14 @@
-// The command lines of `cg2d run` and `cg2d solve`.
+// `cg2d run` and `cg2d solve`: their command lines, and the way from options to a report and an exit code.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
+#include <concepts>
+#include <exception>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
+#include "cg/run/benchmark_run.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/session_options.hpp"
-#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/solve/solve_run.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "comm/communicator.hpp"
@@ -55,7 +54,10 @@ void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind 
     for (const auto& option : feature.options)
       command.add_texts(
           option.value.empty() ? std::string(option.name) : fmt::format("{} {}", option.name, option.value),
-          std::string(option.help), false, {},
+          std::string(option.help),
+          [&features = session.features, read = option.read](const auto& texts) {
+            read(texts.front(), features);
+          },
           {.standing = std::string(option.default_text), .file = option.file});
   }
   command.begin_group("Counters and traces");
@@ -69,35 +71,22 @@ void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind 
   add_trace_steps_option(command, session.trace.step_count, "--trace");
 }
 
-/// Throws InputError for settings of a kernel that are out of range, and for those that a kernel that is named has not.
-void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration) {
-  if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
-    throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
-  // The critical vector length counts for every kernel: the report says how many rows are shorter.
-  const auto* const kernel = kernels::find_kernel(configuration.kernel);
-  if (kernel == nullptr) return;
-  const auto require_setting = [&](std::string_view option, const auto& asked, const auto& usual) {
-    if (asked && !usual)
-      throw InputError("{}: --kernel {} has no such setting; leave it out", option, kernel->name);
-  };
-  require_setting("--prefetch", tuning.prefetch_distance, kernel->defaults.prefetch_distance);
-  require_setting("--block-width", tuning.block_width, kernel->defaults.block_width);
-}
-
-/// Reads the options of features, and checks what does not depend on the workload. Throws InputError.
+/// Checks what does not depend on the workload. Throws InputError.
 void resolve_session(SessionOptions& session, const Subcommand& given) {
   session.transport_is_default = !given.has("--transport");
-  check_configuration(session.configuration);
-  if (session.open_grid.columns && (session.configuration.has_grid() || session.open_grid.is_official))
-    throw InputError("--px and --grid both name a grid: give one of them");
-  check_tuning(session.tuning, session.configuration);
   const auto& configuration = session.configuration;
-  resolve_profile(session.profile, !configuration.has_transport() || configuration.cut == speed_cut);
-  for (const auto& feature : feature_table()) {
-    for (const auto& option : feature.options) {
-      if (given.has(option.name)) option.read(given.text_of(option.name), session.features);
-    }
+  check_configuration(configuration);
+  if (session.open_grid.columns && (configuration.has_grid() || session.open_grid.is_official))
+    throw InputError("--px and --grid both name a grid: give one of them");
+  if (const auto width = session.tuning.block_width; width && !kernels::is_block_width(*width))
+    throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
+  // The critical vector length counts for every kernel: the report says how many rows are shorter.
+  if (const auto* const kernel = kernels::find_kernel(configuration.kernel)) {
+    const auto reason = fmt::format("--kernel {} has no such setting; leave it out", kernel->name);
+    if (!kernel->defaults.prefetch_distance) given.refuse({"--prefetch"}, reason);
+    if (!kernel->defaults.block_width) given.refuse({"--block-width"}, reason);
   }
+  resolve_profile(session.profile, !configuration.has_transport() || configuration.cut == speed_cut);
 }
 
 // ---------------------------------------------------------------- run
@@ -121,23 +110,13 @@ std::string list_kernels() {
   return text;
 }
 
-/// The options, with those that only the command line has.
-struct RunArguments : RunOptions {
-  ProblemArguments given_problem;
-  bool list_kernels = false;
-  bool list_transports = false;
-};
-
-ExitCode run_or_list(const RunArguments& run, comm::RankGroup& group) {
-  if (run.list_kernels) return print_text({}, group, &list_kernels);
-  if (run.list_transports) return print_text({}, group, &list_transports);
-  return run_benchmark(run, group);
-}
-
-void check_run(RunArguments& run, const Subcommand& given) {
-  if (run.list_kernels || run.list_transports) return;
+void check_run(RunOptions& run, Subcommand& given) {
+  if (given.has("--list-kernels") || given.has("--list-transports")) {
+    given.work = printing(given.has("--list-kernels") ? &list_kernels : &list_transports);
+    return;
+  }
   resolve_session(run, given);
-  run.problem = problem_from("run", run.given_problem);
+  complete_problem("run", run.problem, given);
   if (run.planned_ranks > 0 && !run.dry_run)
     throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
   if (run.planned_ranks > 0 && run.memory_limit_bytes > 0)
@@ -195,6 +174,96 @@ void check_solve(SystemOptions& system, const Subcommand& given) {
   resolve_features({.options = system, .system = &system, .against_streaming = against_streaming});
 }
 
+// ---------------------------------------------------------------- the work of both
+
+/// Prints the plan of a run that is prepared.
+ExitCode print_plan(const RunOptions& options, BenchmarkRun& run, comm::RankGroup& group) {
+  const auto& configuration = run.report().configuration;
+  const auto layout = make_layout(run.source().facts(), configuration);
+  const auto& environment = *run.report().environment;
+  const auto streaming = run.plan_streaming(layout);
+  return print_text(options.output, group, [&] {
+    return describe_plan({.problem = options.problem,
+                          .configuration = configuration,
+                          .layout = layout,
+                          .source = run.source(),
+                          .environment = environment,
+                          .is_here = options.planned_ranks == 0 || options.planned_ranks == group.size(),
+                          .streaming = streaming ? &*streaming : nullptr},
+                         options.format);
+  });
+}
+
+std::string text_of(const RunOptions& options, const RunReport& report) {
+  return write_report(report, options.format);
+}
+std::string text_of(const SystemOptions& options, const SolveReport& report) {
+  return write_report(options, report, options.format);
+}
+
+TraceOrigin origin_of(const RunOptions& /*options*/, const RunReport& report) {
+  return trace_origin_of(report);
+}
+TraceOrigin origin_of(const SystemOptions& options, const SolveReport& report) {
+  const bool has_grid = !report.matrix_free;
+  return {.report = report,
+          .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
+          .has_grid = has_grid,
+          .properties = {{"matrix", report.matrix->name},
+                         {"variant", options.variant},
+                         {"preconditioner", options.preconditioner}}};
+}
+
+/// `cg2d run` and `cg2d solve`: does the work of a session, which is a BenchmarkRun or a SolveRun, opens its files before, and writes them and
+/// the report; the solution also of a solve that did not converge; after a failure the report, too. Collective; the same code on every rank.
+/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+template <typename Session, typename Options>
+ExitCode perform_session(const Options& options, comm::RankGroup& group) {
+  constexpr bool is_solve = std::same_as<Session, SolveRun>;
+  const Progress progress(options.progress, group.rank());
+  Session session(options, group, progress);
+  const auto& report = session.report();
+  const auto make_text = [&] { return text_of(options, report); };
+  std::unique_ptr<OutputFile> output;
+  std::unique_ptr<OutputFile> solution;
+  std::unique_ptr<OutputFile> trace;
+  try {
+    session.prepare();
+    if constexpr (!is_solve) {
+      if (options.dry_run) return print_plan(options, session, group);
+    }
+    output = open_output(options.output, group);
+    if constexpr (is_solve) {
+      if (!options.solution_path.empty()) solution = open_output(options.solution_path, group);
+    }
+    if (!options.trace.path.empty()) trace = open_output(options.trace.path, group);
+    session.perform();
+  } catch (const RunError& error) {
+    session.record_failure(error);
+    if (group.rank() != 0 || options.format != "json") throw;
+    // Programs that read results get one for a session that could not start, too, if it can be written.
+    try {
+      if (!output) output = std::make_unique<OutputFile>(options.output);
+      output->write(make_text());
+      output->commit();
+    } catch (const std::exception& another) {
+      say_on_stderr(another.what());
+    }
+    throw;
+  }
+  const auto write_solution = [&] {
+    if constexpr (is_solve) session.write_solution(solution.get());
+  };
+  const auto write_the_trace = [&] {
+    if (!session.trace()) return;
+    write_trace(origin_of(options, report), *session.trace(), trace.get(), group);
+    if constexpr (!is_solve) progress.say(fmt::format("wrote the trace to {}", options.trace.path));
+  };
+  write_each(group, {write_solution, write_the_trace, [&] { write_output(output.get(), group, make_text); }});
+  if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
+  return report.code;
+}
+
 }  // namespace
 
 void declare_run(Subcommand& command) {
@@ -202,11 +271,10 @@ void declare_run(Subcommand& command) {
                    {"mpiexec -n 4 cg2d run --class S",
                     "mpiexec -n 2 cg2d run --class S --grid 1x2 --format json --output result.json"});
   constexpr int most_ranks = 1'000'000;  // more than any machine has; the plan goes through all ranks
-  auto& run = command.with<RunArguments>(&run_or_list);
+  auto& run = command.with<RunOptions>(&perform_session<BenchmarkRun, RunOptions>);
   command.begin_group("Problem");
-  command.add("--class " + one_of(class_letters()),
-              "problem class; or all of --n, --nonzer, --shift and --niter", run.given_problem.class_letter);
-  add_problem_options(command, run.given_problem);
+  add_class_option(command, run.problem, "problem class; or all of --n, --nonzer, --shift and --niter", {});
+  add_problem_numbers(command, run.problem);
   command.add("--export-mtx FILE",
               "also write the matrix to FILE (Matrix Market, symmetric); -: to standard output, instead of "
               "the report",
@@ -226,8 +294,8 @@ void declare_run(Subcommand& command) {
   command.add("--dry-run", "print the plan (blocks, memory, messages) and exit", run.dry_run);
   command.add("--ranks N", "with --dry-run: plan for that many ranks", run.planned_ranks,
               {.standing = "those that run", .most = most_ranks});
-  command.add("--list-kernels", "list the kernels and exit", run.list_kernels);
-  command.add("--list-transports", "list the transports and exit", run.list_transports);
+  command.add_texts("--list-kernels", "list the kernels and exit");
+  command.add_texts("--list-transports", "list the transports and exit");
   for (const auto* const list : {"--list-kernels", "--list-transports"}) command.exclude_others(list);
   command.check = [&] { check_run(run, command); };
 }
@@ -236,7 +304,7 @@ void declare_solve(Subcommand& command) {
   command.describe("solve A x = b for a matrix of your own, by conjugate gradients",
                    {"mpiexec -n 4 cg2d solve --operator laplace3d:20x20x20",
                     "mpiexec -n 2 cg2d solve A.mtx --rhs random:1 --preconditioner jacobi --solution x.mtx"});
-  auto& system = command.with<SystemOptions>(&solve_system);
+  auto& system = command.with<SystemOptions>(&perform_session<SolveRun, SystemOptions>);
   command.begin_group("System");
   add_matrix_options(command, system, "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
   command.add("--domain PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",

@@ -1,11 +1,6 @@
 #include "cg/commands/shared_options.hpp"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <functional>
 #include <tuple>
-#include <utility>
 
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
@@ -14,29 +9,22 @@
 namespace cg2d {
 
 std::int64_t byte_count_from(const std::string& option, const std::string& text) {
-  std::string lower = text;
-  std::ranges::transform(lower, lower.begin(), lower_letter);
-  std::string_view rest(lower);
-  const auto drop_last = [&](char letter) {
-    const bool found = rest.ends_with(letter);
-    if (found) rest.remove_suffix(1);
-    return found;
-  };
-  drop_last('b');
-  const bool is_binary = drop_last('i');
+  const auto digit_count = text.find_last_of("0123456789.") + 1;  // 0 without any
+  auto prefix = text.substr(digit_count);
+  std::ranges::transform(prefix, prefix.begin(), lower_letter);
+  if (prefix.ends_with('b')) prefix.pop_back();
+  const bool is_binary = prefix.size() == 2 && prefix.back() == 'i';
+  if (is_binary) prefix.pop_back();
   constexpr std::string_view prefixes = "kmgtp";
-  const auto prefix = rest.empty() ? std::string_view::npos : prefixes.find(rest.back());
-  double unit = 1.0;
-  if (prefix != std::string_view::npos) {
-    rest.remove_suffix(1);
-    unit = std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(prefix + 1));
-  }
-  const bool lacks_prefix = is_binary && prefix == std::string_view::npos;  // "8iB"
-  const auto number = number_from<double>(rest);
+  const auto place = prefixes.find(prefix);
+  const bool is_known = prefix.size() <= 1 && place != std::string_view::npos;
+  const auto power = prefix.empty() ? 0.0 : static_cast<double>(place + 1);
+  const auto bytes = number_from<double>(text.substr(0, digit_count)).value_or(0.0) *
+                     std::pow(is_binary ? 1024.0 : 1000.0, power);
   constexpr double largest = 9e18;  // within 63 bits
-  if (lacks_prefix || !number || !(*number * unit >= 1.0 && *number * unit <= largest))
+  if (!is_known || !(bytes >= 1.0 && bytes <= largest))
     throw InputError("{}: \"{}\" is not a size, such as 8GB or 512MiB", option, text);
-  return static_cast<std::int64_t>(*number * unit);
+  return static_cast<std::int64_t>(bytes);
 }
 
 std::vector<std::string> class_letters() {
@@ -51,9 +39,14 @@ Problem problem_class(const std::string& letter) {
 }
 
 void add_classes_option(Subcommand& command, std::vector<Problem>& problems, const std::string& letter,
-                        const std::string& note) {
+                        const std::string& note, Problem* last) {
   problems = {problem_class(letter)};
-  command.add("--class " + one_of(class_letters()), "classes, such as A or A,B", problems, &problem_class,
+  command.add("--class " + one_of(class_letters()), "classes, such as A or A,B", problems,
+              [last](const std::string& text) {
+                const auto problem = problem_class(text);
+                if (last != nullptr) *last = problem;
+                return problem;
+              },
               {.standing = letter + note});
 }
 
@@ -71,16 +64,16 @@ void add_grid_option(Subcommand& command, OpenGridOptions& open, Configuration& 
     if (text == "official" || text == "rule") return;
     if (const auto grid = grid_from(text, ", or auto, rule or official")) configuration.grid = *grid;
   };
-  command.add_texts("--grid auto|rule|official|PXxPY", help, false, take, {.standing = "auto"});
+  command.add_texts("--grid auto|rule|official|PXxPY", help, take, {.standing = "auto"});
 }
 
 void add_grids_option(Subcommand& command, NamedGrids& grids, const std::string& name) {
-  command.add_texts("--grid PXxPY|official", "grids, such as 1x4,2x2", true,
+  command.add_texts("--grid PXxPY|official", "grids, such as 1x4,2x2",
                     [&grids, name](Subcommand::Texts texts) {
                       grids.has_official = std::erase(texts, "official") > 0;
                       for (const auto& text : texts) grids.grids.push_back(named_grid_from(name, text));
                     },
-                    {.standing = "all of the ranks"});
+                    {.standing = "all of the ranks", .is_list = true});
 }
 
 void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile) {
@@ -127,14 +120,11 @@ void add_result_options(Subcommand& command, std::string& format, const std::vec
 }
 
 void add_progress_options(Subcommand& command, ProgressMode& mode) {
-  const auto set = [&mode](ProgressMode value) {
-    return [&mode, value](const auto& /*texts*/) { mode = value; };
-  };
   command.add_texts("--progress",
-                    "progress on stderr in plain lines (a terminal shows it anyway, on one line)", false,
-                    set(ProgressMode::always));
-  command.add_texts("--quiet", "no progress and no warnings on stderr, only errors", false,
-                    set(ProgressMode::quiet));
+                    "progress on stderr in plain lines (a terminal shows it anyway, on one line)",
+                    [&mode](const auto& /*texts*/) { mode = ProgressMode::always; });
+  command.add_texts("--quiet", "no progress and no warnings on stderr, only errors",
+                    [&mode](const auto& /*texts*/) { mode = ProgressMode::quiet; });
   command.exclude("--quiet", "--progress");
 }
 
@@ -167,14 +157,13 @@ void add_trace_steps_option(Subcommand& command, int& step_count, const std::str
 
 namespace {
 
-/// help, standing: instead of the table's; empty: these.
+/// Without a default that it stands for: that of the table.
 void add_axis(Subcommand& command, const ConfigurationAxis& axis, std::string_view help,
-              std::string_view standing, bool is_list,
-              std::function<void(const Subcommand::Texts& texts)> take) {
+              std::function<void(const Subcommand::Texts& texts)> take, OptionTraits traits) {
   const auto kind = axis.values.empty() ? std::string(axis.value_form) : one_of(axis.values);
-  const auto usual = axis.standing.empty() ? axis.print({}) : std::string(axis.standing);
-  command.add_texts(fmt::format("{} {}", axis.option, kind), std::string(help.empty() ? axis.help : help),
-                    is_list, std::move(take), {.standing = standing.empty() ? usual : std::string(standing)});
+  if (traits.standing.empty()) traits.standing = axis.standing;
+  if (traits.standing.empty()) traits.standing = axis.print({});
+  command.add_texts(fmt::format("{} {}", axis.option, kind), std::string(help), std::move(take), traits);
 }
 
 }  // namespace
@@ -182,58 +171,53 @@ void add_axis(Subcommand& command, const ConfigurationAxis& axis, std::string_vi
 void add_axis_option(Subcommand& command, std::string_view axis, Configuration& configuration,
                      std::string_view help, std::string_view standing) {
   const auto& row = configuration_axis(axis);
-  add_axis(command, row, help, standing, false,
-           [&](const auto& texts) { row.parse(configuration, texts.front()); });
+  add_axis(command, row, help.empty() ? row.help : help,
+           [&](const auto& texts) { row.parse(configuration, texts.front()); },
+           {.standing = std::string(standing)});
 }
 
 void add_axis_list(Subcommand& command, std::string_view axis, AxisValues& values,
                    std::string_view standing) {
   const auto& row = configuration_axis(axis);
-  add_axis(command, row, row.list_help, standing, true,
-           [&list = values[std::string(axis)]](const auto& texts) { list = texts; });
+  add_axis(command, row, row.list_help,
+           [&list = values[std::string(axis)]](const auto& texts) { list = texts; },
+           {.standing = std::string(standing), .is_list = true});
 }
 
-void add_problem_options(Subcommand& command, ProblemArguments& arguments) {
-  const std::string standing = "the class's";
-  command.add("--n N", "order of the matrix", arguments.n, {.standing = standing});
-  command.add("--nonzer N", "nonzeros of each random vector", arguments.nonzer, {.standing = standing});
-  command.add("--shift X", "shift of the diagonal (lambda)", arguments.shift, {.standing = standing});
-  command.add("--niter N", "outer iterations", arguments.niter, {.standing = standing});
-  command.add("--reference X", "zeta to verify against", arguments.reference_zeta, {.standing = standing});
+void add_class_option(Subcommand& command, Problem& problem, const std::string& help,
+                      const std::string& standing) {
+  command.add("--class " + one_of(class_letters()), help, problem,
+              [](const std::string& option, const std::string& letter) {
+                require_known(option, letter, class_letters());  // capitals only
+                return problem_class(letter);
+              },
+              {.standing = standing});
 }
 
-Problem problem_from(const std::string& command, const ProblemArguments& arguments) {
-  Problem problem;
-  problem.class_name = "U";
-  if (!arguments.class_letter.empty()) {
-    problem = problem_class(arguments.class_letter);
-  } else {
-    std::vector<std::string> missing;
-    if (!arguments.n) missing.emplace_back("--n");
-    if (!arguments.nonzer) missing.emplace_back("--nonzer");
-    if (!arguments.shift) missing.emplace_back("--shift");
-    if (!arguments.niter) missing.emplace_back("--niter");
-    if (!missing.empty())
-      throw InputError("{}: which problem? give --class, or the missing {}", command,
-                       fmt::join(missing, " "));
-  }
-  const auto numbers = [&] { return std::tuple(problem.n, problem.nonzer, problem.niter, problem.shift); };
-  const auto of_class = numbers();
-  problem.n = arguments.n.value_or(problem.n);
-  problem.nonzer = arguments.nonzer.value_or(problem.nonzer);
-  problem.niter = arguments.niter.value_or(problem.niter);
-  problem.shift = arguments.shift.value_or(problem.shift);
-  if (numbers() != of_class) {  // the class's own numbers leave it what it is
+void add_problem_numbers(Subcommand& command, Problem& problem) {
+  const OptionTraits of_class{.standing = "the class's"};
+  command.add("--n N", "order of the matrix", problem.n, of_class);
+  command.add("--nonzer N", "nonzeros of each random vector", problem.nonzer, of_class);
+  command.add("--shift X", "shift of the diagonal (lambda)", problem.shift, of_class);
+  command.add("--niter N", "outer iterations", problem.niter, of_class);
+  command.add("--reference X", "zeta to verify against", problem.reference_zeta, of_class);
+}
+
+void complete_problem(const std::string& command, Problem& problem, const Subcommand& given) {
+  const auto* const known = find_class(problem.class_name);
+  std::vector<std::string> missing{"--n", "--nonzer", "--shift", "--niter"};
+  std::erase_if(missing, [&](const auto& option) { return given.has(option); });
+  if (known == nullptr && !missing.empty())
+    throw InputError("{}: which problem? give --class, or the missing {}", command, fmt::join(missing, " "));
+  const auto numbers_of = [](const Problem& p) { return std::tuple(p.n, p.nonzer, p.niter, p.shift); };
+  const bool has_reference = given.has("--reference");
+  if (known == nullptr || numbers_of(problem) != numbers_of(*known)) {
     problem.class_name = "U";
-    problem.reference_zeta.reset();
+    if (!has_reference) problem.reference_zeta.reset();
   }
-  if (arguments.reference_zeta) {
-    if (*arguments.reference_zeta == 0.0)
-      throw InputError("--reference 0: must not be zero, since zeta is compared with it in relative terms");
-    problem.reference_zeta = arguments.reference_zeta;
-  }
+  if (has_reference && *problem.reference_zeta == 0.0)
+    throw InputError("--reference 0: must not be zero, since zeta is compared with it in relative terms");
   check_problem(problem);
-  return problem;
 }
 
 void add_symmetrize_options(Subcommand& command, std::optional<double>& tolerance, bool& mirrors) {

@@ -3,10 +3,6 @@
 // Options that several subcommands have, and the checks that need the values of several. All that gets a value must outlive the subcommand.
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/base/progress.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -17,7 +13,6 @@
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -28,9 +23,9 @@ std::int64_t byte_count_from(const std::string& option, const std::string& text)
 std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
-/// --class LETTER,... letter: of the class where none is given; note: what the help adds to it.
+/// --class LETTER,... letter: of the class where none is given; note: what the help adds to it; last: gets the last one that is given.
 void add_classes_option(Subcommand& command, std::vector<Problem>& problems, const std::string& letter,
-                        const std::string& note = {});
+                        const std::string& note = {}, Problem* last = nullptr);
 
 /// --grid PXxPY|auto|rule|official.
 void add_grid_option(Subcommand& command, OpenGridOptions& open, Configuration& configuration,
@@ -71,25 +66,14 @@ void add_axis_option(Subcommand& command, std::string_view axis, Configuration& 
 void add_axis_list(Subcommand& command, std::string_view axis, AxisValues& values,
                    std::string_view standing = {});
 
-/// A problem as given; what is not given comes from the class.
-struct ProblemArguments {
-  std::string class_letter;
-  std::optional<std::int64_t> n;
-  std::optional<int> nonzer;
-  std::optional<int> niter;
-  std::optional<double> shift;
-  std::optional<double> reference_zeta;
-
-  /// Whether anything but a class was given.
-  [[nodiscard]] bool has_any() const { return n || nonzer || niter || shift || reference_zeta; }
-};
-
-/// --n, --nonzer, --shift, --niter and --reference.
-void add_problem_options(Subcommand& command, ProblemArguments& arguments);
-
-/// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
+/// --class LETTER. standing: the help's default.
+void add_class_option(Subcommand& command, Problem& problem, const std::string& help,
+                      const std::string& standing);
+/// The options that override numbers of the class, which is declared before them: --n, --nonzer, --shift, --niter, --reference.
+void add_problem_numbers(Subcommand& command, Problem& problem);
+/// Completes a problem after conversion: with other numbers than those of its class it is of class U, and without a class all must be given.
 /// Throws InputError, which names the subcommand.
-Problem problem_from(const std::string& command, const ProblemArguments& arguments);
+void complete_problem(const std::string& command, Problem& problem, const Subcommand& given);
 
 /// --symmetrize and --mirror, for subcommands that read a matrix.
 void add_symmetrize_options(Subcommand& command, std::optional<double>& tolerance, bool& mirrors);
@@ -98,10 +82,5 @@ void add_matrix_options(Subcommand& command, SystemOptions& system, const std::s
 void add_form_options(Subcommand& command, SystemOptions& system);
 /// Checks the matrix of a system that is there. Throws InputError, which names the command.
 void check_system(const std::string& command, const SystemOptions& system, const Subcommand& given);
-
-/// `cg2d run` and `cg2d solve`: the way from options to a report and an exit code; they write the report, and the solution also of a solve that
-/// did not converge. Collective; the same code on every rank. Throw RunError (on every rank alike), MpiError, std::bad_alloc.
-ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group);
-ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -1,21 +1,11 @@
 // The command lines of `cg2d sweep` and `cg2d scaling`.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include "cg/base/paired_comparison.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/scaling.hpp"
-#include "cg/studies/study.hpp"
-#include "cg/studies/sweep.hpp"
 
 namespace cg2d {
 namespace {
@@ -36,12 +26,17 @@ void add_rounds_options(Subcommand& command, StudyOptions& study, const std::str
                 return UntilSure{.precision = *precision};
               });
   command.add_texts("--budget TIME", "time for the rounds that --until-sure adds, such as 90s, 10min or 2h",
-                    false,
                     [&study](const Subcommand::Texts& texts) {
                       study.until_sure->budget_s = seconds_from("--budget", texts.front());
                     },
                     {.standing = "10min"});
   command.require_with("--budget", "--until-sure");
+}
+
+/// Whether one of add_problem_numbers() was given.
+bool has_problem_numbers(const Subcommand& given) {
+  const auto options = {"--n", "--nonzer", "--shift", "--niter", "--reference"};
+  return std::ranges::any_of(options, [&](const auto* option) { return given.has(option); });
 }
 
 /// The system is there until check_work().
@@ -54,16 +49,11 @@ void add_system_options(Subcommand& command, StudyOptions& study) {
   add_form_options(command, system);
 }
 
-bool has_value(const AxisValues& values, std::string_view axis, std::string_view value) {
-  const auto found = values.find(axis);
-  return found != values.end() && std::ranges::count(found->second, value) > 0;
-}
-
 /// Checks what depends on the kind of work: a system of the user, which gets the options of all runs, or the benchmark. name: "a sweep".
 void check_work(const std::string& command, const std::string& name, StudyOptions& study,
                 const AxisValues& values, const Subcommand& given) {
-  const bool tries_transports = has_value(values, "transport", automatic_choice);
-  const bool measures_speeds = has_value(values, "cut", speed_cut);
+  const bool tries_transports = std::ranges::count(values.at("transport"), automatic_choice) > 0;
+  const bool measures_speeds = std::ranges::count(values.at("cut"), speed_cut) > 0;
   const bool is_system = !study.system->matrix_text().empty();
   if (is_system) {
     check_system(command, *study.system, given);
@@ -88,7 +78,7 @@ void check_work(const std::string& command, const std::string& name, StudyOption
 // ---------------------------------------------------------------- sweep
 
 struct SweepArguments : SweepOptions {
-  ProblemArguments given_problem;
+  Problem problem;  ///< the last one of --class, with its numbers
   std::vector<std::string> shown_files;
   std::string format = "text";
 };
@@ -101,16 +91,6 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
     throw InputError("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",
                      fmt::join(texts, ","));
   return {grids[0], grids[1]};
-}
-
-/// The numbers of a problem, where there are any, define the only one.
-void resolve_problems(SweepArguments& sweep, const Subcommand& given) {
-  if (!sweep.given_problem.has_any()) return;
-  if (given.texts_of("--class").size() > 1)
-    throw InputError("--class {}: with --n, --nonzer, --shift, --niter or --reference give one at most",
-                     fmt::join(given.texts_of("--class"), ","));
-  sweep.given_problem.class_letter = given.text_of("--class");
-  sweep.axes.problems = {problem_from("sweep", sweep.given_problem)};
 }
 
 /// Options that a system of this kind does not have.
@@ -143,8 +123,12 @@ void check_sweep(SweepArguments& sweep, const Subcommand& given) {
   check_work("sweep", "a sweep", sweep, values, given);
   if (sweep.system) {
     refuse_what_the_system_lacks(*sweep.system, given);
-  } else {
-    resolve_problems(sweep, given);
+  } else if (has_problem_numbers(given)) {  // they define the only one
+    if (const auto letters = given.texts_of("--class"); letters.size() > 1)
+      throw InputError("--class {}: with --n, --nonzer, --shift, --niter or --reference give one at most",
+                       fmt::join(letters, ","));
+    complete_problem("sweep", sweep.problem, given);
+    sweep.axes.problems = {sweep.problem};
   }
   if (!sweep.extras.count_events()) refuse_ways_to_count(sweep.extras.counters);
 }
@@ -159,11 +143,7 @@ ExitCode sweep_or_show(const SweepArguments& sweep, comm::RankGroup& group) {
 
 // ---------------------------------------------------------------- scaling
 
-struct ScalingArguments : ScalingOptions {
-  ProblemArguments given_problem;
-};
-
-void check_scaling(ScalingArguments& scaling, const Subcommand& given) {
+void check_scaling(ScalingOptions& scaling, const Subcommand& given) {
   static_cast<void>(crossed(scaling.common.configuration, scaling.values));
   check_work("scaling", "the scaling", scaling, scaling.values, given);
   if (scaling.system) {
@@ -179,9 +159,8 @@ void check_scaling(ScalingArguments& scaling, const Subcommand& given) {
     }
     return;
   }
-  auto& problem = scaling.given_problem;
-  if (problem.class_letter.empty() && !problem.has_any()) problem.class_letter = "A";
-  scaling.problem = problem_from("scaling", problem);
+  if (!given.has("--class") && !has_problem_numbers(given)) scaling.problem = problem_class("A");
+  complete_problem("scaling", scaling.problem, given);
 }
 
 }  // namespace
@@ -192,8 +171,8 @@ void declare_sweep(Subcommand& command) {
       {"mpiexec -n 4 cg2d sweep --class S --output sweep.jsonl", "cg2d sweep --show sweep.jsonl"});
   auto& sweep = command.with<SweepArguments>(&sweep_or_show);
   command.begin_group("Problem");
-  add_classes_option(command, sweep.axes.problems, "A");
-  add_problem_options(command, sweep.given_problem);
+  add_classes_option(command, sweep.axes.problems, "A", {}, &sweep.problem);
+  add_problem_numbers(command, sweep.problem);
   command.begin_group("Grid and configuration");
   command.add("--ranks N", "rank counts, such as 2,4,8", sweep.axes.rank_counts,
               {.standing = "all ranks started", .most = any_count});
@@ -226,9 +205,9 @@ void declare_sweep(Subcommand& command) {
   command.add("--show FILE", "print the tables of a file, and run nothing; may be given several times",
               sweep.shown_files, {.file = FileUse::reads, .is_repeated = true});
   command.add("--format text|json", "form of the result", sweep.format);
-  command.add_texts("--why PXxPY,PXxPY", "explain the difference of these two grids, such as 2x4,1x8", true,
+  command.add_texts("--why PXxPY,PXxPY", "explain the difference of these two grids, such as 2x4,1x8",
                     [&sweep](const auto& texts) { sweep.tables.why = compared_grids_from(texts); },
-                    {.standing = "the best against others"});
+                    {.standing = "the best against others", .is_list = true});
   command.add("--paper", "also Tables 2 to 6 of the paper, in its form", sweep.tables.has_paper);
   add_progress_options(command, sweep.progress);
   add_system_options(command, sweep);
@@ -244,12 +223,11 @@ void declare_scaling(Subcommand& command) {
   command.describe("compare ranks, shared-memory ranks and threads on the same cores",
                    {"mpiexec -n 2 cg2d scaling --class S",
                     "mpiexec -n 2 cg2d scaling --class S --cores 1,2 --repeat 3 --format json"});
-  auto& scaling = command.with<ScalingArguments>(&compare_cases);
+  auto& scaling = command.with<ScalingOptions>(&compare_cases);
   auto& configuration = scaling.common.configuration;
   command.begin_group("Problem");
-  command.add("--class " + one_of(class_letters()), "problem class", scaling.given_problem.class_letter,
-              {.standing = "A"});
-  add_problem_options(command, scaling.given_problem);
+  add_class_option(command, scaling.problem, "problem class", "A");
+  add_problem_numbers(command, scaling.problem);
   command.begin_group("Ways");
   command.add("--cores N", "numbers of cores, such as 1,2,4", scaling.core_counts,
               {.standing = "powers of two up to the ranks started", .most = any_count});

@@ -3,7 +3,7 @@
 // A subcommand of the program: its options, each declared once, from which parser, help, manual page, completion and file of options follow;
 // the check of them together; and its work.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -38,6 +39,11 @@ ExitCode print_text(const std::string& output, comm::RankGroup& group, const Mak
   return ExitCode::success;
 }
 
+/// Work that prints the text which make() makes on rank 0.
+inline Action printing(std::function<std::string()> make) {
+  return [make = std::move(make)](comm::RankGroup& group) { return print_text({}, group, make); };
+}
+
 /// For OptionTraits::most.
 inline constexpr int any_count = std::numeric_limits<int>::max();
 
@@ -47,6 +53,7 @@ struct OptionTraits {
   std::optional<FileUse> file{};   ///< it names a file, or folders
   bool uses_default_file = false;  ///< its default is a file that is used where it is not given
   bool is_required = false;
+  bool is_list = false;       ///< of values with commas between; add() sets it
   bool is_repeated = false;   ///< a value each time that it is given
   bool is_from_zero = false;  ///< a number is not negative
   int most = 0;               ///< a whole number from 1, or from 0, to this; 0: any
@@ -105,7 +112,7 @@ class Subcommand {
   template <typename Value>
   void add(const std::string& form, const std::string& help, Value& value, const OptionTraits& traits = {}) {
     if constexpr (std::is_same_v<Value, bool>) {
-      add_texts(form, help, false, [&value, given = !value](const Texts& /*texts*/) { value = given; });
+      add_texts(form, help, [&value, given = !value](const Texts& /*texts*/) { value = given; });
     } else {
       const auto conversion = [kind = OptionForm(form).kind, traits](const std::string& option,
                                                                      const std::string& text) {
@@ -130,6 +137,7 @@ class Subcommand {
       }
     };
     constexpr bool is_list = !std::is_assignable_v<Value&, decltype(convert(std::string()))>;
+    traits.is_list = is_list;
     const auto take = [&value, convert](const Texts& texts) {
       if constexpr (is_list) {
         value.clear();
@@ -138,11 +146,11 @@ class Subcommand {
         value = convert(texts.front());
       }
     };
-    add_texts(form, help, is_list, take, traits);
+    add_texts(form, help, take, traits);
   }
   /// `take` gets the texts where the option is given. A form without a kind of value is a flag.
-  void add_texts(const std::string& form, const std::string& help, bool is_list,
-                 std::function<void(const Texts&)> take, const OptionTraits& traits = {});
+  void add_texts(const std::string& form, const std::string& help,
+                 std::function<void(const Texts&)> take = {}, const OptionTraits& traits = {});
 
   /// The option goes only with the other one.
   void require_with(const std::string& option, const std::string& other);
@@ -219,9 +227,8 @@ std::span<const SubcommandRow> subcommand_table();
 
 /// "cg2d 0.1.0".
 std::string version_text();
-
-/// The text of the file of --config; empty where there is no such option, or no such file.
-std::string config_file_text(const std::vector<std::string>& arguments);
+/// The MPI library as it calls itself, with its version: "MPICH Version 4.0.2".
+std::string name_of_mpi();
 
 /// A command line: what it asks for, and what it says.
 struct ParsedCommand {

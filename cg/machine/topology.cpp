@@ -61,8 +61,9 @@ Topology machine_topology() {
   // Devices are not needed, and the search for them takes most of the time.
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   if (hwloc_topology_load(raw) != 0) return {};
-  Topology topology{.numa_nodes = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_NUMANODE),
-                    .has_like_processors = hwloc_cpukinds_get_nr(raw, 0) <= 1};
+  Topology topology;
+  topology.numa_nodes = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_NUMANODE);
+  topology.has_like_processors = hwloc_cpukinds_get_nr(raw, 0) <= 1;
   if (auto* const package = hwloc_get_obj_by_type(raw, HWLOC_OBJ_PACKAGE, 0); package != nullptr) {
     const char* const model = hwloc_obj_get_info_by_name(package, "CPUModel");
     if (model != nullptr && *model != '\0') topology.processor = model;

@@ -1,6 +1,6 @@
 // The order in which a batch hands out tasks, in simulated time.
 
-#include "cg/commands/batch/task_queue.hpp"
+#include "cg/commands/batch/task_list.hpp"
 
 #include <gtest/gtest.h>
 

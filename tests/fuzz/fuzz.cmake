@@ -164,7 +164,7 @@ set(text_parsers
 
 # The command line on top of them.
 file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*.cpp)
-list(FILTER command_sources EXCLUDE REGEX "/(main|command_line|session_commands)\\.cpp$")
+list(FILTER command_sources EXCLUDE REGEX "/main\\.cpp$")
 set(command_parsers
     ${command_sources}
     cg/run/check/check.cpp

@@ -210,7 +210,7 @@ class Ends(Batch):
         with BackgroundRun(2, "batch", self.list) as batch:
             batch.wait_for(r"0 of 2 tasks done, 1 under way")
             time.sleep(0.5)
-            # The boss sleeps nearly always.
+            # The scheduler sleeps nearly always.
             busy = max(batch.ranks(), key=lambda rank: sum(map(int, pathlib.Path(f"/proc/{rank}/stat").read_text().split()[13:15])))
             os.kill(busy, signal.SIGTERM)
             outcome = batch.finish()

@@ -60,6 +60,7 @@ class ConfigFiles(IgnoredInput):
             ('[run]\nkernel = "sell"\nclass = "S"\nkernel = "scalar"\n', ["kernel: given twice"]),
             ('kernel = "sell"\n[run]\nkernel = "scalar"\n', ["kernel: given twice"]),
             ("[run]\npapi = []\n", ["papi: has no value"]),
+            ('[run]\nclass = "S # a comment"\n', ["class: has no value, or a quote that is not closed"]),
         ):
             path = self.file("options.toml", text)
             for ranks in (0, *some_of([2], 2)):

@@ -1,40 +1,22 @@
 // `cg2d batch`: a list of tasks, handed out to groups of ranks.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <map>
-#include <memory>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/interrupt.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/table.hpp"
-#include "cg/base/values.hpp"
-#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_list.hpp"
-#include "cg/commands/batch/task_queue.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/studies/sweep.hpp"
 #include "cg/tuning/trial.hpp"
-#include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
 
 namespace cg2d {
@@ -48,34 +30,182 @@ struct BatchOptions : TaskListOptions {
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
+// ---------------------------------------------------------------- results
+
+/// A task that has begun, or ended: the message to its ranks, and theirs.
+struct TaskResult {
+  std::size_t number = 0;  ///< among the tasks of this call
+  std::string name{};
+  std::string command{};             ///< as a shell takes it, with cg2d
+  std::vector<std::string> words{};  ///< of the command line, the program's name first
+  std::vector<int> ranks{};          ///< of the job, ascending; empty where it could not be tried
+  std::optional<double> limit_s{};   ///< what it may take
+  bool is_beside_others = false;     ///< other tasks may run at the same time
+  double start_s = 0.0;              ///< since the batch began
+  int sitting = 1;                   ///< the call of cg2d batch, by number, that did it
+
+  ExitCode code = ExitCode::success;
+  double duration_s = 0.0;              ///< seconds
+  bool is_over_time = false;            ///< it was stopped since it took longer than it may
+  std::string output{};                 ///< what its command wrote to standard output
+  std::vector<std::string> messages{};  ///< lines that its ranks wrote to stderr
+
+  /// Why it did not succeed; empty: it did.
+  [[nodiscard]] std::string reason() const {
+    if (code == ExitCode::success) return {};
+    if (is_over_time)
+      return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s,
+                         limit_s.value_or(0.0));
+    // The last words of a command are its error.
+    constexpr std::string_view speaker = "cg2d: ";
+    if (messages.empty()) return std::string(status_name(code));
+    const std::string_view last = messages.back();
+    return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
+  }
+};
+
+/// A result with the document that its command wrote.
+struct TaskLine {
+  TaskResult task{};
+  Json document{};
+};
+
+void describe_task(Members& m, TaskResult& task) {
+  m("name", task.name, not_empty("Unique in its batch."));
+  m("command", task.command, not_empty("As a shell takes it."));
+  m("ranks", task.ranks, at_least(0, "The ranks of the job that did it; none where it was not tried again."));
+  m("start_s", task.start_s, at_least(0, "Since its sitting of the batch began."));
+  m("duration_s", task.duration_s, at_least(0, "From its ranks' first step to their last."));
+  m("sitting", task.sitting, at_least(1, "The call of cg2d batch, by number, that did it."));
+  m("beside_other_tasks", task.is_beside_others,
+    meaning("Other tasks may have run at the same time: no verdict compares such times."));
+  m.derived("exit_code", static_cast<int>(task.code), at_least(0));
+  m("status", task.code);
+  m.derived("reason", meaning("Empty on success."), [&] { return task.reason(); });
+  m("messages", task.messages, meaning("Lines that its ranks wrote to stderr."));
+}
+
+void describe(Members& m, TaskLine& line) {
+  auto output =
+      line.task.output.empty() || !line.document.is_null() ? std::nullopt : std::optional(line.task.output);
+  m.constant("schema_version", 1);
+  m.object("task", [&] { describe_task(m, line.task); });
+  m("result", line.document,
+    meaning(
+        "The JSON that the command wrote to standard output, by the schema of that command; null: none."));
+  m("output", output, meaning("What it wrote to standard output, where that is no JSON."));
+}
+
+void describe(Members& m, TaskResult& task) {
+  m("number", task.number);
+  m("words", task.words);
+  m("limit_s", task.limit_s);
+  m("is_over_time", task.is_over_time);
+  m("output", task.output);
+  m.object("task", [&] { describe_task(m, task); });
+}
+
+/// A job that dies takes the tasks under way with it, and one of them may be the reason. How often that may happen to a task:
+constexpr int ends_before_alone = 2;  ///< so often, and then it is done alone, after all others
+constexpr int most_ends = 3;          ///< then it is not tried again
+
+/// The file beside the results that names the tasks under way.
+std::string under_way_path_of(const std::string& path) { return path + ".under-way"; }
+
+std::vector<std::string_view> whole_lines_of(std::string_view text) {
+  return lines_of(text.substr(0, complete_lines(text)));
+}
+
+/// The results of a batch, a line for each task, and beside them, while the batch goes on, the names of tasks that began: a killed job
+/// loses those under way and nothing else. No MPI.
+class TaskJournal {
+ public:
+  /// Opens or makes the files; an incomplete last line, which a killed writer leaves, is dropped. fresh: they are emptied. Throws
+  /// RunError: cannot_create, or usage for a file of anything else, or in use.
+  TaskJournal(const std::string& path, bool fresh) try
+      : path_(path),
+        results_(path, "another batch", fresh),
+        under_way_(under_way_path_of(path), "another batch", fresh) {
+    for (const auto line : whole_lines_of(results_.text())) {
+      try {
+        const auto task = json_from(line).at("task");
+        known_.push_back({.name = task.at("name").get<std::string>(),
+                          .command = task.at("command").get<std::string>(),
+                          .sitting = integer_at<int>(task, "sitting")});
+      } catch (const nlohmann::json::exception& error) {
+        throw InputError("line {} is no result of a task ({})", known_.size() + 1, plain_text(error));
+      }
+      sitting_ = std::max(sitting_, known_.back().sitting + 1);
+    }
+    for (const auto line : whole_lines_of(under_way_.text())) {
+      try {
+        begun_.push_back(json_from(line).get<std::string>());
+      } catch (const nlohmann::json::exception&) {
+        throw InputError("it holds no names of tasks");
+      }
+    }
+    results_.drop_cut_line();  // the first change: the file is known to be a batch's
+    under_way_.drop_cut_line();
+  } catch (const InputError& error) {
+    throw InputError("--output {}: {}; --fresh starts the file anew, or name another one", path,
+                     error.what());
+  }
+
+  /// Whether the task has a result. Throws InputError where that is of another command.
+  [[nodiscard]] bool has_result(const Task& task) const {
+    const auto* const found = row_named(known_, task.name);
+    if (found == nullptr) return false;
+    if (found->command != task.command())
+      throw InputError(
+          "{}: \"{}\" has a result of another command in {} ({}); give it another name, or start the results "
+          "anew with --fresh",
+          task.place, task.name, path_, found->command);
+    return true;
+  }
+  /// How many jobs have ended while the task was under way.
+  [[nodiscard]] std::ptrdiff_t end_count(const Task& task) const {
+    return std::ranges::count(begun_, task.name);
+  }
+  /// The number of this call, from 1 on.
+  [[nodiscard]] int sitting() const { return sitting_; }
+
+  /// Notes that a task begins, where that can be written.
+  void begin(const Task& task) { under_way_.append(json_text(task.name)); }
+  /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write), as
+  /// LineFile::sync(); the result is kept all the same.
+  void keep(const TaskResult& result) {
+    constexpr double longest_unsynced_s = 1.0;
+    // Null where the command wrote no document, or a text for people.
+    auto document = Json::parse(result.output, nullptr, false);
+    if (!document.is_object()) document = nullptr;
+    results_.append(json_line(TaskLine{.task = result, .document = std::move(document)}));
+    if (since_sync_.seconds() < longest_unsynced_s) return;
+    results_.sync();
+    since_sync_ = Stopwatch();
+  }
+  /// The batch ends, and no task is under way. Throws RunError (cannot_write), as LineFile::sync().
+  void close() {
+    results_.sync();
+    under_way_.remove();
+  }
+
+ private:
+  std::string path_;
+  LineFile results_;
+  LineFile under_way_;
+  std::vector<TaskResult> known_;   // their names, commands and sittings
+  std::vector<std::string> begun_;  // by earlier jobs, once for each
+  int sitting_ = 1;
+  Stopwatch since_sync_;
+};
+
+// ---------------------------------------------------------------- the list
+
 /// The words of a task as arguments of the program.
 std::vector<std::string> argument_texts(const Task& task) {
   std::vector<std::string> arguments{"cg2d"};
   arguments.insert(arguments.end(), task.words.begin(), task.words.end());
   return arguments;
-}
-
-void require_task(const Task& task, const ParsedCommand& command) {
-  const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
-  if (command.row != nullptr && is_task(*command.row)) return;
-  const auto names = names_where(subcommand_table(), is_task);
-  throw InputError("{}; a task is one of {}",
-                   command.row == nullptr
-                       ? task.command() + ": prints help or the version only, and is no task"
-                       : fmt::format("{}: is no task", command.row->name),
-                   fmt::join(names, ", "));
-}
-
-/// The uses of files, by what they are: of two tasks that write the same one whole, the results of one would be lost.
-using FileUses = std::map<std::string, std::string>;
-
-/// Tasks may update a file one after the other, and share a folder. Throws InputError for a file that has another use.
-void note_use(FileUses& uses, const FileOption& file, const std::string& use) {
-  const auto identity = file_identity(file.path);
-  if (identity.empty() || identity == standard_output_name) return;
-  if (const auto earlier = uses.find(identity); earlier != uses.end())
-    throw InputError("{} {}: {}, too", file.option, file.path, earlier->second);
-  if (file.use == FileUse::writes || file.use == FileUse::writes_last) uses.emplace(identity, use);
 }
 
 /// Seconds, roughly: of the benchmark by its nonzeros, and the rest is not known.
@@ -94,15 +224,30 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
   TaskListOptions list = options;
   list.most_ranks = worker_count;
   auto tasks = tasks_from(text_of_named_file(options.path, options.path), list);
-  FileUses uses;
-  note_use(uses, {"FILE", options.path}, "the list of tasks");
-  note_use(uses, {"--output", options.output}, "the file of results");
-  note_use(uses, {"--output", under_way_path_of(options.output)}, "the file of tasks under way");
-  note_use(uses, {"standard output", "/dev/stdout"}, "standard output");
+  // Files, by what they are: of two tasks that write the same one whole, the results of one would be lost. Tasks may update a file one after
+  // the other, and share a folder.
+  std::map<std::string, std::string> uses;
+  const auto note_use = [&](const FileOption& file, const std::string& use) {
+    const auto identity = file_identity(file.path);
+    if (identity.empty() || identity == standard_output_name) return;
+    if (const auto earlier = uses.find(identity); earlier != uses.end())
+      throw InputError("{} {}: {}, too", file.option, file.path, earlier->second);
+    if (file.use == FileUse::writes || file.use == FileUse::writes_last) uses.emplace(identity, use);
+  };
+  note_use({"FILE", options.path}, "the list of tasks");
+  note_use({"--output", options.output}, "the file of results");
+  note_use({"--output", under_way_path_of(options.output)}, "the file of tasks under way");
+  note_use({"standard output", "/dev/stdout"}, "standard output");
   for (auto& task : tasks) {
     try {
       const auto command = parse_command_line(argument_texts(task));
-      require_task(task, command);
+      const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
+      if (command.row == nullptr || !is_task(*command.row))
+        throw InputError("{}; a task is one of {}",
+                         command.row == nullptr
+                             ? task.command() + ": prints help or the version only, and is no task"
+                             : fmt::format("{}: is no task", command.row->name),
+                         fmt::join(names_where(subcommand_table(), is_task), ", "));
       if (const auto grid = command.options->text_of("--grid");
           grid.find_first_of("0123456789") != std::string::npos) {
         if (const auto shape = grid_from(grid, ", or auto, rule or official"))
@@ -112,7 +257,7 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
       require_different_files(command.files);
       for (const auto& file : command.files) {
         if (file.use != FileUse::reads && file.use != FileUse::reads_first)
-          note_use(uses, file, fmt::format("written by the task of {}", task.place));
+          note_use(file, fmt::format("written by the task of {}", task.place));
       }
       task.expected_s = expected_seconds(task, command);
       task.names_format = !command.options->text_of("--format").empty();
@@ -125,14 +270,9 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
 
 // ---------------------------------------------------------------- those who do the tasks
 
-/// The ranks that work on the node of this one, and the cores that they may run on.
-struct NodeCrew {
-  int rank_count = 0;
-  int core_count = 0;
-};
-
-/// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
-void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeCrew& node) {
+/// Does a task, with all that its ranks write caught. node: of this rank, with the ranks that work there. Collective over them; the result is whole
+/// on the first of them.
+void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeInfo& node) {
   const MemoryFile output;
   const MemoryFile errors;
   bool was_late = false;
@@ -157,8 +297,8 @@ void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeCrew& node) {
   }
 }
 
-/// Does what the boss tells, until no order comes any more.
-void do_tasks(comm::RankGroup& group, const NodeCrew& node) {
+/// Does what the scheduler tells, until no order comes any more.
+void do_tasks(comm::RankGroup& group, const NodeInfo& node) {
   std::map<std::vector<int>, comm::RankGroup> groups;
   while (true) {
     // A signal in a task, or between two, ends no other task.
@@ -171,18 +311,11 @@ void do_tasks(comm::RankGroup& group, const NodeCrew& node) {
   }
 }
 
-NodeCrew crew_of(const NodeInfo& node, const Environment& environment) {
-  const bool has_boss = &node == &environment.node_of(0);
-  return {.rank_count = node.rank_count - (has_boss ? 1 : 0), .core_count = node.core_count};
-}
-
-/// The speeds of all ranks but the boss, who waits: [worker]. Alike where they share cores: then none has a speed of its own.
+/// The speeds of all ranks but the scheduler: [worker]. Alike where they share cores: then none has a speed of its own.
 std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
   std::vector<double> alike(static_cast<std::size_t>(group.size() - 1), 1.0);
-  const bool shares_cores = std::ranges::any_of(environment.nodes, [&](const auto& node) {
-    const auto crew = crew_of(node, environment);
-    return crew.rank_count > crew.core_count;
-  });
+  const bool shares_cores = std::ranges::any_of(
+      environment.nodes, [](const auto& node) { return node.rank_count > node.core_count; });
   if (shares_cores || alike.size() < 2) return alike;
   double mine = 0.0;
   if (group.rank() > 0) {
@@ -200,12 +333,13 @@ std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment&
 /// 0.1 s. Collective. Throws MpiError.
 std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
   if (group.size() == 1) return {WorkerPlace{}};
-  const auto environment = inspect_environment(group, 1);
+  auto environment = inspect_environment(group, 1);
+  --environment.nodes[static_cast<std::size_t>(environment.ranks[0].node)].rank_count;  // the scheduler waits
   // Ranks that hand out, or have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
   const auto classes = speed_classes(speeds_of_workers(group, environment));
   if (group.rank() > 0) {
-    do_tasks(group, crew_of(environment.node_of(group.rank()), environment));
+    do_tasks(group, environment.node_of(group.rank()));
     return {};
   }
   std::vector<WorkerPlace> places;
@@ -234,10 +368,10 @@ std::string table_of(std::vector<TaskResult> results) {
 
 /// The tasks that are still to be done, and all that has become of them. On rank 0. The workers are all other ranks, or, where it is the only
 /// one, this rank, which does a task when it begins.
-class Boss {
+class Scheduler {
  public:
   /// Gives up the tasks that have ended too many jobs.
-  Boss(const BatchOptions& options, comm::RankGroup& group)
+  Scheduler(const BatchOptions& options, comm::RankGroup& group)
       : options_(options),
         group_(group),
         worker_count_(std::max(1, group.size() - 1)),
@@ -387,20 +521,21 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   if (!comm::has_own_process())
     throw RunError(ExitCode::unavailable, "batch: needs a process for each rank, which a simulator has not");
   const Progress progress(options.progress, group.rank());
-  std::unique_ptr<Boss> boss;
+  std::unique_ptr<Scheduler> scheduler;
   agree_on(group, [&] {
-    if (group.rank() == 0) boss = std::make_unique<Boss>(options, group);
+    if (group.rank() == 0) scheduler = std::make_unique<Scheduler>(options, group);
   });
   auto places = gather_workers(group);
   Agreement handing_out(group);
   handing_out.attempt([&] {
-    if (boss) boss->hand_out(std::move(places), progress);
+    if (scheduler) scheduler->hand_out(std::move(places), progress);
   });
-  for (int rank = 1; boss && rank < group.size(); ++rank) group.send_text({}, rank);  // no further task comes
+  for (int rank = 1; scheduler && rank < group.size(); ++rank)
+    group.send_text({}, rank);  // no further task comes
   handing_out.reach();
-  write_output("", group, [&] { return boss->summary(); });
-  const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
-  if (boss && boss->is_interrupted())
+  write_output("", group, [&] { return scheduler->summary(); });
+  const auto code = group.maximum(std::int64_t{scheduler ? static_cast<int>(scheduler->code()) : 0});
+  if (scheduler && scheduler->is_interrupted())
     say_on_stderr(
         fmt::format("interrupted by a signal; the same command goes on where {} ends", options.output));
   return static_cast<ExitCode>(code);
@@ -417,6 +552,8 @@ void check_batch(BatchOptions& batch) {
 }
 
 }  // namespace
+
+void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
 
 void declare_batch(Subcommand& command) {
   command.describe("hand out many tasks to groups of ranks",

@@ -1,8 +1,11 @@
 #pragma once
 
-// The tasks of a batch: a file with a command line in each line. No MPI.
+// The tasks of a batch: a file with a command line in each line, and the order in which they are handed out, with the ranks that get them.
+// Pure: no MPI, no clock.
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +60,65 @@ struct TaskListOptions {
 /// combination of the varied values. Throws InputError that names file and line, for a list without a task, too.
 std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& options);
 
+class Members;
+/// A line of a batch's results, for its schema.
+void visit_task_line(Members& m);
+
 /// The words of a line; quotes keep blanks together, and # begins a comment. Empty: a quote has no end.
 std::optional<std::vector<std::string>> words_of(std::string_view line);
+
+// ---------------------------------------------------------------- the order
+
+/// Workers of one node and of about one speed suit each other.
+struct WorkerPlace {
+  int node = 0;
+  int speed_class = 0;  ///< 0: the fastest
+};
+/// The class of each worker by its speed, in any unit: a class ends where one has less than 0.75 of the speed of its fastest, since smaller
+/// differences may be noise.
+std::vector<int> speed_classes(std::span<const double> speeds);
+
+/// A task that may begin, and the numbers of its workers, ascending.
+struct TaskStart {
+  std::size_t task = 0;
+  std::vector<int> workers;
+};
+
+/// Tasks for workers that become free one after another. Those of more ranks come first, so that they never wait for ranks that others have
+/// taken one by one; of equally many ranks the longest come first (R. L. Graham, SIAM J. Appl. Math. 17, 1969: the last one to end is
+/// then short), those of unknown length before all others, and else the order of the list holds. Workers that are too few for the next task get a
+/// later one. Tasks that must be alone come last.
+class TaskQueue {
+ public:
+  /// places: of each worker; a task gets workers of one node and of one class, the fastest that has so many free ones, else of one node if there are so
+  /// many. is_exclusive: one task at a time. Each task needs no more workers than there are.
+  TaskQueue(std::vector<Task> tasks, std::vector<WorkerPlace> places, bool is_exclusive);
+
+  /// The next task that may begin now, which then has its workers. Empty: none, before another one ends.
+  [[nodiscard]] std::optional<TaskStart> next();
+  /// A task that has begun has ended: its workers are free.
+  void end(std::size_t task);
+  /// No further task begins.
+  void stop() { waiting_.clear(); }
+
+  [[nodiscard]] bool is_idle() const { return under_way_.empty(); }
+  [[nodiscard]] std::size_t waiting_count() const { return waiting_.size(); }
+  [[nodiscard]] const std::vector<TaskStart>& under_way() const { return under_way_; }
+
+ private:
+  [[nodiscard]] bool may_begin(const Task& task) const;
+  [[nodiscard]] std::vector<int> free_workers(int count) const;
+
+  std::vector<Task> tasks_;
+  std::vector<WorkerPlace> places_;
+  bool is_exclusive_;
+  std::vector<std::size_t> waiting_;  // in the order in which they begin
+  std::vector<bool> is_free_;         // [worker]
+  std::vector<TaskStart> under_way_;
+};
+
+/// Seconds that no schedule of tasks which take what was expected can beat on so many workers: each takes its ranks for its time, and none
+/// ends before it has taken its time.
+double least_makespan(std::span<const Task> tasks, int worker_count);
 
 }  // namespace cg2d

@@ -5,9 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include <array>
-#include <vector>
-
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -15,63 +12,47 @@ namespace {
 // ---------------------------------------------------------------- bash, and zsh, which takes completion scripts for bash
 
 std::string bash_or_zsh_script(const CLI::App& program) {
-  std::string values;
   std::string options;
-  std::vector<std::string> names;
+  std::string values;
   for (const auto* command : program.get_subcommands({})) {
     const auto& name = command->get_name();
-    names.push_back(name);
-    std::string arguments = "_cg2d_files";
+    std::string arguments = "FILE";
     for (const auto& option : described_options(*command)) {
-      if (option.is_positional && !option.values.empty())
-        arguments = "_cg2d_offer " + shell_quoted(option.literal_values());
+      const auto words = shell_quoted(option.words + (option.takes_file ? " FILE" : ""));
+      if (option.is_positional && !option.words.empty()) arguments = shell_quoted(option.words);
       if (option.placeholder.empty()) continue;
-      // "    run:--kernel) _cg2d_offer 'auto sell'; return ;;"
-      values += fmt::format(
-          "    {0}:{1}) {2} {3}; return ;;\n", name, fmt::join(option.names, fmt::format(" | {}:", name)),
-          option.takes_file() ? "_cg2d_files" : "_cg2d_offer", shell_quoted(option.literal_values()));
+      // "    run:--kernel) options= offered='auto sell' ;;"
+      values += fmt::format("    {}:{}) options= offered={} ;;\n", name,
+                            fmt::join(option.names, fmt::format(" | {}:", name)), words);
     }
-    options += fmt::format("    {}) options='--{}'; arguments={} ;;\n", name,
-                           fmt::join(long_names(*command), " --"), shell_quoted(arguments));
+    options += fmt::format("    {}) options='--{}' offered={} ;;\n", name,
+                           fmt::join(long_names(*command), " --"), arguments);
   }
   return fmt::format(R"(#compdef cg2d
 # Completion of cg2d for bash and zsh. Made by: cg2d completion bash, or zsh
 
-# Values out of a list; after a comma the next one.
-_cg2d_offer() {{
-  local before=
-  [[ $current == *,* ]] && before=${{current%,*}},
-  COMPREPLY=($(compgen -P "$before" -W "$1" -- "${{current##*,}}"))
-}}
-
-# Files, and values out of a list.
-_cg2d_files() {{
-  local IFS=$'\n'
-  compopt -o filenames 2> /dev/null
-  COMPREPLY=($(compgen -f -- "$current") $(IFS=' '; compgen -W "$1" -- "$current"))
-}}
-
 _cg2d_complete() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command= word options= arguments=
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}}
+  local options= offered= files= before= newline=$'\n' IFS=$'\n'
   COMPREPLY=()
   # "--kernel=se" comes as three words.
   [[ $previous == '=' ]] && previous=${{COMP_WORDS[COMP_CWORD - 2]}}
   [[ $current == '=' ]] && current=
-  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
-    [[ $word != -* ]] && {{ command=$word; break; }}
-  done
-  if [[ -z $command ]]; then
-    _cg2d_offer '{} --help --version'
-    return
-  fi
-  case $command:$previous in
+  case ${{COMP_WORDS[1]}} in
 {}  esac
-  case $command in
+  case ${{COMP_WORDS[1]}}:$previous in
 {}  esac
-  if [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "$options" -- "$current"))
-  elif [[ -n $arguments ]]; then
-    eval "$arguments"
+  [[ $current == -* && -n $options ]] && offered=$options
+  (( COMP_CWORD == 1 )) && offered='{} --help --version'
+  # FILE stands for files, which zsh completes itself where no value fits.
+  [[ $offered == *FILE ]] && files=on offered=${{offered%FILE}}
+  [[ -n ${{ZSH_VERSION-}} && -n $files && -z $current ]] && return
+  # After a comma the next value.
+  [[ $current == *,* ]] && before=${{current%,*}},
+  COMPREPLY=($(compgen -P "$before" -W "${{offered// /$newline}}" -- "${{current##*,}}"))
+  if [[ -z ${{ZSH_VERSION-}} && -n $files ]]; then
+    compopt -o filenames 2> /dev/null
+    COMPREPLY+=($(compgen -f -- "$current"))
   fi
 }}
 
@@ -79,51 +60,33 @@ if [[ -z ${{ZSH_VERSION-}} ]]; then
   complete -F _cg2d_complete cg2d
 else  # zsh calls this file _cg2d, each time
   autoload -U +X bashcompinit && bashcompinit
-  # Where no value fits, zsh completes files.
-  _cg2d_files() {{ [[ -n $current ]] && _cg2d_offer "$1"; }}
   # "--kernel=se" comes as one word.
   compset -P '--*=' && words[CURRENT,CURRENT]=("${{IPREFIX%=}}" = "$PREFIX") && (( CURRENT += 2 ))
   _bash_complete -o default -F _cg2d_complete
 fi
 )",
-                     fmt::join(names, " "), values, options);
+                     options, values, fmt::join(command_names(program), " "));
 }
 
 // ---------------------------------------------------------------- fish
-
-/// One line between single quotes.
-std::string fish_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char letter : text) {
-    if (letter == '\'' || letter == '\\') quoted += '\\';
-    quoted += letter == '\n' ? ' ' : letter;
-  }
-  return quoted + "'";
-}
-
-std::string fish_option(const std::string& command, const DescribedOption& option) {
-  auto line = fmt::format("complete -c cg2d -n '__fish_seen_subcommand_from {}'", command);
-  for (const auto& name : option.names) {
-    if (!option.is_positional)
-      line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-  }
-  const auto literal = option.literal_values();
-  if (option.takes_file()) {
-    line += literal.empty() ? " -r -F" : " -r -F -a " + fish_quoted(literal);
-  } else if (!option.is_flag() || !literal.empty()) {
-    line += option.is_positional ? " -f" : " -x";
-    if (!literal.empty()) line += " -a " + fish_quoted(literal);
-  }
-  return line + " -d " + fish_quoted(option.description) + "\n";
-}
 
 std::string fish_script(const CLI::App& program) {
   std::string script = "# Completion of cg2d for fish. Made by: cg2d completion fish\n\n";
   for (const auto* command : program.get_subcommands({}))
     script += fmt::format("complete -c cg2d -n __fish_use_subcommand -f -a {} -d {}\n", command->get_name(),
-                          fish_quoted(command->get_description()));
+                          shell_quoted(command->get_description()));
   for (const auto* command : program.get_subcommands({})) {
-    for (const auto& option : described_options(*command)) script += fish_option(command->get_name(), option);
+    for (const auto& option : described_options(*command)) {
+      script += fmt::format("complete -c cg2d -n '__fish_seen_subcommand_from {}'", command->get_name());
+      for (const auto& name : option.names) {
+        if (!option.is_positional)
+          script += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      }
+      const bool takes_value = option.is_positional || !option.placeholder.empty();
+      if (takes_value) script += option.takes_file ? " -r -F" : option.is_positional ? " -f" : " -x";
+      if (!option.words.empty()) script += " -a " + shell_quoted(option.words);
+      script += " -d " + shell_quoted(option.description) + "\n";
+    }
   }
   return script;
 }

@@ -6,12 +6,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,30 +21,32 @@ bool is_placeholder(const std::string& value) {
 }
 
 DescribedOption described(const CLI::Option& option) {
-  DescribedOption described;
-  described.description = option.get_description();
-  described.group = option.get_group();
-  described.is_positional = !option.nonpositional();
-  if (described.is_positional) {
-    described.names = {option.get_name(true, false)};
+  DescribedOption described{.description = option.get_description(),
+                            .group = option.get_group(),
+                            .is_positional = !option.nonpositional()};
+  auto& [names, placeholder, words, description, details, group, is_positional, takes_file] = described;
+  if (is_positional) {
+    names = {option.get_name(true, false)};
   } else {
-    for (const auto& name : option.get_snames()) described.names.push_back("-" + name);
-    described.names.push_back("--" + option.get_lnames().front());  // others are former names
+    for (const auto& name : option.get_snames()) names.push_back("-" + name);
+    names.push_back("--" + option.get_lnames().front());  // others are former names
   }
   if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
-  const auto usual = option.get_default_str();
-  described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
   const auto type = option.get_type_name();
   const bool is_list = option.get_delimiter() != '\0';
-  if (type.find(value_separator) == std::string::npos) {
-    described.placeholder = is_list ? type + ",..." : type;
-  } else {
-    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
-    described.values = split_at(type, value_separator);
-    const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
-    described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
-  }
-  if (described.is_positional) described.placeholder.clear();
+  const bool has_values = type.find(value_separator) != std::string::npos;
+  auto values = has_values ? split_at(type, value_separator) : std::vector<std::string>{};
+  constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
+  const bool fits = !is_list && names.back().size() + 1 + type.size() <= most_columns;
+  if (!is_positional) placeholder = (!has_values || fits ? type : "NAME") + (is_list ? ",..." : "");
+  if (has_values && (is_positional || !fits)) details = fmt::format("; values: {}", fmt::join(values, ", "));
+  const auto usual = option.get_default_str();
+  details +=
+      option.get_required() ? " (required)" : fmt::format(" (default: {})", usual.empty() ? "none" : usual);
+  takes_file = std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
+               (is_positional && names.front() != "COMMAND");
+  std::erase_if(values, is_placeholder);
+  words = fmt::format("{}", fmt::join(values, " "));
   return described;
 }
 
@@ -61,17 +60,6 @@ std::vector<std::string> names_among(const std::string& value) {
   auto names = split_at(value, value_separator);
   if (value.empty() || std::ranges::any_of(names, is_placeholder)) names.clear();
   return names;
-}
-
-bool DescribedOption::takes_file() const {
-  return std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
-         (is_positional && names.front() != "COMMAND");
-}
-
-std::string DescribedOption::literal_values() const {
-  std::vector<std::string> literal;
-  std::ranges::remove_copy_if(values, std::back_inserter(literal), is_placeholder);
-  return fmt::format("{}", fmt::join(literal, " "));
 }
 
 std::vector<DescribedOption> described_options(const CLI::App& parser) {
@@ -125,12 +113,7 @@ std::vector<Section> option_sections(const CLI::App& parser) {
     if (section == sections.end()) section = sections.insert(section, Section{title, {}});
     auto head = fmt::format("{}", fmt::join(option.names, ","));
     if (!option.placeholder.empty()) head += " " + option.placeholder;
-    auto text = option.description;
-    if (!option.values.empty() && option.placeholder.find(value_separator) == std::string::npos)
-      text += fmt::format("; {}: {}", option.values.size() == 1 ? "value" : "values",
-                          fmt::join(option.values, ", "));
-    if (!option.standing.empty()) text += fmt::format(" ({})", option.standing);
-    section->entries.push_back({std::move(head), std::move(text)});
+    section->entries.push_back({std::move(head), option.description + option.details});
   }
   return sections;
 }
@@ -227,17 +210,15 @@ std::string roff_items(const std::vector<Entry>& entries) {
 
 std::string man_page(const CLI::App& parser, const std::string& version) {
   const bool is_program = parser.get_parent() == nullptr;
-  const auto name = is_program ? parser.get_name() : "cg2d-" + parser.get_name();
-  auto title = roff(name);
+  const auto name = roff(is_program ? parser.get_name() : "cg2d-" + parser.get_name());
+  auto title = name;
   std::ranges::transform(title, title.begin(), upper_letter);
-  std::vector<std::string> others;
-  if (!is_program) others.emplace_back(".BR cg2d (1)");
-  for (const auto& [command, meaning] : commands_of(parser, "cg2d\\-"))
-    others.push_back(fmt::format(".BR {} (1)", command));
   std::string options;
   for (const auto& [group, entries] : option_sections(parser))
     options += fmt::format(".SS {}\n{}", roff(group), roff_items(entries));
-  const auto commands = roff_items(commands_of(parser, "cg2d "));
+  std::vector<std::string> others;
+  for (const auto& command : command_names(parser)) others.push_back("cg2d\\-" + command);
+  if (!is_program) others.emplace_back("cg2d");
   const auto examples = parser.get_footer();  // its first line is the title "Examples:"
   return fmt::format(
       ".TH {} 1 \"\" \"{}\" \"cg2d manual\"\n"
@@ -246,11 +227,11 @@ std::string man_page(const CLI::App& parser, const std::string& version) {
       "{}{}.SH OPTIONS\n{}"
       ".SH EXIT STATUS\nEvery rank ends with the same code. An error is one line on standard error.\n{}"
       ".SH EXAMPLES\n.nf\n{}\n.fi\n"
-      ".SH SEE ALSO\n{}\n",
-      title, version, roff(name), roff(parser.get_description()),
+      ".SH SEE ALSO\n.BR {} (1)\n",
+      title, version, name, roff(parser.get_description()),
       is_program ? "cg2d COMMAND" : roff("cg2d " + parser.get_name()), is_program ? ".SH COMMANDS\n" : "",
-      commands, options, roff_items(exit_codes_of(parser)), roff(examples.substr(examples.find('\n') + 1)),
-      fmt::join(others, ",\n"));
+      roff_items(commands_of(parser, "cg2d ")), options, roff_items(exit_codes_of(parser)),
+      roff(examples.substr(examples.find('\n') + 1)), fmt::join(others, " (1),\n.BR "));
 }
 
 // ---------------------------------------------------------------- misspelt names

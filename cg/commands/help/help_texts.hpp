@@ -26,18 +26,14 @@ std::vector<std::string> names_among(const std::string& value);
 
 /// An option of a parser as help, man pages and completion show it: one description, read from the parser itself.
 struct DescribedOption {
-  std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name
-  std::vector<std::string> values;  ///< known values, and placeholders in capitals; empty: any, or a flag
-  std::string placeholder;  ///< of the value: "FILE", "N", "text|json|csv" where that fits; empty for a flag
-  std::string description;
-  std::string standing;  ///< "required" or "default: X"; empty for a flag, which is off unless given
-  std::string group;
+  std::vector<std::string> names{};  ///< "-o", "--solution"; "FILE" for an argument without a name
+  std::string placeholder{};         ///< of the value: "N", "text|json|csv"; empty for a flag, or an argument
+  std::string words{};               ///< values that may be typed as they stand, with blanks between
+  std::string description{};
+  std::string details{};  ///< after that: values, and default or "required"; none for a flag
+  std::string group{};
   bool is_positional = false;
-
-  [[nodiscard]] bool is_flag() const { return placeholder.empty() && !is_positional; }
-  [[nodiscard]] bool takes_file() const;
-  /// The values that may be typed as they stand, with blanks between them.
-  [[nodiscard]] std::string literal_values() const;
+  bool takes_file = false;
 };
 
 /// All options of a parser that its help shows, arguments without a name first.
