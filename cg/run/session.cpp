@@ -17,7 +17,7 @@
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/timing/common_batches.hpp"
+#include "cg/timing/race.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "kernels/machine_rates.hpp"
 

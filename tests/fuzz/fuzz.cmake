@@ -118,6 +118,7 @@ set(text_parsers
     cg/base/table.cpp
     cg/base/values.cpp
     cg/machine/environment.cpp
+    cg/machine/interconnect.cpp
     cg/machine/machine_description.cpp
     cg/machine/measurement_record.cpp
     cg/machine/noise_monitor.cpp
@@ -170,7 +171,6 @@ set(command_parsers
     cg/run/check/check.cpp
     cg/commands/batch/batch_command.cpp
     cg/explain/explanation.cpp
-    cg/machine/interconnect.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
