@@ -8,7 +8,6 @@
 
 #include "cg/base/values.hpp"
 #include "cg/matrix/block_assembler.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/npb_vectors.hpp"
 
 namespace cg2d {
@@ -122,18 +121,19 @@ class NpbSource final : public MatrixSource {
     const DrawnVectors drawn(problem_, group, making.store);
     const int process_row = layout.grid().row_of(group.rank());
     const auto columns = layout.columns_of(group.rank());
-    std::vector<comm::IndexRange> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
+    const auto n = static_cast<double>(problem_.n);
     for (int strip = 0; strip < strips.count; ++strip) {
       const auto rows_of_strip = strips.rows_of(strip, layout.row_block(process_row));
-      const double share = static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) /
-                           (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
+      const double share =
+          static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) / (n * n);
       BlockAssembler assembler(rows_of_strip, columns, Problem::rcond - problem_.shift,
                                static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
                                thread_count);
       for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
+        std::vector<comm::IndexRange> rows_of_blocks;
         for (int block = 0; block < layout.grid().rows; ++block)
-          rows_of_blocks[static_cast<std::size_t>(block)] = comm::share_of(
-              strips.rows_of(strip, layout.row_block(block)), exchange, making.exchanges_per_strip);
+          rows_of_blocks.push_back(comm::share_of(strips.rows_of(strip, layout.row_block(block)), exchange,
+                                                  making.exchanges_per_strip));
         OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
         drawn.visit(
             [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });

@@ -1,10 +1,6 @@
 #include "cg/matrix/npb_vectors.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cassert>
 #include <cmath>
-#include <utility>
 
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/random_stream.hpp"
@@ -18,15 +14,24 @@ int position_bits(const Problem& problem) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(problem.n) - 1));
 }
 
+double share_in_range(const Problem& problem) {
+  return static_cast<double>(problem.n) / std::exp2(position_bits(problem));
+}
+
 RandomStream stream_at_pair(std::int64_t pair) {
   RandomStream stream;
   stream.jump(1 + 2 * static_cast<std::uint64_t>(pair));  // one draw is discarded before generation
   return stream;
 }
 
-std::int64_t rejected_before(const Rejections& rejections, std::int64_t number) {
-  return std::lower_bound(rejections.numbers.begin(), rejections.numbers.end(), number) -
-         rejections.numbers.begin();
+/// Kept pairs before pair-in-range `number` of the whole stream.
+std::int64_t kept_before(const Rejections& rejections, std::int64_t number) {
+  return number - (std::ranges::lower_bound(rejections.numbers, number) - rejections.numbers.begin());
+}
+
+/// The first vector that begins at pair-in-range `number` of the whole stream or later; n if there is none.
+std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
+  return std::min(problem.n, (kept_before(rejections, number) + problem.nonzer - 1) / problem.nonzer);
 }
 
 /// Inserts (position, value) into the vector's first `length` entries, by rising position.
@@ -41,24 +46,41 @@ void insert_sorted(std::int32_t* positions, double* values, std::int32_t length,
   values[k] = value;
 }
 
+/// V or its transposed. Collective.
+kernels::CsrBlock factor_block(const DrawnVectors& drawn, bool is_transposed, const comm::BlockLayout& layout,
+                               comm::RankGroup& group) {
+  EntryCollector collector(layout.size(), group);
+  drawn.visit([&](const SparseVectors& vectors) {
+    for (std::int64_t v = 0; v < vectors.count; ++v) {
+      const auto positions = vectors.positions_of(v);
+      const auto values = vectors.values_of(v);
+      const auto number = vectors.first + v;
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        const std::int64_t position = positions[k];
+        collector.add(is_transposed ? number : position, is_transposed ? position : number, values[k]);
+      }
+    }
+  });
+  return block_of_rows(collector.finish(), layout, group);
+}
+
 }  // namespace
 
 std::int64_t estimated_pair_count(const Problem& problem) {
   const double needed = static_cast<double>(problem.n) * problem.nonzer;
-  const double share_in_range = static_cast<double>(problem.n) / std::exp2(position_bits(problem));
-  const double deviation = std::sqrt(needed * (1.0 - share_in_range)) / share_in_range;
+  const double share = share_in_range(problem);
+  const double deviation = std::sqrt(needed * (1.0 - share)) / share;
   const double repetitions = 2.0 * problem.nonzer * problem.nonzer;
-  return static_cast<std::int64_t>(needed / share_in_range + 6.0 * deviation + repetitions / share_in_range) +
-         64;
+  return static_cast<std::int64_t>(needed / share + 6.0 * deviation + repetitions / share) + 64;
 }
 
 StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int64_t halo_count) {
   StreamShare share;
   const int bits = position_bits(problem);
   const auto n = static_cast<std::uint64_t>(problem.n);
-  const double share_in_range = static_cast<double>(problem.n) / std::exp2(bits);
-  const auto expected = static_cast<std::size_t>(static_cast<double>(pairs.size()) * share_in_range * 1.02) +
-                        static_cast<std::size_t>(halo_count) + 64;
+  const auto expected =
+      static_cast<std::size_t>(static_cast<double>(pairs.size()) * share_in_range(problem) * 1.02) +
+      static_cast<std::size_t>(halo_count) + 64;
   share.positions.reserve(expected);
   share.values.reserve(expected);
 
@@ -72,9 +94,8 @@ StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int6
     }
   };
   for (std::int64_t pair = 0; pair < pairs.size(); ++pair) draw_one();
-  share.own_count = static_cast<std::int64_t>(share.positions.size());
-  const auto wanted = static_cast<std::size_t>(share.own_count + halo_count);
-  while (share.positions.size() < wanted) draw_one();
+  share.own_count = std::ssize(share.positions);
+  while (std::ssize(share.positions) < share.own_count + halo_count) draw_one();
   return share;
 }
 
@@ -86,14 +107,14 @@ std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t 
   constexpr std::size_t table_size = 4096;
   std::vector<std::int64_t> last_seen(table_size, -window);
   std::vector<Repetition> found;
-  const auto count = static_cast<std::int64_t>(share.positions.size());
-  for (std::int64_t later = 0; later < count; ++later) {
-    const std::int32_t position = share.positions[static_cast<std::size_t>(later)];
+  const auto* const positions = share.positions.data();
+  for (std::int64_t later = 0; later < std::ssize(share.positions); ++later) {
+    const std::int32_t position = positions[later];
     auto& last = last_seen[static_cast<std::size_t>(position) % table_size];
     if (later - last < window) {
       const std::int64_t first = std::max<std::int64_t>(0, later - window + 1);
       for (std::int64_t earlier = later - 1; earlier >= first; --earlier) {
-        if (share.positions[static_cast<std::size_t>(earlier)] != position) continue;
+        if (positions[earlier] != position) continue;
         if (earlier < share.own_count)
           found.push_back({.earlier = first_number + earlier, .later = first_number + later});
         break;
@@ -112,7 +133,7 @@ Rejections resolve_rejections(const Problem& problem, std::span<const Repetition
   for (const auto& [earlier, later] : repetitions) {
     // The vector being filled when a pair is reached: kept pairs before it, by nonzer.
     const auto vector_at = [&](std::int64_t number) {
-      return (number - rejected_before(rejections, number)) / problem.nonzer;
+      return kept_before(rejections, number) / problem.nonzer;
     };
     const std::int64_t vector = vector_at(later);
     if (vector >= problem.n) break;
@@ -129,12 +150,7 @@ Rejections resolve_rejections(const Problem& problem, std::span<const Repetition
 }
 
 std::int64_t needed_number_count(const Problem& problem, const Rejections& rejections) {
-  return problem.n * problem.nonzer + static_cast<std::int64_t>(rejections.numbers.size());
-}
-
-std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
-  const std::int64_t kept_before = number - rejected_before(rejections, number);
-  return std::min(problem.n, (kept_before + problem.nonzer - 1) / problem.nonzer);
+  return problem.n * problem.nonzer + std::ssize(rejections.numbers);
 }
 
 SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
@@ -143,12 +159,12 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
   vectors.first = first_vector_from(problem, rejections, first_number);
   vectors.count = first_vector_from(problem, rejections, first_number + share.own_count) - vectors.first;
   vectors.stride = problem.nonzer + 1;
-  vectors.lengths.resize(static_cast<std::size_t>(vectors.count));
+  vectors.lengths.assign(static_cast<std::size_t>(vectors.count), problem.nonzer);
   vectors.positions.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
-  vectors.values.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
+  vectors.values.resize(vectors.positions.size());
 
   std::int64_t number = first_number;
-  auto next_rejected = std::lower_bound(rejections.numbers.begin(), rejections.numbers.end(), number);
+  auto next_rejected = std::ranges::lower_bound(rejections.numbers, number);
   const auto take_next = [&]() -> std::size_t {
     while (next_rejected != rejections.numbers.end() && *next_rejected == number) {
       ++next_rejected;
@@ -157,8 +173,7 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
     return static_cast<std::size_t>(number++ - first_number);
   };
   // The rest of a vector that began in the share before.
-  const std::int64_t kept_before = number - rejected_before(rejections, number);
-  for (std::int64_t k = kept_before; k < vectors.first * problem.nonzer; ++k) take_next();
+  for (auto k = kept_before(rejections, number); k < vectors.first * problem.nonzer; ++k) take_next();
 
   for (std::int64_t v = 0; v < vectors.count; ++v) {
     std::int32_t* positions = vectors.positions.data() + v * vectors.stride;
@@ -170,7 +185,6 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
     }
     const auto own_position = static_cast<std::int32_t>(vectors.first + v);
     auto& length = vectors.lengths[static_cast<std::size_t>(v)];
-    length = problem.nonzer;
     if (const auto* const present = std::find(positions, positions + length, own_position);
         present != positions + length) {
       values[present - positions] = 0.5;
@@ -241,7 +255,7 @@ DrawnVectors::DrawnVectors(const Problem& problem, comm::RankGroup& group, Vecto
   }
   pair_count = group.maximum(last_pair + 1);
   facts_ = {.final_seed = stream_at_pair(pair_count).state(),
-            .duplicate_pairs = static_cast<std::int64_t>(rejections_.numbers.size()),
+            .duplicate_pairs = std::ssize(rejections_.numbers),
             .out_of_range_pairs = pair_count - needed};
   if (parts_.empty()) return;
   const auto first_number = parts_.front().first_number;
@@ -279,28 +293,6 @@ void DrawnVectors::draw_parts(const comm::IndexRange& mine, comm::RankGroup& gro
   std::ranges::sort(all, {}, &Repetition::later);
   rejections_ = resolve_rejections(problem_, all);
 }
-
-namespace {
-
-/// V or its transposed. Collective.
-kernels::CsrBlock factor_block(const DrawnVectors& drawn, bool is_transposed, const comm::BlockLayout& layout,
-                               comm::RankGroup& group) {
-  EntryCollector collector(layout.size(), group);
-  drawn.visit([&](const SparseVectors& vectors) {
-    for (std::int64_t v = 0; v < vectors.count; ++v) {
-      const auto positions = vectors.positions_of(v);
-      const auto values = vectors.values_of(v);
-      const auto number = vectors.first + v;
-      for (std::size_t k = 0; k < positions.size(); ++k) {
-        const std::int64_t position = positions[k];
-        collector.add(is_transposed ? number : position, is_transposed ? position : number, values[k]);
-      }
-    }
-  });
-  return block_of_rows(collector.finish(), layout, group);
-}
-
-}  // namespace
 
 NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group) {
   const DrawnVectors drawn(problem, group);

@@ -14,16 +14,7 @@
 //    repetitions in its share: about nonzer^2 in the whole problem, for every n. The list, the same on all
 //    ranks, tells where each vector begins.
 
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <vector>
-
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/problem.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -78,17 +69,14 @@ struct SparseVectors {
   std::vector<double> weights;
 
   [[nodiscard]] std::span<const std::int32_t> positions_of(std::int64_t local_vector) const {
-    return {positions.data() + local_vector * stride,
-            static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
+    const auto* const first_one = positions.data() + local_vector * stride;
+    return {first_one, first_one + lengths.data()[local_vector]};
   }
   [[nodiscard]] std::span<const double> values_of(std::int64_t local_vector) const {
-    return {values.data() + local_vector * stride,
-            static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
+    const auto* const first_one = values.data() + local_vector * stride;
+    return {first_one, first_one + lengths.data()[local_vector]};
   }
 };
-
-/// The first vector that begins at pair-in-range `number` of the whole stream or later; n if there is none.
-std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number);
 
 /// The vectors that begin in the share. Its halo must hold at least longest_vector pairs.
 SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,

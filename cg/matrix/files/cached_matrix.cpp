@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <system_error>
-#include <utility>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
-#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 namespace {
@@ -75,51 +70,30 @@ class SharedOutput {
       bytes = bytes.subspan(piece.size());
     }
   }
-  /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
-  [[nodiscard]] std::vector<std::uint32_t> checksums(const comm::BlockLayout& owners,
-                                                     comm::RankGroup& group) const {
-    const auto mine = owners.own_piece(group.rank());
-    std::vector<std::uint32_t> own;
-    for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
-      own.push_back(crc32c_of_zeros(layout_.chunk_size(chunk)));
+  /// On rank 0 the checksums of all chunks, from the shares of all ranks in them. Collective.
+  [[nodiscard]] std::vector<std::uint32_t> checksums(comm::RankGroup& group) const {
+    std::vector<std::uint32_t> all;
+    if (group.rank() == 0) {
+      all.assign(shares_.size(), crc32c_of_zeros(CacheLayout::chunk_bytes));
+      all.back() = crc32c_of_zeros(layout_.chunk_size(layout_.chunk_count - 1));
+    }
     WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
       for (const auto word : words)
-        own[static_cast<std::size_t>(high_of(word) - mine.begin)] ^= static_cast<std::uint32_t>(low_of(word));
+        all[static_cast<std::size_t>(high_of(word))] ^= static_cast<std::uint32_t>(low_of(word));
     });
     for (std::int64_t chunk = 0; chunk < layout_.chunk_count; ++chunk) {
       const auto share = shares_[static_cast<std::size_t>(chunk)];
       // Numbers of chunks fit into 32 bits: files up to 256 TiB.
-      if (share != 0) rounds.to(owners.owner_of(chunk), 1).push_back(pair_of(chunk, share));
+      if (share != 0) rounds.to(0, 1).push_back(pair_of(chunk, share));
     }
     rounds.finish();
-    return own;
+    return all;
   }
   /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
   void put_on_disk() const {
     if (!put_on_device(file_->descriptor())) cannot_write(path_);
   }
-  /// Throws where the device, after put_on_disk(), does not have what was written to these chunks.
-  void require_written(const comm::IndexRange& chunks, std::span<const std::uint32_t> checksums) const {
-    std::vector<std::byte> bytes;
-    for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-      const auto position = CacheLayout::chunk_begin(chunk);
-      file_->forget_cached(position, layout_.chunk_size(chunk));
-      bytes.assign(static_cast<std::size_t>(layout_.chunk_size(chunk)), std::byte{0});
-      if (!read_whole(file_->descriptor(), position, bytes)) cannot_write(path_);
-      if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
-        fail_by_damage(position);
-    }
-  }
-  /// The header and the checksums can be read, and fit together.
-  void require_readable() const {
-    file_->forget_cached();
-    try {
-      const CacheReader reader(file_->temporary_name());
-    } catch (const FileError&) {
-      fail_by_damage(0);
-    }
-  }
-  /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
+  /// On rank 0, when all is on the disk. The permissions come last: ranks must open the file before.
   void put_in_place() {
     keep_permissions(path_, file_->descriptor());
     if (file_->take_name(ExistingFile::is_replaced)) return;
@@ -129,11 +103,6 @@ class SharedOutput {
   }
 
  private:
-  [[noreturn]] void fail_by_damage(std::int64_t position) const {
-    throw RunError(ExitCode::cannot_write,
-                   "cannot write {}: what was written at byte {} does not come back; its device loses data",
-                   path_, position);
-  }
   [[noreturn]] void refuse(const std::string& reason) const {
     throw RunError(ExitCode::cannot_create, "cannot create {}: {}", path_, reason);
   }
@@ -160,7 +129,7 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOut
     std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
     values.clear();
     columns.clear();
-    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+    store.for_each_part(bucket, [&](const RowPart& part) {
       values.insert(values.end(), part.values.begin(), part.values.end());
       columns.insert(columns.end(), part.columns.begin(), part.columns.end());
     });
@@ -199,10 +168,9 @@ void for_each_row_part(const CacheReader& reader, const comm::IndexRange& rows,
     }
     for (std::size_t at = 0; first < end; row += starts[row + 1] == first ? 1 : 0) {
       const auto count = static_cast<std::size_t>(std::min(starts[row + 1], end) - first);
-      visit(EntryStore::RowPart{
-          .row = rows.begin + static_cast<std::int64_t>(row),
-          .columns = std::span(columns).subspan(at, count),
-          .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
+      visit(RowPart{.row = rows.begin + static_cast<std::int64_t>(row),
+                    .columns = std::span(columns).subspan(at, count),
+                    .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
       at += count;
       first += static_cast<std::int64_t>(count);
     }
@@ -229,7 +197,7 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
                                             static_cast<std::size_t>(starts.back() - starts.front()));
   std::size_t kept = 0;
-  const auto keep = [&](const EntryStore::RowPart& part) {
+  const auto keep = [&](const RowPart& part) {
     for (std::size_t k = 0; k < part.columns.size(); ++k) {
       if (!columns.contains(part.columns[k])) continue;
       ++block.row_starts[static_cast<std::size_t>(part.row - rows.begin) + 1];
@@ -256,25 +224,14 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
                         std::as_bytes(std::span(&header.nonzero_count, 1)));
     output.put_on_disk();
   });
-  const auto owners = comm::BlockLayout::even(layout.chunk_count, {.columns = 1, .rows = group.size()});
-  const auto own = output.checksums(owners, group);
-  std::vector<std::uint32_t> all;
-  for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
-    all.insert(all.end(), theirs.begin(), theirs.end());
-  header.checksum_of_checksums = crc32c(std::as_bytes(std::span(all)));
+  const auto checksums = output.checksums(group);
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    output.write(layout.data_end, std::as_bytes(std::span(all)));
+    header.checksum_of_checksums = crc32c(std::as_bytes(std::span(checksums)));
+    output.write(layout.data_end, std::as_bytes(std::span(checksums)));
     output.write(0, sealed(header));
     output.put_on_disk();
-  });
-  // After the last writing to the disk: nothing but the name follows.
-  agree_on(group, [&] {
-    output.require_written(owners.own_piece(group.rank()), own);
-    if (group.rank() == 0) output.require_readable();
-  });
-  agree_on(group, [&] {
-    if (group.rank() == 0) output.put_in_place();
+    output.put_in_place();
   });
 }
 
@@ -364,7 +321,7 @@ void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
 void CachedMatrix::add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const {
   const auto rows = own_rows_.front();
   for_each_row_part<true>(*reader_, rows, row_starts_of(*reader_, rows), window_entries,
-                          [&](const EntryStore::RowPart& part) {
+                          [&](const RowPart& part) {
                             const auto moved_row = permutation(part.row);
                             for (std::size_t k = 0; k < part.columns.size(); ++k)
                               collector.add(moved_row, permutation(part.columns[k]), part.values[k]);

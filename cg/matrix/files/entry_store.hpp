@@ -5,14 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/storage/unnamed_file.hpp"
 #include "comm/block_layout.hpp"
@@ -51,6 +46,14 @@ enum class EntryValues { any, ones };
 
 /// Bytes that a store takes for an entry: column, row and origin, and the value where it may be any.
 constexpr std::int64_t stored_entry_bytes(EntryValues values) { return values == EntryValues::any ? 14 : 6; }
+
+/// A part of a row: all of it, or as much as lies together.
+struct RowPart {
+  std::int64_t row = 0;
+  std::span<const std::int32_t> columns{};
+  std::span<const double> values{};
+  bool is_all_ones = false;  ///< known to be, without a look at the values
+};
 
 /// One rank's rows. Entries come one by one in any order, each with its origin; seal() puts them in order and sums
 /// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, 6 where all values are 1,
@@ -96,13 +99,7 @@ class EntryStore {
   /// entries, bucket by bucket.
   void seal();
 
-  /// A part of a row: all of it, or as much as lies together.
-  struct RowPart {
-    std::int64_t row = 0;
-    std::span<const std::int32_t> columns{};
-    std::span<const double> values{};
-    bool is_all_ones = false;  ///< known to be, without a look at the values
-  };
+  using RowPart = cg2d::RowPart;
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
   [[nodiscard]] comm::IndexRange rows_of(std::size_t bucket) const {
@@ -147,7 +144,7 @@ class EntryStore {
   /// All chunks but the last one are full.
   struct Bucket {
     std::int64_t first_row = 0;
-    std::byte* open = nullptr;          // the last chunk, in memory; in a scratch file after seal(): none
+    std::byte* open = nullptr;          // the last chunk, in memory, until seal()
     std::size_t fill = 0;               // entries in it; without a chunk it counts as full
     std::vector<std::size_t> chunks{};  // their numbers, in memory or in the scratch file
   };

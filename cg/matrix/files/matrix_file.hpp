@@ -2,17 +2,8 @@
 
 // A user's matrix in a file: read in parallel, or in binary form, which is written once and read directly for any grid; and one that is made and stored alike.
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "cg/matrix/files/cache_file.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
-#include "cg/matrix/files/system_matrix.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -88,5 +79,11 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
 /// that is negative definite (SourceRow) is stored as -A. Collective. Cost: 16 bytes per entry that moves; memory:
 /// the share beside the store. Throws InputError for a bad text, alike on every rank; MpiError, std::bad_alloc.
 std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// A matrix of the library's own sources of which nothing is stored, for systems that are larger than memory, with the entries and facts of generate_matrix().
+/// Makes it once, strip by strip, to count its rows, within memory_bytes per rank. check_memory: asked before, with the bytes that counting takes. Collective.
+/// Throws InputError for a bad text, RunError (memory), alike on every rank; MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> open_source(const std::string& text, std::int64_t memory_bytes,
+                                          comm::RankGroup& group, const MemoryCheck& check_memory = {});
 
 }  // namespace cg2d

@@ -2,21 +2,9 @@
 
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-
 #include "cg/base/agreement.hpp"
-#include "cg/matrix/files/entry_store.hpp"
-#include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -41,8 +29,6 @@ class EntryCollector {
   EntryStore finish();
 
  private:
-  void receive(WordRounds::Words message, int sender);
-
   Agreement agreement_;
   EntryStore store_;
   WordRounds rounds_;

@@ -2,21 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
 
@@ -83,7 +77,7 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
   NotFinite not_finite;
   std::size_t range = 0;
   std::int64_t rows_before = 0;  // in the ranges before
-  visit_entries(group, [&](const EntryStore::RowPart& part) {
+  visit_entries(group, [&](const RowPart& part) {
     const auto [row, columns, values, is_all_ones] = part;
     for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
     const auto local = static_cast<std::size_t>(rows_before + row - own_rows_[range].begin);
@@ -151,8 +145,8 @@ std::vector<std::int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayo
       counts[static_cast<std::size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
     });
   } else {
-    visit_entries(group, [&](const EntryStore::RowPart& of_row) {
-      for_each_block_part(layout, of_row, [&](int owner, const EntryStore::RowPart& part) {
+    visit_entries(group, [&](const RowPart& of_row) {
+      for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
         counts[static_cast<std::size_t>(owner)] += std::ssize(part.columns);
       });
     });
