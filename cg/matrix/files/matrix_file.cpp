@@ -283,15 +283,7 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
   agree_on(group, [&] { is_cache = is_cache_file(options.path); });
   if (!is_cache) return read_market_matrix(options, group);
   refuse_to_symmetrize(options);
-  auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
-  if (!options.permutation_seed) return cached;
-  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
-  require_memory(options.check_memory, options.path,
-                 expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()),
-                 group);
-  EntryCollector collector(cached->order(), group);
-  collector.attempt([&] { cached->add_own_entries(collector, permutation); });
-  return std::make_unique<StoredMatrix>(collector.finish(), name_of(options.path), permutation, group);
+  return open_cache(options, name_of(options.path), group);
 }
 
 std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
@@ -306,7 +298,7 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
         "together and 64 MB on each, or that much of a device with --scratch DIR",
         wanted_by, path, format_bytes(bytes));
   });
-  return std::make_unique<CachedMatrix>(path, name_of(path), group);
+  return open_cache({.path = path}, name_of(path), group);
 }
 
 std::unique_ptr<SystemMatrix> open_source(const std::string& text, std::int64_t memory_bytes,

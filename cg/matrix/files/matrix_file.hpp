@@ -12,33 +12,6 @@ namespace cg2d {
 /// RunError (cannot_create, cannot_write) on every rank alike.
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
 
-/// The matrix of such a file. Blocks are read as often as they are asked for: nothing of the matrix is kept. A rank
-/// reads the rows of its block, all columns of them. Every byte that it takes is checked.
-class CachedMatrix final : public SystemMatrix {
- public:
-  CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group);
-
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                           const Strips& strips) const override;
-  /// Counts all columns. Cost: 64 KiB of the file for each strip.
-  [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
-                                           const Strips& strips) const override;
-  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                           const Strips& strips, const StripSink& sink) const override;
-  /// A hash of all checksums of the file.
-  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
-
-  /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
-  /// needs one. Local, but for the exchanges of the collector.
-  void add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const;
-
- private:
-  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
-  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
-
-  std::unique_ptr<CacheReader> reader_;
-};
-
 struct MatrixFileOptions {
   std::string path;  ///< for generate_matrix() the text of a matrix, as source_from() takes it
   /// Rows and columns in a random order of this seed, the same for both.
@@ -64,6 +37,11 @@ struct MatrixFileOptions {
 /// than is needed; RunError (bad_data) where both triangles have entries, and one is to be mirrored; InputError where A is symmetric by
 /// its header, and is to be made symmetric; MpiError, std::bad_alloc.
 std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// The matrix of a file in binary form (cg2d convert), with this name for people. It is left where it is, and checked where it is read, unless a
+/// permutation is asked for. The rest as for read_market_matrix().
+std::unique_ptr<SystemMatrix> open_cache(const MatrixFileOptions& options, const std::string& name,
+                                         comm::RankGroup& group);
 
 /// The matrix of a file in any form: the Matrix Market format is read, the binary form (cg2d convert) is left where
 /// it is, unless a permutation is asked for. The rest as for read_market_matrix().
