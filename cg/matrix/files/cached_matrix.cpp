@@ -151,7 +151,7 @@ class CachedMatrix final : public SystemMatrix {
     std::vector<std::uint32_t> lengths;
     require_same_file(path, group);
     agree_on(group, [&] {
-      reader_.emplace(path);
+      reader_ = std::make_unique<CacheReader>(path);
       own_rows_ = {comm::share_of(reader_->header().order, group.rank(), group.size())};
       const auto starts = row_starts_of(own_rows_.front());
       for (std::size_t k = 1; k < starts.size(); ++k)
@@ -313,7 +313,7 @@ class CachedMatrix final : public SystemMatrix {
     return block;
   }
 
-  std::optional<CacheReader> reader_;  // from the constructor on
+  std::unique_ptr<CacheReader> reader_;
 };
 
 }  // namespace

@@ -71,12 +71,6 @@ class EntryStore {
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
-  /// The most memory that so many entries take on all ranks together.
-  static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
-    const auto open_chunks = std::min(deal.bucket_count(), entry_count);
-    return stored_entry_bytes(values) * entry_count + static_cast<std::int64_t>(chunk_bytes) * open_chunks;
-  }
-
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
   /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the
   /// rows of an ordered file are in order, however the messages of the ranks have come in between.

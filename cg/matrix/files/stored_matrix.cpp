@@ -59,7 +59,10 @@ ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, Ent
   constexpr std::int64_t block_entry_bytes = 12;
   const auto share = entry_count / rank_count + 1;
   const auto row_bytes = stored_bytes(order, 0, values);
-  const auto bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values);
+  // Of all ranks together; a chunk of each bucket is not full.
+  const auto open_chunks = std::min(RowDeal(order, rank_count).bucket_count(), entry_count);
+  const auto bytes = stored_entry_bytes(values) * entry_count +
+                     static_cast<std::int64_t>(ScratchChunks::chunk_bytes) * open_chunks;
   const auto own_bytes = bytes / rank_count;
   const auto beyond_block = std::max<std::int64_t>(0, own_bytes - block_entry_bytes * share);
   const auto word_count = values == EntryValues::any ? 2 * share : share;
