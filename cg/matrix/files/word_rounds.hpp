@@ -109,17 +109,15 @@ template <typename Produce>
 HugePageVector scattered(const comm::BlockLayout& layout, comm::RankGroup& group, const Produce& produce) {
   const auto mine = layout.own_piece(group.rank());
   HugePageVector values(static_cast<std::size_t>(mine.size()));
-  const auto receive = [&](WordRounds::Words words, int /*rank*/) {
-    for (std::size_t k = 0; k < words.size(); k += 2)
-      values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] +=
-          std::bit_cast<double>(words[k + 1]);
+  const auto add = [&](std::int64_t index, double value) {
+    values[static_cast<std::size_t>(index - mine.begin)] += value;
   };
-  WordRounds rounds(group, receive);
+  WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      add(static_cast<std::int64_t>(words[k]), std::bit_cast<double>(words[k + 1]));
+  });
   produce([&](std::int64_t index, double value) {
-    if (mine.contains(index)) {
-      values[static_cast<std::size_t>(index - mine.begin)] += value;
-      return;
-    }
+    if (mine.contains(index)) return add(index, value);
     auto& buffer = rounds.to(layout.owner_of(index), 2);
     buffer.push_back(static_cast<std::uint64_t>(index));
     buffer.push_back(std::bit_cast<std::uint64_t>(value));
