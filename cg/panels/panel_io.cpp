@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <liburing.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -34,16 +33,14 @@ namespace {
 /// All bytes of a request.
 PanelResult move_all(int descriptor, const PanelRequest& request) {
   PanelResult result;
-  while (result.byte_count < std::ssize(request.memory)) {
-    const auto rest = request.memory.subspan(static_cast<std::size_t>(result.byte_count));
-    const auto position = request.position + result.byte_count;
-    const auto count = request.direction == PanelDirection::read
-                           ? pread(descriptor, rest.data(), rest.size(), position)
-                           : pwrite(descriptor, rest.data(), rest.size(), position);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN || gives_up_direct(descriptor))) continue;
-    if (count < 0) result.error = errno;
-    if (count <= 0) break;
-    result.byte_count += count;
+  if (request.direction == PanelDirection::read) {
+    const auto count = read_whole(descriptor, request.position, request.memory);
+    if (!count) result.error = errno;
+    result.byte_count = static_cast<std::int64_t>(count.value_or(0));
+  } else if (write_whole(descriptor, request.position, request.memory)) {
+    result.byte_count = std::ssize(request.memory);
+  } else {
+    result.error = errno;
   }
   return result;
 }
