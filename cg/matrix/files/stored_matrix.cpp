@@ -177,8 +177,7 @@ std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::B
 /// In two rounds: lengths of the block's rows, so that the block is allocated as it is, then their entries, each to its place. Those of a row come from one
 /// rank, in their order.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group,
-                                const std::function<void(std::size_t bucket)>& after_bucket) {
+                                comm::RankGroup& group, EntryStore* dropped) {
   const auto columns = layout.columns_of(group.rank());
   const auto first_column = static_cast<std::int32_t>(columns.begin);
   auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
@@ -217,7 +216,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
           }
         });
       });
-      if (after_bucket) after_bucket(bucket);
+      if (dropped != nullptr) dropped->drop(bucket);
     }
   });
   entries.finish();
@@ -240,7 +239,7 @@ SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
 }
 
 kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
-  return block_of_rows(store_, layout, group, [this](std::size_t bucket) { store_.drop(bucket); });
+  return block_of_rows(store_, layout, group, &store_);
 }
 
 // ---------------------------------------------------------------- symmetry

@@ -56,11 +56,10 @@ std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
                     comm::RankGroup& group);
 
-/// This rank's block of a layout, from the sealed rows of all ranks. after_bucket: told when a bucket's entries have left. Collective. Throws what a
-/// store throws, on every rank; MpiError, std::bad_alloc.
+/// This rank's block of a layout, from the sealed rows of all ranks. dropped: the same store, whose buckets go when their entries have left; nullptr:
+/// they stay. Collective. Throws what a store throws, on every rank; MpiError, std::bad_alloc.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group,
-                                const std::function<void(std::size_t bucket)>& after_bucket = {});
+                                comm::RankGroup& group, EntryStore* dropped = nullptr);
 
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
