@@ -237,7 +237,7 @@ class DrawnVectors {
         last_pair = pair_of_number(problem_, part.pairs.begin, local);
     }
     pair_count = group.maximum(last_pair + 1);
-    facts_ = {.final_seed = stream_at_pair(pair_count).state(),
+    facts = {.final_seed = stream_at_pair(pair_count).state(),
               .duplicate_pairs = std::ssize(rejections_.numbers),
               .out_of_range_pairs = pair_count - needed};
     if (parts_.empty()) return;
@@ -249,8 +249,6 @@ class DrawnVectors {
     for (const auto& part : parts_) kept_.push_back(vectors_of(part));
   }
 
-  /// The facts of the whole stream.
-  [[nodiscard]] const SourceFacts& facts() const { return facts_; }
   /// Visits all of them in their order, some consecutive ones at a time. Throws std::bad_alloc.
   template <typename Visit>
   void visit(const Visit& visitor) const {
@@ -258,6 +256,8 @@ class DrawnVectors {
     if (!kept_.empty()) return;
     for (const auto& part : parts_) visitor(vectors_of(part));
   }
+
+  SourceFacts facts;  ///< of the whole stream
 
  private:
   /// Consecutive pairs of the stream, and the number of the first one in range.
@@ -308,7 +308,6 @@ class DrawnVectors {
   std::int64_t own_count_ = 0;  // pairs in range of all parts
   std::int64_t window_ = 0;
   Rejections rejections_;
-  SourceFacts facts_;
   std::int64_t first_ = 0;
   std::vector<double> weights_;  // from vector first_ on
   std::vector<SparseVectors> kept_;
@@ -444,7 +443,7 @@ class NpbSource final : public MatrixSource {
       }
       sink(assembler.finish());
     }
-    return drawn.facts();
+    return drawn.facts;
   }
 
   /// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which

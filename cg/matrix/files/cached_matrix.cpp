@@ -113,34 +113,6 @@ class SharedOutput {
   std::vector<std::uint32_t> shares_;  // by number of the chunk, of what this rank has written, 0 for nothing
 };
 
-/// This rank's rows, bucket by bucket, at their places.
-void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output) {
-  const auto& store = matrix.store();
-  std::vector<std::int64_t> row_starts;
-  std::vector<double> values;
-  std::vector<std::int32_t> columns;
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    const auto [first_row, end_row] = store.rows_of(bucket);
-    const auto local_row = store.local_row(first_row);
-    const auto row_count = static_cast<std::size_t>(end_row - first_row);
-    const auto start = matrix.bucket_starts()[bucket];
-    const auto lengths = matrix.row_lengths().subspan(local_row, row_count);
-    row_starts.resize(row_count);
-    std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
-    values.clear();
-    columns.clear();
-    store.for_each_part(bucket, [&](const RowPart& part) {
-      values.insert(values.end(), part.values.begin(), part.values.end());
-      columns.insert(columns.end(), part.columns.begin(), part.columns.end());
-    });
-    output.write_data(layout.row_starts + 8 * first_row, std::as_bytes(std::span(row_starts)));
-    output.write_data(layout.diagonal + 8 * first_row,
-                      std::as_bytes(matrix.stored_diagonal().subspan(local_row, row_count)));
-    output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
-    output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
-  }
-}
-
 // ---------------------------------------------------------------- reading
 
 /// The matrix of such a file. Blocks are read as often as they are asked for: nothing of the matrix is kept. A rank
@@ -319,12 +291,36 @@ class CachedMatrix final : public SystemMatrix {
 }  // namespace
 
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group) {
+  const auto& store = matrix.store();
   CacheHeader header{
-      .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
+      .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum_};
   const CacheLayout layout(header);
   SharedOutput output(path, layout, group);
   agree_on(group, [&] {
-    write_rows(matrix, layout, output);
+    // This rank's rows, bucket by bucket, at their places.
+    std::vector<std::int64_t> row_starts;
+    std::vector<double> values;
+    std::vector<std::int32_t> columns;
+    for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+      const auto [first_row, end_row] = store.rows_of(bucket);
+      const auto local_row = store.local_row(first_row);
+      const auto row_count = static_cast<std::size_t>(end_row - first_row);
+      const auto start = matrix.nonzeros_before_[bucket];
+      const auto lengths = std::span(matrix.row_lengths_).subspan(local_row, row_count);
+      row_starts.resize(row_count);
+      std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
+      values.clear();
+      columns.clear();
+      store.for_each_part(bucket, [&](const RowPart& part) {
+        values.insert(values.end(), part.values.begin(), part.values.end());
+        columns.insert(columns.end(), part.columns.begin(), part.columns.end());
+      });
+      output.write_data(layout.row_starts + 8 * first_row, std::as_bytes(std::span(row_starts)));
+      output.write_data(layout.diagonal + 8 * first_row,
+                        std::as_bytes(std::span(matrix.diagonal_).subspan(local_row, row_count)));
+      output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
+      output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
+    }
     if (group.rank() == 0)
       output.write_data(layout.row_starts + 8 * header.order,
                         std::as_bytes(std::span(&header.nonzero_count, 1)));

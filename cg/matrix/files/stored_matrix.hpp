@@ -85,13 +85,8 @@ class StoredMatrix final : public SystemMatrix {
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
 
-  /// The nonzeros before each of this rank's buckets; of its rows, by EntryStore::local_row(), the lengths and the diagonal.
-  [[nodiscard]] std::span<const std::int64_t> bucket_starts() const { return nonzeros_before_; }
-  [[nodiscard]] std::span<const std::uint32_t> row_lengths() const { return row_lengths_; }
-  [[nodiscard]] std::span<const double> stored_diagonal() const { return diagonal_; }
-  /// The sum over all entries of all ranks from which the hash of the facts' key follows.
-  [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
   [[nodiscard]] const EntryStore& store() const { return store_; }
+  friend void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
 
  private:
   struct Asymmetry;
