@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <exception>
 #include <numeric>
-#include <utility>
+
+#include "kernels/parallel_parts.hpp"
 
 namespace cg2d {
 namespace {
@@ -126,11 +126,12 @@ class RowBuilder {
 RowTerms terms_of_rows(std::size_t row_count, std::span<const std::vector<std::uint64_t>> parts) {
   RowTerms inverted{.term_starts = std::vector<std::int64_t>(row_count + 1),
                     .product_starts = std::vector<std::int64_t>(row_count + 1)};
+  auto* const term_counts = inverted.term_starts.data() + 1;
+  auto* const product_counts = inverted.product_starts.data() + 1;
   for_each_record(parts, [&](const std::uint64_t*, const VectorPart& part) {
     for (std::int32_t k = 0; k < part.row_count(); ++k) {
-      const auto after_row = static_cast<std::size_t>(part.row(k)) + 1;
-      ++inverted.term_starts[after_row];
-      inverted.product_starts[after_row] += part.column_count();
+      ++term_counts[part.row(k)];
+      product_counts[part.row(k)] += part.column_count();
     }
   });
   for (auto* const starts : {&inverted.term_starts, &inverted.product_starts})
@@ -139,8 +140,7 @@ RowTerms terms_of_rows(std::size_t row_count, std::span<const std::vector<std::u
   auto next = inverted.term_starts;
   for_each_record(parts, [&](const std::uint64_t* word, const VectorPart& part) {
     for (std::int32_t k = 0; k < part.row_count(); ++k)
-      inverted.terms[static_cast<std::size_t>(next[static_cast<std::size_t>(part.row(k))]++)] = {
-          .record = word, .row_value = part.row_value(k)};
+      inverted.terms.data()[next.data()[part.row(k)]++] = {.record = word, .row_value = part.row_value(k)};
   });
   return inverted;
 }
@@ -164,32 +164,21 @@ void BlockAssembler::append_rows(std::int64_t row_count, std::span<const std::ve
   const auto borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
   // The place of a part's first entry: after as many as the products before it.
   const auto place_of_part = [&, first = finished_entries_](std::size_t part) {
-    return first + inverted.product_starts[static_cast<std::size_t>(borders[part])];
+    return first + inverted.product_starts.data()[borders[part]];
   };
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;  // lengths at first
-  std::exception_ptr failure;  // no exception may leave a parallel region
-#pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
-  for (int part = 0; part < thread_count_; ++part) {
-    try {
-      const auto index = static_cast<std::size_t>(part);
-      RowBuilder builder(columns_.size(), diagonal_shift_);
-      auto entry = place_of_part(index);
-      for (std::int64_t row = borders[index]; row < borders[index + 1]; ++row) {
-        const auto r = static_cast<std::size_t>(row);
-        const auto begin = static_cast<std::size_t>(inverted.term_starts[r]);
-        const auto end = static_cast<std::size_t>(inverted.term_starts[r + 1]);
-        const std::int64_t global_row = rows_.begin + finished_rows_ + row;
-        row_ends[row] = builder.build(std::span(inverted.terms).subspan(begin, end - begin),
-                                      columns_.contains(global_row) ? global_row - columns_.begin : -1,
-                                      block_.columns.data() + entry, block_.values.data() + entry);
-        entry += row_ends[row];
-      }
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
+  kernels::make_on_threads(thread_count_, [&](std::size_t part) {
+    RowBuilder builder(columns_.size(), diagonal_shift_);
+    auto entry = place_of_part(part);
+    for (std::int64_t row = borders[part]; row < borders[part + 1]; ++row) {
+      const auto* const starts = inverted.term_starts.data() + row;
+      const std::int64_t global_row = rows_.begin + finished_rows_ + row;
+      row_ends[row] = builder.build({inverted.terms.data() + starts[0], inverted.terms.data() + starts[1]},
+                                    columns_.contains(global_row) ? global_row - columns_.begin : -1,
+                                    block_.columns.data() + entry, block_.values.data() + entry);
+      entry += row_ends[row];
     }
-  }
-  if (failure) std::rethrow_exception(failure);
+  });
   for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
     const auto from = place_of_part(part);
     const auto to = finished_entries_;

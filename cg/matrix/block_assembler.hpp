@@ -4,11 +4,7 @@
 // rows. No MPI.
 
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <span>
-#include <vector>
 
 #include "comm/block_layout.hpp"
 #include "kernels/csr_block.hpp"

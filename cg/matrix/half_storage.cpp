@@ -1,8 +1,6 @@
 #include "cg/matrix/half_storage.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <utility>
 
 namespace cg2d {
 
@@ -50,18 +48,17 @@ void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const com
   positions.reserve(static_cast<std::size_t>(columns.size()));
   for (auto index = columns.begin; index < columns.end; ++index) positions.push_back(rule.position_of(index));
   std::size_t kept = 0;
-  auto entry = static_cast<std::size_t>(0);
-  for (std::int64_t local_row = 0; local_row < block.row_count; ++local_row) {
-    const auto end = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(local_row) + 1]);
-    const auto row = rule.position_of(rows.begin + local_row);
-    for (; entry < end; ++entry) {
+  std::size_t entry = 0;
+  for (std::size_t next_row = 1; next_row < block.row_starts.size(); ++next_row) {
+    const auto row = rule.position_of(rows.begin + static_cast<std::int64_t>(next_row) - 1);
+    for (const auto end = static_cast<std::size_t>(block.row_starts[next_row]); entry < end; ++entry) {
       const auto column = positions[static_cast<std::size_t>(block.columns[entry])];
       if (!HalfStorageRule::keeps(row, column)) continue;
       block.columns[kept] = block.columns[entry];
       block.values[kept] = row.index == column.index ? 0.5 * block.values[entry] : block.values[entry];
       ++kept;
     }
-    block.row_starts[static_cast<std::size_t>(local_row) + 1] = static_cast<std::int64_t>(kept);
+    block.row_starts[next_row] = static_cast<std::int64_t>(kept);
   }
   block.resize(kept);
 }
@@ -76,8 +73,7 @@ kernels::CsrBlock take_columns(kernels::CsrBlock& block, const comm::IndexRange&
   const auto is_taken = [&](std::int32_t column) { return columns.contains(column); };
   auto strip = kernels::CsrBlock::with_room(block.row_count, columns.size());
   for (std::int64_t row = 0; row < block.row_count; ++row)
-    strip.row_starts[static_cast<std::size_t>(row) + 1] =
-        std::ranges::count_if(block.columns_of(row), is_taken);
+    strip.row_starts.data()[row + 1] = std::ranges::count_if(block.columns_of(row), is_taken);
   strip.make_room_by_lengths();
   if (strip.nonzero_count() == block.nonzero_count()) {
     std::swap(strip.columns, block.columns);

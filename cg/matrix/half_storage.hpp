@@ -2,11 +2,7 @@
 
 // Parts of a block: half of a symmetric one, by a rule that keeps one entry of each mirrored pair, and strips of columns.
 
-#include <cstdint>
-#include <vector>
-
 #include "comm/block_layout.hpp"
-#include "kernels/csr_block.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -33,10 +29,6 @@ class HalfStorageRule {
   [[nodiscard]] static bool keeps(const Position& row, const Position& column) {
     if (row.tile == column.tile) return row.index <= column.index;
     return (row.tile < column.tile) == ((row.tile + column.tile) % 2 == 0);
-  }
-  /// Whether the entry of a global row and column is kept.
-  [[nodiscard]] bool keeps(std::int64_t row, std::int64_t column) const {
-    return keeps(position_of(row), position_of(column));
   }
 
   /// Rows and columns of all tiles but the last ones of the column blocks.

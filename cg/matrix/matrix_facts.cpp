@@ -54,10 +54,6 @@ double share_or_zero(std::int64_t part, std::int64_t whole) {
 
 double log_factorial(int value) { return std::lgamma(static_cast<double>(value) + 1.0); }
 
-double poisson(double mean, int count) {
-  return std::exp(count * std::log(mean) - mean - log_factorial(count));
-}
-
 /// Adds weight * P(k of `trials` positions lie in the block), for each k. Terms more than 12 standard
 /// deviations and 40 positions from the mean are below 1e-30 and left out.
 void add_binomial(double weight, int trials, double probability, std::vector<double>& share) {
@@ -71,11 +67,6 @@ void add_binomial(double weight, int trials, double probability, std::vector<dou
     const double log_share = k * std::log(probability) + (trials - k) * std::log1p(-probability);
     share[static_cast<std::size_t>(k)] += weight * std::exp(log_choices + log_share);
   }
-}
-
-/// The share of `positions` random positions that is left when equal ones count once, on average.
-double distinct_share(double positions, double n) {
-  return n * -std::expm1(positions * std::log1p(-1.0 / n)) / positions;
 }
 
 }  // namespace
@@ -92,9 +83,9 @@ RowLengths row_lengths(const kernels::CsrBlock& block, std::int64_t critical_vec
   RowLengths lengths{.critical_vector_length = critical_vector_length,
                      .row_count = block.row_count,
                      .nonzero_count = block.nonzero_count()};
+  const auto* const starts = block.row_starts.data();
   for (std::int64_t row = 0; row < block.row_count; ++row) {
-    const auto r = static_cast<std::size_t>(row);
-    const std::int64_t length = block.row_starts[r + 1] - block.row_starts[r];
+    const auto length = starts[row + 1] - starts[row];
     lengths.shortest = row == 0 ? length : std::min(lengths.shortest, length);
     lengths.longest = std::max(lengths.longest, length);
     if (length >= critical_vector_length) continue;
@@ -137,10 +128,13 @@ RowLengthDistribution expected_row_lengths(const Problem& problem, int column_bl
   RowLengthDistribution distribution;
   if (problem.n < 2) return {.share = {0.0, 1.0}};
   for (int others = 0;; ++others) {
-    const double weight = poisson(problem.nonzer, others);
+    const double weight =  // Poisson
+        std::exp(others * std::log(problem.nonzer) - problem.nonzer - log_factorial(others));
     if (weight < negligible && others > problem.nonzer) break;
     const int positions = (others + 1) * problem.nonzer + 1;
-    const double probability = distinct_share(positions, n) / column_block_count;
+    // The share that is left when equal positions count once, on average.
+    const double distinct_share = n * -std::expm1(positions * std::log1p(-1.0 / n)) / positions;
+    const double probability = distinct_share / column_block_count;
     add_binomial(weight, positions, std::min(probability, 1.0 - negligible), distribution.share);
   }
   const double sum = std::accumulate(distribution.share.begin(), distribution.share.end(), 0.0);

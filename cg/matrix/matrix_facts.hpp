@@ -5,13 +5,7 @@
 
 // Row lengths: as measured, and as expected, for plans.
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/matrix/problem.hpp"
 #include "kernels/csr_block.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

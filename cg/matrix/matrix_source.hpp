@@ -2,21 +2,10 @@
 
 // The sources of a matrix, of which each rank gets its block: their interface and their table.
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "cg/base/interface.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/problem.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The random vectors of the NAS CG matrix: any part of them can be generated without the rest. Up to DrawnVectors no MPI.
+// The random vectors of the NAS CG matrix: any part of them can be generated without the rest. Up to NpbFactor no MPI.
 //
 // The definition is sequential: pairs (value, position) are drawn from one stream; a pair is dropped when its
 // position lies outside of [0, n) or is in the vector already; a vector is full after `nonzer` positions.
@@ -14,16 +14,7 @@
 //    repetitions in its share: about nonzer^2 in the whole problem, for every n. The list, the same on all
 //    ranks, tells where each vector begins.
 
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <vector>
-
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/problem.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -78,17 +69,14 @@ struct SparseVectors {
   std::vector<double> weights;
 
   [[nodiscard]] std::span<const std::int32_t> positions_of(std::int64_t local_vector) const {
-    return {positions.data() + local_vector * stride,
-            static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
+    const auto* const first_one = positions.data() + local_vector * stride;
+    return {first_one, first_one + lengths.data()[local_vector]};
   }
   [[nodiscard]] std::span<const double> values_of(std::int64_t local_vector) const {
-    return {values.data() + local_vector * stride,
-            static_cast<std::size_t>(lengths[static_cast<std::size_t>(local_vector)])};
+    const auto* const first_one = values.data() + local_vector * stride;
+    return {first_one, first_one + lengths.data()[local_vector]};
   }
 };
-
-/// The first vector that begins at pair-in-range `number` of the whole stream or later; n if there is none.
-std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number);
 
 /// The vectors that begin in the share. Its halo must hold at least longest_vector pairs.
 SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
@@ -102,41 +90,6 @@ std::vector<double> vector_weights(const Problem& problem, std::int64_t first, s
 
 /// The number of the pair (among all pairs) before which, from `first_pair` on, `count` pairs are in range. Cost: one step per pair.
 std::int64_t pair_of_number(const Problem& problem, std::int64_t first_pair, std::int64_t count);
-
-/// Whether the vectors stay in memory, 12 bytes per number, or are drawn again by each visit, which takes less memory and more time.
-enum class VectorStore { kept, drawn_again };
-
-/// The vectors that begin in this rank's share of the stream.
-class DrawnVectors {
- public:
-  /// Every rank draws an equal share of the random numbers. Collective. Throws MpiError, std::bad_alloc.
-  DrawnVectors(const Problem& problem, comm::RankGroup& group, VectorStore store = VectorStore::kept);
-
-  /// The facts of the whole stream.
-  [[nodiscard]] const SourceFacts& facts() const { return facts_; }
-  /// Visits all of them in their order, some consecutive ones at a time. Throws std::bad_alloc.
-  void visit(const std::function<void(const SparseVectors&)>& visitor) const;
-
- private:
-  /// Consecutive pairs of the stream, and the number of the first one in range.
-  struct Part {
-    comm::IndexRange pairs;
-    std::int64_t first_number = 0;
-    std::int64_t number_count = 0;
-  };
-  void draw_parts(const comm::IndexRange& mine, comm::RankGroup& group);
-  [[nodiscard]] SparseVectors vectors_of(const Part& part) const;
-
-  Problem problem_;
-  std::vector<Part> parts_;
-  std::int64_t own_count_ = 0;  // pairs in range of all parts
-  std::int64_t window_ = 0;
-  Rejections rejections_;
-  SourceFacts facts_;
-  std::int64_t first_ = 0;
-  std::vector<double> weights_;  // from vector first_ on
-  std::vector<SparseVectors> kept_;
-};
 
 /// One rank's part of the sum of outer products that defines the matrix: A = V W V^T + diagonal * 1, where the columns of V are the vectors
 /// and W their weights. Blocks of V and V^T at the rank's place in the layout, by whose pieces the numbers of the

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <limits>
-#include <memory>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -27,69 +23,6 @@ constexpr std::array stencil_kinds{
     StencilKind{"laplace2d", "NXxNY", "laplace2d:300x200", 2, {5, 5}},
     StencilKind{"laplace3d", "NXxNYxNZ or NXxNYxNZ:27", "laplace3d:64x64x64", 3, {7, 27}},
 };
-
-}  // namespace
-
-std::string Stencil::name() const {
-  const auto& kind = stencil_kinds[point_count == 5 ? 0 : 1];
-  auto text = fmt::format("{}:{}x{}", kind.name, extents[0], extents[1]);
-  if (kind.dimension_count == 3) text += fmt::format("x{}", extents[2]);
-  if (point_count != kind.point_counts.front()) text += fmt::format(":{}", point_count);
-  return text;
-}
-
-Stencil stencil_from(std::string_view text) {
-  const auto* const found = row_named(stencil_kinds, text.substr(0, text.find(':')));
-  if (found == nullptr)
-    throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
-  const auto& kind = *found;
-  const auto parts = split_at(text, ':');
-  if (parts.size() == 1 || parts.size() > 3)
-    throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
-  Stencil stencil{.point_count = kind.point_counts.front()};
-  const auto extents = split_at(parts[1], 'x');
-  std::int64_t order = 1;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    const auto extent = number_from<std::int64_t>(extents[k]);
-    if (!extent || extents.size() != kind.dimension_count)
-      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
-                       kind.example, parts[1]);
-    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
-    if (__builtin_mul_overflow(order, *extent, &order))
-      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
-    stencil.extents[k] = *extent;
-  }
-  if (parts.size() == 2) return stencil;
-  const auto count = number_from<int>(parts[2]);
-  const auto [usual, other] = kind.point_counts;
-  if (!count || (*count != usual && *count != other))
-    throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
-                     usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
-                     parts[2]);
-  stencil.point_count = *count;
-  return stencil;
-}
-
-std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
-  // Positions along a dimension that have 0, 1 and 2 neighbours there.
-  const auto positions_of = [](std::int64_t extent) {
-    return extent == 1 ? std::array<std::int64_t, 3>{1, 0, 0} : std::array<std::int64_t, 3>{0, 2, extent - 2};
-  };
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(stencil.point_count) + 1);
-  for (std::size_t x = 0; x < 3; ++x) {
-    for (std::size_t y = 0; y < 3; ++y) {
-      for (std::size_t z = 0; z < 3; ++z) {
-        const auto length = stencil.has_corners() ? (1 + x) * (1 + y) * (1 + z) : 1 + x + y + z;
-        const auto count = positions_of(stencil.extents[0])[x] * positions_of(stencil.extents[1])[y] *
-                           positions_of(stencil.extents[2])[z];
-        if (count > 0) rows[length] += count;
-      }
-    }
-  }
-  return rows;
-}
-
-namespace {
 
 /// Calls visit(row, column, value) for the entries of these rows in these columns, both counted from the first, by rising columns in each
 /// row.
@@ -183,6 +116,65 @@ std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
 }
 
 }  // namespace
+
+std::string Stencil::name() const {
+  const auto& kind = stencil_kinds[point_count == 5 ? 0 : 1];
+  auto text = fmt::format("{}:{}x{}", kind.name, extents[0], extents[1]);
+  if (kind.dimension_count == 3) text += fmt::format("x{}", extents[2]);
+  if (point_count != kind.point_counts.front()) text += fmt::format(":{}", point_count);
+  return text;
+}
+
+Stencil stencil_from(std::string_view text) {
+  const auto* const found = row_named(stencil_kinds, text.substr(0, text.find(':')));
+  if (found == nullptr)
+    throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
+  const auto& kind = *found;
+  const auto parts = split_at(text, ':');
+  if (parts.size() == 1 || parts.size() > 3)
+    throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
+  Stencil stencil{.point_count = kind.point_counts.front()};
+  const auto extents = split_at(parts[1], 'x');
+  std::int64_t order = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const auto extent = number_from<std::int64_t>(extents[k]);
+    if (!extent || extents.size() != kind.dimension_count)
+      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
+                       kind.example, parts[1]);
+    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
+    if (__builtin_mul_overflow(order, *extent, &order))
+      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
+    stencil.extents[k] = *extent;
+  }
+  if (parts.size() == 2) return stencil;
+  const auto count = number_from<int>(parts[2]);
+  const auto [usual, other] = kind.point_counts;
+  if (!count || (*count != usual && *count != other))
+    throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
+                     usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
+                     parts[2]);
+  stencil.point_count = *count;
+  return stencil;
+}
+
+std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
+  // Positions along a dimension that have 0, 1 and 2 neighbours there.
+  const auto positions_of = [](std::int64_t extent) {
+    return extent == 1 ? std::array<std::int64_t, 3>{1, 0, 0} : std::array<std::int64_t, 3>{0, 2, extent - 2};
+  };
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(stencil.point_count) + 1);
+  for (std::size_t x = 0; x < 3; ++x) {
+    for (std::size_t y = 0; y < 3; ++y) {
+      for (std::size_t z = 0; z < 3; ++z) {
+        const auto length = stencil.has_corners() ? (1 + x) * (1 + y) * (1 + z) : 1 + x + y + z;
+        const auto count = positions_of(stencil.extents[0])[x] * positions_of(stencil.extents[1])[y] *
+                           positions_of(stencil.extents[2])[z];
+        if (count > 0) rows[length] += count;
+      }
+    }
+  }
+  return rows;
+}
 
 SourceRow laplace2d_source() { return {"laplace2d", "NXxNY", &stencil_source_from}; }
 

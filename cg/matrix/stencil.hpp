@@ -3,10 +3,7 @@
 // Laplacians on a box of points: the second differences of every dimension, or HPCG's stencil of 27 points, with
 // zeros outside of the box (Dirichlet). Symmetric and positive definite.
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "comm/domain_layout.hpp"
 

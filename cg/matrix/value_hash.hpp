@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 
 #include "kernels/csr_block.hpp"
 

@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <stdexcept>
-#include <string_view>
-#include <utility>
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
@@ -61,13 +58,9 @@ void PanelFileWriter::append(kernels::SpmvKernel& panel, std::int64_t row_count)
                       .checksum = crc32c(image_)});
   array_bytes_.insert(array_bytes_.end(), array_bytes.begin(), array_bytes.end());
   header_.array_count = std::ssize(arrays);
-  write(image_);
   row_ += row_count;
-}
-
-void PanelFileWriter::write(std::span<const std::byte> bytes) {
   const Stopwatch stopwatch;
-  file_.append(bytes);
+  file_.append(image_);
   write_s_ += stopwatch.seconds();
 }
 
@@ -79,9 +72,9 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
   const auto entries = std::as_bytes(std::span(entries_));
   const auto sizes = std::as_bytes(std::span(array_bytes_));
   header_.index_checksum = crc32c(sizes, crc32c(entries));
-  write(entries);
-  write(sizes);
   const Stopwatch stopwatch;
+  file_.append(entries);
+  file_.append(sizes);
   file_.write_at(0, sealed(header_));
   file_.end_at(file_.size());
   file_.put_on_disk();
@@ -89,52 +82,53 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
   write_s_ += stopwatch.seconds();
 }
 
-PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
-  const OpenFile file(path_);
-  header_ = read_header<PanelFileHeader>(file);
-  const auto entry_count = static_cast<std::size_t>(header_.panel_count);
-  const auto size_count = entry_count * static_cast<std::size_t>(header_.array_count);
-  const auto expected = header_.index_position + static_cast<std::int64_t>(entry_count * sizeof(PanelEntry) +
-                                                                           size_count * sizeof(std::size_t));
+PanelFile::PanelFile(std::string path_of_file) : path(std::move(path_of_file)) {
+  const OpenFile file(path);
+  header = read_header<PanelFileHeader>(file);
+  const auto panel_count = static_cast<std::size_t>(header.panel_count);
+  const auto size_count = panel_count * static_cast<std::size_t>(header.array_count);
+  const auto expected = header.index_position + static_cast<std::int64_t>(panel_count * sizeof(PanelEntry) +
+                                                                          size_count * sizeof(std::size_t));
   if (file.size() != expected)
     file.refuse("found {} bytes, expected the {} that its header announces", file.size(), expected);
-  entries_.resize(entry_count);
-  array_bytes_.resize(size_count);
-  const auto entries = std::as_bytes(std::span(entries_));
-  const bool is_intact =
-      file.fill(header_.index_position, std::span(entries_)) &&
-      file.fill(header_.index_position + std::ssize(entries), std::span(array_bytes_)) &&
-      crc32c(std::as_bytes(std::span(array_bytes_)), crc32c(entries)) == header_.index_checksum;
+  panels.resize(panel_count);
+  all_array_bytes.resize(size_count);
+  const auto entries = std::as_writable_bytes(std::span(panels));
+  const auto sizes = std::as_writable_bytes(std::span(all_array_bytes));
+  const bool is_intact = file.fill(header.index_position, entries) &&
+                         file.fill(header.index_position + std::ssize(entries), sizes) &&
+                         crc32c(sizes, crc32c(entries)) == header.index_checksum;
   if (!is_intact) file.refuse("found a damaged index, expected one that meets its checksum");
-  for (const auto& entry : entries_) {
-    most_panel_bytes_ = std::max(most_panel_bytes_, entry.byte_count);
-    panel_bytes_ += entry.byte_count;
+  for (const auto& panel : panels) {
+    most_panel_bytes = std::max(most_panel_bytes, panel.byte_count);
+    panel_bytes += panel.byte_count;
   }
-  file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
-  if (!file_.is_open()) file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_.is_open()) throw FileError(path_, "cannot be opened any more");
+  for (const int flags : {O_DIRECT, 0}) {
+    if (!descriptor.is_open()) descriptor = Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  }
+  if (!descriptor.is_open()) throw FileError(path, "cannot be opened any more");
 }
 
-bool PanelFile::is_direct() const { return (fcntl(file_.number(), F_GETFL) & O_DIRECT) != 0; }
+bool PanelFile::is_direct() const { return (fcntl(descriptor.number(), F_GETFL) & O_DIRECT) != 0; }
 
 std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
-  const auto count = static_cast<std::size_t>(header_.array_count);
-  return std::span(array_bytes_).subspan(panel * count, count);
+  const auto count = static_cast<std::size_t>(header.array_count);
+  return std::span(all_array_bytes).subspan(panel * count, count);
 }
 
 // ---------------------------------------------------------------- folder
 
-PanelFolder::PanelFolder(std::string folder, int rank, int rank_count)
-    : folder_(std::move(folder)),
-      file_name_(fmt::format("{}-of-{}.panels", rank, rank_count)),
-      claim_("--out-of-core", folder_, fmt::format("{}.lock", rank)) {
-  remove_unfinished_files(folder_, [this](std::string_view name) { return name == file_name_; });
+PanelFolder::PanelFolder(std::string path, int rank, int rank_count)
+    : folder(std::move(path)),
+      file_name(fmt::format("{}-of-{}.panels", rank, rank_count)),
+      claim("--out-of-core", folder, fmt::format("{}.lock", rank)) {
+  remove_unfinished_files(folder, [this](std::string_view name) { return name == file_name; });
 }
 
 std::unique_ptr<PanelFile> PanelFolder::existing(const PanelFileKey& key) const {
   try {
     auto file = std::make_unique<PanelFile>(file_path());
-    if (file->key() == key) return file;
+    if (file->header.key == key) return file;
   } catch (const FileError&) {
     // There is none, or it is damaged: a new one is written.
   }

@@ -8,19 +8,9 @@
 //
 // Every panel has its CRC-32C, so have the index and the header. A file is exactly as long as its header says.
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <vector>
-
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "kernels/spmv.hpp"
 
@@ -104,8 +94,6 @@ class PanelFileWriter {
   [[nodiscard]] double write_s() const { return write_s_; }
 
  private:
-  void write(std::span<const std::byte> bytes);
-
   NewFile file_;
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
@@ -116,55 +104,38 @@ class PanelFileWriter {
 };
 
 /// A file that is there. Header and index have been checked; each panel has its checksum.
-class PanelFile {
- public:
+struct PanelFile {
   /// Throws FileError with the reason.
-  explicit PanelFile(std::string path);
+  explicit PanelFile(std::string path_of_file);
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const PanelFileKey& key() const { return header_.key; }
-  [[nodiscard]] const PanelFileFigures& figures() const { return header_.figures; }
-  [[nodiscard]] std::span<const PanelEntry> panels() const { return entries_; }
+  /// The bytes of each array of a panel.
   [[nodiscard]] std::span<const std::size_t> array_bytes(std::size_t panel) const;
-  [[nodiscard]] std::int64_t most_panel_bytes() const { return most_panel_bytes_; }
-  /// The bytes of all panels.
-  [[nodiscard]] std::int64_t panel_bytes() const { return panel_bytes_; }
-
-  /// For reading. Past the system's cache where the file system can do that (O_DIRECT).
-  [[nodiscard]] int descriptor() const { return file_.number(); }
   [[nodiscard]] bool is_direct() const;
 
- private:
-  std::string path_;
-  PanelFileHeader header_;
-  std::vector<PanelEntry> entries_;
-  std::vector<std::size_t> array_bytes_;
-  std::int64_t most_panel_bytes_ = 0;
-  std::int64_t panel_bytes_ = 0;
-  Descriptor file_;
+  std::string path;
+  PanelFileHeader header;
+  std::vector<PanelEntry> panels;
+  std::vector<std::size_t> all_array_bytes;  ///< panel after panel
+  std::int64_t most_panel_bytes = 0;
+  std::int64_t panel_bytes = 0;  ///< bytes of all panels
+  Descriptor
+      descriptor;  ///< for reading, past the system's cache where the file system can do that (O_DIRECT)
 };
 
 /// A rank's place in a folder of panels: the name of its file, and a claim to it; makes the folder where it is missing. What a killed run has left there under temporary names is removed.
-class PanelFolder {
- public:
+struct PanelFolder {
   /// Throws RunError, as FolderClaim.
-  PanelFolder(std::string folder, int rank, int rank_count);
+  PanelFolder(std::string path, int rank, int rank_count);
 
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-  [[nodiscard]] const FolderClaim& claim() const { return claim_; }
-  /// "3-of-4.panels"
-  [[nodiscard]] const std::string& file_name() const { return file_name_; }
-  [[nodiscard]] std::string file_path() const { return folder_ + "/" + file_name_; }
-
+  [[nodiscard]] std::string file_path() const { return folder + "/" + file_name; }
   /// This rank's file, if it is there, intact and has this key; else nullptr.
   [[nodiscard]] std::unique_ptr<PanelFile> existing(const PanelFileKey& key) const;
   /// Removes this rank's file, if there is one.
   void remove_file() const;
 
- private:
-  std::string folder_;
-  std::string file_name_;
-  FolderClaim claim_;
+  std::string folder;
+  std::string file_name;  ///< "3-of-4.panels"
+  FolderClaim claim;
 };
 
 }  // namespace cg2d

@@ -1,15 +1,16 @@
 #include "cg/panels/panel_io.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <liburing.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -25,12 +26,241 @@
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
+namespace {
 
-PanelIoRow uring_panel_io();
-PanelIoRow thread_panel_io();
+// ---------------------------------------------------------------- threads
+
+/// All bytes of a request.
+PanelResult move_all(int descriptor, const PanelRequest& request) {
+  PanelResult result;
+  if (request.direction == PanelDirection::read) {
+    const auto count = read_whole(descriptor, request.position, request.memory);
+    if (!count) result.error = errno;
+    result.byte_count = static_cast<std::int64_t>(count.value_or(0));
+  } else if (write_whole(descriptor, request.position, request.memory)) {
+    result.byte_count = std::ssize(request.memory);
+  } else {
+    result.error = errno;
+  }
+  return result;
+}
+
+/// A thread for each request under way, which calls pread or pwrite.
+class ThreadIo final : public PanelIo {
+ public:
+  explicit ThreadIo(const PanelIoSetup& setup) : slots_(static_cast<std::size_t>(setup.slot_count)) {
+    for (auto& slot : slots_)
+      slot.thread = std::jthread([&slot, descriptor = setup.descriptor](const std::stop_token& stop) {
+        serve(slot, descriptor, stop);
+      });
+  }
+
+  void start(const PanelRequest& request) override {
+    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
+    {
+      const std::lock_guard lock(slot.mutex);
+      slot.request = request;
+    }
+    slot.changed.notify_all();
+  }
+  bool has_ended(int number) override {
+    auto& slot = slots_[static_cast<std::size_t>(number)];
+    const std::lock_guard lock(slot.mutex);
+    return !slot.request;
+  }
+  PanelResult wait(int number) override {
+    auto& slot = slots_[static_cast<std::size_t>(number)];
+    std::unique_lock lock(slot.mutex);
+    slot.changed.wait(lock, [&] { return !slot.request; });
+    return slot.result;
+  }
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::optional<PanelRequest> request;  // until it has ended
+    PanelResult result;
+    std::jthread thread;  // ends first, after a request under way
+  };
+
+  static void serve(Slot& slot, int descriptor, const std::stop_token& stop) {
+    std::unique_lock lock(slot.mutex);
+    while (slot.changed.wait(lock, stop, [&] { return slot.request.has_value(); })) {
+      const auto request = *slot.request;
+      lock.unlock();
+      const auto result = move_all(descriptor, request);
+      lock.lock();
+      slot.result = result;
+      slot.request.reset();
+      slot.changed.notify_all();
+    }
+  }
+
+  std::vector<Slot> slots_;
+};
+
+// ---------------------------------------------------------------- io_uring
+
+/// The kernel reads and writes, and no thread waits for it. Linux from 5.6 on, where it is not forbidden.
+class UringIo final : public PanelIo {
+ public:
+  explicit UringIo(const PanelIoSetup& setup)
+      : descriptor_(setup.descriptor), slots_(static_cast<std::size_t>(setup.slot_count)) {
+    const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
+    if (error < 0)
+      throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
+    // Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
+    // user hold little: ulimit -l) does that.
+    if (setup.buffers.empty()) return;
+    std::vector<iovec> parts;
+    for (auto rest = setup.buffers; !rest.empty(); rest = rest.subspan(parts.back().iov_len))
+      parts.push_back({.iov_base = rest.data(), .iov_len = std::min(rest.size(), most_bytes)});
+    if (io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size())) == 0)
+      registered_ = setup.buffers;
+  }
+  ~UringIo() override {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
+    io_uring_queue_exit(&ring_);
+  }
+  UringIo(const UringIo&) = delete;
+  UringIo& operator=(const UringIo&) = delete;
+
+  void start(const PanelRequest& request) override {
+    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
+    slot = {.request = request, .result = {}, .is_under_way = true};
+    if (fallback_) return hand_over(slot);
+    submit(slot);
+  }
+  bool has_ended(int number) override {
+    const auto& slot = slots_[static_cast<std::size_t>(number)];
+    io_uring_cqe* done = nullptr;
+    while (slot.is_under_way && io_uring_peek_cqe(&ring_, &done) == 0) take(done);
+    return !slot.is_under_way && (!slot.is_handed_over || fallback_->has_ended(number));
+  }
+  PanelResult wait(int number) override {
+    const auto& slot = slots_[static_cast<std::size_t>(number)];
+    io_uring_cqe* done = nullptr;
+    while (slot.is_under_way) {
+      if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
+    }
+    return slot.is_handed_over ? fallback_->wait(number) : slot.result;
+  }
+  [[nodiscard]] int refusal() const override { return refusal_; }
+
+ private:
+  struct Slot {
+    PanelRequest request;
+    PanelResult result;
+    bool is_under_way = false;    ///< in the ring
+    bool is_handed_over = false;  ///< to the fallback
+  };
+
+  /// Kernels 5.1 to 5.5 set up a ring and have no such operation (EINVAL), shared folders may refuse it (EOPNOTSUPP), and a seccomp profile
+  /// io_uring_enter(2). What is wrong with the request itself fails in the same way where it goes next.
+  static bool is_refusal(int error) {
+    return error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
+  }
+
+  void end(Slot& slot, int error) {
+    slot.is_under_way = false;
+    if (is_refusal(error)) {
+      refusal_ = error;
+      hand_over(slot);
+    } else {
+      slot.result.error = error;
+    }
+  }
+
+  /// All of a request, whatever has been moved of it.
+  void hand_over(Slot& slot) {
+    if (!fallback_)
+      fallback_.emplace(
+          PanelIoSetup{.descriptor = descriptor_, .slot_count = static_cast<int>(slots_.size())});
+    slot.is_under_way = false;
+    slot.is_handed_over = true;
+    fallback_->start(slot.request);
+  }
+
+  /// The number of the registered part that the bytes lie in as a whole.
+  [[nodiscard]] std::optional<int> registered_part(std::span<const std::byte> bytes) const {
+    const auto begin = std::bit_cast<std::uintptr_t>(bytes.data());
+    const auto first = std::bit_cast<std::uintptr_t>(registered_.data());
+    if (begin < first || begin + bytes.size() > first + registered_.size()) return std::nullopt;
+    const auto part = (begin - first) / most_bytes;
+    if ((begin - first + bytes.size() - 1) / most_bytes != part) return std::nullopt;
+    return static_cast<int>(part);
+  }
+
+  /// The part of a request that is still missing.
+  void submit(Slot& slot) {
+    const auto rest = slot.request.memory.subspan(static_cast<std::size_t>(slot.result.byte_count));
+    // There is an entry for each slot.
+    auto* const entry = io_uring_get_sqe(&ring_);
+    const auto size = static_cast<unsigned>(std::min(rest.size(), most_bytes));
+    const auto position = static_cast<std::uint64_t>(slot.request.position + slot.result.byte_count);
+    const bool reads = slot.request.direction == PanelDirection::read;
+    const auto part = registered_part(rest);
+    const auto usual = reads ? IORING_OP_READ : IORING_OP_WRITE;
+    const auto fixed = reads ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+    io_uring_prep_rw(part ? fixed : usual, entry, descriptor_, rest.data(), size, position);
+    if (part) entry->buf_index = static_cast<std::uint16_t>(*part);
+    io_uring_sqe_set_data(entry, &slot);
+    int error = 0;
+    do {
+      error = io_uring_submit(&ring_);
+    } while (error == -EINTR || error == -EAGAIN);
+    if (error < 0) end(slot, -error);
+  }
+
+  /// A request, of any slot, has come further.
+  void take(io_uring_cqe* done) {
+    auto& slot = *static_cast<Slot*>(io_uring_cqe_get_data(done));
+    const int count = done->res;
+    io_uring_cqe_seen(&ring_, done);
+    if (count > 0) slot.result.byte_count += count;
+    const bool is_interrupted = count == -EINTR || count == -EAGAIN;
+    const bool has_more = slot.result.byte_count < std::ssize(slot.request.memory);
+    if (has_more && (count > 0 || is_interrupted)) {
+      submit(slot);
+    } else {
+      end(slot, std::max(-count, 0));
+    }
+  }
+
+  // Most bytes of a request, and of a registered part.
+  static constexpr std::size_t most_bytes = std::size_t{1} << 30;
+
+  int descriptor_;
+  io_uring ring_{};
+  std::span<std::byte> registered_;  // empty: none
+  std::vector<Slot> slots_;
+  std::optional<ThreadIo> fallback_;  // from the first refusal on
+  int refusal_ = 0;
+};
+
+std::string why_no_uring() {
+  io_uring ring{};
+  const int error = io_uring_queue_init(1, &ring, 0);
+  if (error < 0) return fmt::format("the system refuses io_uring ({})", std::strerror(-error));
+  io_uring_queue_exit(&ring);
+  return {};
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------- table
 
 std::span<const PanelIoRow> panel_io_table() {
-  static const std::array table{uring_panel_io(), thread_panel_io()};
+  static const std::array table{
+      PanelIoRow{.name = "io_uring",
+                 .why_unavailable = why_no_uring,
+                 .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+                   return std::make_unique<UringIo>(setup);
+                 }},
+      PanelIoRow{.name = "threads", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+                   return std::make_unique<ThreadIo>(setup);
+                 }}};
   return table;
 }
 
@@ -100,87 +330,6 @@ double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading
     readings->start(request(number + reading.depth));
   }
   return static_cast<double>(number * panel_bytes) / time_s;
-}
-
-namespace {
-
-/// All bytes of a request.
-PanelResult move_all(int descriptor, const PanelRequest& request) {
-  PanelResult result;
-  while (result.byte_count < std::ssize(request.memory)) {
-    const auto rest = request.memory.subspan(static_cast<std::size_t>(result.byte_count));
-    const auto position = request.position + result.byte_count;
-    const auto count = request.direction == PanelDirection::read
-                           ? pread(descriptor, rest.data(), rest.size(), position)
-                           : pwrite(descriptor, rest.data(), rest.size(), position);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN || gives_up_direct(descriptor))) continue;
-    if (count < 0) result.error = errno;
-    if (count <= 0) break;
-    result.byte_count += count;
-  }
-  return result;
-}
-
-/// A thread for each request under way, which calls pread or pwrite.
-class ThreadIo final : public PanelIo {
- public:
-  ThreadIo(int descriptor, int slot_count) : slots_(static_cast<std::size_t>(slot_count)) {
-    for (auto& slot : slots_)
-      slot.thread =
-          std::jthread([&slot, descriptor](const std::stop_token& stop) { serve(slot, descriptor, stop); });
-  }
-
-  void start(const PanelRequest& request) override {
-    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
-    {
-      const std::lock_guard lock(slot.mutex);
-      slot.request = request;
-    }
-    slot.changed.notify_all();
-  }
-  bool has_ended(int number) override {
-    auto& slot = slots_[static_cast<std::size_t>(number)];
-    const std::lock_guard lock(slot.mutex);
-    return !slot.request;
-  }
-  PanelResult wait(int number) override {
-    auto& slot = slots_[static_cast<std::size_t>(number)];
-    std::unique_lock lock(slot.mutex);
-    slot.changed.wait(lock, [&] { return !slot.request; });
-    return slot.result;
-  }
-
- private:
-  struct Slot {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::optional<PanelRequest> request;  // until it has ended
-    PanelResult result;
-    std::jthread thread;  // ends first, after a request under way
-  };
-
-  static void serve(Slot& slot, int descriptor, const std::stop_token& stop) {
-    std::unique_lock lock(slot.mutex);
-    while (slot.changed.wait(lock, stop, [&] { return slot.request.has_value(); })) {
-      const auto request = *slot.request;
-      lock.unlock();
-      const auto result = move_all(descriptor, request);
-      lock.lock();
-      slot.result = result;
-      slot.request.reset();
-      slot.changed.notify_all();
-    }
-  }
-
-  std::vector<Slot> slots_;
-};
-
-}  // namespace
-
-PanelIoRow thread_panel_io() {
-  return {.name = "threads", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
-            return std::make_unique<ThreadIo>(setup.descriptor, setup.slot_count);
-          }};
 }
 
 }  // namespace cg2d

@@ -5,23 +5,22 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <limits>
-#include <utility>
 
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
 
 namespace cg2d {
 
-std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t byte_count, int depth) {
-  const auto room = byte_count / std::max<std::int64_t>(panels.most_bytes, 1);
-  if (room >= panels.count)
-    return StreamMemory{.resident_count = static_cast<int>(panels.count), .buffer_count = 0};
+std::optional<StreamMemory> stream_memory(std::int64_t panel_count, std::int64_t most_panel_bytes,
+                                          std::int64_t byte_count, int depth) {
+  const auto room = byte_count / std::max<std::int64_t>(most_panel_bytes, 1);
+  if (room >= panel_count)
+    return StreamMemory{.resident_count = static_cast<int>(panel_count), .buffer_count = 0};
   if (room < 2) return std::nullopt;
   // Long panels, or little memory: what is resident is read once, and a few buffers are nearly as good as many.
   constexpr std::int64_t few = 4;
   const auto worthwhile = std::max(few, room * 3 / 16);
-  const auto buffers = std::min<std::int64_t>({depth, worthwhile, room, panels.count});
+  const auto buffers = std::min<std::int64_t>({depth, worthwhile, room, panel_count});
   return StreamMemory{.resident_count = static_cast<int>(room - buffers),
                       .buffer_count = static_cast<int>(buffers)};
 }
@@ -33,32 +32,30 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
       vector_count_(static_cast<std::size_t>(options.vector_count)),
       file_(std::move(file)),
       memory_(memory) {
-  const auto entries = file_->panels();
+  const auto& entries = file_->panels;
   buffers_ = kernels::PageBuffer<std::byte>(
-      static_cast<std::size_t>(file_->most_panel_bytes() * memory_.buffer_count));
-  reader_ = reader.make({.descriptor = file_->descriptor(),
+      static_cast<std::size_t>(file_->most_panel_bytes * memory_.buffer_count));
+  reader_ = reader.make({.descriptor = file_->descriptor.number(),
                          .slot_count = std::max(memory_.buffer_count, 1),
                          .buffers = buffers_.span()});
   panels_.reserve(entries.size());
-  // Resident panels are spread evenly among the others.
   for (std::size_t index = 0; index < entries.size(); ++index) {
+    // Resident panels are spread evenly among the others.
     const auto before = [&](std::size_t number) {
       return number * static_cast<std::size_t>(memory_.resident_count) / entries.size();
     };
     (before(index + 1) > before(index) ? residents_ : streamed_).push_back(index);
+    const auto sizes = file_->array_bytes(index);
+    panels_.push_back({.kernel = row_.external_maker_for(options.vector_count)(
+                           {.row_count = entries[index].row_count,
+                            .column_count = file_->header.key.column_count,
+                            .array_bytes = sizes},
+                           options),
+                       .array_positions = panel_layout(sizes).array_positions});
   }
   resident_ =
-      kernels::PageBuffer<std::byte>(static_cast<std::size_t>(file_->panel_bytes() - streamed_byte_count()));
+      kernels::PageBuffer<std::byte>(static_cast<std::size_t>(file_->panel_bytes - streamed_byte_count()));
   auto room = resident_.span();
-  for (std::size_t index = 0; index < entries.size(); ++index) {
-    const auto sizes = file_->array_bytes(index);
-    panels_.push_back(
-        {.kernel = row_.external_maker_for(options.vector_count)({.row_count = entries[index].row_count,
-                                                                  .column_count = file_->key().column_count,
-                                                                  .array_bytes = sizes},
-                                                                 options),
-         .array_positions = panel_layout(sizes).array_positions});
-  }
   for (const auto index : residents_) {
     const auto bytes = room.first(static_cast<std::size_t>(entries[index].byte_count));
     reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
@@ -80,10 +77,10 @@ void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
 }
 
 PanelRequest StreamedKernel::request_for(std::size_t buffer) {
-  const auto& entry = file_->panels()[panel_in(buffer)];
+  const auto& entry = file_->panels[panel_in(buffer)];
   return {.slot = static_cast<int>(buffer),
           .position = entry.position,
-          .memory = buffers_.span().subspan(buffer * static_cast<std::size_t>(file_->most_panel_bytes()),
+          .memory = buffers_.span().subspan(buffer * static_cast<std::size_t>(file_->most_panel_bytes),
                                             static_cast<std::size_t>(entry.byte_count))};
 }
 
@@ -108,7 +105,7 @@ std::optional<std::size_t> StreamedKernel::arrived(std::size_t end) const {
 
 /// Returns the panel's bytes.
 std::byte* StreamedKernel::finish_reading(std::size_t buffer) {
-  const auto& entry = file_->panels()[panel_in(buffer)];
+  const auto& entry = file_->panels[panel_in(buffer)];
   const auto request = request_for(buffer);
   const Stopwatch stopwatch;
   const auto result = reader_->wait(request.slot);
@@ -127,7 +124,7 @@ std::byte* StreamedKernel::finish_reading(std::size_t buffer) {
 
 std::int64_t StreamedKernel::streamed_byte_count() const {
   std::int64_t byte_count = 0;
-  for (const auto index : streamed_) byte_count += file_->panels()[index].byte_count;
+  for (const auto index : streamed_) byte_count += file_->panels[index].byte_count;
   return byte_count;
 }
 
@@ -153,20 +150,20 @@ double StreamedKernel::measure_reading(double least_s) {
 
 void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
                            std::span<const std::byte> bytes) const {
-  const auto where = fmt::format("panel {} at byte {}", &entry - file_->panels().data(), entry.position);
+  const auto where = fmt::format("panel {} at byte {}", &entry - file_->panels.data(), entry.position);
   if (result.error != 0)
-    throw RunError(ExitCode::cannot_write, "{}: {} cannot be read: {}", file_->path(), where,
+    throw RunError(ExitCode::cannot_write, "{}: {} cannot be read: {}", file_->path, where,
                    std::strerror(result.error));
   if (result.byte_count < std::ssize(bytes))
-    throw FileError(file_->path(), "{}: found {} bytes, expected {}: the file has been cut off", where,
+    throw FileError(file_->path, "{}: found {} bytes, expected {}: the file has been cut off", where,
                     result.byte_count, bytes.size());
   if (crc32c(bytes) != entry.checksum)
-    throw FileError(file_->path(), "{}: found damaged data, expected what meets its checksum", where);
+    throw FileError(file_->path, "{}: found damaged data, expected what meets its checksum", where);
 }
 
 void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& operands,
                                     const kernels::ProductMode& mode) {
-  const auto& entry = file_->panels()[index];
+  const auto& entry = file_->panels[index];
   const auto first = static_cast<std::size_t>(entry.first_row) * vector_count_;
   const auto count = static_cast<std::size_t>(entry.row_count) * vector_count_;
   auto of_panel = operands;

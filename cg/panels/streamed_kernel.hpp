@@ -2,18 +2,9 @@
 
 // The product of a block that is larger than memory: its panels are read from a file while others are multiplied.
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "cg/base/errors.hpp"
 #include "cg/panels/panel_file.hpp"
 #include "cg/panels/panel_io.hpp"
-#include "kernels/page_buffer.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -22,13 +13,10 @@ struct StreamMemory {
   int resident_count = 0;  ///< panels that stay in memory, once they are read
   int buffer_count = 2;    ///< panels that are read and multiplied; 0 where all are resident
 };
-/// The panels of a file, as far as memory goes.
-struct PanelSizes {
-  std::int64_t count = 0;
-  std::int64_t most_bytes = 0;  ///< bytes of the longest panel
-};
-/// As many resident panels as the bytes allow beside the buffers, at most depth of them. Empty: not even two buffers fit.
-std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t byte_count, int depth);
+/// As many resident panels, of most_panel_bytes at most, as the bytes allow beside the buffers, at most depth of them. Empty: not even two buffers
+/// fit.
+std::optional<StreamMemory> stream_memory(std::int64_t panel_count, std::int64_t most_panel_bytes,
+                                          std::int64_t byte_count, int depth);
 
 /// The reading since the block was made.
 struct StreamFigures {
@@ -60,7 +48,7 @@ class StreamedKernel final : public kernels::SpmvKernel {
 
   [[nodiscard]] std::string_view name() const override { return row_.name; }
   [[nodiscard]] std::string_view instruction_set() const override;
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return file_->panel_bytes(); }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override { return file_->panel_bytes; }
   /// None: those of panels come and go, under checksums of their own.
   [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays() override { return {}; }
   [[nodiscard]] bool has_columns_in_range() const override { return true; }

@@ -74,7 +74,6 @@ endfunction()
 set(file_parsers
     cg/base/errors.cpp
     cg/base/values.cpp
-    cg/matrix/files/byte_source.cpp
     cg/matrix/files/cache_file.cpp
     cg/base/storage/crc32c.cpp
     cg/base/storage/open_file.cpp

@@ -51,10 +51,10 @@ class CachedMatrixTest : public test::SharedFileTest {
   /// The message, after the name of the file, of opening it and reading all blocks.
   [[nodiscard]] std::string message_of_reading() const {
     const auto error = test::error_of(ExitCode::bad_data, [&] {
-      const CachedMatrix matrix(path_, "made", group());
+      const auto matrix = open_cache({.path = path_}, "made", group());
       const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
-      static_cast<void>(matrix.build(comm::BlockLayout::even(matrix.order(), grid), group(), 1));
-      matrix.require_positive_diagonal(group());
+      static_cast<void>(matrix->build(comm::BlockLayout::even(matrix->order(), grid), group(), 1));
+      matrix->require_positive_diagonal(group());
     });
     EXPECT_EQ(error.substr(0, path_.size()), path_);
     return error.substr(std::min(path_.size(), error.size()));
@@ -65,7 +65,8 @@ TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
   for (const std::int64_t n : {1, 2, 97, 3000}) {
     const auto stored = made_matrix(n);
     write_cache(*stored, path_, group());
-    CachedMatrix cached(path_, "made", group());
+    const auto opened = open_cache({.path = path_}, "made", group());
+    auto& cached = *opened;
     EXPECT_EQ(cached.nonzero_count(), stored->nonzero_count());
     EXPECT_TRUE(cached.facts().key == stored->facts().key);
     EXPECT_EQ(cached.facts().row_lengths(1).share, stored->facts().row_lengths(1).share);
@@ -85,7 +86,8 @@ TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
 TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
   constexpr std::int64_t n = 3000;
   write_cache(*made_matrix(n), path_, group());
-  const CachedMatrix cached(path_, "made", group());
+  const auto opened = open_cache({.path = path_}, "made", group());
+  const auto& cached = *opened;
   test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
     const auto whole = cached.build(named.layout, group(), 1).block;
     // More strips than rows, each of which all ranks read together, on one cut of each grid.
@@ -114,7 +116,8 @@ TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
 
 TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
   write_cache(*made_matrix(3000), path_, group());
-  const CachedMatrix cached(path_, "made", group());
+  const auto opened = open_cache({.path = path_}, "made", group());
+  const auto& cached = *opened;
   auto bad = content();
   bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);  // a value of some rank's rows
   write(bad);
@@ -126,10 +129,10 @@ TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
 
 TEST_F(CachedMatrixTest, OtherContentsHaveAnotherHash) {
   write_cache(*made_matrix(200), path_, group());
-  const auto hash = CachedMatrix(path_, "made", group()).content_hash();
-  EXPECT_EQ(CachedMatrix(path_, "another name", group()).content_hash(), hash);
+  const auto hash = open_cache({.path = path_}, "made", group())->content_hash();
+  EXPECT_EQ(open_cache({.path = path_}, "another name", group())->content_hash(), hash);
   write_cache(*made_matrix(201), path_, group());
-  EXPECT_NE(CachedMatrix(path_, "made", group()).content_hash(), hash);
+  EXPECT_NE(open_cache({.path = path_}, "made", group())->content_hash(), hash);
   EXPECT_FALSE(made_matrix(200)->content_hash());
 }
 
@@ -215,7 +218,7 @@ TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
 TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefused) {
   write_cache(*made_matrix(97), path_, group());
   const auto good = content();
-  static_cast<void>(CachedMatrix(path_, "made", group()));
+  static_cast<void>(open_cache({.path = path_}, "made", group()));
   const auto expect_refusal = [&](const std::string& changed) {
     write(changed);
     EXPECT_EQ(message_of_reading().substr(0, 8), ": found ");

@@ -55,7 +55,7 @@ PanelFileKey key_of(const test::TestBlock& block, int vector_count = 1) {
 /// The block in panels of rows, as even as their number and the kernel's multiple allow: some are empty where there are few rows.
 void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, const test::TestBlock& block,
                   const kernels::KernelOptions& options = {}) {
-  PanelFileWriter writer(folder.folder(), folder.file_name(), key_of(block, options.vector_count));
+  PanelFileWriter writer(folder.folder, folder.file_name, key_of(block, options.vector_count));
   const Strips strips{.count = panel_count, .row_multiple = row.panel_rows};
   for (int panel = 0; panel < panel_count; ++panel) {
     const auto range = strips.rows_of(panel, {.begin = 0, .end = std::ssize(block.rows)});
@@ -234,17 +234,16 @@ TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
 TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
   const WrittenPanels panels(*streamed_rows().front(), test::large_block());
   const PanelFile file(panels.folder.file_path());
-  const auto panel = file.most_panel_bytes();
-  const PanelSizes sizes{.count = panel_count, .most_bytes = panel};
-  EXPECT_FALSE(stream_memory(sizes, 2 * panel - 1, 4));
+  const auto panel = file.most_panel_bytes;
+  EXPECT_FALSE(stream_memory(panel_count, panel, 2 * panel - 1, 4));
   for (std::int64_t room = 2; room < panel_count; ++room) {
-    const auto memory = stream_memory(sizes, room * panel, 4);
+    const auto memory = stream_memory(panel_count, panel, room * panel, 4);
     ASSERT_TRUE(memory);
     EXPECT_EQ(memory->buffer_count, std::min<std::int64_t>(room, 4));
     EXPECT_EQ(memory->resident_count + memory->buffer_count, room);
   }
-  EXPECT_EQ(stream_memory(sizes, panel_count * panel, 4)->resident_count, panel_count);
-  EXPECT_EQ(stream_memory(sizes, panel_count * panel, 4)->buffer_count, 0);
+  EXPECT_EQ(stream_memory(panel_count, panel, panel_count * panel, 4)->resident_count, panel_count);
+  EXPECT_EQ(stream_memory(panel_count, panel, panel_count * panel, 4)->buffer_count, 0);
 }
 
 TEST(StreamedKernelTest, MeasuringTheStorageChangesNoProduct) {
@@ -405,7 +404,7 @@ TEST_P(TroubleTest, EveryFlipOfABitIsFound) {
     if (!is_data(byte)) continue;
     auto bad = good;
     bad[byte] = static_cast<char>(bad[byte] ^ (1 << (byte % 8)));
-    place_.write(folder_.file_name(), bad);
+    place_.write(folder_.file_name, bad);
     ++trial_count;
     auto file = folder_.existing(key_of(block_));
     if (!file) {

@@ -1,7 +1,6 @@
 #include "cg/matrix/files/cache_file.hpp"
 
 #include <array>
-#include <cstring>
 
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/files/market_text.hpp"

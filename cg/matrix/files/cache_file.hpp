@@ -31,7 +31,7 @@ struct CacheHeader {
   FileMark mark = format.mark;
   std::int64_t order = 0;
   std::int64_t nonzero_count = 0;
-  std::uint64_t pattern_sum = 0;  ///< StoredMatrix::pattern_sum()
+  std::uint64_t pattern_sum = 0;  ///< of the places of all entries, from which the hash of MatrixKey follows
   std::uint32_t checksum_of_checksums = 0;
   std::uint32_t checksum = 0;
 };

@@ -2,19 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <system_error>
-#include <utility>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
-#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 namespace {
@@ -75,51 +70,30 @@ class SharedOutput {
       bytes = bytes.subspan(piece.size());
     }
   }
-  /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
-  [[nodiscard]] std::vector<std::uint32_t> checksums(const comm::BlockLayout& owners,
-                                                     comm::RankGroup& group) const {
-    const auto mine = owners.own_piece(group.rank());
-    std::vector<std::uint32_t> own;
-    for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
-      own.push_back(crc32c_of_zeros(layout_.chunk_size(chunk)));
+  /// On rank 0 the checksums of all chunks, from the shares of all ranks in them. Collective.
+  [[nodiscard]] std::vector<std::uint32_t> checksums(comm::RankGroup& group) const {
+    std::vector<std::uint32_t> all;
+    if (group.rank() == 0) {
+      all.assign(shares_.size(), crc32c_of_zeros(CacheLayout::chunk_bytes));
+      all.back() = crc32c_of_zeros(layout_.chunk_size(layout_.chunk_count - 1));
+    }
     WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
       for (const auto word : words)
-        own[static_cast<std::size_t>(high_of(word) - mine.begin)] ^= static_cast<std::uint32_t>(low_of(word));
+        all[static_cast<std::size_t>(high_of(word))] ^= static_cast<std::uint32_t>(low_of(word));
     });
     for (std::int64_t chunk = 0; chunk < layout_.chunk_count; ++chunk) {
       const auto share = shares_[static_cast<std::size_t>(chunk)];
       // Numbers of chunks fit into 32 bits: files up to 256 TiB.
-      if (share != 0) rounds.to(owners.owner_of(chunk), 1).push_back(pair_of(chunk, share));
+      if (share != 0) rounds.to(0, 1).push_back(pair_of(chunk, share));
     }
     rounds.finish();
-    return own;
+    return all;
   }
   /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
   void put_on_disk() const {
     if (!put_on_device(file_->descriptor())) cannot_write(path_);
   }
-  /// Throws where the device, after put_on_disk(), does not have what was written to these chunks.
-  void require_written(const comm::IndexRange& chunks, std::span<const std::uint32_t> checksums) const {
-    std::vector<std::byte> bytes;
-    for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-      const auto position = CacheLayout::chunk_begin(chunk);
-      file_->forget_cached(position, layout_.chunk_size(chunk));
-      bytes.assign(static_cast<std::size_t>(layout_.chunk_size(chunk)), std::byte{0});
-      if (!read_whole(file_->descriptor(), position, bytes)) cannot_write(path_);
-      if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
-        fail_by_damage(position);
-    }
-  }
-  /// The header and the checksums can be read, and fit together.
-  void require_readable() const {
-    file_->forget_cached();
-    try {
-      const CacheReader reader(file_->temporary_name());
-    } catch (const FileError&) {
-      fail_by_damage(0);
-    }
-  }
-  /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
+  /// On rank 0, when all is on the disk. The permissions come last: ranks must open the file before.
   void put_in_place() {
     keep_permissions(path_, file_->descriptor());
     if (file_->take_name(ExistingFile::is_replaced)) return;
@@ -129,11 +103,6 @@ class SharedOutput {
   }
 
  private:
-  [[noreturn]] void fail_by_damage(std::int64_t position) const {
-    throw RunError(ExitCode::cannot_write,
-                   "cannot write {}: what was written at byte {} does not come back; its device loses data",
-                   path_, position);
-  }
   [[noreturn]] void refuse(const std::string& reason) const {
     throw RunError(ExitCode::cannot_create, "cannot create {}: {}", path_, reason);
   }
@@ -144,231 +113,241 @@ class SharedOutput {
   std::vector<std::uint32_t> shares_;  // by number of the chunk, of what this rank has written, 0 for nothing
 };
 
-/// This rank's rows, bucket by bucket, at their places.
-void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output) {
-  const auto& store = matrix.store();
-  std::vector<std::int64_t> row_starts;
-  std::vector<double> values;
-  std::vector<std::int32_t> columns;
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    const auto [first_row, end_row] = store.rows_of(bucket);
-    const auto local_row = store.local_row(first_row);
-    const auto row_count = static_cast<std::size_t>(end_row - first_row);
-    const auto start = matrix.bucket_starts()[bucket];
-    const auto lengths = matrix.row_lengths().subspan(local_row, row_count);
-    row_starts.resize(row_count);
-    std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
-    values.clear();
-    columns.clear();
-    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      values.insert(values.end(), part.values.begin(), part.values.end());
-      columns.insert(columns.end(), part.columns.begin(), part.columns.end());
-    });
-    output.write_data(layout.row_starts + 8 * first_row, std::as_bytes(std::span(row_starts)));
-    output.write_data(layout.diagonal + 8 * first_row,
-                      std::as_bytes(matrix.stored_diagonal().subspan(local_row, row_count)));
-    output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
-    output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
-  }
-}
-
 // ---------------------------------------------------------------- reading
 
-/// The row starts of these rows, and the end of the last one.
-std::vector<std::int64_t> row_starts_of(const CacheReader& reader, const comm::IndexRange& rows) {
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
-  reader.read_row_starts(rows.begin, starts);
-  return starts;
-}
+/// The matrix of such a file. Blocks are read as often as they are asked for: nothing of the matrix is kept. A rank
+/// reads the rows of its block, all columns of them. Every byte that it takes is checked.
+class CachedMatrix final : public SystemMatrix {
+ public:
+  CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
+    std::vector<std::uint32_t> lengths;
+    require_same_file(path, group);
+    agree_on(group, [&] {
+      reader_ = std::make_unique<CacheReader>(path);
+      own_rows_ = {comm::share_of(reader_->header().order, group.rank(), group.size())};
+      const auto starts = row_starts_of(own_rows_.front());
+      for (std::size_t k = 1; k < starts.size(); ++k)
+        lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
+    });
+    const auto& header = reader_->header();
+    nonzero_count_ = header.nonzero_count;
+    facts_ =
+        facts_of_rows({.name = std::move(name), .order = header.order}, lengths, header.pattern_sum, group);
+  }
 
-/// Calls visit(part) for the parts of these rows, as far as they are read together: `window` entries at a time. starts: those
-/// of the rows, and the end of the last one.
-template <bool has_values, typename Visit>
-void for_each_row_part(const CacheReader& reader, const comm::IndexRange& rows,
-                       std::span<const std::int64_t> starts, std::int64_t window, const Visit& visit) {
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
-  std::size_t row = 0;
-  for (auto first = starts.front(); first < starts.back();) {
-    const auto end = std::min(first + window, starts.back());
-    columns.resize(static_cast<std::size_t>(end - first));
-    reader.read_columns(first, columns);
-    if (has_values) {
-      values.resize(columns.size());
-      reader.read_values(first, values);
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override {
+    if (!strips.working_bytes) return std::int64_t{2} * 12 * window_entries;
+    return layout.grid().columns == 1 ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
+  }
+
+  /// Counts all columns. Cost: 64 KiB of the file for each strip.
+  [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
+                                           const Strips& strips) const override {
+    const auto rows = layout.rows_of(rank);
+    std::int64_t longest = 0;
+    auto begin = reader_->row_start(rows.begin);
+    for (int strip = 0; strip < strips.count; ++strip) {
+      const auto end = reader_->row_start(strips.rows_of(strip, rows).end);
+      longest = std::max(longest, end - begin);
+      begin = end;
     }
-    for (std::size_t at = 0; first < end; row += starts[row + 1] == first ? 1 : 0) {
-      const auto count = static_cast<std::size_t>(std::min(starts[row + 1], end) - first);
-      visit(EntryStore::RowPart{
-          .row = rows.begin + static_cast<std::int64_t>(row),
-          .columns = std::span(columns).subspan(at, count),
-          .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
-      at += count;
-      first += static_cast<std::int64_t>(count);
+    return longest;
+  }
+
+  /// A rank that cannot read goes on without strips until all come to the end.
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int /*thread_count*/,
+                           const Strips& strips, const StripSink& sink) const override {
+    Agreement agreement(group);
+    const auto columns = layout.columns_of(group.rank());
+    for (int strip = 0; strip < strips.count; ++strip) {
+      agreement.attempt([&] {
+        const auto rows = strips.rows_of(strip, layout.rows_of(group.rank()));
+        sink(layout.grid().columns == 1
+                 ? read_whole_rows(rows, columns.size())
+                 : read_columns_of_rows(rows, columns,
+                                        strips.working_bytes ? strip_window_entries : window_entries));
+      });
+    }
+    agreement.reach();
+    return {};
+  }
+
+  /// A hash of all checksums of the file.
+  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override {
+    const auto checksums = std::as_bytes(reader_->checksums());
+    const auto of_checksums =
+        hash_of_text({reinterpret_cast<const char*>(checksums.data()), checksums.size()});
+    const auto& header = reader_->header();
+    return hash_of_text(fmt::format("cg2d convert {} {} {} {}", header.order, header.nonzero_count,
+                                    header.pattern_sum, of_checksums));
+  }
+
+  /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
+  /// needs one. Local, but for the exchanges of the collector.
+  void add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const {
+    const auto rows = own_rows_.front();
+    for_each_row_part<true>(rows, row_starts_of(rows), window_entries, [&](const RowPart& part) {
+      const auto moved_row = permutation(part.row);
+      for (std::size_t k = 0; k < part.columns.size(); ++k)
+        collector.add(moved_row, permutation(part.columns[k]), part.values[k]);
+    });
+  }
+
+ private:
+  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override {
+    const auto rows = own_rows_.front();
+    std::vector<std::int64_t> starts;
+    std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
+    agree_on(group, [&] {
+      starts = row_starts_of(rows);
+      reader_->read_diagonal(rows.begin, diagonal);
+    });
+    for (std::size_t k = 0; k < diagonal.size(); ++k)
+      visit({.row = rows.begin + static_cast<std::int64_t>(k),
+             .nonzeros_before = starts[k],
+             .length = starts[k + 1] - starts[k],
+             .diagonal = diagonal[k]});
+  }
+
+  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override {
+    agree_on(group, [&] {
+      const auto rows = own_rows_.front();
+      for_each_row_part<false>(rows, row_starts_of(rows), window_entries, visit);
+    });
+  }
+
+  /// The row starts of these rows, and the end of the last one.
+  [[nodiscard]] std::vector<std::int64_t> row_starts_of(const comm::IndexRange& rows) const {
+    std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+    reader_->read_row_starts(rows.begin, starts);
+    return starts;
+  }
+
+  /// Calls visit(part) for the parts of these rows, as far as they are read together: `window` entries at a time. starts: those
+  /// of the rows, and the end of the last one.
+  template <bool has_values, typename Visit>
+  void for_each_row_part(const comm::IndexRange& rows, std::span<const std::int64_t> starts,
+                         std::int64_t window, const Visit& visit) const {
+    std::vector<std::int32_t> columns;
+    std::vector<double> values;
+    std::size_t row = 0;
+    for (auto first = starts.front(); first < starts.back();) {
+      const auto end = std::min(first + window, starts.back());
+      columns.resize(static_cast<std::size_t>(end - first));
+      reader_->read_columns(first, columns);
+      if (has_values) {
+        values.resize(columns.size());
+        reader_->read_values(first, values);
+      }
+      for (std::size_t at = 0; first < end; row += starts[row + 1] == first ? 1 : 0) {
+        const auto count = static_cast<std::size_t>(std::min(starts[row + 1], end) - first);
+        visit(RowPart{.row = rows.begin + static_cast<std::int64_t>(row),
+                      .columns = std::span(columns).subspan(at, count),
+                      .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
+        at += count;
+        first += static_cast<std::int64_t>(count);
+      }
     }
   }
-}
 
-/// Rows of a block, whose columns are all taken: both arrays are read to their places.
-kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRange& rows,
-                                  std::int64_t column_count) {
-  auto block = kernels::CsrBlock::with_room(rows.size(), column_count);
-  reader.read_row_starts(rows.begin, block.row_starts.span());
-  const auto first = block.row_starts[0];
-  for (auto& start : block.row_starts.span()) start -= first;
-  block.resize(static_cast<std::size_t>(block.nonzero_count()));
-  reader.read_columns(first, block.columns.span());
-  reader.read_values(first, block.values.span());
-  return block;
-}
+  /// Rows of a block, whose columns are all taken: both arrays are read to their places.
+  [[nodiscard]] kernels::CsrBlock read_whole_rows(const comm::IndexRange& rows,
+                                                  std::int64_t column_count) const {
+    auto block = kernels::CsrBlock::with_room(rows.size(), column_count);
+    reader_->read_row_starts(rows.begin, block.row_starts.span());
+    const auto first = block.row_starts[0];
+    for (auto& start : block.row_starts.span()) start -= first;
+    block.resize(static_cast<std::size_t>(block.nonzero_count()));
+    reader_->read_columns(first, block.columns.span());
+    reader_->read_values(first, block.values.span());
+    return block;
+  }
 
-/// The entries of some columns. Room is reserved for all, and taken by those that are there.
-kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
-                                       const comm::IndexRange& columns, std::int64_t window) {
-  const auto starts = row_starts_of(reader, rows);
-  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
-                                            static_cast<std::size_t>(starts.back() - starts.front()));
-  std::size_t kept = 0;
-  const auto keep = [&](const EntryStore::RowPart& part) {
-    for (std::size_t k = 0; k < part.columns.size(); ++k) {
-      if (!columns.contains(part.columns[k])) continue;
-      ++block.row_starts[static_cast<std::size_t>(part.row - rows.begin) + 1];
-      block.columns[kept] = static_cast<std::int32_t>(part.columns[k] - columns.begin);
-      block.values[kept++] = part.values[k];
-    }
-  };
-  for_each_row_part<true>(reader, rows, starts, window, keep);
-  block.make_room_by_lengths();
-  return block;
-}
+  /// The entries of some columns. Room is reserved for all, and taken by those that are there.
+  [[nodiscard]] kernels::CsrBlock read_columns_of_rows(const comm::IndexRange& rows,
+                                                       const comm::IndexRange& columns,
+                                                       std::int64_t window) const {
+    const auto starts = row_starts_of(rows);
+    auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
+                                              static_cast<std::size_t>(starts.back() - starts.front()));
+    std::size_t kept = 0;
+    const auto keep = [&](const RowPart& part) {
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        if (!columns.contains(part.columns[k])) continue;
+        ++block.row_starts[static_cast<std::size_t>(part.row - rows.begin) + 1];
+        block.columns[kept] = static_cast<std::int32_t>(part.columns[k] - columns.begin);
+        block.values[kept++] = part.values[k];
+      }
+    };
+    for_each_row_part<true>(rows, starts, window, keep);
+    block.make_room_by_lengths();
+    return block;
+  }
+
+  std::unique_ptr<CacheReader> reader_;
+};
 
 }  // namespace
 
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group) {
+  const auto& store = matrix.store();
   CacheHeader header{
-      .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
+      .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum_};
   const CacheLayout layout(header);
   SharedOutput output(path, layout, group);
   agree_on(group, [&] {
-    write_rows(matrix, layout, output);
+    // This rank's rows, bucket by bucket, at their places.
+    std::vector<std::int64_t> row_starts;
+    std::vector<double> values;
+    std::vector<std::int32_t> columns;
+    for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+      const auto [first_row, end_row] = store.rows_of(bucket);
+      const auto local_row = store.local_row(first_row);
+      const auto row_count = static_cast<std::size_t>(end_row - first_row);
+      const auto start = matrix.nonzeros_before_[bucket];
+      const auto lengths = std::span(matrix.row_lengths_).subspan(local_row, row_count);
+      row_starts.resize(row_count);
+      std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
+      values.clear();
+      columns.clear();
+      store.for_each_part(bucket, [&](const RowPart& part) {
+        values.insert(values.end(), part.values.begin(), part.values.end());
+        columns.insert(columns.end(), part.columns.begin(), part.columns.end());
+      });
+      output.write_data(layout.row_starts + 8 * first_row, std::as_bytes(std::span(row_starts)));
+      output.write_data(layout.diagonal + 8 * first_row,
+                        std::as_bytes(std::span(matrix.diagonal_).subspan(local_row, row_count)));
+      output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
+      output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
+    }
     if (group.rank() == 0)
       output.write_data(layout.row_starts + 8 * header.order,
                         std::as_bytes(std::span(&header.nonzero_count, 1)));
     output.put_on_disk();
   });
-  const auto owners = comm::BlockLayout::even(layout.chunk_count, {.columns = 1, .rows = group.size()});
-  const auto own = output.checksums(owners, group);
-  std::vector<std::uint32_t> all;
-  for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
-    all.insert(all.end(), theirs.begin(), theirs.end());
-  header.checksum_of_checksums = crc32c(std::as_bytes(std::span(all)));
+  const auto checksums = output.checksums(group);
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    output.write(layout.data_end, std::as_bytes(std::span(all)));
+    header.checksum_of_checksums = crc32c(std::as_bytes(std::span(checksums)));
+    output.write(layout.data_end, std::as_bytes(std::span(checksums)));
     output.write(0, sealed(header));
     output.put_on_disk();
-  });
-  // After the last writing to the disk: nothing but the name follows.
-  agree_on(group, [&] {
-    output.require_written(owners.own_piece(group.rank()), own);
-    if (group.rank() == 0) output.require_readable();
-  });
-  agree_on(group, [&] {
-    if (group.rank() == 0) output.put_in_place();
+    output.put_in_place();
   });
 }
 
-CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
-  std::vector<std::uint32_t> lengths;
-  require_same_file(path, group);
-  agree_on(group, [&] {
-    reader_ = std::make_unique<CacheReader>(path);
-    own_rows_ = {comm::share_of(reader_->header().order, group.rank(), group.size())};
-    const auto starts = row_starts_of(*reader_, own_rows_.front());
-    for (std::size_t k = 1; k < starts.size(); ++k)
-      lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
-  });
-  const auto& header = reader_->header();
-  nonzero_count_ = header.nonzero_count;
-  facts_ =
-      facts_of_rows({.name = std::move(name), .order = header.order}, lengths, header.pattern_sum, group);
-}
-
-std::int64_t CachedMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& strips) const {
-  if (!strips.working_bytes) return std::int64_t{2} * 12 * window_entries;
-  return layout.grid().columns == 1 ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
-}
-
-std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,
-                                         const Strips& strips) const {
-  const auto rows = layout.rows_of(rank);
-  std::int64_t longest = 0;
-  auto begin = reader_->row_start(rows.begin);
-  for (int strip = 0; strip < strips.count; ++strip) {
-    const auto end = reader_->row_start(strips.rows_of(strip, rows).end);
-    longest = std::max(longest, end - begin);
-    begin = end;
-  }
-  return longest;
-}
-
-/// A rank that cannot read goes on without strips until all come to the end.
-SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                       int /*thread_count*/, const Strips& strips,
-                                       const StripSink& sink) const {
-  Agreement agreement(group);
-  const auto columns = layout.columns_of(group.rank());
-  for (int strip = 0; strip < strips.count; ++strip) {
-    agreement.attempt([&] {
-      const auto rows = strips.rows_of(strip, layout.rows_of(group.rank()));
-      sink(layout.grid().columns == 1
-               ? read_whole_rows(*reader_, rows, columns.size())
-               : read_columns_of_rows(*reader_, rows, columns,
-                                      strips.working_bytes ? strip_window_entries : window_entries));
-    });
-  }
-  agreement.reach();
-  return {};
-}
-
-std::optional<std::uint64_t> CachedMatrix::content_hash() const {
-  const auto checksums = std::as_bytes(reader_->checksums());
-  const auto of_checksums = hash_of_text({reinterpret_cast<const char*>(checksums.data()), checksums.size()});
-  const auto& header = reader_->header();
-  return hash_of_text(fmt::format("cg2d convert {} {} {} {}", header.order, header.nonzero_count,
-                                  header.pattern_sum, of_checksums));
-}
-
-void CachedMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
-  const auto rows = own_rows_.front();
-  std::vector<std::int64_t> starts;
-  std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
-  agree_on(group, [&] {
-    starts = row_starts_of(*reader_, rows);
-    reader_->read_diagonal(rows.begin, diagonal);
-  });
-  for (std::size_t k = 0; k < diagonal.size(); ++k)
-    visit({.row = rows.begin + static_cast<std::int64_t>(k),
-           .nonzeros_before = starts[k],
-           .length = starts[k + 1] - starts[k],
-           .diagonal = diagonal[k]});
-}
-
-void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
-  agree_on(group, [&] {
-    const auto rows = own_rows_.front();
-    for_each_row_part<false>(*reader_, rows, row_starts_of(*reader_, rows), window_entries, visit);
-  });
-}
-
-void CachedMatrix::add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const {
-  const auto rows = own_rows_.front();
-  for_each_row_part<true>(*reader_, rows, row_starts_of(*reader_, rows), window_entries,
-                          [&](const EntryStore::RowPart& part) {
-                            const auto moved_row = permutation(part.row);
-                            for (std::size_t k = 0; k < part.columns.size(); ++k)
-                              collector.add(moved_row, permutation(part.columns[k]), part.values[k]);
-                          });
+std::unique_ptr<SystemMatrix> open_cache(const MatrixFileOptions& options, const std::string& name,
+                                         comm::RankGroup& group) {
+  auto cached = std::make_unique<CachedMatrix>(options.path, name, group);
+  if (!options.permutation_seed) return cached;
+  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
+  require_memory(options.check_memory, options.path,
+                 expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()),
+                 group);
+  EntryCollector collector(cached->order(), group);
+  collector.attempt([&] { cached->add_own_entries(collector, permutation); });
+  return std::make_unique<StoredMatrix>(collector.finish(), name, permutation, group);
 }
 
 }  // namespace cg2d

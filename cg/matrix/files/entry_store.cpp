@@ -1,9 +1,7 @@
 #include "cg/matrix/files/entry_store.hpp"
 
 #include <bit>
-#include <new>
 #include <numeric>
-#include <type_traits>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -19,12 +17,6 @@ int shift_for(std::int64_t order, int rank_count) {
   const auto rows =
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, order / (rank_count * buckets_per_rank)));
   return std::min(largest_shift, static_cast<int>(std::bit_width(rows)) - 1);
-}
-
-/// Bits that tell origins apart.
-int origin_bits_for(int rank_count) {
-  constexpr int most_bits = 4;
-  return std::min(most_bits, static_cast<int>(std::bit_width(static_cast<unsigned>(rank_count - 1))));
 }
 
 }  // namespace
@@ -193,7 +185,8 @@ EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
                        std::unique_ptr<ScratchChunks> scratch)
     : deal_(deal),
       rank_(rank),
-      origin_bits_(origin_bits_for(deal.rank_count())),
+      origin_bits_(
+          std::min(4, static_cast<int>(std::bit_width(static_cast<unsigned>(deal.rank_count() - 1))))),
       capacity_(chunk_bytes / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
       value_bytes_(values == EntryValues::any ? capacity_ * sizeof(double) : 0),
       ones_(has_values() ? 0 : capacity_, 1.0),
@@ -266,7 +259,6 @@ void EntryStore::order_chunks() {
   auto place = places.begin();
   for (auto& bucket : buckets_) {
     for (auto& chunk : bucket.chunks) chunk = *place++;
-    if (!bucket.chunks.empty()) bucket.open = address_of(bucket.chunks.back());
   }
 }
 
@@ -283,7 +275,6 @@ void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
     if (++slab.closed_counts[page] == chunks_per_page)
       slab.memory.drop(page * huge_page_bytes, (page + 1) * huge_page_bytes);
   }
-  bucket.open = bucket.chunks.empty() || scratch_ ? nullptr : address_of(bucket.chunks.back());
   bucket.fill = bucket.chunks.empty() ? capacity_ : entry_count - (chunk_count - 1) * capacity_;
 }
 

@@ -5,14 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/storage/unnamed_file.hpp"
 #include "comm/block_layout.hpp"
@@ -52,6 +47,14 @@ enum class EntryValues { any, ones };
 /// Bytes that a store takes for an entry: column, row and origin, and the value where it may be any.
 constexpr std::int64_t stored_entry_bytes(EntryValues values) { return values == EntryValues::any ? 14 : 6; }
 
+/// A part of a row: all of it, or as much as lies together.
+struct RowPart {
+  std::int64_t row = 0;
+  std::span<const std::int32_t> columns{};
+  std::span<const double> values{};
+  bool is_all_ones = false;  ///< known to be, without a look at the values
+};
+
 /// One rank's rows. Entries come one by one in any order, each with its origin; seal() puts them in order and sums
 /// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, 6 where all values are 1,
 /// in chunks that go back to the system in the order of the buckets, and half a chunk per bucket. Whatever looks at the entries throws RunError where
@@ -68,12 +71,6 @@ class EntryStore {
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
-  /// The most memory that so many entries take on all ranks together.
-  static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
-    const auto open_chunks = std::min(deal.bucket_count(), entry_count);
-    return stored_entry_bytes(values) * entry_count + static_cast<std::int64_t>(chunk_bytes) * open_chunks;
-  }
-
   /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
   /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the
   /// rows of an ordered file are in order, however the messages of the ranks have come in between.
@@ -96,13 +93,7 @@ class EntryStore {
   /// entries, bucket by bucket.
   void seal();
 
-  /// A part of a row: all of it, or as much as lies together.
-  struct RowPart {
-    std::int64_t row = 0;
-    std::span<const std::int32_t> columns{};
-    std::span<const double> values{};
-    bool is_all_ones = false;  ///< known to be, without a look at the values
-  };
+  using RowPart = cg2d::RowPart;
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
   [[nodiscard]] comm::IndexRange rows_of(std::size_t bucket) const {
@@ -147,7 +138,7 @@ class EntryStore {
   /// All chunks but the last one are full.
   struct Bucket {
     std::int64_t first_row = 0;
-    std::byte* open = nullptr;          // the last chunk, in memory; in a scratch file after seal(): none
+    std::byte* open = nullptr;          // the last chunk, in memory, until seal()
     std::size_t fill = 0;               // entries in it; without a chunk it counts as full
     std::vector<std::size_t> chunks{};  // their numbers, in memory or in the scratch file
   };

@@ -1,11 +1,221 @@
 #include "cg/matrix/files/line_blocks.hpp"
 
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <new>
 #include <utility>
 
+#include "cg/base/interface.hpp"
+
 namespace cg2d {
+
+// ---------------------------------------------------------------- bytes
+
+/// Compressed bytes, which come in portions.
+class ByteSource::Stream : public Interface {
+ public:
+  explicit Stream(const OpenFile& file)
+      : file_(file), portion_(std::make_unique_for_overwrite<char[]>(portion_bytes)) {}
+
+  /// Fills some of the bytes, at least one unless the content has ended. Returns how many.
+  virtual std::size_t decompress(std::span<char> bytes) = 0;
+
+ protected:
+  /// The next compressed bytes; empty at the end of the file.
+  std::span<char> next_portion() {
+    const std::span<char> portion(portion_.get(), portion_bytes);
+    const auto count = file_.read_at(position_, std::as_writable_bytes(portion));
+    position_ += static_cast<std::int64_t>(count);
+    return portion.first(count);
+  }
+
+  const OpenFile& file_;
+
+ private:
+  static constexpr std::size_t portion_bytes = std::size_t{1} << 18;
+
+  std::unique_ptr<char[]> portion_;
+  std::int64_t position_ = 0;
+};
+
+namespace {
+
+/// One member or several, one after the other (RFC 1952).
+class GzipStream final : public ByteSource::Stream {
+ public:
+  explicit GzipStream(const OpenFile& file) : Stream(file) {
+    constexpr int gzip_window = 15 + 16;  // the largest window; 16: gzip's own header (zlib.h)
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
+  }
+  ~GzipStream() override { inflateEnd(&stream_); }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+
+  std::size_t decompress(std::span<char> bytes) override {
+    const auto room =
+        static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
+    stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
+    stream_.avail_out = room;
+    while (stream_.avail_out == room) {
+      if (stream_.avail_in == 0) {
+        const auto portion = next_portion();
+        if (portion.empty() && !is_between_members_)
+          file_.refuse("found a gzip file that ends too early, expected a whole one");
+        if (portion.empty()) break;
+        stream_.next_in = reinterpret_cast<Bytef*>(portion.data());
+        stream_.avail_in = static_cast<uInt>(portion.size());
+      }
+      if (is_between_members_) inflateReset(&stream_);
+      is_between_members_ = false;
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_STREAM_END) {
+        is_between_members_ = true;
+      } else if (result == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+      } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        file_.refuse("found damaged gzip data ({}), expected a whole gzip file",
+                     stream_.msg == nullptr ? "unknown" : stream_.msg);
+      }
+    }
+    return room - stream_.avail_out;
+  }
+
+ private:
+  z_stream stream_{};
+  bool is_between_members_ = false;
+};
+
+/// One frame or several.
+class ZstdStream final : public ByteSource::Stream {
+ public:
+  explicit ZstdStream(const OpenFile& file) : Stream(file), stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+    // Windows up to the format's own bound (zstd --long): the library refuses long ones unless it is told to take them.
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax,
+                           ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
+  }
+
+  std::size_t decompress(std::span<char> bytes) override {
+    ZSTD_outBuffer output{.dst = bytes.data(), .size = bytes.size(), .pos = 0};
+    while (output.pos == 0) {
+      // Bytes may wait inside the stream after the last input has been taken.
+      if (input_.pos == input_.size) {
+        const auto portion = next_portion();
+        input_ = {.src = portion.data(), .size = portion.size(), .pos = 0};
+        if (portion.empty() && is_between_frames_) break;
+      }
+      const bool had_input = input_.pos < input_.size;
+      const std::size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
+      if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+      if (ZSTD_isError(hint) != 0U)
+        file_.refuse("found damaged zstd data ({}), expected a whole zstd file", ZSTD_getErrorName(hint));
+      is_between_frames_ = hint == 0;
+      if (!had_input && output.pos == 0 && !is_between_frames_)
+        file_.refuse("found a zstd file that ends too early, expected a whole one");
+    }
+    return output.pos;
+  }
+
+ private:
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
+  ZSTD_inBuffer input_{};
+  bool is_between_frames_ = false;
+};
+
+/// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
+/// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
+bool is_harwell_boeing(std::string_view begin) {
+  const auto lines = split_at(begin, '\n');
+  const auto is_one_of = [&](std::size_t place, std::string_view letters) {
+    return letters.find(lines[2][place]) != std::string_view::npos;
+  };
+  return lines.size() > 2 && lines[2].size() > 3 && is_one_of(0, "RCPIQrcpiq") &&
+         is_one_of(1, "SUHZRsuhzr") && is_one_of(2, "AEae") && is_one_of(3, " ");
+}
+
+/// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
+std::string foreign_format(std::string_view begin) {
+  constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
+  struct Mark {
+    std::size_t place;
+    std::string_view bytes;
+    std::string_view name;
+  };
+  using namespace std::string_view_literals;
+  constexpr std::string_view unpack = "expected a file of its own: unpack it first";
+  constexpr std::string_view write_anew =
+      "expected a Matrix Market file: write one there, by mmwrite (in Python: scipy.io.mmwrite)";
+  constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
+                             Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
+                             Mark{0, "\x93NUMPY"sv, "a NumPy file"},
+                             Mark{0, "\x00\x12\x7b\x50"sv, "a binary matrix of PETSc"},
+                             Mark{tar_mark_at, "ustar"sv, "a tar archive"},
+                             Mark{0, "PK\x03\x04"sv, "a zip archive"},
+                             Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
+                             Mark{0, "\xfd\x37zXZ"sv, "an xz file"},
+                             Mark{0, "BZh"sv, "a bzip2 file"}};
+  constexpr std::size_t first_archive = 4;
+  // A zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).
+  constexpr std::size_t name_length_at = 26;
+  constexpr std::size_t name_at = 30;
+  if (begin.starts_with("PK\x03\x04") && begin.size() > name_at &&
+      begin.substr(name_at, static_cast<unsigned char>(begin[name_length_at])).ends_with(".npy"))
+    return fmt::format("found a file of NumPy or SciPy (.npz), {}", write_anew);
+  for (std::size_t k = 0; k < marks.size(); ++k) {
+    if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
+      return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);
+  }
+  if (is_harwell_boeing(begin))
+    return fmt::format("found a Harwell-Boeing or Rutherford-Boeing file, {}", write_anew);
+  return {};
+}
+
+}  // namespace
+
+ByteSource::ByteSource(const std::string& path) : file_(path) {
+  constexpr std::string_view gzip_magic = "\x1f\x8b";
+  constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
+  // The magic number that pzstd begins its files with: one of 16 for frames to be skipped (RFC 8878, 3.1.2).
+  constexpr std::string_view skippable_magic = "\x50\x2a\x4d\x18";
+  std::array<char, 4> first{};
+  const auto count = file_.read_at(0, std::as_writable_bytes(std::span(first)));
+  const std::string_view begin(first.data(), count);
+  if (begin.starts_with(gzip_magic)) stream_ = std::make_unique<GzipStream>(file_);
+  if (begin.starts_with(zstd_magic) || begin.starts_with(skippable_magic))
+    stream_ = std::make_unique<ZstdStream>(file_);
+}
+
+ByteSource::~ByteSource() = default;
+
+std::size_t ByteSource::read(std::span<char> bytes) {
+  std::size_t done = stream_ ? 0 : file_.read_at(position_, std::as_writable_bytes(bytes));
+  while (stream_ && done < bytes.size()) {
+    const std::size_t count = stream_->decompress(bytes.subspan(done));
+    if (count == 0) break;
+    done += count;
+  }
+  position_ += static_cast<std::int64_t>(done);
+  return done;
+}
+
+void ByteSource::skip_to(std::int64_t position) {
+  if (!stream_) {
+    position_ = std::min(position, file_.size());
+    return;
+  }
+  std::vector<char> dropped(std::size_t{1} << 18);
+  while (position_ < position) {
+    const auto missing = static_cast<std::size_t>(position - position_);
+    if (read(std::span(dropped).first(std::min(missing, dropped.size()))) == 0) return;
+  }
+}
+
+// ---------------------------------------------------------------- lines
+
 LineBlocks::LineBlocks(const std::string& path)
     : source_(path), buffer_(std::make_unique_for_overwrite<char[]>(most_bytes + 1)) {}
 
@@ -62,61 +272,6 @@ std::string_view LineBlocks::next() {
         offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));
   return {buffer_.get(), handed_out_};
 }
-
-namespace {
-
-/// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
-/// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
-bool is_harwell_boeing(std::string_view begin) {
-  const auto lines = split_at(begin, '\n');
-  const auto is_one_of = [&](std::size_t place, std::string_view letters) {
-    return letters.find(lines[2][place]) != std::string_view::npos;
-  };
-  return lines.size() > 2 && lines[2].size() > 3 && is_one_of(0, "RCPIQrcpiq") &&
-         is_one_of(1, "SUHZRsuhzr") && is_one_of(2, "AEae") && is_one_of(3, " ");
-}
-
-/// Whether it is a zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).
-bool is_npz(std::string_view begin) {
-  constexpr std::size_t name_length_at = 26;
-  constexpr std::size_t name_at = 30;
-  return begin.starts_with("PK\x03\x04") && begin.size() > name_at &&
-         begin.substr(name_at, static_cast<unsigned char>(begin[name_length_at])).ends_with(".npy");
-}
-
-/// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
-std::string foreign_format(std::string_view begin) {
-  constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
-  struct Mark {
-    std::size_t place;
-    std::string_view bytes;
-    std::string_view name;
-  };
-  using namespace std::string_view_literals;
-  constexpr std::string_view unpack = "expected a file of its own: unpack it first";
-  constexpr std::string_view write_anew =
-      "expected a Matrix Market file: write one there, by mmwrite (in Python: scipy.io.mmwrite)";
-  constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
-                             Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
-                             Mark{0, "\x93NUMPY"sv, "a NumPy file"},
-                             Mark{0, "\x00\x12\x7b\x50"sv, "a binary matrix of PETSc"},
-                             Mark{tar_mark_at, "ustar"sv, "a tar archive"},
-                             Mark{0, "PK\x03\x04"sv, "a zip archive"},
-                             Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
-                             Mark{0, "\xfd\x37zXZ"sv, "an xz file"},
-                             Mark{0, "BZh"sv, "a bzip2 file"}};
-  constexpr std::size_t first_archive = 4;
-  if (is_npz(begin)) return fmt::format("found a file of NumPy or SciPy (.npz), {}", write_anew);
-  for (std::size_t k = 0; k < marks.size(); ++k) {
-    if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
-      return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);
-  }
-  if (is_harwell_boeing(begin))
-    return fmt::format("found a Harwell-Boeing or Rutherford-Boeing file, {}", write_anew);
-  return {};
-}
-
-}  // namespace
 
 LocatedHeader read_market_header(const std::string& path) {
   MarketHeaderParser parser;

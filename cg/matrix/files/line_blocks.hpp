@@ -5,14 +5,8 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"

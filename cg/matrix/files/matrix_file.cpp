@@ -1,18 +1,9 @@
 #include "cg/matrix/files/matrix_file.hpp"
 
-#include <fmt/format.h>
+#include <cmath>
 
-#include <algorithm>
-#include <limits>
-#include <utility>
-
-#include "cg/base/agreement.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
-#include "cg/matrix/files/market_text.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -45,102 +36,93 @@ void refuse_to_symmetrize(const MatrixFileOptions& options) {
 }
 
 /// One reading of a Matrix Market file.
-class MarketReading {
- public:
-  MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group) {}
-
+struct MarketReading {
   std::unique_ptr<StoredMatrix> read() {
-    require_same_file(options_.path, group_);
-    agree_on(group_, [&] {
-      located_ = read_market_header(options_.path);
-      if (header().form == MarketForm::array)
-        throw FileError(options_.path, 1,
-                        "found \"array\", expected coordinate, the form of sparse matrices");
-      if (header().row_count != header().column_count)
-        throw FileError(options_.path, located_.line_count,
-                        "found {} rows and {} columns, expected a square matrix", header().row_count,
-                        header().column_count);
-      if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
-      if (options_.mirrors && options_.symmetrize_tolerance)
+    require_same_file(options.path, group);
+    agree_on(group, [&] {
+      located = read_market_header(options.path);
+      if (header.form == MarketForm::array)
+        throw FileError(options.path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
+      if (header.row_count != header.column_count)
+        throw FileError(options.path, located.line_count,
+                        "found {} rows and {} columns, expected a square matrix", header.row_count,
+                        header.column_count);
+      if (header.symmetry != MarketSymmetry::general) refuse_to_symmetrize(options);
+      if (options.mirrors && options.symmetrize_tolerance)
         throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
     });
-    if (options_.mirrors) located_.header.symmetry = MarketSymmetry::symmetric;
-    const auto values = values_of(header());
+    if (options.mirrors) header.symmetry = MarketSymmetry::symmetric;
+    const auto values = values_of(header);
     require_place(values);
-    if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
-    EntryCollector collector(header().row_count, group_, values, make_scratch());
+    if (options.permutation_seed) permutation.emplace(header.row_count, *options.permutation_seed);
+    EntryCollector collector(header.row_count, group, values, make_scratch());
     collector.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
     require_complete();
-    const auto lower_count = group_.sum(lower_count_);
-    const auto upper_count = group_.sum(upper_count_);
+    lower_count = group.sum(lower_count);
+    upper_count = group.sum(upper_count);
     if (lower_count > 0 && upper_count > 0)
       throw RunError(ExitCode::bad_data,
                      "{}: found {} below the diagonal and {} above it, expected one triangle, which "
                      "--mirror mirrors; leave it out",
-                     options_.path, entries_text(lower_count), upper_count);
-    auto matrix =
-        std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
-    if (options_.symmetrize_tolerance)
-      matrix->symmetrize(*options_.symmetrize_tolerance, make_scratch(), group_);
+                     options.path, entries_text(lower_count), upper_count);
+    auto matrix = std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
+    if (options.symmetrize_tolerance)
+      matrix->symmetrize(*options.symmetrize_tolerance, make_scratch(), group);
     return matrix;
   }
 
- private:
-  [[nodiscard]] const MarketHeader& header() const { return located_.header; }
-
   /// Room for the entries: in memory, or in the scratch folder.
   void require_place(EntryValues values) {
-    const auto order = header().row_count;
+    const auto order = header.row_count;
     // Those that are announced, but no more than the bytes of the file can hold; 0 where these are not known. A file may announce anything.
     constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
-    const auto size = std::max<std::int64_t>(ByteSource(options_.path).size(), 0);
-    const auto entries = with_mirrored(header(), std::min(header().line_count, size / shortest_line));
+    const auto size = std::max<std::int64_t>(ByteSource(options.path).size(), 0);
+    const auto entries = with_mirrored(header, std::min(header.line_count, size / shortest_line));
     // The halves of each entry, at both of its places, until they are in order.
-    const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
-    if (options_.scratch_folder.empty()) {
+    const auto half_count = options.symmetrize_tolerance ? 2 * entries : 0;
+    if (options.scratch_folder.empty()) {
       auto expected =
-          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
+          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group.size());
       if (half_count > 0)
         expected.making_bytes =
-            expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
-      return require_memory(options_.check_memory, options_.path, expected, group_);
+            expected_matrix(order, half_count, EntryValues::any, group.size()).making_bytes;
+      return require_memory(options.check_memory, options.path, expected, group);
     }
-    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
-    require_memory(options_.check_memory, options_.path,
+    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group.size()));
+    require_memory(options.check_memory, options.path,
                    {.order = order,
                     .entry_count = entries,
-                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()},
-                   group_);
+                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group.size()},
+                   group);
     const auto all_bytes =
         stored_entry_bytes(values) * entries + stored_entry_bytes(EntryValues::any) * half_count;
-    require_room("--scratch", options_.scratch_folder, all_bytes / group_.size(),
-                 comm::make_node_map(group_, 0).node_of(group_.rank()), group_);
+    require_room("--scratch", options.scratch_folder, all_bytes / group.size(),
+                 comm::make_node_map(group, 0).node_of(group.rank()), group);
   }
 
   /// nullptr: the entries stay in memory.
   [[nodiscard]] std::unique_ptr<ScratchChunks> make_scratch() const {
     std::unique_ptr<ScratchChunks> scratch;
-    if (options_.scratch_folder.empty()) return scratch;
-    agree_on(group_, [&] { scratch = std::make_unique<ScratchChunks>(options_.scratch_folder); });
+    if (options.scratch_folder.empty()) return scratch;
+    agree_on(group, [&] { scratch = std::make_unique<ScratchChunks>(options.scratch_folder); });
     return scratch;
   }
 
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
   void parse_share(EntryCollector& collector) {
-    LineBlocks blocks(options_.path);
+    LineBlocks blocks(options.path);
     const auto& source = blocks.source();
-    const auto body = located_.body_offset;
+    const auto body = located.body_offset;
     // Parts of a stream are much longer than a line: a reader may go beyond the end of one by a line.
     constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
-    const std::int64_t stride = group_.size() * part_bytes;
+    const std::int64_t stride = group.size() * part_bytes;
     comm::IndexRange part{.begin = body, .end = LineBlocks::end_of_file};
     if (source.can_be_cut()) {
       part.end = std::max(source.size(), body);
-      part = comm::share_of(part, group_.rank(), group_.size());
-    } else if (group_.size() > 1) {
-      part = {.begin = body + group_.rank() * part_bytes, .end = body + (group_.rank() + 1) * part_bytes};
+      part = comm::share_of(part, group.rank(), group.size());
+    } else if (group.size() > 1) {
+      part = {.begin = body + group.rank() * part_bytes, .end = body + (group.rank() + 1) * part_bytes};
     }
     try {
       for (;;) {
@@ -150,70 +132,150 @@ class MarketReading {
         if (source.can_be_cut() || blocks.at_end_of_file()) break;
         part = {.begin = part.begin + stride, .end = part.end + stride};
       }
-    } catch (const TextFault& fault) {
-      fault_ = fault;
+    } catch (const TextFault& found) {
+      fault = found;
     }
   }
 
   void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
-    const auto stored = [&](std::int64_t index) { return permutation_ ? (*permutation_)(index) : index; };
+    const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
     const auto add = [&](const MatrixEntry& entry) {
       collector.add(stored(entry.row), stored(entry.column), entry.value);
     };
-    auto written = header();
-    if (options_.mirrors) written.symmetry = MarketSymmetry::general;
+    const auto symmetry = header.symmetry;
+    auto written = header;
+    if (options.mirrors) written.symmetry = MarketSymmetry::general;
     try {
       parse_entries(lines, written, [&](const MatrixEntry& entry) {
-        ++entry_count_;
-        if (options_.mirrors && entry.value != 0.0) {
-          lower_count_ += entry.row > entry.column ? 1 : 0;
-          upper_count_ += entry.row < entry.column ? 1 : 0;
+        ++entry_count;
+        if (options.mirrors && entry.value != 0.0) {
+          lower_count += entry.row > entry.column ? 1 : 0;
+          upper_count += entry.row < entry.column ? 1 : 0;
         }
-        visit_images(entry, header().symmetry, add);
+        visit_images(entry, symmetry, add);
       });
-    } catch (const TextFault& fault) {
-      throw TextFault(blocks.offset() + fault.offset(), fault.what());
+    } catch (const TextFault& found) {
+      throw TextFault(blocks.offset() + found.offset(), found.what());
     }
-    if (options_.progress && blocks.source().can_be_cut())
-      options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
-                        static_cast<double>(blocks.source().size()));
+    if (options.progress && blocks.source().can_be_cut())
+      options.progress(static_cast<double>(blocks.offset() - located.body_offset) * group.size() /
+                       static_cast<double>(blocks.source().size()));
   }
 
   /// Throws the first fault of the file, whichever rank has met it.
   void require_complete() {
-    const auto own_offset = fault_ ? fault_->offset() : nowhere;
-    const auto offset = group_.minimum(own_offset);
-    const auto entry_count = group_.sum(entry_count_);
-    if (offset == nowhere && entry_count == header().line_count) return;
-    const auto messages = group_.gather_all(own_offset == offset && fault_ ? fault_->what() : std::string());
-    agree_on(group_, [&] {
-      if (group_.rank() != 0) return;
-      const auto line = locate_line(options_.path, offset, header().line_count);
+    const auto own_offset = fault ? fault->offset() : nowhere;
+    const auto offset = group.minimum(own_offset);
+    entry_count = group.sum(entry_count);
+    if (offset == nowhere && entry_count == header.line_count) return;
+    const auto messages = group.gather_all(own_offset == offset && fault ? fault->what() : std::string());
+    agree_on(group, [&] {
+      if (group.rank() != 0) return;
+      const auto line = locate_line(options.path, offset, header.line_count);
       if (line.is_surplus)
-        throw FileError(options_.path, line.number,
+        throw FileError(options.path, line.number,
                         "found one more entry, expected the end of the file after the {} that are announced",
-                        header().line_count);
-      if (offset != nowhere) throw FileError(options_.path, line.number, *std::ranges::max_element(messages));
-      throw FileError(options_.path, line.number,
+                        header.line_count);
+      if (offset != nowhere) throw FileError(options.path, line.number, *std::ranges::max_element(messages));
+      throw FileError(options.path, line.number,
                       "found the end of the file after {}, expected the {} that are announced",
-                      entries_text(entry_count), header().line_count);
+                      entries_text(entry_count), header.line_count);
     });
   }
 
-  const MatrixFileOptions& options_;
-  comm::RankGroup& group_;
-  LocatedHeader located_;
-  std::optional<RandomPermutation> permutation_;
-  std::int64_t entry_count_ = 0;
-  std::int64_t lower_count_ = 0;  // entries that are not 0, of a triangle that is mirrored
-  std::int64_t upper_count_ = 0;
-  std::optional<TextFault> fault_;  // the first line that this rank could not parse
+  const MatrixFileOptions& options;
+  comm::RankGroup& group;
+  LocatedHeader located{};
+  MarketHeader& header = located.header;
+  std::optional<RandomPermutation> permutation{};
+  std::int64_t entry_count = 0;
+  std::int64_t lower_count = 0;  ///< entries that are not 0, of a triangle that is mirrored
+  std::int64_t upper_count = 0;
+  std::optional<TextFault> fault{};  ///< the first line that this rank could not parse
+};
+
+/// Makes the strips of one of the library's own sources whenever they are asked for. Each rank keeps the lengths of its share of the rows, and
+/// their diagonal: 12 bytes for each.
+class SourceMatrix final : public SystemMatrix {
+ public:
+  SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
+               const MemoryCheck& check_memory)
+      : row_(source_row_of(text)), source_(source_from(text)) {
+    facts_.key = {.name = text, .order = source_->facts().key.order};
+    // Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
+    constexpr double bytes_per_entry = 12.0;
+    constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
+    constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
+    constexpr std::int64_t strips_per_memory = 16;
+    const auto layout = own_layout(group);
+    const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
+    const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
+    const auto most_count = static_cast<double>(std::max<std::int64_t>(order() / group.size(), 1));
+    strips_.count = static_cast<int>(group.maximum(
+        std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
+    strips_.working_bytes = group.minimum(memory_bytes) / 4;
+    constexpr double making = 2.0;  // a strip, and room that it grows into
+    const auto needed = saturated_sum(source_->working_bytes(layout, strips_),
+                                      saturated(making * share_bytes / strips_.count));
+    if (check_memory)
+      check_memory({.order = order(),
+                    .entry_count = saturated(source_->facts().nonzero_count),
+                    .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())});
+    agree_on(group, [&] {
+      if (needed <= memory_bytes) return;
+      throw RunError(ExitCode::memory,
+                     "not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
+                     "{} are left for it; raise --memory-limit or take more ranks",
+                     format_bytes(needed), facts_.key.name,
+                     format_bytes(std::max<std::int64_t>(memory_bytes, 0)));
+    });
+    survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
+  }
+
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override {
+    return source_->working_bytes(layout, strips);
+  }
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           const Strips& strips, const StripSink& sink) const override {
+    return source_->build_strips(layout, group, thread_count, strips, [&](kernels::CsrBlock strip) {
+      if (row_.is_negative_definite)
+        std::ranges::transform(strip.values.span(), strip.values.data(), std::negate());
+      sink(std::move(strip));
+    });
+  }
+  /// A hash of the source and the parameters that place and make its entries.
+  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override {
+    return hash_of_text(fmt::format("source {} {}", row_.name, source_->facts().key.pattern_hash));
+  }
+
+ private:
+  [[nodiscard]] comm::BlockLayout own_layout(comm::RankGroup& group) const {
+    return comm::BlockLayout::even(order(), {.columns = 1, .rows = group.size()});
+  }
+  /// Makes the matrix once more, strip by strip.
+  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override {
+    const auto layout = own_layout(group);
+    auto row = layout.row_block(group.rank()).begin;
+    Agreement agreement(group);
+    build_strips(layout, group, 1, strips_, [&](const kernels::CsrBlock& strip) {
+      agreement.attempt([&] {
+        for (std::int64_t local = 0; local < strip.row_count; ++local, ++row)
+          visit({.row = row, .columns = strip.columns_of(local), .values = strip.values_of(local)});
+      });
+    });
+    agreement.reach();
+  }
+
+  const SourceRow& row_;
+  std::unique_ptr<MatrixSource> source_;
+  Strips strips_;  // strips of a rank's share of the rows
 };
 
 }  // namespace
 
 std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
-  return MarketReading(options, group).read();
+  return MarketReading{options, group}.read();
 }
 
 std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
@@ -221,15 +283,7 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
   agree_on(group, [&] { is_cache = is_cache_file(options.path); });
   if (!is_cache) return read_market_matrix(options, group);
   refuse_to_symmetrize(options);
-  auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
-  if (!options.permutation_seed) return cached;
-  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
-  require_memory(options.check_memory, options.path,
-                 expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()),
-                 group);
-  EntryCollector collector(cached->order(), group);
-  collector.attempt([&] { cached->add_own_entries(collector, permutation); });
-  return std::make_unique<StoredMatrix>(collector.finish(), name_of(options.path), permutation, group);
+  return open_cache(options, name_of(options.path), group);
 }
 
 std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
@@ -244,7 +298,12 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
         "together and 64 MB on each, or that much of a device with --scratch DIR",
         wanted_by, path, format_bytes(bytes));
   });
-  return std::make_unique<CachedMatrix>(path, name_of(path), group);
+  return open_cache({.path = path}, name_of(path), group);
+}
+
+std::unique_ptr<SystemMatrix> open_source(const std::string& text, std::int64_t memory_bytes,
+                                          comm::RankGroup& group, const MemoryCheck& check_memory) {
+  return std::make_unique<SourceMatrix>(text, memory_bytes, group, check_memory);
 }
 
 std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {

@@ -2,17 +2,8 @@
 
 // A user's matrix in a file: read in parallel, or in binary form, which is written once and read directly for any grid; and one that is made and stored alike.
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "cg/matrix/files/cache_file.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
-#include "cg/matrix/files/system_matrix.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -20,33 +11,6 @@ namespace cg2d {
 /// file gets its name when it is complete; a kill before leaves a temporary file beside it. Collective. Throws
 /// RunError (cannot_create, cannot_write) on every rank alike.
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
-
-/// The matrix of such a file. Blocks are read as often as they are asked for: nothing of the matrix is kept. A rank
-/// reads the rows of its block, all columns of them. Every byte that it takes is checked.
-class CachedMatrix final : public SystemMatrix {
- public:
-  CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group);
-
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                           const Strips& strips) const override;
-  /// Counts all columns. Cost: 64 KiB of the file for each strip.
-  [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
-                                           const Strips& strips) const override;
-  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                           const Strips& strips, const StripSink& sink) const override;
-  /// A hash of all checksums of the file.
-  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
-
-  /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
-  /// needs one. Local, but for the exchanges of the collector.
-  void add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const;
-
- private:
-  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
-  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
-
-  std::unique_ptr<CacheReader> reader_;
-};
 
 struct MatrixFileOptions {
   std::string path;  ///< for generate_matrix() the text of a matrix, as source_from() takes it
@@ -74,6 +38,11 @@ struct MatrixFileOptions {
 /// its header, and is to be made symmetric; MpiError, std::bad_alloc.
 std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
 
+/// The matrix of a file in binary form (cg2d convert), with this name for people. It is left where it is, and checked where it is read, unless a
+/// permutation is asked for. The rest as for read_market_matrix().
+std::unique_ptr<SystemMatrix> open_cache(const MatrixFileOptions& options, const std::string& name,
+                                         comm::RankGroup& group);
+
 /// The matrix of a file in any form: the Matrix Market format is read, the binary form (cg2d convert) is left where
 /// it is, unless a permutation is asked for. The rest as for read_market_matrix().
 std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
@@ -88,5 +57,11 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
 /// that is negative definite (SourceRow) is stored as -A. Collective. Cost: 16 bytes per entry that moves; memory:
 /// the share beside the store. Throws InputError for a bad text, alike on every rank; MpiError, std::bad_alloc.
 std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// A matrix of the library's own sources of which nothing is stored, for systems that are larger than memory, with the entries and facts of generate_matrix().
+/// Makes it once, strip by strip, to count its rows, within memory_bytes per rank. check_memory: asked before, with the bytes that counting takes. Collective.
+/// Throws InputError for a bad text, RunError (memory), alike on every rank; MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> open_source(const std::string& text, std::int64_t memory_bytes,
+                                          comm::RankGroup& group, const MemoryCheck& check_memory = {});
 
 }  // namespace cg2d

@@ -2,12 +2,8 @@
 
 // A random order of 0 ... n-1 that takes no memory.
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
-#include <cstdint>
-#include <utility>
 
 #include "cg/matrix/value_hash.hpp"
 

@@ -2,21 +2,9 @@
 
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-
 #include "cg/base/agreement.hpp"
-#include "cg/matrix/files/entry_store.hpp"
-#include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -41,8 +29,6 @@ class EntryCollector {
   EntryStore finish();
 
  private:
-  void receive(WordRounds::Words message, int sender);
-
   Agreement agreement_;
   EntryStore store_;
   WordRounds rounds_;
@@ -70,11 +56,10 @@ std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
                     comm::RankGroup& group);
 
-/// This rank's block of a layout, from the sealed rows of all ranks. after_bucket: told when a bucket's entries have left. Collective. Throws what a
-/// store throws, on every rank; MpiError, std::bad_alloc.
+/// This rank's block of a layout, from the sealed rows of all ranks. dropped: the same store, whose buckets go when their entries have left; nullptr:
+/// they stay. Collective. Throws what a store throws, on every rank; MpiError, std::bad_alloc.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group,
-                                const std::function<void(std::size_t bucket)>& after_bucket = {});
+                                comm::RankGroup& group, EntryStore* dropped = nullptr);
 
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
@@ -100,13 +85,8 @@ class StoredMatrix final : public SystemMatrix {
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
 
-  /// The nonzeros before each of this rank's buckets; of its rows, by EntryStore::local_row(), the lengths and the diagonal.
-  [[nodiscard]] std::span<const std::int64_t> bucket_starts() const { return nonzeros_before_; }
-  [[nodiscard]] std::span<const std::uint32_t> row_lengths() const { return row_lengths_; }
-  [[nodiscard]] std::span<const double> stored_diagonal() const { return diagonal_; }
-  /// The sum over all entries of all ranks from which the hash of the facts' key follows.
-  [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
   [[nodiscard]] const EntryStore& store() const { return store_; }
+  friend void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
 
  private:
   struct Asymmetry;

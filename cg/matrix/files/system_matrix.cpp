@@ -2,21 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
 
@@ -77,18 +71,18 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
   for (const auto& rows : own_rows_) row_count += static_cast<std::size_t>(rows.size());
   row_lengths_.assign(row_count, 0);
   diagonal_.assign(row_count, 0.0);
-  std::vector<std::int64_t> counts(own_rows_.size());
+  nonzeros_before_.assign(own_rows_.size(), 0);  // at first those of the range
   std::uint64_t pattern_sum = 0;
   std::uint64_t asymmetry_sum = 0;
   NotFinite not_finite;
   std::size_t range = 0;
   std::int64_t rows_before = 0;  // in the ranges before
-  visit_entries(group, [&](const EntryStore::RowPart& part) {
+  visit_entries(group, [&](const RowPart& part) {
     const auto [row, columns, values, is_all_ones] = part;
     for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
     const auto local = static_cast<std::size_t>(rows_before + row - own_rows_[range].begin);
     row_lengths_[local] += static_cast<std::uint32_t>(columns.size());
-    counts[range] += std::ssize(columns);
+    nonzeros_before_[range] += std::ssize(columns);
     for (std::size_t k = 0; k < columns.size(); ++k) {
       const std::int64_t column = columns[k];
       const double value = values[k];
@@ -119,12 +113,11 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
   const auto before_own = [&](std::size_t own) -> std::int64_t& {
     return before[static_cast<std::size_t>(group.rank()) + own * static_cast<std::size_t>(group.size())];
   };
-  for (std::size_t own = 0; own < counts.size(); ++own) before_own(own) = counts[own];
+  for (std::size_t own = 0; own < own_rows_.size(); ++own) before_own(own) = nonzeros_before_[own];
   group.sums(before);
   std::exclusive_scan(before.begin(), before.end(), before.begin(), std::int64_t{0});
   nonzero_count_ = before.back();
-  nonzeros_before_.clear();
-  for (std::size_t own = 0; own < counts.size(); ++own) nonzeros_before_.push_back(before_own(own));
+  for (std::size_t own = 0; own < own_rows_.size(); ++own) nonzeros_before_[own] = before_own(own);
   pattern_sum_ = sum_of_words(group, pattern_sum);
   facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum_, group);
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
@@ -151,8 +144,8 @@ std::vector<std::int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayo
       counts[static_cast<std::size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
     });
   } else {
-    visit_entries(group, [&](const EntryStore::RowPart& of_row) {
-      for_each_block_part(layout, of_row, [&](int owner, const EntryStore::RowPart& part) {
+    visit_entries(group, [&](const RowPart& of_row) {
+      for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
         counts[static_cast<std::size_t>(owner)] += std::ssize(part.columns);
       });
     });

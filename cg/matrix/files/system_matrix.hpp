@@ -2,20 +2,10 @@
 
 // The interface of a user's own matrix, wherever its rows are: a source of blocks with all that a solve needs.
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -74,7 +64,7 @@ class SystemMatrix : public MatrixSource {
   /// that survey() has met.
   virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const;
   /// The entries of a row, or of a part of it.
-  using EntryVisit = std::function<void(const EntryStore::RowPart& part)>;
+  using EntryVisit = std::function<void(const RowPart& part)>;
   /// Calls visit() for all entries of this rank's rows, rows rising, columns rising in each. Without values where no survey() is to come. Collective, but for
   /// the visits.
   virtual void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const = 0;
@@ -102,8 +92,7 @@ class SystemMatrix : public MatrixSource {
 /// Cuts a part of a row at the borders of the column blocks: calls visit(owner, part) for that of each block, rows counted from the first
 /// of the block.
 template <typename Visit>
-void for_each_block_part(const comm::BlockLayout& layout, const EntryStore::RowPart& part,
-                         const Visit& visit) {
+void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, const Visit& visit) {
   const auto [row, columns, values, is_all_ones] = part;
   const int process_row = layout.row_block_of(row);
   const auto local_row = row - layout.row_block(process_row).begin;
@@ -113,10 +102,10 @@ void for_each_block_part(const comm::BlockLayout& layout, const EntryStore::RowP
     std::size_t end = columns.back() < block_end ? columns.size() : begin + 1;
     while (end < columns.size() && columns[end] < block_end) ++end;
     visit(layout.grid().rank_at(process_row, process_column),
-          EntryStore::RowPart{.row = local_row,
-                              .columns = columns.subspan(begin, end - begin),
-                              .values = values.empty() ? values : values.subspan(begin, end - begin),
-                              .is_all_ones = is_all_ones});
+          RowPart{.row = local_row,
+                  .columns = columns.subspan(begin, end - begin),
+                  .values = values.empty() ? values : values.subspan(begin, end - begin),
+                  .is_all_ones = is_all_ones});
     begin = end;
   }
 }

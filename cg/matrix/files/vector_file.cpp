@@ -1,18 +1,12 @@
 #include "cg/matrix/files/vector_file.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
 namespace {

@@ -3,18 +3,13 @@
 // Vectors of a user: read from files, made from a seed, written to files; and distributed matrices written to files, in the Matrix Market
 // exchange format (Boisvert, Pozo, Remington: NISTIR 5935).
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
-#include <string>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 

@@ -4,16 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "comm/block_layout.hpp"
-#include "comm/rank_group.hpp"
 #include "comm/word_exchange.hpp"
 
 namespace cg2d {
@@ -65,7 +59,13 @@ class WordRounds {
   [[nodiscard]] std::vector<std::uint64_t>& to(int rank, std::size_t word_count) {
     const auto r = static_cast<std::size_t>(rank);
     auto& buffer = outgoing_[r];
-    if (buffer.size() + word_count > capacities_[r]) make_room(rank);
+    if (buffer.size() + word_count > capacities_[r]) {
+      if (rank == group_.rank()) {
+        receive_own();
+      } else if (!buffer.empty()) {
+        exchange(true);
+      }
+    }
     return buffer;
   }
 
@@ -77,14 +77,6 @@ class WordRounds {
 
  private:
   static constexpr std::size_t own_capacity = 1024;
-
-  void make_room(int rank) {
-    if (rank == group_.rank()) {
-      receive_own();
-    } else if (!outgoing_[static_cast<std::size_t>(rank)].empty()) {
-      exchange(true);
-    }
-  }
 
   void receive_own() {
     auto& buffer = outgoing_[static_cast<std::size_t>(group_.rank())];
@@ -117,17 +109,15 @@ template <typename Produce>
 HugePageVector scattered(const comm::BlockLayout& layout, comm::RankGroup& group, const Produce& produce) {
   const auto mine = layout.own_piece(group.rank());
   HugePageVector values(static_cast<std::size_t>(mine.size()));
-  const auto receive = [&](WordRounds::Words words, int /*rank*/) {
-    for (std::size_t k = 0; k < words.size(); k += 2)
-      values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] +=
-          std::bit_cast<double>(words[k + 1]);
+  const auto add = [&](std::int64_t index, double value) {
+    values[static_cast<std::size_t>(index - mine.begin)] += value;
   };
-  WordRounds rounds(group, receive);
+  WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      add(static_cast<std::int64_t>(words[k]), std::bit_cast<double>(words[k + 1]));
+  });
   produce([&](std::int64_t index, double value) {
-    if (mine.contains(index)) {
-      values[static_cast<std::size_t>(index - mine.begin)] += value;
-      return;
-    }
+    if (mine.contains(index)) return add(index, value);
     auto& buffer = rounds.to(layout.owner_of(index), 2);
     buffer.push_back(static_cast<std::uint64_t>(index));
     buffer.push_back(std::bit_cast<std::uint64_t>(value));
@@ -149,21 +139,22 @@ inline void fetch(const comm::BlockLayout& layout, std::span<const double> own,
     const auto begin = std::min(count, static_cast<std::size_t>(part) * part_size);
     const auto end = std::min(count, begin + part_size);
     std::vector<std::vector<std::uint64_t>> indices(static_cast<std::size_t>(group.size()));
-    std::vector<std::vector<std::size_t>> elements(indices.size());
+    std::vector<std::size_t> owners;
     for (auto k = begin; k < end; ++k) {
       const auto index = index_of(k);
-      const auto owner = static_cast<std::size_t>(layout.owner_of(index));
-      indices[owner].push_back(static_cast<std::uint64_t>(index));
-      elements[owner].push_back(k);
+      owners.push_back(static_cast<std::size_t>(layout.owner_of(index)));
+      indices[owners.back()].push_back(static_cast<std::uint64_t>(index));
     }
     auto asked = group.exchange(std::move(indices));
     for (auto& words : asked) {
       for (auto& word : words) word = std::bit_cast<std::uint64_t>(own[word - first]);
     }
     const auto answers = group.exchange(std::move(asked));
-    for (std::size_t rank = 0; rank < answers.size(); ++rank) {
-      for (std::size_t k = 0; k < answers[rank].size(); ++k)
-        values[elements[rank][k]] = std::bit_cast<double>(answers[rank][k]);
+    std::vector<std::size_t> taken(
+        answers.size());  // of each owner's answers, which are in the order of the questions
+    for (auto k = begin; k < end; ++k) {
+      const auto owner = owners[k - begin];
+      values[k] = std::bit_cast<double>(answers[owner][taken[owner]++]);
     }
   }
 }

@@ -14,7 +14,6 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/run/solve/solve_run.hpp"
-#include "cg/run/streaming/source_matrix.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
@@ -46,8 +45,8 @@ void SolveRun::read_matrix() {
   } else if (matrix_ == nullptr) {  // the matrix stays where it is, within the memory of the rank
     if (options_.assembles) {
       progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
-      read_matrix_ = std::make_unique<SourceMatrix>(
-          options_.operator_text, report_.environment->memory_of_rank(group_.rank()), group_, check);
+      read_matrix_ = open_source(options_.operator_text, report_.environment->memory_of_rank(group_.rank()),
+                                 group_, check);
     } else {
       read_matrix_ = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
     }

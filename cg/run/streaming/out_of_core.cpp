@@ -4,17 +4,13 @@
 
 #include <cmath>
 #include <filesystem>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/value_hash.hpp"
-#include "cg/panels/panel_io.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
@@ -28,10 +24,6 @@ constexpr double making_per_panel = 1.15;
 double making_bytes_per_nonzero(const kernels::KernelRow& row) {
   const double arrays = making_per_panel * row.bytes_per_nonzero;
   return std::max(2.0 * arrays, arrays + kernels::CsrBlock::bytes_per_nonzero);
-}
-
-PanelSizes sizes_of(const PanelFile& file) {
-  return {.count = std::ssize(file.panels()), .most_bytes = file.most_panel_bytes()};
 }
 
 /// How the panels of a rank's block are cut, and made. Holds references. All but memory_of() is collective.
@@ -102,12 +94,11 @@ struct PanelMaker {
   void check_room(const Strips& strips) const {
     auto needed = group.maximum(needed_bytes(strips));
     if (group.minimum(memory_bytes - needed_bytes(strips)) >= 0) return;
-    auto enough = memory_bytes;
+    std::int64_t enough = 0;
     constexpr int most_rounds = 100;
-    for (int round = 0; round < most_rounds; ++round) {
+    for (int round = 0; round < most_rounds && needed > enough; ++round) {
       enough = needed + needed / 100;
       needed = std::max(needed, group.maximum(needed_bytes(strips_for(enough))));
-      if (needed <= enough) break;
     }
     agree_on(group, [&] {
       refuse_memory(
@@ -134,11 +125,8 @@ struct PanelMaker {
     const double expected = matrix.source.facts().nonzero_count *
                             static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
     auto longest = longest_of(strips);
-    auto count = static_cast<std::int64_t>(strips.count);
-    while (longest > much_longer * expected && count < most) {
-      count = std::min(2 * count, most);
-      auto more = strips;
-      more.count = static_cast<int>(count);
+    for (auto more = strips; longest > much_longer * expected && more.count < most;) {
+      more.count = static_cast<int>(std::min(std::int64_t{2} * more.count, most));
       if (const auto now = longest_of(more); now <= worthwhile * longest) {
         strips = more;
         longest = now;
@@ -160,19 +148,18 @@ struct PanelMaker {
     std::unique_ptr<PanelFileWriter> writer;
     agree_on(group, [&] {
       place.remove_file();
-      writer = std::make_unique<PanelFileWriter>(place.folder(), place.file_name(), key);
+      writer = std::make_unique<PanelFileWriter>(place.folder, place.file_name, key);
       writer->reserve(saturated(expected_bytes));
     });
     PanelFileFigures figures;
-    std::int64_t panel_count = 0;
+    figures.row_lengths.critical_vector_length = choice.critical_vector_length;
     const HalfStorageRule rule(layout);
     const auto columns = layout.columns_of(group.rank());
     std::int64_t first_row = key.first_row;
     Agreement agreement(group);
     figures.source = matrix.source.build_strips(layout, group, 1, strips, [&](kernels::CsrBlock strip) {
       agreement.attempt([&] {
-        const auto lengths = row_lengths(strip, choice.critical_vector_length);
-        figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
+        figures.row_lengths = merged(figures.row_lengths, row_lengths(strip, choice.critical_vector_length));
         figures.nonzero_count += strip.nonzero_count();
         const auto row_count = strip.row_count;
         if (matrix.sums_values)
@@ -197,8 +184,13 @@ struct PanelMaker {
   }
 
   /// The panels' share, without what the program takes by and by.
-  [[nodiscard]] std::optional<StreamMemory> memory_of(const PanelSizes& panels) const {
-    return stream_memory(panels, memory_bytes - stream_program_bytes, stream.tuning.depth);
+  [[nodiscard]] std::optional<StreamMemory> memory_of(std::int64_t panel_count,
+                                                      std::int64_t most_panel_bytes) const {
+    return stream_memory(panel_count, most_panel_bytes, memory_bytes - stream_program_bytes,
+                         stream.tuning.depth);
+  }
+  [[nodiscard]] std::optional<StreamMemory> memory_of(const PanelFile& file) const {
+    return memory_of(std::ssize(file.panels), file.most_panel_bytes);
   }
 
   /// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
@@ -285,7 +277,7 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
   place.reset();
   group.barrier();
   if (!was_there) std::filesystem::remove(maker.folder, ignored);  // if it is empty
-  const auto memory = maker.memory_of({.count = mine.panel_count, .most_bytes = mine.most_panel_bytes});
+  const auto memory = maker.memory_of(mine.panel_count, mine.most_panel_bytes);
   const auto resident_bytes = memory ? memory->resident_count * mine.most_panel_bytes : 0;
   const auto streamed = std::max<std::int64_t>(mine.file_bytes - resident_bytes, 0);
   StreamPlan plan{.file_bytes = group.sum(mine.file_bytes),
@@ -310,14 +302,14 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   agree_on(group, [&] {
     folder_ = std::make_unique<PanelFolder>(maker.folder, group.rank(), group.size());
     file = folder_->existing(maker.key);
-    if (file && !maker.memory_of(sizes_of(*file))) file = nullptr;
+    if (file && !maker.memory_of(*file)) file = nullptr;
   });
-  if (!folder_->claim().is_locked()) progress.warn(folder_->claim().warning());
+  if (!folder_->claim.is_locked()) progress.warn(folder_->claim.warning());
   stream_.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   auto strips = maker.strips_for(maker.memory_bytes);
   // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.
   constexpr std::int64_t much_shorter = 2;
-  const std::int64_t panel_count = group.maximum(file ? std::ssize(file->panels()) : 0);
+  const std::int64_t panel_count = group.maximum(file ? std::ssize(file->panels) : 0);
   const bool may_be_short = group.minimum(maker.will_stay(maker.memory_bytes) ? 1 : 0) == 1 &&
                             panel_count >= much_shorter * strips.count;
   if (!stream_.was_there || may_be_short) {
@@ -328,7 +320,7 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   if (!stream_.was_there) {
     file = nullptr;
     progress.say(
-        fmt::format("writing the matrix to {}, in {} panels per rank", folder_->folder(), strips.count));
+        fmt::format("writing the matrix to {}, in {} panels per rank", folder_->folder, strips.count));
     group.barrier();
     const Stopwatch stopwatch;
     device_write_s_ = group.maximum(maker.write_panels(*folder_, strips));
@@ -337,11 +329,11 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   std::unique_ptr<StreamedKernel> kernel;
   agree_on(group, [&] {
     if (!stream_.was_there) file = std::make_unique<PanelFile>(folder_->file_path());
-    const auto memory = maker.memory_of(sizes_of(*file));
+    const auto memory = maker.memory_of(*file);
     if (!memory)
       maker.refuse_memory(
-          2 * file->most_panel_bytes() + stream_program_bytes,
-          fmt::format("two panels of {} take {}", file->path(), format_bytes(2 * file->most_panel_bytes())),
+          2 * file->most_panel_bytes + stream_program_bytes,
+          fmt::format("two panels of {} take {}", file->path, format_bytes(2 * file->most_panel_bytes)),
           "them");
     kernel = std::make_unique<StreamedKernel>(maker.row, maker.options, std::move(file), *memory,
                                               usual_panel_io());
@@ -354,14 +346,14 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   if (const auto error = group.maximum(std::int64_t{kernel->reader_refusal()}); error != 0)
     progress.warn(refusal_warning(static_cast<int>(error)));
   const auto& written = kernel->file();
-  stream_.file_bytes = written.panel_bytes();
-  stream_.panel_count = std::ssize(written.panels());
-  stream_.most_panel_bytes = written.most_panel_bytes();
+  stream_.file_bytes = written.panel_bytes;
+  stream_.panel_count = std::ssize(written.panels);
+  stream_.most_panel_bytes = written.most_panel_bytes;
   stream_.memory = kernel->memory();
   stream_.is_direct = written.is_direct();
   auto& mine = context_.mine;
-  mine.nonzero_count = written.figures().nonzero_count;
-  mine.row_lengths = written.figures().row_lengths;
+  mine.nonzero_count = written.header.figures.nonzero_count;
+  mine.row_lengths = written.header.figures.row_lengths;
   mine.block_bytes = kernel->matrix_byte_count();
   mine.streamed_bytes_per_product = static_cast<double>(kernel->streamed_byte_count());
   return std::make_unique<BlockProduct>(maker.row, std::move(kernel), layout.columns_of(group.rank()).size(),
@@ -390,7 +382,7 @@ void StreamingFeature::finish() {
 
 std::int64_t StreamingFeature::panel_bytes() const {
   const bool is_read = kernel_ != nullptr && kernel_->streamed_byte_count() > 0;
-  return is_read ? kernel_->file().most_panel_bytes() : 0;
+  return is_read ? kernel_->file().most_panel_bytes : 0;
 }
 
 }  // namespace cg2d

@@ -4,18 +4,10 @@
 // `cg2d tune --out-of-core`.
 
 #include <algorithm>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/panels/streamed_kernel.hpp"
 #include "cg/tuning/tuning_profile.hpp"
-#include "comm/rank_group.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 

@@ -3,12 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"

@@ -2,15 +2,9 @@
 
 // The product of a matrix on local storage, in the place of one in memory.
 
-#include <cstdint>
-#include <memory>
-
-#include "cg/panels/panel_file.hpp"
-#include "cg/panels/streamed_kernel.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/block_product.hpp"
-#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
@@ -32,7 +26,7 @@ class StreamingFeature {
   /// What is known of it goes to the report.
   void finish();
 
-  [[nodiscard]] const PanelFileFigures& figures() const { return kernel_->file().figures(); }
+  [[nodiscard]] const PanelFileFigures& figures() const { return kernel_->file().header.figures; }
   /// With writing; the slowest rank's. 0 where the files were there.
   [[nodiscard]] double generation_s() const { return generation_s_; }
   [[nodiscard]] double storage_bytes_per_s() const { return stream_.storage_bytes_per_s; }

@@ -3,24 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/panels/panel_io.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/tuning/trial.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
@@ -35,35 +25,33 @@ std::string stage_of(std::int64_t panel_bytes) {
 }
 
 struct StorageTrial {
-  std::vector<StorageCase> tried;  ///< by the size of panels, then by their number
-  /// The one with the least memory of those that are about as fast as the fastest. Without a spread: storage varies by itself, and its rates
-  /// tell nothing of other load.
-  StorageCase best;
-};
-
-struct StorageTrialConfig {
   const std::string& folder;  ///< this rank's folder
   int node_rank_count = 1;
   std::int64_t most_bytes = 0;  ///< for buffers, of the rank that has the least memory
+  std::vector<std::int64_t> sizes{};
+  std::vector<StorageCase> tried{};  ///< by the size of panels, then by their number
+  /// The one with the least memory of those that are about as fast as the fastest. Without a spread: storage varies by itself, and its rates
+  /// tell nothing of other load.
+  StorageCase best{};
 };
 
-/// Reads unlinked temporary files, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
+/// Reads unlinked temporary files, 256 MiB on each node, with panels of the trial's sizes, several numbers of them under way, all ranks at once. `say`
 /// gets the stage of each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
 /// cannot_write).
-StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std::int64_t>& sizes,
-                         comm::RankGroup& group, const std::function<void(const std::string&)>& say) {
+void try_storage(StorageTrial& trial, comm::RankGroup& group,
+                 const std::function<void(const std::string&)>& say) {
   constexpr double reading_s = 0.05;
   constexpr int round_count = 3;
-  const auto largest = sizes.back();
+  const auto largest = trial.sizes.back();
   const auto file_bytes =
-      std::max(file_bytes_of_node / config.node_rank_count / largest, std::int64_t{2}) * largest;
+      std::max(file_bytes_of_node / trial.node_rank_count / largest, std::int64_t{2}) * largest;
   std::optional<StorageSample> sample;
-  agree_on(group, [&] { sample.emplace(config.folder, file_bytes); });
-  StorageTrial trial;
-  for (const auto size : sizes) {
+  agree_on(group, [&] { sample.emplace(trial.folder, file_bytes); });
+  trial.tried.clear();
+  for (const auto size : trial.sizes) {
     say(stage_of(size));
     for (const int depth : tried_depths) {
-      if (depth > tried_depths.front() && depth * size > config.most_bytes) break;
+      if (depth > tried_depths.front() && depth * size > trial.most_bytes) break;
       const PanelReading reading{.panel_bytes = size, .depth = depth, .checks = true};
       std::vector<double> rates;
       for (int round = 0; round < round_count; ++round) {
@@ -73,10 +61,10 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
         rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
       }
       trial.tried.push_back({.folder = {},
-                             .rank_count = config.node_rank_count,
+                             .rank_count = trial.node_rank_count,
                              .panel_bytes = size,
                              .depth = depth,
-                             .bytes_per_s = middle_of(rates) * config.node_rank_count / group.size()});
+                             .bytes_per_s = middle_of(rates) * trial.node_rank_count / group.size()});
     }
   }
   // Storage varies by about a tenth, and memory for buffers is missing elsewhere.
@@ -86,7 +74,6 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
   std::erase_if(fast, [&](const auto& one) { return one.bytes_per_s < about_as_fast * fastest; });
   trial.best =
       *std::ranges::min_element(fast, {}, [](const StorageCase& one) { return one.panel_bytes * one.depth; });
-  return trial;
 }
 
 std::string trial_text(const std::string& folders, const StorageTrial& trial) {
@@ -126,27 +113,25 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
   const auto& folders = options.out_of_core.folders;
   const auto memory_bytes = environment.memory_of_rank(group.rank());
-  const StorageTrialConfig config{.folder = folder_of_rank(folders, group.rank()),
-                                  .node_rank_count = environment.node_of(group.rank()).rank_count,
-                                  .most_bytes = group.minimum(most_buffer_bytes(memory_bytes))};
-  std::vector<std::int64_t> sizes;
+  StorageTrial trial{.folder = folder_of_rank(folders, group.rank()),
+                     .node_rank_count = environment.node_of(group.rank()).rank_count,
+                     .most_bytes = group.minimum(most_buffer_bytes(memory_bytes))};
   std::vector<Work> works;
   for (const auto size : tried_mebibytes) {
     // The smallest one always: a run takes it, too, however little memory there is.
-    if (!sizes.empty() && tried_depths.front() * (size << 20) > config.most_bytes) continue;
-    sizes.push_back(size << 20);
-    works.push_back({stage_of(sizes.back()), "storage"});
+    if (!works.empty() && tried_depths.front() * (size << 20) > trial.most_bytes) continue;
+    trial.sizes.push_back(size << 20);
+    works.push_back({stage_of(trial.sizes.back()), "storage"});
   }
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const RetryConfig retry{
       .environment = environment, .keeps_disturbed = options.profile.takes_disturbed(), .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
-  StorageTrial trial;
   measure_or_refuse(group, retry,
                     {.name = fmt::format("storage of {}", names),
                      .record = trial.best.measured,
-                     .measure = [&] { trial = try_storage(config, sizes, group, say); },
+                     .measure = [&] { try_storage(trial, group, say); },
                      .why_unphysical = [] { return std::string(); }},
                     [&] { print(trial_text(names, trial)); });
   agree_on(group, [&] {
