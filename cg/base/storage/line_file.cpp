@@ -7,10 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <span>
-#include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 
@@ -89,11 +86,8 @@ void LineFile::write_rest() {
       throw RunError(ExitCode::cannot_write, "cannot write {}: another process has changed it", path_);
     written_ = found.size();
   }
-  while (written_ < text_.size()) {
-    const auto count = ::write(file_.number(), text_.data() + written_, text_.size() - written_);
-    if (count < 0 && errno != EINTR) cannot_write(path_);
-    if (count > 0) written_ += static_cast<std::size_t>(count);
-  }
+  if (!write_all(file_.number(), std::string_view(text_).substr(written_))) cannot_write(path_);
+  written_ = text_.size();
 }
 
 void LineFile::append(std::string_view line) {

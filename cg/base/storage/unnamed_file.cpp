@@ -1,20 +1,15 @@
 #include "cg/base/storage/unnamed_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 

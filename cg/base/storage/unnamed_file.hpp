@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
