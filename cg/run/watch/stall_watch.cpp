@@ -1,14 +1,7 @@
 #include "cg/run/watch/stall_watch.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <chrono>
-
 #include "cg/base/progress.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/run/watch/exit_watch.hpp"
-#include "comm/waiter.hpp"
 
 namespace cg2d {
 namespace {
