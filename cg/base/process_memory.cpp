@@ -8,7 +8,6 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "cg/base/system_files.hpp"
