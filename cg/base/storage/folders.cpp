@@ -92,18 +92,14 @@ bool FolderClaim::takes_lock() {
   if (!is_locked_ && errno != EWOULDBLOCK) return true;
   if (is_locked_ && leads_to(lock_path_, file_.number())) return true;
   if (is_locked_) return false;
+  // "process 71 on node3 since 2026-11-25T12:00:00Z"; the file may not tell (yet).
+  std::array<char, 512> text{};
+  const bool is_told = pread(file_.number(), text.data(), text.size() - 1, 0) > 0;
+  const std::string_view all = is_told ? text.data() : "it";
   throw RunError(
       ExitCode::folder_in_use,
-      "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end", option_,
-      folder_, holder(), lock_path_);
-}
-
-/// "process 71 on node3 since 2026-11-25T12:00:00Z "; "it " where the file does not tell (yet).
-std::string FolderClaim::holder() const {
-  std::array<char, 512> text{};
-  if (pread(file_.number(), text.data(), text.size() - 1, 0) <= 0) return "it ";
-  const std::string_view all = text.data();
-  return std::string(all.substr(0, all.find('\n'))) + " ";
+      "{} {}: another run uses this folder ({} has locked {}); name another one, or wait for its end",
+      option_, folder_, all.substr(0, all.find('\n')), lock_path_);
 }
 
 std::string FolderClaim::warning() const {

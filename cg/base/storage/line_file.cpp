@@ -31,7 +31,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 LineFile::LineFile(std::string path, std::string_view writer, bool is_fresh)
     : path_(std::move(path)), writer_(writer) {
   open();
-  if (is_fresh) shorten(0);
+  if (is_fresh && ftruncate(file_.number(), 0) != 0) cannot_write(path_);
   text_ = content();
   written_ = text_.size();
 }
@@ -61,15 +61,11 @@ std::string LineFile::content() const {
   return text;
 }
 
-void LineFile::shorten(std::size_t byte_count) {
-  if (ftruncate(file_.number(), static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
-}
-
 bool LineFile::drop_cut_line() {
   const auto whole = complete_lines(text_);
   if (whole == text_.size()) return false;
   // Shortened in place: an atomic step of the file system that keeps the lock.
-  shorten(whole);
+  if (ftruncate(file_.number(), static_cast<off_t>(whole)) != 0) cannot_write(path_);
   text_.resize(whole);
   written_ = whole;
   return true;

@@ -41,7 +41,6 @@ class LineFile {
  private:
   void open();
   [[nodiscard]] std::string content() const;
-  void shorten(std::size_t byte_count);
   void write_rest();
 
   std::string path_;
