@@ -244,11 +244,10 @@ class Members {
       std::vector<std::string> names;
       for (const auto& [name, unused] : value) names.push_back(name);
       for (const auto& name : begin_map(std::move(names))) {
-        if (!enter(name, {}, false, true)) continue;
+        if (!enter_named(name)) continue;
         visit(named(value, name));
         leave();
       }
-      end_map();
     } else if constexpr (requires { value.emplace_back(); }) {
       value.resize(begin_list(value.size(), note));
       for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
@@ -286,9 +285,9 @@ class Members {
   void leave() { places_.pop_back(); }
   void begin_object();
   void end_object();
-  /// The names of the members that are visited.
+  /// The names of the members that are visited, each between enter_named() and leave(); specifying, one stands for all.
   std::vector<std::string> begin_map(std::vector<std::string> names);
-  void end_map();
+  bool enter_named(const std::string& name);
   /// The number of the entries that are visited.
   std::size_t begin_list(std::size_t size, const Note& note);
   /// Visits an entry, which ends with leave().

@@ -30,8 +30,6 @@ bool nests_too_deep(std::string_view text) {
   return false;
 }
 
-constexpr const char* any_name = "*";  ///< of the member that stands for all of a map
-
 }  // namespace
 
 void Members::add(const std::string& problem) {
@@ -187,8 +185,7 @@ std::vector<std::string> Members::begin_map(std::vector<std::string> names) {
   auto& map = *here().json;
   if (task_ == Task::specify) {
     map["type"] = "object";
-    map["required"] = Json::array();
-    return {any_name};
+    return {"any"};
   }
   begin_object();
   if (writes()) return names;
@@ -199,13 +196,10 @@ std::vector<std::string> Members::begin_map(std::vector<std::string> names) {
   return names;
 }
 
-void Members::end_map() {
-  if (task_ != Task::specify) return;
-  // The one member was specified as any other.
-  auto& map = *here().json;
-  map["additionalProperties"] = map["properties"][any_name];
-  map.erase("required");
-  map.erase("properties");
+bool Members::enter_named(const std::string& name) {
+  if (task_ != Task::specify) return enter(name, {}, false, true);
+  places_.push_back({.json = &(*here().json)["additionalProperties"]});
+  return true;
 }
 
 std::size_t Members::begin_list(std::size_t size, const Note& note) {
