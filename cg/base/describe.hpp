@@ -8,7 +8,7 @@
 //     m("mean", lengths.mean, at_least(0));
 //   }
 //
-// This header knows no JSON: see describe_json.hpp.
+// This header has no more of JSON than its name: see describe_json.hpp.
 
 #include <algorithm>
 #include <concepts>

@@ -107,19 +107,6 @@ std::string output_target(const std::string& path) {
 
 namespace {
 
-/// A lock on the folder of a file, which leaves no file behind and ends with the descriptor. Whoever holds it for ten seconds hangs, or is
-/// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
-Descriptor locked_folder(const std::string& folder) {
-  using namespace std::chrono_literals;
-  constexpr int most_attempts = 1000;
-  Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  for (int k = 0; k < most_attempts; ++k) {
-    if (flock(lock.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
-    std::this_thread::sleep_for(10ms);
-  }
-  return lock;
-}
-
 bool is_regular_file(int descriptor) {
   struct stat status {};
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
@@ -261,7 +248,13 @@ void secure_standard_descriptors() {
 }
 
 void update_file(const std::string& path, const std::function<std::string()>& make) {
-  const auto lock = locked_folder(folder_of(output_target(path)));
+  // A lock on the folder leaves no file behind, and ends with the descriptor. Whoever holds it for ten seconds hangs, or is not one of these
+  // programs: then, and where there are no locks (some network file systems), it goes without.
+  constexpr int most_attempts = 1000;
+  const Descriptor lock(open(folder_of(output_target(path)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int k = 0; k < most_attempts && flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   OutputFile file(path);
   file.write(rendered(make));
   file.commit();
