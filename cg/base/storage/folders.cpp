@@ -89,9 +89,8 @@ bool FolderClaim::takes_lock() {
       Descriptor(open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write));
   if (!file_.is_open()) cannot_create(lock_path_);
   is_locked_ = flock(file_.number(), LOCK_EX | LOCK_NB) == 0;
-  if (!is_locked_ && errno != EWOULDBLOCK) return true;
-  if (is_locked_ && leads_to(lock_path_, file_.number())) return true;
-  if (is_locked_) return false;
+  if (is_locked_) return leads_to(lock_path_, file_.number());
+  if (errno != EWOULDBLOCK) return true;  // no locks here
   // "process 71 on node3 since 2026-11-25T12:00:00Z"; the file may not tell (yet).
   std::array<char, 512> text{};
   const bool is_told = pread(file_.number(), text.data(), text.size() - 1, 0) > 0;
