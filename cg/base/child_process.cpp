@@ -23,24 +23,6 @@ constexpr std::array<std::string_view, 8> launcher_prefixes{
     "PMI_", "PMIX_", "PALS_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte"};
 constexpr int not_started = 127;  ///< as a shell has it
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (auto& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-std::vector<std::string> environment_without_launcher() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    if (std::ranges::none_of(launcher_prefixes, [&](const auto prefix) { return text.starts_with(prefix); }))
-      variables.emplace_back(text);
-  }
-  return variables;
-}
-
 /// The other process, from its start on. Only calls that are safe after a fork of a process with threads.
 [[noreturn]] void become(char** words, char** environment) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -75,11 +57,18 @@ std::string file_beside_program(std::string_view folder_from_program, std::strin
 }
 
 ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
-  auto variables = environment_without_launcher();
-  auto word_pointers = pointers_to(words);
-  auto variable_pointers = pointers_to(variables);
+  std::vector<char*> word_pointers;
+  for (auto& word : words) word_pointers.push_back(word.data());
+  word_pointers.push_back(nullptr);
+  std::vector<char*> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (std::ranges::none_of(launcher_prefixes, [&](const auto prefix) { return text.starts_with(prefix); }))
+      variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
   const auto process = fork();
-  if (process == 0) become(word_pointers.data(), variable_pointers.data());
+  if (process == 0) become(word_pointers.data(), variables.data());
   if (process < 0)
     throw RunError(ExitCode::unavailable, "{}: no process can be started: {}", subject, std::strerror(errno));
   int status = 0;

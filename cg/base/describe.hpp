@@ -8,7 +8,7 @@
 //     m("mean", lengths.mean, at_least(0));
 //   }
 //
-// This header knows no JSON: see describe_json.hpp.
+// This header has no more of JSON than its name: see describe_json.hpp.
 
 #include <algorithm>
 #include <concepts>
@@ -26,7 +26,6 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/interface.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -102,25 +101,29 @@ concept Worded = std::is_enum_v<T> && requires(T value) {
 };
 
 template <typename T>
-inline constexpr bool is_optional = false;
+concept Optional = requires(T& value) {
+  value.has_value();
+  value.emplace();
+};
+/// Named, or a map.
 template <typename T>
-inline constexpr bool is_optional<std::optional<T>> = true;
-template <typename T>
-inline constexpr bool is_named = false;
-template <typename T>
-inline constexpr bool is_named<Named<T>> = true;
-template <typename T>
-inline constexpr bool is_named<std::map<std::string, T>> = true;
+concept ListOfNamed = requires {
+  typename T::value_type::second_type;
+};
 
-/// Visits the members of structs. Each implementation does one thing with them: writes, reads or specifies.
-class Members : public Interface {
+/// Visits the members of structs, and does one thing with them: writes them to JSON, reads them from it, or specifies them in a JSON Schema.
+class Members {
  public:
+  enum class Task { write, read, specify };
+  /// Begins with the whole value. Reading leaves it as it is.
+  Members(Task task, Json& whole) : task_(task), places_{{.json = &whole}} {}
+
   /// A member of the struct that is being described. Of an optional one without a value nothing is read.
   template <typename T>
   void operator()(std::string_view name, T& value, const Note& note = {}) {
     bool has_value = true;
-    if constexpr (is_optional<T>) has_value = value.has_value();
-    member(name, value, note, is_optional<T>, has_value);
+    if constexpr (Optional<T>) has_value = value.has_value();
+    member(name, value, note, Optional<T>, has_value);
   }
   /// A member that may be left out (with or_null(): null), and then stays as it was. is_written: whether it is not. Whether it is there.
   template <typename T>
@@ -194,19 +197,23 @@ class Members : public Interface {
   /// Members of one of several ways to say the same, which describe_members() names: no schema demands them.
   template <std::invocable Describe>
   void way(const Describe& describe_members) {
-    set_way(true);
+    way_ = here().json;
     describe_members();
-    set_way(false);
+    way_ = nullptr;
   }
 
-  /// Reading: adds a problem, once, to those that the reader throws at the end.
-  virtual void complain(const std::string& /*problem*/) {}
-  [[nodiscard]] virtual bool reads() const { return false; }
-  [[nodiscard]] virtual bool writes() const { return false; }
-  /// A member of the struct with its path, in quotes.
-  [[nodiscard]] virtual std::string where(std::string_view name) const { return std::string(name); }
+  /// Reading: adds a problem to those that finish() throws, unless what is read is no object, which is a problem already.
+  void complain(const std::string& problem);
+  /// Adds a problem, once.
+  void add(const std::string& problem);
+  /// Throws InputError with all problems.
+  void finish() const;
+  [[nodiscard]] bool reads() const { return task_ == Task::read; }
+  [[nodiscard]] bool writes() const { return task_ == Task::write; }
+  /// A member of the struct that is read with its path, in quotes.
+  [[nodiscard]] std::string where(std::string_view name) const;
   /// Whether a file that is read has the member, and not as null; known from now on; true otherwise.
-  virtual bool has(std::string_view /*name*/) { return true; }
+  bool has(std::string_view name);
 
   /// The value itself, whichever it is.
   template <typename T>
@@ -215,7 +222,7 @@ class Members : public Interface {
       begin_object();
       describe(*this, value);
       end_object();
-    } else if constexpr (is_optional<T>) {
+    } else if constexpr (Optional<T>) {
       if (!value) value.emplace();
       visit(*value, note);
     } else if constexpr (std::same_as<T, Json>) {
@@ -233,16 +240,14 @@ class Members : public Interface {
       this->number(value, note);
     } else if constexpr (Worded<T>) {
       visit_word(value, words_of(value));
-    } else if constexpr (is_named<T>) {
+    } else if constexpr (ListOfNamed<T>) {
       std::vector<std::string> names;
-      names.reserve(value.size());
       for (const auto& [name, unused] : value) names.push_back(name);
       for (const auto& name : begin_map(std::move(names))) {
-        if (!enter(name, {}, false, true)) continue;
+        if (!enter_named(name)) continue;
         visit(named(value, name));
         leave();
       }
-      end_map();
     } else if constexpr (requires { value.emplace_back(); }) {
       value.resize(begin_list(value.size(), note));
       for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
@@ -254,33 +259,47 @@ class Members : public Interface {
     }
   }
 
- protected:
-  /// Whether the member is visited, which ends with leave(). has_value: of an optional one.
-  virtual bool enter(std::string_view name, const Note& note, bool is_optional, bool has_value) = 0;
-  virtual void leave() = 0;
-  virtual void begin_object() = 0;
-  virtual void end_object() {}
-  /// The names of the members that are visited.
-  virtual std::vector<std::string> begin_map(std::vector<std::string> names) {
-    begin_object();
-    return names;
-  }
-  virtual void end_map() {}
-  /// The number of the entries that are visited.
-  virtual std::size_t begin_list(std::size_t size, const Note& note) = 0;
-  /// Visits an entry, which ends with leave().
-  virtual void enter_item(std::size_t index) = 0;
-
-  virtual void set_way(bool /*begins*/) {}
-  virtual void flag(bool& value, const Note& note) = 0;
-  virtual void integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note) = 0;
-  virtual void number(double& value, const Note& note) = 0;
-  virtual void text(std::string& value, const Note& note) = 0;
-  /// index: of the word; beyond them for none.
-  virtual void word(const std::vector<std::string>& words, std::size_t& index) = 0;
-  virtual void any(Json& value) = 0;
-
  private:
+  struct Place {
+    Json* json;
+    std::string_view name{};             ///< of a member that is read
+    std::optional<std::size_t> index{};  ///< of an entry of a list
+    std::vector<std::string> known{};    ///< members that were asked for
+  };
+
+  /// The innermost value that is being visited.
+  [[nodiscard]] Place& here() { return places_.back(); }
+  /// Most members need none: it is put together for those that are complained of.
+  [[nodiscard]] std::string path() const;
+  void refuse(const std::string& needed);
+  /// Reading: takes what was found, unless the member is a constant of another value.
+  template <typename Value>
+  void take(Value& value, const Value& found, const Note& note);
+  bool is_within(double value, const Note& note);
+  /// Writes or specifies a flag, a number or a text. False: it is to be read.
+  template <typename Value>
+  bool is_written(const Value& value, const char* type, const Note& note);
+
+  /// Whether the member is visited, which ends with leave(). has_value: of an optional one.
+  bool enter(std::string_view name, const Note& note, bool is_optional, bool has_value);
+  void leave() { places_.pop_back(); }
+  void begin_object();
+  void end_object();
+  /// The names of the members that are visited, each between enter_named() and leave(); specifying, one stands for all.
+  std::vector<std::string> begin_map(std::vector<std::string> names);
+  bool enter_named(const std::string& name);
+  /// The number of the entries that are visited.
+  std::size_t begin_list(std::size_t size, const Note& note);
+  /// Visits an entry, which ends with leave().
+  void enter_item(std::size_t index);
+  void flag(bool& value, const Note& note);
+  void integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note);
+  void number(double& value, const Note& note);
+  void text(std::string& value, const Note& note);
+  /// index: of the word; beyond them for none.
+  void word(const std::vector<std::string>& words, std::size_t& index);
+  void any(Json& value);
+
   template <typename T>
   bool member(std::string_view name, T& value, const Note& note, bool is_optional, bool has_value) {
     if (!enter(name, note, is_optional, has_value)) return false;
@@ -327,6 +346,12 @@ class Members : public Interface {
   static T& named(std::map<std::string, T>& members, const std::string& name) {
     return members[name];
   }
+
+  Task task_;
+  std::vector<Place> places_;  ///< from the whole to what is being visited
+  const Json* way_ = nullptr;  ///< whose members no schema demands, for now
+  std::vector<std::string> problems_;
+  bool has_bad_figure_ = false;  ///< that nothing can be computed with
 };
 
 /// Visits one value.

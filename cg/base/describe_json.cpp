@@ -1,13 +1,8 @@
 #include "cg/base/describe_json.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <optional>
-
-#include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {
@@ -35,296 +30,257 @@ bool nests_too_deep(std::string_view text) {
   return false;
 }
 
-class JsonWriter final : public Members {
- public:
-  explicit JsonWriter(Json& target) : places_{&target} {}
+}  // namespace
 
-  [[nodiscard]] bool writes() const override { return true; }
+void Members::add(const std::string& problem) {
+  if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(problem);
+}
 
- protected:
-  bool enter(std::string_view name, const Note& note, bool /*is_optional*/, bool has_value) override {
-    if (!has_value && !note.is_null) return false;
-    places_.push_back(&(*places_.back())[std::string(name)]);
-    if (!has_value) leave();
-    return has_value;
-  }
-  void leave() override { places_.pop_back(); }
-  void begin_object() override { *places_.back() = Json::object(); }
-  std::size_t begin_list(std::size_t size, const Note& /*note*/) override {
-    *places_.back() = Json::array();
-    return size;
-  }
-  void enter_item(std::size_t /*index*/) override { places_.push_back(&places_.back()->emplace_back()); }
-  void flag(bool& value, const Note& /*note*/) override { *places_.back() = value; }
-  void integer(std::int64_t& value, std::int64_t /*least*/, std::int64_t /*most*/,
-               const Note& /*note*/) override {
-    *places_.back() = value;
-  }
-  void number(double& value, const Note& /*note*/) override {
-    *places_.back() = std::isfinite(value) ? Json(value) : Json(nullptr);
-  }
-  void text(std::string& value, const Note& /*note*/) override { *places_.back() = value; }
-  void word(const std::vector<std::string>& words, std::size_t& index) override {
-    *places_.back() = words.at(index);
-  }
-  void any(Json& value) override { *places_.back() = value; }
+void Members::complain(const std::string& problem) {
+  if (here().json->is_object()) add(problem);
+}
 
- private:
-  std::vector<Json*> places_;  ///< from the whole to what is being written
-};
+void Members::finish() const {
+  constexpr std::ptrdiff_t most_shown = 12;
+  if (problems_.empty()) return;
+  const auto code = has_bad_figure_ ? ExitCode::bad_data : ExitCode::usage;
+  if (problems_.size() == 1) throw InputError(problems_.front(), code);
+  const auto shown = std::min(std::ssize(problems_), most_shown);
+  const auto others = std::ssize(problems_) - shown;
+  throw InputError(fmt::format("{} problems: {}{}", problems_.size(),
+                               fmt::join(problems_.begin(), problems_.begin() + shown, "; "),
+                               others > 0 ? fmt::format("; and {} more", others) : ""),
+                   code);
+}
 
-class JsonReader final : public Members {
- public:
-  explicit JsonReader(const Json& source) : places_{{.json = &source}} {}
+std::string Members::where(std::string_view name) const {
+  const auto above = path();
+  return fmt::format("\"{}{}{}\"", above, above.empty() ? "" : ".", name);
+}
 
-  [[nodiscard]] bool reads() const override { return true; }
-  void add(std::string problem) {
-    if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(std::move(problem));
-  }
-  void complain(const std::string& problem) override {
-    if (here().json->is_object()) add(problem);
-  }
-  [[nodiscard]] std::string where(std::string_view name) const override {
-    const auto above = path();
-    return fmt::format("\"{}{}{}\"", above, above.empty() ? "" : ".", name);
-  }
-  bool has(std::string_view name) override {
-    here().known.emplace_back(name);
-    const auto& json = *here().json;
-    return json.is_object() && json.contains(std::string(name)) && !json.at(std::string(name)).is_null();
-  }
-  /// Throws what was complained of.
-  void finish() const {
-    constexpr std::ptrdiff_t most_shown = 12;
-    if (problems_.empty()) return;
-    if (problems_.size() == 1) throw InputError(problems_.front(), code_);
-    const auto shown = std::min(std::ssize(problems_), most_shown);
-    const auto others = std::ssize(problems_) - shown;
-    throw InputError(fmt::format("{} problems: {}{}", problems_.size(),
-                                 fmt::join(problems_.begin(), problems_.begin() + shown, "; "),
-                                 others > 0 ? fmt::format("; and {} more", others) : ""),
-                     code_);
-  }
+bool Members::has(std::string_view name) {
+  if (!reads()) return true;
+  here().known.emplace_back(name);
+  const auto& json = *here().json;
+  return json.is_object() && json.contains(std::string(name)) && !json.at(std::string(name)).is_null();
+}
 
- protected:
-  bool enter(std::string_view name, const Note& note, bool is_optional, bool /*has_value*/) override {
-    here().known.emplace_back(name);
-    if (!here().json->is_object()) return false;  // complained of already
-    const auto found = here().json->find(std::string(name));
-    const bool is_there = found != here().json->end();
-    if (is_optional && (!is_there || found->is_null())) return false;
-    if (!is_there) {
-      complain(fmt::format("{} is missing{}", where(name),
-                           note.meaning.empty() ? "" : fmt::format(" ({})", note.meaning)));
-      return false;
-    }
-    places_.push_back({.json = &*found, .name = name});
-    return true;
+std::string Members::path() const {
+  std::string text;
+  for (std::size_t depth = 1; depth < places_.size(); ++depth) {
+    const auto& [json, name, index, known] = places_[depth];
+    text += index ? fmt::format("[{}]", *index) : fmt::format("{}{}", text.empty() ? "" : ".", name);
   }
-  void leave() override { places_.pop_back(); }
-  void begin_object() override {
-    if (!here().json->is_object()) refuse("an object");
-  }
-  void end_object() override {
-    if (!here().json->is_object()) return;
-    for (const auto& [key, value] : here().json->items()) {
-      if (std::ranges::find(here().known, key) == here().known.end())
-        complain(
-            fmt::format("{} is nothing that is read here{}", where(key), did_you_mean(key, here().known)));
-    }
-  }
-  std::vector<std::string> begin_map(std::vector<std::string> /*names*/) override {
-    begin_object();
-    std::vector<std::string> names;
-    if (here().json->is_object()) {
-      for (const auto& [key, value] : here().json->items()) names.push_back(key);
-    }
-    return names;
-  }
-  std::size_t begin_list(std::size_t /*size*/, const Note& note) override {
-    if (!here().json->is_array() || here().json->size() < note.fewest) {
-      refuse(note.fewest == 0 ? "a list" : fmt::format("a list of at least {}", note.fewest));
-      return 0;
-    }
-    return here().json->size();
-  }
-  void enter_item(std::size_t index) override {
-    places_.push_back({.json = &here().json->at(index), .index = index});
-  }
-  void flag(bool& value, const Note& note) override {
-    if (!here().json->is_boolean()) return refuse("true or false");
-    take(value, here().json->get<bool>(), note);
-  }
-  void integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note) override {
-    const auto& json = *here().json;
-    const double found = json.is_number() ? json.get<double>() : 0.5;
-    const bool is_large =
-        json.is_number_unsigned() && !std::in_range<std::int64_t>(json.get<std::uint64_t>());
-    // The largest 64-bit integer has no double: its neighbour, a power of two, no longer fits.
-    const bool is_whole =
-        json.is_number_integer() || (found == std::floor(found) && std::abs(found) < std::ldexp(1.0, 63));
-    if (is_large || !is_whole) return refuse("a whole number");
-    const auto number = json.is_number_float() ? static_cast<std::int64_t>(found) : json.get<std::int64_t>();
-    if (number < least || number > most)
-      return refuse(fmt::format("a whole number from {} to {}", least, most));
-    if (is_within(found, note)) take(value, number, note);
-  }
-  void number(double& value, const Note& note) override {
-    if (here().json->is_null() && !std::isfinite(note.least)) {
-      value = std::numeric_limits<double>::quiet_NaN();
-    } else if (!here().json->is_number()) {
-      refuse("a number");
-    } else if (is_within(here().json->get<double>(), note)) {
-      take(value, here().json->get<double>(), note);
-    }
-  }
-  void text(std::string& value, const Note& note) override {
-    if (!here().json->is_string() || here().json->get_ref<const std::string&>().size() < note.fewest)
-      return refuse("a text");
-    take(value, here().json->get<std::string>(), note);
-  }
-  void word(const std::vector<std::string>& words, std::size_t& index) override {
-    const auto found =
-        here().json->is_string() ? std::ranges::find(words, here().json->get<std::string>()) : words.end();
-    if (found == words.end()) return refuse(fmt::format("{}", fmt::join(words, " or ")));
-    index = static_cast<std::size_t>(found - words.begin());
-  }
-  void any(Json& value) override { value = *here().json; }
+  return text;
+}
 
- private:
-  struct Place {
-    const Json* json;
-    std::string_view name{};             ///< of a member
-    std::optional<std::size_t> index{};  ///< of an entry of a list
-    std::vector<std::string> known{};    ///< members that were asked for
-  };
+void Members::refuse(const std::string& needed) {
+  constexpr std::size_t most_shown = 40;
+  const auto shown = json_text(*here().json).substr(0, most_shown);
+  add(places_.size() == 1 ? fmt::format("{} is needed", needed)
+                          : fmt::format("\"{}\" is {}: it must be {}", path(), shown, needed));
+}
 
-  [[nodiscard]] Place& here() { return places_.back(); }
-  /// Most members need none: it is put together for those that are complained of.
-  [[nodiscard]] std::string path() const {
-    std::string text;
-    for (std::size_t depth = 1; depth < places_.size(); ++depth) {
-      const auto& [json, name, index, known] = places_[depth];
-      text += index ? fmt::format("[{}]", *index) : fmt::format("{}{}", text.empty() ? "" : ".", name);
-    }
-    return text;
-  }
-  void refuse(const std::string& needed) {
-    constexpr std::size_t most_shown = 40;
-    const auto shown = json_text(*here().json).substr(0, most_shown);
-    add(places_.size() == 1 ? fmt::format("{} is needed", needed)
-                            : fmt::format("\"{}\" is {}: it must be {}", path(), shown, needed));
-  }
-  template <typename Value>
-  void take(Value& value, Value found, const Note& note) {
-    if (note.is_constant && found != value)
-      return add(
-          fmt::format("\"{}\" is {}, which this program does not read", path(), json_text(*here().json)));
-    value = std::move(found);
-  }
-  bool is_within(double value, const Note& note) {
-    if (value >= note.least && note.is_computable && !is_computable(value)) {
-      code_ = ExitCode::bad_data;
-      refuse(fmt::format("within {:g} ... {:g}", least_magnitude, greatest_magnitude));
-      return false;
-    }
-    if (value > note.least || (value == note.least && !note.is_above)) return true;
-    refuse(note.is_above ? fmt::format("greater than {:g}", note.least)
-                         : fmt::format("at least {:g}", note.least));
+template <typename Value>
+void Members::take(Value& value, const Value& found, const Note& note) {
+  if (note.is_constant && found != value)
+    return add(
+        fmt::format("\"{}\" is {}, which this program does not read", path(), json_text(*here().json)));
+  value = found;
+}
+
+bool Members::is_within(double value, const Note& note) {
+  if (value >= note.least && note.is_computable && !is_computable(value)) {
+    has_bad_figure_ = true;
+    refuse(fmt::format("within {:g} ... {:g}", least_magnitude, greatest_magnitude));
     return false;
   }
+  if (value > note.least || (value == note.least && !note.is_above)) return true;
+  refuse(fmt::format("{} {:g}", note.is_above ? "greater than" : "at least", note.least));
+  return false;
+}
 
-  std::vector<Place> places_;
-  std::vector<std::string> problems_;
-  ExitCode code_ = ExitCode::usage;
-};
-
-class SchemaWriter final : public Members {
- public:
-  explicit SchemaWriter(Json& target) : places_{&target} {}
-
- protected:
-  bool enter(std::string_view name, const Note& note, bool is_optional, bool /*has_value*/) override {
-    auto& whole = *places_.back();
-    if (&whole != way_ && (!is_optional || note.is_null)) whole["required"].push_back(name);
-    auto& member = whole["properties"][std::string(name)];
-    for (const auto& [key, text] :
-         {std::pair("description", note.meaning), {"label", note.label}, {"unit", note.unit}}) {
-      if (!text.empty()) member[key] = text;
-    }
-    if (!note.mean_column.empty()) member["columns"][std::string(note.mean_column)] = "mean";
-    if (!note.column.empty()) member["columns"][std::string(note.column)] = "maximum";
-    if (note.is_metric) member["metric"] = true;
-    const bool may_be_null = is_optional && note.is_null;
-    if (may_be_null) member["anyOf"] = Json::array({Json{{"type", "null"}}, Json::object()});
-    places_.push_back(may_be_null ? &member["anyOf"].back() : &member);
+template <typename Value>
+bool Members::is_written(const Value& value, const char* type, const Note& note) {
+  auto& json = *here().json;
+  if (reads()) return false;
+  if (writes()) {
+    json = value;
     return true;
   }
-  void leave() override { places_.pop_back(); }
-  void begin_object() override {
-    places_.back()->update({{"type", "object"},
-                            {"additionalProperties", false},
-                            {"required", Json::array()},
-                            {"properties", Json::object()}});
+  const bool may_be_null = std::is_same_v<Value, double> && !std::isfinite(note.least);
+  json["type"] = may_be_null ? Json({type, "null"}) : Json(type);
+  if (note.is_constant) json["const"] = value;
+  if constexpr (std::is_same_v<Value, std::string>) {
+    if (note.fewest > 0) json["minLength"] = note.fewest;
+  } else if (std::isfinite(note.least)) {
+    if (std::is_same_v<Value, double>)
+      json[note.is_above ? "exclusiveMinimum" : "minimum"] = note.least;
+    else
+      json["minimum"] = static_cast<std::int64_t>(note.least) + (note.is_above ? 1 : 0);
   }
-  std::vector<std::string> begin_map(std::vector<std::string> /*names*/) override {
-    auto& map = *places_.back();
+  return true;
+}
+
+bool Members::enter(std::string_view name, const Note& note, bool is_optional, bool has_value) {
+  const std::string key(name);
+  auto& whole = *here().json;
+  if (reads()) {
+    here().known.push_back(key);
+    if (!whole.is_object()) return false;  // complained of already
+    const auto found = whole.find(key);
+    const bool is_there = found != whole.end();
+    if (is_optional && (!is_there || found->is_null())) return false;
+    if (is_there)
+      places_.push_back({.json = &*found, .name = name});
+    else
+      complain(fmt::format("{} is missing{}", where(name),
+                           note.meaning.empty() ? "" : fmt::format(" ({})", note.meaning)));
+    return is_there;
+  }
+  if (writes()) {
+    if (!has_value && !note.is_null) return false;
+    auto& member = whole[key];
+    if (has_value) places_.push_back({.json = &member});
+    return has_value;
+  }
+  if (&whole != way_ && (!is_optional || note.is_null)) whole["required"].push_back(name);
+  auto& member = whole["properties"][key];
+  for (const auto& [keyword, text] :
+       {std::pair("description", note.meaning), {"label", note.label}, {"unit", note.unit}}) {
+    if (!text.empty()) member[keyword] = text;
+  }
+  if (!note.mean_column.empty()) member["columns"][std::string(note.mean_column)] = "mean";
+  if (!note.column.empty()) member["columns"][std::string(note.column)] = "maximum";
+  if (note.is_metric) member["metric"] = true;
+  const bool may_be_null = is_optional && note.is_null;
+  if (may_be_null) member["anyOf"] = Json::array({Json{{"type", "null"}}, Json::object()});
+  places_.push_back({.json = may_be_null ? &member["anyOf"].back() : &member});
+  return true;
+}
+
+void Members::begin_object() {
+  auto& whole = *here().json;
+  if (writes()) {
+    whole = Json::object();
+  } else if (!reads()) {
+    whole.update({{"type", "object"},
+                  {"additionalProperties", false},
+                  {"required", Json::array()},
+                  {"properties", Json::object()}});
+  } else if (!whole.is_object()) {
+    refuse("an object");
+  }
+}
+
+void Members::end_object() {
+  if (!reads() || !here().json->is_object()) return;
+  for (const auto& [key, value] : here().json->items()) {
+    if (std::ranges::find(here().known, key) == here().known.end())
+      complain(fmt::format("{} is nothing that is read here{}", where(key), did_you_mean(key, here().known)));
+  }
+}
+
+std::vector<std::string> Members::begin_map(std::vector<std::string> names) {
+  auto& map = *here().json;
+  if (task_ == Task::specify) {
     map["type"] = "object";
-    map["required"] = Json::array();
-    return {any_name};
+    return {"any"};
   }
-  void end_map() override {
-    // The one member was specified as any other.
-    auto& map = *places_.back();
-    map["additionalProperties"] = map["properties"][any_name];
-    map.erase("required");
-    map.erase("properties");
+  begin_object();
+  if (writes()) return names;
+  names.clear();
+  if (map.is_object()) {
+    for (const auto& [key, value] : map.items()) names.push_back(key);
   }
-  std::size_t begin_list(std::size_t size, const Note& note) override {
-    auto& list = *places_.back();
+  return names;
+}
+
+bool Members::enter_named(const std::string& name) {
+  if (task_ != Task::specify) return enter(name, {}, false, true);
+  places_.push_back({.json = &(*here().json)["additionalProperties"]});
+  return true;
+}
+
+std::size_t Members::begin_list(std::size_t size, const Note& note) {
+  auto& list = *here().json;
+  if (writes()) {
+    list = Json::array();
+    return size;
+  }
+  if (!reads()) {
     list["type"] = "array";
     if (note.fewest > 0) list["minItems"] = note.fewest;
     return std::max<std::size_t>(size, 1);
   }
-  void enter_item(std::size_t /*index*/) override {
-    places_.push_back(&((*places_.back())["items"] = Json::object()));
-  }
-  void set_way(bool begins) override { way_ = begins ? places_.back() : nullptr; }
-  void flag(bool& value, const Note& note) override { type("boolean", value, note); }
-  void integer(std::int64_t& value, std::int64_t /*least*/, std::int64_t /*most*/,
-               const Note& note) override {
-    type("integer", value, note);
-    if (std::isfinite(note.least))
-      (*places_.back())["minimum"] = static_cast<std::int64_t>(note.least) + (note.is_above ? 1 : 0);
-  }
-  void number(double& value, const Note& note) override {
-    type(std::isfinite(note.least) ? Json("number") : Json({"number", "null"}), value, note);
-    if (std::isfinite(note.least))
-      (*places_.back())[note.is_above ? "exclusiveMinimum" : "minimum"] = note.least;
-  }
-  void text(std::string& value, const Note& note) override {
-    type("string", value, note);
-    if (note.fewest > 0) (*places_.back())["minLength"] = note.fewest;
-  }
-  void word(const std::vector<std::string>& words, std::size_t& /*index*/) override {
-    (*places_.back())["enum"] = words;
-  }
-  void any(Json& /*value*/) override {}
+  if (list.is_array() && list.size() >= note.fewest) return list.size();
+  refuse(note.fewest == 0 ? "a list" : fmt::format("a list of at least {}", note.fewest));
+  return 0;
+}
 
- private:
-  static constexpr const char* any_name = "*";
+void Members::enter_item(std::size_t index) {
+  auto& list = *here().json;
+  if (reads())
+    places_.push_back({.json = &list.at(index), .index = index});
+  else
+    places_.push_back({.json = writes() ? &list.emplace_back() : &(list["items"] = Json::object())});
+}
 
-  template <typename Value>
-  void type(Json name, const Value& value, const Note& note) {
-    (*places_.back())["type"] = std::move(name);
-    if (note.is_constant) (*places_.back())["const"] = value;
+void Members::flag(bool& value, const Note& note) {
+  if (is_written(value, "boolean", note)) return;
+  if (!here().json->is_boolean()) return refuse("true or false");
+  take(value, here().json->get<bool>(), note);
+}
+
+void Members::integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note) {
+  if (is_written(value, "integer", note)) return;
+  const auto& json = *here().json;
+  const double found = json.is_number() ? json.get<double>() : 0.5;
+  const bool is_large = json.is_number_unsigned() && !std::in_range<std::int64_t>(json.get<std::uint64_t>());
+  // The largest 64-bit integer has no double: its neighbour, a power of two, no longer fits.
+  const bool is_whole =
+      json.is_number_integer() || (found == std::floor(found) && std::abs(found) < std::ldexp(1.0, 63));
+  if (is_large || !is_whole) return refuse("a whole number");
+  const auto number = json.is_number_float() ? static_cast<std::int64_t>(found) : json.get<std::int64_t>();
+  if (number < least || number > most)
+    return refuse(fmt::format("a whole number from {} to {}", least, most));
+  if (is_within(found, note)) take(value, number, note);
+}
+
+void Members::number(double& value, const Note& note) {
+  auto& json = *here().json;
+  if (is_written(value, "number", note)) {
+    if (writes() && !std::isfinite(value)) json = nullptr;
+  } else if (json.is_null() && !std::isfinite(note.least)) {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else if (!json.is_number()) {
+    refuse("a number");
+  } else if (is_within(json.get<double>(), note)) {
+    take(value, json.get<double>(), note);
   }
+}
 
-  std::vector<Json*> places_;
-  const Json* way_ = nullptr;  ///< whose members no schema demands, for now
-};
+void Members::text(std::string& value, const Note& note) {
+  if (is_written(value, "string", note)) return;
+  const auto& json = *here().json;
+  if (!json.is_string() || json.get_ref<const std::string&>().size() < note.fewest) return refuse("a text");
+  take(value, json.get<std::string>(), note);
+}
 
-}  // namespace
+void Members::word(const std::vector<std::string>& words, std::size_t& index) {
+  auto& json = *here().json;
+  if (writes()) json = words.at(index);
+  if (task_ == Task::specify) json["enum"] = words;
+  if (!reads()) return;
+  const auto found = json.is_string() ? std::ranges::find(words, json.get<std::string>()) : words.end();
+  if (found == words.end()) return refuse(fmt::format("{}", fmt::join(words, " or ")));
+  index = static_cast<std::size_t>(found - words.begin());
+}
+
+void Members::any(Json& value) {
+  if (writes()) *here().json = value;
+  if (reads()) value = *here().json;
+}
 
 bool is_computable(double number) {
   const double magnitude = std::abs(number);
@@ -349,8 +305,8 @@ std::string text_in_json(const std::string& text) { return Json::parse(json_text
 
 Json written(const Visit& visit) {
   Json json;
-  JsonWriter writer(json);
-  visit(writer);
+  Members members(Members::Task::write, json);
+  visit(members);
   return json;
 }
 
@@ -384,19 +340,20 @@ bool is_read(const Visit& visit, std::string_view text) {
 }
 
 void read_into(const Visit& visit, const Json& json) {
-  JsonReader reader(json);
+  Members members(Members::Task::read,
+                  const_cast<Json&>(json));  // NOLINT(*-const-cast): reading changes nothing
   try {
-    visit(reader);
+    visit(members);
   } catch (const InputError& error) {
-    reader.add(error.what());
+    members.add(error.what());
   }
-  reader.finish();
+  members.finish();
 }
 
 Json specified(const Visit& visit) {
   Json schema = Json::object();
-  SchemaWriter writer(schema);
-  visit(writer);
+  Members members(Members::Task::specify, schema);
+  visit(members);
   return schema;
 }
 

@@ -57,13 +57,6 @@ constexpr std::array exit_codes{
                 "another run uses a folder that this one would write to",
                 "run solve convert sweep tune stencil batch"}};
 
-/// Whether the UTF-8 at the place is one of the control characters U+0080 to U+009F, which terminals obey, too.
-bool is_wide_control(std::string_view text, std::size_t place) {
-  if (place + 1 >= text.size() || text[place] != '\xc2') return false;
-  const auto second = static_cast<unsigned char>(text[place + 1]);
-  return second >= 0x80 && second < 0xa0;
-}
-
 /// The place, or the one before it where a character of several bytes begins.
 std::size_t begin_of_character(std::string_view text, std::size_t place) {
   constexpr int most_bytes_after_first = 3;
@@ -80,12 +73,17 @@ std::string one_line(std::string_view message) {
   line.reserve(message.size());
   for (std::size_t place = 0; place < message.size(); ++place) {
     const auto letter = static_cast<unsigned char>(message[place]);
-    const bool is_wide =
-        is_wide_control(message, place) || (place > 0 && is_wide_control(message, place - 1));
+    const auto next = place + 1 < message.size() ? static_cast<unsigned char>(message[place + 1]) : 0;
+    // U+0080 to U+009F, which terminals obey, too.
+    const bool is_wide = letter == 0xc2 && next >= 0x80 && next < 0xa0;
     if (is_wide || letter < 0x20 || letter == 0x7f) {
       line += fmt::format("\\x{:02x}", letter);
     } else {
       line += message[place];
+    }
+    if (is_wide) {
+      line += fmt::format("\\x{:02x}", next);
+      ++place;
     }
   }
   if (line.size() <= most_message_bytes) return line;

@@ -63,9 +63,9 @@ class RunError : public std::runtime_error {
  public:
   RunError(ExitCode code, std::string_view message) : std::runtime_error(one_line(message)), code_(code) {}
   /// The message as fmt makes it.
-  template <typename First, typename... Others>
-  RunError(ExitCode code, fmt::format_string<First, Others...> message, First&& first, Others&&... others)
-      : RunError(code, fmt::format(message, std::forward<First>(first), std::forward<Others>(others)...)) {}
+  template <typename... Values>
+  RunError(ExitCode code, fmt::format_string<Values...> message, Values&&... values)
+      : RunError(code, fmt::format(message, std::forward<Values>(values)...)) {}
   [[nodiscard]] ExitCode code() const { return code_; }
 
  private:
@@ -77,9 +77,9 @@ class InputError : public RunError {
  public:
   explicit InputError(const std::string& message, ExitCode code = ExitCode::usage)
       : RunError(code, message) {}
-  template <typename First, typename... Others>
-  explicit InputError(fmt::format_string<First, Others...> message, First&& first, Others&&... others)
-      : RunError(ExitCode::usage, message, std::forward<First>(first), std::forward<Others>(others)...) {}
+  template <typename... Values>
+  explicit InputError(fmt::format_string<Values...> message, Values&&... values)
+      : RunError(ExitCode::usage, message, std::forward<Values>(values)...) {}
 };
 
 }  // namespace cg2d

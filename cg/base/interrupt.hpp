@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "cg/base/errors.hpp"
+
 namespace cg2d {
 
 /// The terminal's, the user's, and those by which batch systems say that a job's time is nearly over (sbatch --signal=USR1@60,
@@ -41,16 +43,9 @@ bool wait_for_end_request(std::chrono::milliseconds longest);
 /// wait_for_end_request() returns at once. May be called in a handler.
 void stop_waiting_for_end_request();
 
-/// No watch ends the process during its lifetime: for steps that a file takes together.
-class EndPause {
- public:
-  EndPause();
-  ~EndPause();
-  EndPause(const EndPause&) = delete;
-  EndPause& operator=(const EndPause&) = delete;
-};
-/// Waits until there is no EndPause, ten seconds at most.
-void wait_for_end_pauses();
+/// Ends all ranks by MPI_Abort, which takes along ranks that are stopped; where it hangs or fails itself, this rank leaves alone after five
+/// seconds. Nothing more is seen on stderr. May be called in a handler.
+[[noreturn]] void abort_all_ranks(ExitCode code);
 
 /// Catches the ending signals during its lifetime; a second SIGINT or SIGTERM ends the process at once.
 class InterruptWatch {

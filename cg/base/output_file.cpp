@@ -1,27 +1,18 @@
 #include "cg/base/output_file.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <span>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
 
@@ -116,59 +107,9 @@ std::string output_target(const std::string& path) {
 
 namespace {
 
-/// A lock on the folder of a file, which leaves no file behind and ends with the descriptor. Whoever holds it for ten seconds hangs, or is
-/// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
-Descriptor locked_folder(const std::string& folder) {
-  using namespace std::chrono_literals;
-  constexpr int most_attempts = 1000;
-  Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  for (int k = 0; k < most_attempts; ++k) {
-    if (flock(lock.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
-    std::this_thread::sleep_for(10ms);
-  }
-  return lock;
-}
-
-/// False: errno says why not.
-bool write_all(int descriptor, std::string_view text) {
-  constexpr int forever = -1;
-  while (!text.empty()) {
-    const auto count = ::write(descriptor, text.data(), text.size());
-    if (count < 0 && errno == EAGAIN) {  // a pipe that a launcher has made non-blocking
-      pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
-      poll(&wanted, 1, forever);
-    } else if (count < 0 && errno != EINTR) {
-      return false;
-    } else if (count == 0) {
-      errno = ENOSPC;
-      return false;
-    } else if (count > 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-  return true;
-}
-
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
-
 bool is_regular_file(int descriptor) {
   struct stat status {};
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/// Calls take(bytes), which may return false, for the first bytes of a file. False: errno.
-template <typename Take>
-bool read_portions(const UnnamedFile& file, std::int64_t byte_count, const Take& take) {
-  std::vector<std::byte> portion(std::size_t{1} << 20);
-  for (std::int64_t position = 0; position < byte_count;) {
-    const auto wanted = std::min(std::ssize(portion), byte_count - position);
-    const auto count =
-        read_whole(file.descriptor(), position, std::span(portion).first(static_cast<std::size_t>(wanted)));
-    if (count && *count == 0) errno = EIO;
-    if (!count || *count == 0 || !take(std::span<const std::byte>(portion).first(*count))) return false;
-    position += static_cast<std::int64_t>(*count);
-  }
-  return true;
 }
 
 }  // namespace
@@ -196,7 +137,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)  // see secure_standard_descriptors()
       throw RunError(ExitCode::cannot_write,
                      "cannot write standard output: it is closed; leave it open, or name a file by --output");
-    direct_ = STDOUT_FILENO;
+    descriptor_ = STDOUT_FILENO;
     return;
   }
   const auto target = output_target(path_);
@@ -204,7 +145,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     device_ =
         Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write));
     if (!device_.is_open()) cannot_create(path_);
-    direct_ = device_.number();
+    descriptor_ = device_.number();
     return;
   }
   path_ = target;
@@ -216,7 +157,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   file_ = std::make_unique<UnnamedFile>(path_, FileNaming::at_the_end);
   const int reason = errno;
   if (file_->is_open() && can_be_replaced(path_)) {
-    keep_permissions(path_, file_->descriptor());
+    descriptor_ = file_->descriptor();
+    keep_permissions(path_, descriptor_);
   } else if (Descriptor(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)).is_open()) {
     file_.reset();
   } else {
@@ -236,75 +178,53 @@ void keep_permissions(const std::string& target, int descriptor) {
 OutputFile::~OutputFile() = default;
 
 void OutputFile::fail(int reason, std::string place) const {
-  const bool is_whole = is_ended_ && size_ == 0 && (direct_ < 0 || is_regular_file(direct_));
-  if (place.empty() && is_whole) place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
+  const bool is_kept = is_ended_ && is_all_ && (descriptor_ < 0 || is_regular_file(descriptor_));
+  if (place.empty() && is_kept) place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
+  if (!place.empty()) {
+    place = "; the result is in " + place;
+  } else if (is_kept && !path_.empty() && write_all(STDOUT_FILENO, text_)) {
+    place = "; the result is on standard output";
+  }
   throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_.empty() ? "standard output" : path_,
-                 std::strerror(reason), place.empty() ? "" : "; the result is in " + place);
+                 std::strerror(reason), place);
 }
 
 void OutputFile::write(std::string_view text) {
   constexpr std::size_t most_kept_bytes = std::size_t{2} << 20;
   text_ += text;
   // Nothing is lost of a target that is written in place before its successor is there as a whole.
-  const bool is_for_place = direct_ < 0 && !file_;
-  if (text_.size() >= most_kept_bytes && !is_for_place) write_out();
+  if (text_.size() < most_kept_bytes || descriptor_ < 0) return;
+  write_out();
+  text_.clear();
+  is_all_ = false;
 }
 
-/// The text that is in memory.
+/// The text that is in memory; the last part goes on to the disk.
 void OutputFile::write_out() {
-  if (direct_ == STDOUT_FILENO) make_way_for_output();
-  const bool is_written =
-      direct_ < 0 ? write_whole(file_->descriptor(), size_, bytes_of(text_))
-                  : write_all(direct_, text_) && (!is_regular_file(direct_) || put_on_device(direct_));
+  if (descriptor_ == STDOUT_FILENO) make_way_for_output();
+  const bool is_written = write_all(descriptor_, text_) &&
+                          (!is_ended_ || !is_regular_file(descriptor_) || put_on_device(descriptor_));
   if (!is_written) fail(errno);
-  checksum_ = crc32c(bytes_of(text_), checksum_);
-  size_ += std::ssize(std::exchange(text_, {}));
-}
-
-/// On the disk, and read back from there. False: errno.
-bool OutputFile::is_intact() const {
-  const int descriptor = file_->descriptor();
-  if (!write_whole(descriptor, size_, bytes_of(text_)) || !put_on_device(descriptor)) return false;
-  file_->forget_cached();
-  std::uint32_t found = 0;
-  const auto add = [&](std::span<const std::byte> bytes) {
-    found = crc32c(bytes, found);
-    return true;
-  };
-  if (!read_portions(*file_, size_ + std::ssize(text_), add)) return false;
-  errno = EIO;
-  return found == crc32c(bytes_of(text_), checksum_);
 }
 
 void OutputFile::commit() {
   is_ended_ = true;
-  if (direct_ >= 0) return write_out();
-  if (file_ && !is_intact()) fail(errno);
-  const EndPause pause;
-  if (!file_ || !file_->take_name(ExistingFile::is_replaced)) put_in_place();
-}
-
-/// Where the file cannot get its name, for reasons that were known before (then there is none) or not: a mount of another kind, a file system
-/// without hard links.
-void OutputFile::put_in_place() {
+  if (descriptor_ >= 0) write_out();
+  if (descriptor_ >= 0 && !file_) return;
+  if (file_ && file_->take_name(ExistingFile::is_replaced)) return;
+  // In place, for reasons that were known before (then there is no file) or not: a mount of another kind, a file system without hard links.
   const int reason = errno;
-  // Now, since the name may have come to lead elsewhere meanwhile.
-  device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
-  if (!device_.is_open() && errno == ENOENT)
-    device_ =
-        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
-  direct_ = device_.number();
-  const auto copy = [&](std::span<const std::byte> bytes) {
-    return write_all(direct_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  };
-  if (!device_.is_open()) {
-    if (file_) errno = reason;
-  } else if ((size_ == 0 || read_portions(*file_, size_, copy)) && write_all(direct_, text_) &&
-             put_on_device(direct_)) {
-    return;
+  if (is_all_) {
+    // Now, since the name may have come to lead elsewhere meanwhile.
+    device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+    if (!device_.is_open() && errno == ENOENT)
+      device_ =
+          Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
   }
-  const int trouble = errno;
-  fail(trouble, file_ ? file_->keep() : std::string());
+  const int trouble = file_ ? reason : errno;
+  if (!device_.is_open()) fail(trouble, file_ ? file_->keep() : std::string());
+  descriptor_ = device_.number();
+  write_out();
 }
 
 std::string kept_elsewhere(const std::string& path, std::string_view text) {
@@ -313,9 +233,7 @@ std::string kept_elsewhere(const std::string& path, std::string_view text) {
   for (const auto& folder : {std::move(temporary), std::string("."), environment_variable("HOME")}) {
     if (folder.empty()) continue;  // there is no HOME
     UnnamedFile file(folder + "/" + std::filesystem::path(path).filename().string(), FileNaming::at_the_end);
-    if (!file.is_open() || !write_whole(file.descriptor(), 0, bytes_of(text)) ||
-        !put_on_device(file.descriptor()))
-      continue;
+    if (!file.is_open() || !write_all(file.descriptor(), text) || !put_on_device(file.descriptor())) continue;
     if (auto name = file.keep(); !name.empty()) return name;
   }
   return {};
@@ -330,7 +248,13 @@ void secure_standard_descriptors() {
 }
 
 void update_file(const std::string& path, const std::function<std::string()>& make) {
-  const auto lock = locked_folder(folder_of(output_target(path)));
+  // A lock on the folder leaves no file behind, and ends with the descriptor. Whoever holds it for ten seconds hangs, or is not one of these
+  // programs: then, and where there are no locks (some network file systems), it goes without.
+  constexpr int most_attempts = 1000;
+  const Descriptor lock(open(folder_of(output_target(path)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int k = 0; k < most_attempts && flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+       ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   OutputFile file(path);
   file.write(rendered(make));
   file.commit();

@@ -2,7 +2,6 @@
 
 // Files: texts that are read whole, files that are written atomically, on one rank or for all.
 
-#include <cstdint>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -55,12 +54,13 @@ void secure_standard_descriptors();
 /// The name of standard output among the files that a command writes; a file of that name is "./-".
 inline constexpr std::string_view standard_output_name = "-";
 
-/// Writes to an UnnamedFile and gives it the name of the target in commit(); without commit() nothing remains. A target that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file
-/// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(), from memory. One that is no
-/// regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
+/// Writes to an UnnamedFile, puts it on the disk and gives it the name of the target in commit(); without commit() nothing remains. A target
+/// that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file in a folder with the sticky bit, a
+/// folder that cannot be written), commit() writes it in place, from memory. One that is no regular file (a pipe, a device) is written
+/// directly; an empty path and "-" are standard output.
 ///
-/// Before the file gets its name it is read back from the device and compared. A text of less than 2 MiB that cannot be written goes to the
-/// first of $TMPDIR (or /tmp), the current folder and $HOME that takes it, and the error says where.
+/// What is lost is what write(), fsync() or rename() tell. A text of less than 2 MiB that cannot be written goes to the first of $TMPDIR (or
+/// /tmp), the current folder and $HOME that takes it, at last to standard output, and the error says where.
 class OutputFile {
  public:
   /// Throws RunError (cannot_create) when the file can neither be made nor written, so that a run fails before it computes for
@@ -78,19 +78,17 @@ class OutputFile {
 
  private:
   void write_out();
-  [[nodiscard]] bool is_intact() const;
-  void put_in_place();
   /// place: where the result is; empty: where another folder takes it.
   [[noreturn]] void fail(int reason, std::string place = {}) const;
 
   std::string path_;
-  Descriptor device_;                  // what is written directly: no regular file, or in place
-  int direct_ = -1;                    // the number of this, or of standard output
-  std::unique_ptr<UnnamedFile> file_;  // none: written directly, or by commit() in place
-  std::string text_;                   // the last part, or all of a text of less than 2 MiB, or for a place
-  std::int64_t size_ = 0;              // of the part before it, in bytes
-  std::uint32_t checksum_ = 0;         // of that
-  bool is_ended_ = false;              // no part follows
+  std::unique_ptr<UnnamedFile>
+      file_;             // none: standard output, a pipe, a device, or a file that is written in place
+  Descriptor device_;    // a pipe, a device, or in commit() a file in place
+  int descriptor_ = -1;  // where texts go, of one of these or standard output; none until commit(): in place
+  std::string text_;     // all, or its last part: 2 MiB or more are written before, but for a place
+  bool is_all_ = true;
+  bool is_ended_ = false;  // no part follows
 };
 
 /// Writes a text that cannot be written to the path to the first of the other folders of OutputFile that takes it. Returns the

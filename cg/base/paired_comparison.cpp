@@ -1,16 +1,12 @@
 #include "cg/base/paired_comparison.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -149,11 +145,7 @@ std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::
 }  // namespace
 
 RatioInterval interval_of(const std::vector<double>& ratios, double tail_probability) {
-  RatioInterval interval{.median = 1.0,
-                         .low = 0.0,
-                         .high = std::numeric_limits<double>::infinity(),
-                         .round_count = ratios.size(),
-                         .fewest_rounds = fewest_rounds(tail_probability)};
+  RatioInterval interval{.round_count = ratios.size(), .fewest_rounds = fewest_rounds(tail_probability)};
   if (ratios.empty()) return interval;
   interval.median = median_of_ratios(ratios);
   interval.above_one =

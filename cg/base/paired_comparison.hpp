@@ -40,7 +40,7 @@ using RoundTimes = std::map<int, double>;
 struct RatioInterval {
   double median = 1.0;  ///< median of one round or more
   double low = 0.0;     ///< 0 and infinity where there are too few rounds
-  double high = 0.0;
+  double high = std::numeric_limits<double>::infinity();
   std::size_t round_count = 0;  ///< 0: no round has both
   std::size_t above_one = 0;    ///< of these rounds: how many have a ratio above 1
   int fewest_rounds = 0;        ///< that have an interval

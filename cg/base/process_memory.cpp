@@ -8,8 +8,6 @@
 #include <array>
 #include <cstring>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
@@ -22,16 +20,6 @@ std::optional<std::int64_t> kibibytes_in(const std::string& path, const std::str
   constexpr std::int64_t kibibyte = 1024;
   const auto number = number_in_file(path, key);
   return number ? std::optional(*number * kibibyte) : std::nullopt;
-}
-
-std::string_view bound_name(MemoryRoom::Bound bound) {
-  constexpr std::array names{"free memory",
-                             "a control group's memory limit",
-                             "a limit of address space (ulimit -v)",
-                             "a limit of data (ulimit -d)",
-                             "a commit limit",
-                             "--memory-limit"};
-  return names.at(static_cast<std::size_t>(bound));
 }
 
 /// A size from the summary of this process's memory map.
@@ -126,6 +114,12 @@ MemoryRoom memory_room(int process_count) {
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count) {
   using enum MemoryRoom::Bound;
   if (room.bound == free_memory) return {};
+  constexpr std::array names{"free memory",
+                             "a control group's memory limit",
+                             "a limit of address space (ulimit -v)",
+                             "a limit of data (ulimit -d)",
+                             "a commit limit",
+                             "--memory-limit"};
   const bool is_of_each = room.bound == address_space || room.bound == data_segment;
   auto missing = is_of_each
                      ? saturated(static_cast<double>(missing_bytes) / planned_share / process_count) + 1
@@ -137,7 +131,7 @@ std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes
   constexpr std::int64_t process_slack = std::int64_t{36} << 20;
   const auto slack = room.bound == control_group ? group_slack : process_grain_bytes;
   missing = saturated_sum(missing, is_of_each ? process_slack : slack * process_count);
-  return fmt::format("{} of {} would do; or ", bound_name(room.bound),
+  return fmt::format("{} of {} would do; or ", names.at(static_cast<std::size_t>(room.bound)),
                      format_bytes_above(saturated_sum(room.limit_bytes, missing)));
 }
 

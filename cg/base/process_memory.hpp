@@ -31,7 +31,7 @@ struct MemoryRoom {
     data_segment,
     commit_limit,
     user
-  };  ///< as bound_name() has their names
+  };  ///< as enough_limit_text() has their names
 
   std::int64_t available_bytes =
       std::numeric_limits<std::int64_t>::max();  ///< less than 0: so much too much is in use already

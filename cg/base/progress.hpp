@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,25 +45,9 @@ class DurationModel {
   Rate all_;
 };
 
-/// A task whose parts are known from the beginning, and announced by their keys when they begin. Amounts are seconds
-/// that they take on a common machine, and each kind has already had a work of one second.
-class PlannedTask {
- public:
-  explicit PlannedTask(std::vector<Work> works);
-
-  /// The work with this key begins, and the one before it is over: the next such work, or an earlier one if there is
-  /// none, which is done again with all after it. A key that is not planned changes nothing. now_s: of any clock,
-  /// the same for all calls.
-  void begin(const std::string& key, double now_s);
-  /// Seconds from now_s to the end of the last work.
-  [[nodiscard]] double remaining_s(double now_s) const;
-
- private:
-  std::vector<Work> works_;
-  std::optional<std::size_t> current_;
-  double begin_s_ = 0.0;  // begin of the current work, seconds
-  DurationModel times_;
-};
+/// The seconds that works take from works[begun] on, when those before took elapsed_s. Amounts are seconds that they take on a common
+/// machine, which counts as much as one second of work.
+double expected_rest_s(std::span<const Work> works, std::size_t begun, double elapsed_s);
 
 /// The text of a progress line, and its times in seconds.
 struct ProgressText {
@@ -72,13 +56,11 @@ struct ProgressText {
   double elapsed_s = 0.0;
   std::optional<double> remaining_s{};
 
-  /// "cg2d: task, part (12 s, about 1 min 05 s left)", shortened to that many columns, times last.
+  /// "cg2d: task, part (16 %, 12 s, about 1 min 05 s left)", shortened to that many columns, times last.
   [[nodiscard]] std::string line(std::size_t column_count) const;
-  /// " (12 s, about 1 min 05 s left)".
+  /// " (16 %, 12 s, about 1 min 05 s left)".
   [[nodiscard]] std::string times() const;
 };
-
-class ProgressDisplay;
 
 /// Writes one line, after the progress line of a terminal has been erased. A line that cannot be written (a full
 /// disk) is lost, but never the run.
@@ -91,15 +73,12 @@ void say_last_on_stderr(const std::string& text) noexcept;
 /// rank that aborts takes its launcher along, and the last lines with it.
 void wait_for_readers_of_stderr();
 
-/// Nothing more is seen on stderr: before MPI_Abort, whose own lines would follow the one that says why. May be called in a handler.
-void silence_stderr() noexcept;
-
 /// Who sees progress: those with a terminal, all (--progress), or nobody, who gets no warnings, either (--quiet).
 enum class ProgressMode { on_a_terminal, always, quiet };
 
-/// A command's progress on stderr. Objects of one process share one display, which shows the latest text; it
-/// goes with the last of them, and the progress line with it. Local. Cost: a clock reading where nothing is
-/// due, else a write of about 100 bytes, which is left out where the terminal does not take it.
+/// A command's progress on stderr. Objects of one process share one line, which shows the latest text; it
+/// goes with the last of them. Local. Cost: a clock reading where nothing is due, else a write of about 100 bytes,
+/// which is left out where the terminal does not take it.
 class Progress {
  public:
   Progress(ProgressMode mode, int rank);
@@ -110,13 +89,15 @@ class Progress {
     const Progress& task;
     std::function<double(double part_s)> whole_s{};
   };
-  explicit Progress(Within within)
-      : display_(within.task.display_), is_part_(true), whole_s_(std::move(within.whole_s)) {}
+  explicit Progress(Within within);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   /// A step begins, or is over: a line, or the text of the line that rewrites itself.
-  void say(const std::string& text) const;
+  void say(const std::string& text) const { show(text, true); }
   /// A step begins, whose end will be a line: shown only by what tells of the time going on.
-  void begin(const std::string& text) const;
+  void begin(const std::string& text) const { show(text, false); }
   /// As say(), for steps in a timed region, of which the terminal shows one per second. make_text() is called for
   /// those that are shown.
   template <typename MakeText>
@@ -130,8 +111,7 @@ class Progress {
   /// For what the user should know before the work begins; needs not to be asked for.
   void warn(const std::string& text) const;
 
-  /// Within its lifetime nothing is shown but what is said: there is no thread that shows the time going on. For
-  /// timed regions.
+  /// Within its lifetime nothing is shown but what is said: show_progress_time() does nothing. For timed regions.
   class TimedRegion {
    public:
     explicit TimedRegion(const Progress& progress);
@@ -140,29 +120,37 @@ class Progress {
     TimedRegion& operator=(const TimedRegion&) = delete;
 
    private:
-    ProgressDisplay* display_;
+    bool is_shown_;
   };
 
  private:
+  /// has_line: elsewhere than on a terminal.
+  void show(const std::string& text, bool has_line) const;
   [[nodiscard]] bool is_due() const;
 
-  std::shared_ptr<ProgressDisplay> display_;  ///< none: nothing is shown
+  bool is_shown_ = false;
   bool warns_ = false;
   bool is_part_ = false;
   std::function<double(double)> whole_s_{};  ///< see Within
 };
 
-/// Says the works of a planned task as they begin, and how long the rest may take.
+/// The time goes on: to be called about once per second by a thread that waits most of the time. Draws the line on a terminal, or
+/// writes a plain one every ten seconds, but not within a TimedRegion. Never waits.
+void show_progress_time();
+
+/// Says the works of a task that are known from the beginning as they begin, and how long the rest may take.
 class PlannedProgress {
  public:
   PlannedProgress(const Progress& progress, std::vector<Work> works)
-      : progress_(progress), task_(std::move(works)) {}
-  /// Begins a work: PlannedTask::begin().
+      : progress_(progress), works_(std::move(works)) {}
+  /// The work with this key begins: the next such work, or an earlier one if there is none, which is done again with
+  /// all after it. A key that is not planned is only said.
   void say(const std::string& key);
 
  private:
   const Progress& progress_;
-  PlannedTask task_;
+  std::vector<Work> works_;
+  std::size_t next_ = 0;  // after the current work
   Stopwatch stopwatch_;
 };
 

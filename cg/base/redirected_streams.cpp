@@ -5,10 +5,8 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdio>
 #include <iostream>
-#include <span>
 
 #include "cg/base/output_file.hpp"
 

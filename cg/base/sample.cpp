@@ -1,6 +1,5 @@
 #include "cg/base/sample.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "cg/base/describe.hpp"

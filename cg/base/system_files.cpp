@@ -21,19 +21,6 @@
 namespace cg2d {
 namespace {
 
-/// Files of a group's memory, in one version of the interface. In version 1 the statistics of a group have those
-/// of its children under "total_...".
-struct MemoryFiles {
-  std::string_view limit;
-  std::string_view used;
-  std::array<std::string_view, 2> page_cache;  ///< keys in memory.stat
-};
-constexpr MemoryFiles memory_files_v1{.limit = "/memory.limit_in_bytes",
-                                      .used = "/memory.usage_in_bytes",
-                                      .page_cache = {"total_inactive_file ", "total_active_file "}};
-constexpr MemoryFiles memory_files_v2{
-    .limit = "/memory.max", .used = "/memory.current", .page_cache = {"inactive_file ", "active_file "}};
-
 /// The folders of a group and of all above it, up to the root. The group of a process in a container may be
 /// known only outside: then the root, where the container sees its own limits, is all there is.
 std::vector<std::string> folders_up_from(const std::string& root, std::string path) {
@@ -48,13 +35,15 @@ std::vector<std::string> folders_up_from(const std::string& root, std::string pa
   }
 }
 
-void record_memory(const std::string& folder, const MemoryFiles& files, ControlGroupLimits& limits) {
-  const auto limit = number_in_file(folder + std::string(files.limit), "");
-  const auto used = number_in_file(folder + std::string(files.used), "");
+void record_memory(const std::string& folder, bool is_version_2, ControlGroupLimits& limits) {
+  const auto limit = number_in_file(folder + (is_version_2 ? "/memory.max" : "/memory.limit_in_bytes"), "");
+  const auto used =
+      number_in_file(folder + (is_version_2 ? "/memory.current" : "/memory.usage_in_bytes"), "");
   if (!limit || !used) return;
+  // In version 1 the statistics of a group have those of its children under "total_...".
   std::int64_t cached = 0;
-  for (const auto key : files.page_cache)
-    cached += number_in_file(folder + "/memory.stat", std::string(key)).value_or(0);
+  for (const std::string key : {"inactive_file ", "active_file "})
+    cached += number_in_file(folder + "/memory.stat", (is_version_2 ? "" : "total_") + key).value_or(0);
   const auto available = *limit - std::max<std::int64_t>(0, *used - cached);
   if (limits.available_bytes && *limits.available_bytes <= available) return;
   limits.available_bytes = available;
@@ -133,8 +122,7 @@ ControlGroupLimits control_group_limits(const SystemFolders& system) {
       if (std::ranges::count(controllers, controller) == 0) continue;
       const auto root = system.sys + "/fs/cgroup" + (controller.empty() ? "" : "/" + controller);
       for (const auto& folder : folders_up_from(root, path)) {
-        if (controller != "cpu")
-          record_memory(folder, controller.empty() ? memory_files_v2 : memory_files_v1, limits);
+        if (controller != "cpu") record_memory(folder, controller.empty(), limits);
         if (controller != "memory") record_quota(folder, limits);
       }
     }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 
 #include "cg/base/describe.hpp"

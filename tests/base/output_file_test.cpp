@@ -309,6 +309,24 @@ TEST_F(OutputFileTest, AFolderThatTakesTheNameMeanwhileCannotBeWritten) {
   EXPECT_EQ(content(path(kept)), "text");
 }
 
+TEST_F(OutputFileTest, ATextThatHasNoOtherPlaceIsOnStandardOutput) {
+  fs::create_directory(path("folder"));
+  OutputFile file(path("folder/result.json"));
+  file.write("text\n");
+  fs::remove_all(path("folder"));
+  testing::internal::CaptureStdout();
+  const auto here = fs::current_path();
+  const char* const home = getenv("HOME");
+  const std::string former_home = home == nullptr ? "" : home;
+  fs::current_path("/proc");  // where nobody can make a file
+  for (const auto* const name : {"TMPDIR", "HOME"}) ASSERT_EQ(setenv(name, "/proc", 1), 0);
+  EXPECT_EQ(error_of([&] { file.commit(); }, "; the result is on standard output"), ExitCode::cannot_write);
+  fs::current_path(here);
+  unsetenv("TMPDIR");
+  setenv("HOME", former_home.c_str(), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "text\n");
+}
+
 TEST_F(OutputFileTest, ATemporaryNameThatIsGoneIsNotNamed) {
   UnnamedFile file(path("result.json"), FileNaming::temporary_at_once);
   ASSERT_TRUE(file.is_open());

@@ -97,39 +97,18 @@ TEST(DurationModelTest, OneRoundOfSeveralClassesIsKnownByTheirAmounts) {
   for (unsigned seed = 1; seed <= 20; ++seed) EXPECT_LT(study.worst_error(seed), largest_error) << seed;
 }
 
-TEST(PlannedTaskTest, CountsDownAndCorrectsItself) {
-  PlannedTask task({{"one", "races", 10.0}, {"two", "races", 20.0}, {"three", "messages", 3.0}});
-  EXPECT_DOUBLE_EQ(task.remaining_s(0.0), 33.0);
-  task.begin("one", 100.0);
-  EXPECT_DOUBLE_EQ(task.remaining_s(104.0), 29.0);
-  EXPECT_DOUBLE_EQ(task.remaining_s(150.0), 23.0) << "a late work has no time left, the others have theirs";
-  // Twice as slow as planned: 20 + 1 seconds for 10 + 1.
-  task.begin("two", 120.0);
-  EXPECT_DOUBLE_EQ(task.remaining_s(120.0), 20.0 * 21.0 / 11.0 + 3.0);
-  task.begin("three", 160.0);
-  EXPECT_DOUBLE_EQ(task.remaining_s(161.0), 2.0);
+TEST(ExpectedRestTest, CountsDownAndCorrectsItself) {
+  const std::vector<Work> works{{"one", "races", 10.0}, {"two", "races", 20.0}, {"three", "messages", 3.0}};
+  EXPECT_DOUBLE_EQ(expected_rest_s(works, 0, 0.0), 33.0);
+  EXPECT_DOUBLE_EQ(expected_rest_s(works, 1, 10.0), 23.0);
+  // Twice as slow as planned.
+  EXPECT_DOUBLE_EQ(expected_rest_s(works, 1, 21.0), 46.0);
+  EXPECT_DOUBLE_EQ(expected_rest_s(works, 3, 33.0), 0.0);
 }
 
-TEST(PlannedTaskTest, WorksThatAreNotPlannedChangeNothing) {
-  PlannedTask task({{"one", "a", 10.0}, {"two", "b", 10.0}});
-  task.begin("one", 0.0);
-  task.begin("another", 4.0);
-  EXPECT_DOUBLE_EQ(task.remaining_s(5.0), 15.0);
-}
-
-TEST(PlannedTaskTest, ADisturbedMeasurementIsDoneAgainWithAllAfterIt) {
-  PlannedTask task({{"one", "a", 10.0}, {"two", "b", 10.0}, {"three", "c", 10.0}});
-  task.begin("one", 0.0);
-  task.begin("two", 10.0);
-  task.begin("one", 20.0);
-  EXPECT_DOUBLE_EQ(task.remaining_s(20.0), 30.0);
-}
-
-TEST(PlannedTaskTest, AFirstWorkThatIsOverAtOnceLeavesTimeForTheOthers) {
-  PlannedTask task({{"one", "a", 0.1}, {"two", "a", 10.0}});
-  task.begin("one", 0.0);
-  task.begin("two", 0.0);
-  EXPECT_GT(task.remaining_s(0.0), 8.0);
+TEST(ExpectedRestTest, AFirstWorkThatIsOverAtOnceLeavesTimeForTheOthers) {
+  const std::vector<Work> works{{"one", "a", 0.1}, {"two", "a", 10.0}};
+  EXPECT_GT(expected_rest_s(works, 1, 0.0), 8.0);
 }
 
 }  // namespace

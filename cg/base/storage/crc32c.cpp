@@ -34,7 +34,7 @@ std::uint32_t by_table(std::uint32_t state, std::span<const std::byte> bytes) {
 
 constexpr std::uint32_t polynomial_one = 1U << 31U;
 
-std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
   std::uint32_t sum = 0;
   for (std::uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
     if ((a & bit) != 0) sum ^= b;
@@ -44,7 +44,7 @@ std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 }
 
 /// The state after so many zero bytes: its product with x^(8 count).
-std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
+constexpr std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
   std::uint32_t power = polynomial_one >> 8U;
   for (; count > 0; count >>= 1, power = product(power, power)) {
     if ((count & 1) != 0) state = product(state, power);
@@ -82,29 +82,10 @@ CG2D_CRC_ATTRIBUTE std::uint32_t by_instruction(std::uint32_t state, std::span<c
   return by_table(static_cast<std::uint32_t>(wide), bytes);
 }
 
-/// The state after so many zero bytes, by a table for each byte of the state: the step of a CRC is linear.
-class ZerosAppended {
- public:
-  explicit ZerosAppended(std::int64_t zero_count) {
-    const auto power = after_zeros(polynomial_one, zero_count);
-    for (std::uint32_t byte = 0; byte < tables_.size(); ++byte) {
-      for (std::uint32_t value = 0; value < tables_[byte].size(); ++value)
-        tables_[byte][value] = product(value << (8U * byte), power);
-    }
-  }
-  std::uint32_t operator()(std::uint32_t state) const {
-    return tables_[0][state & 0xffU] ^ tables_[1][(state >> 8U) & 0xffU] ^
-           tables_[2][(state >> 16U) & 0xffU] ^ tables_[3][state >> 24U];
-  }
-
- private:
-  std::array<std::array<std::uint32_t, 256>, 4> tables_{};
-};
-
 /// Three pieces of long data at a time, since the instruction waits for its own result only: f(s, a b) = f(f(s, a), 0 ... 0) + f(0, b).
 CG2D_CRC_ATTRIBUTE std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> bytes) {
   constexpr std::size_t piece_bytes = 8192;
-  static const ZerosAppended zeros_appended(piece_bytes);
+  constexpr auto piece_of_zeros = after_zeros(polynomial_one, piece_bytes);
   for (; bytes.size() >= 3 * piece_bytes; bytes = bytes.subspan(3 * piece_bytes)) {
     std::array<std::uint64_t, 3> wide{state, 0, 0};
     for (std::size_t done = 0; done < piece_bytes; done += sizeof(std::uint64_t)) {
@@ -114,8 +95,9 @@ CG2D_CRC_ATTRIBUTE std::uint32_t by_three_pieces(std::uint32_t state, std::span<
         wide[piece] = after_word(wide[piece], word);
       }
     }
-    state = zeros_appended(static_cast<std::uint32_t>(wide[0])) ^ static_cast<std::uint32_t>(wide[1]);
-    state = zeros_appended(state) ^ static_cast<std::uint32_t>(wide[2]);
+    state =
+        product(static_cast<std::uint32_t>(wide[0]), piece_of_zeros) ^ static_cast<std::uint32_t>(wide[1]);
+    state = product(state, piece_of_zeros) ^ static_cast<std::uint32_t>(wide[2]);
   }
   return by_instruction(state, bytes);
 }

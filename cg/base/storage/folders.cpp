@@ -2,21 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
@@ -92,21 +89,16 @@ bool FolderClaim::takes_lock() {
       Descriptor(open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write));
   if (!file_.is_open()) cannot_create(lock_path_);
   is_locked_ = flock(file_.number(), LOCK_EX | LOCK_NB) == 0;
-  if (!is_locked_ && errno != EWOULDBLOCK) return true;
-  if (is_locked_ && leads_to(lock_path_, file_.number())) return true;
-  if (is_locked_) return false;
+  if (is_locked_) return leads_to(lock_path_, file_.number());
+  if (errno != EWOULDBLOCK) return true;  // no locks here
+  // "process 71 on node3 since 2026-11-25T12:00:00Z"; the file may not tell (yet).
+  std::array<char, 512> text{};
+  const bool is_told = pread(file_.number(), text.data(), text.size() - 1, 0) > 0;
+  const std::string_view all = is_told ? text.data() : "it";
   throw RunError(
       ExitCode::folder_in_use,
-      "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end", option_,
-      folder_, holder(), lock_path_);
-}
-
-/// "process 71 on node3 since 2026-11-25T12:00:00Z "; "it " where the file does not tell (yet).
-std::string FolderClaim::holder() const {
-  std::array<char, 512> text{};
-  if (pread(file_.number(), text.data(), text.size() - 1, 0) <= 0) return "it ";
-  const std::string_view all = text.data();
-  return std::string(all.substr(0, all.find('\n'))) + " ";
+      "{} {}: another run uses this folder ({} has locked {}); name another one, or wait for its end",
+      option_, folder_, all.substr(0, all.find('\n')), lock_path_);
 }
 
 std::string FolderClaim::warning() const {

@@ -59,7 +59,6 @@ class FolderClaim {
 
  private:
   bool takes_lock();
-  [[nodiscard]] std::string holder() const;
 
   std::string option_;
   std::string folder_;

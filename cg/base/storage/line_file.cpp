@@ -7,10 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <span>
-#include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 
@@ -32,14 +29,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 LineFile::LineFile(std::string path, std::string_view writer, bool is_fresh)
-    : path_(std::move(path)), writer_(writer) {
-  open();
-  if (is_fresh) shorten(0);
-  text_ = content();
-  written_ = text_.size();
-}
+    : path_(std::move(path)), writer_(writer), text_(open(is_fresh)), written_(text_.size()) {}
 
-void LineFile::open() {
+std::string LineFile::open(bool is_fresh) {
   file_ = Descriptor();
   file_ = Descriptor(::open(output_target(path_).c_str(),
                             O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, all_may_read_and_write));
@@ -52,27 +44,19 @@ void LineFile::open() {
   if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw RunError(ExitCode::usage, "{}: {} is writing it; wait for its end, or name another file", path_,
                    writer_);
-}
-
-std::string LineFile::content() const {
-  struct stat status {};
-  std::string text;
-  if (fstat(file_.number(), &status) == 0) text.resize(static_cast<std::size_t>(status.st_size));
+  if (is_fresh && ftruncate(file_.number(), 0) != 0) cannot_write(path_);
+  std::string text(static_cast<std::size_t>(lseek(file_.number(), 0, SEEK_END)), '\0');
   const auto count = read_whole(file_.number(), 0, std::as_writable_bytes(std::span(text)));
   if (!count) throw RunError(ExitCode::usage, "{}: it cannot be read ({})", path_, std::strerror(errno));
   text.resize(*count);
   return text;
 }
 
-void LineFile::shorten(std::size_t byte_count) {
-  if (ftruncate(file_.number(), static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
-}
-
 bool LineFile::drop_cut_line() {
   const auto whole = complete_lines(text_);
   if (whole == text_.size()) return false;
   // Shortened in place: an atomic step of the file system that keeps the lock.
-  shorten(whole);
+  if (ftruncate(file_.number(), static_cast<off_t>(whole)) != 0) cannot_write(path_);
   text_.resize(whole);
   written_ = whole;
   return true;
@@ -83,17 +67,13 @@ void LineFile::write_rest() {
   struct stat status {};
   if (!leads_to(path_, file_.number()) || fstat(file_.number(), &status) != 0 ||
       static_cast<std::size_t>(status.st_size) != written_) {
-    open();
-    const auto found = content();
+    const auto found = open(false);
     if (!text_.starts_with(found))
       throw RunError(ExitCode::cannot_write, "cannot write {}: another process has changed it", path_);
     written_ = found.size();
   }
-  while (written_ < text_.size()) {
-    const auto count = ::write(file_.number(), text_.data() + written_, text_.size() - written_);
-    if (count < 0 && errno != EINTR) cannot_write(path_);
-    if (count > 0) written_ += static_cast<std::size_t>(count);
-  }
+  if (!write_all(file_.number(), std::string_view(text_).substr(written_))) cannot_write(path_);
+  written_ = text_.size();
 }
 
 void LineFile::append(std::string_view line) {

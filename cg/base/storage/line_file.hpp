@@ -39,16 +39,15 @@ class LineFile {
   void remove() const;
 
  private:
-  void open();
-  [[nodiscard]] std::string content() const;
-  void shorten(std::size_t byte_count);
+  /// Returns what is in the file.
+  std::string open(bool is_fresh);
   void write_rest();
 
   std::string path_;
   std::string writer_;
+  Descriptor file_;
   std::string text_;
   std::size_t written_ = 0;  // bytes of the text that are in the file
-  Descriptor file_;
 };
 
 }  // namespace cg2d

@@ -1,13 +1,12 @@
 #include "cg/base/storage/open_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 namespace cg2d {
 
@@ -15,6 +14,25 @@ Descriptor::~Descriptor() {
   const int error = errno;
   if (is_open()) close(number_);
   errno = error;
+}
+
+bool write_all(int descriptor, std::string_view text) {
+  constexpr int forever = -1;
+  while (!text.empty()) {
+    const auto count = ::write(descriptor, text.data(), text.size());
+    if (count > 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (count == 0) {
+      errno = ENOSPC;
+      return false;
+    } else if (errno == EAGAIN) {  // a pipe that a launcher has made non-blocking
+      pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
+      poll(&wanted, 1, forever);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes) {

@@ -44,6 +44,8 @@ class Descriptor {
   int number_;
 };
 
+/// Writes all of the text where the descriptor is: a file, a pipe or a device. False: errno says why not.
+bool write_all(int descriptor, std::string_view text);
 /// Writes all of the bytes from a position of the file on. False: not all could be written, and errno says why.
 bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes);
 /// Fills the bytes from a position of the file on. Returns how many it had: fewer only at its end. Empty: errno says why.
@@ -66,15 +68,13 @@ class FileError : public RunError {
   FileError(const std::string& path, std::int64_t line, const std::string& message)
       : RunError(ExitCode::bad_data, path + ":" + std::to_string(line) + ": " + message) {}
   /// The message, after path or path and line, as fmt makes it.
-  template <typename First, typename... Others>
-  FileError(const std::string& path, fmt::format_string<First, Others...> message, First&& first,
-            Others&&... others)
-      : FileError(path, fmt::format(message, std::forward<First>(first), std::forward<Others>(others)...)) {}
-  template <typename First, typename... Others>
-  FileError(const std::string& path, std::int64_t line, fmt::format_string<First, Others...> message,
-            First&& first, Others&&... others)
-      : FileError(path, line,
-                  fmt::format(message, std::forward<First>(first), std::forward<Others>(others)...)) {}
+  template <typename... Values>
+  FileError(const std::string& path, fmt::format_string<Values...> message, Values&&... values)
+      : FileError(path, fmt::format(message, std::forward<Values>(values)...)) {}
+  template <typename... Values>
+  FileError(const std::string& path, std::int64_t line, fmt::format_string<Values...> message,
+            Values&&... values)
+      : FileError(path, line, fmt::format(message, std::forward<Values>(values)...)) {}
 };
 
 /// Throws FileError, also for anything but a regular file.
@@ -92,10 +92,9 @@ class OpenFile {
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[noreturn]] void refuse(const std::string& reason) const { throw FileError(path_, reason); }
-  template <typename First, typename... Others>
-  [[noreturn]] void refuse(fmt::format_string<First, Others...> reason, First&& first,
-                           Others&&... others) const {
-    throw FileError(path_, reason, std::forward<First>(first), std::forward<Others>(others)...);
+  template <typename... Values>
+  [[noreturn]] void refuse(fmt::format_string<Values...> reason, Values&&... values) const {
+    throw FileError(path_, reason, std::forward<Values>(values)...);
   }
 
  private:

@@ -1,20 +1,15 @@
 #include "cg/base/storage/unnamed_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 
@@ -199,7 +194,7 @@ std::size_t ScratchChunks::add() {
 }
 
 void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
-  std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
+  if (auto& known = known_[chunk % known_.size()]; known.chunk == chunk) known.bytes.clear();
   checksums_[chunk] = crc32c(bytes);
   if (!write_whole(file_.descriptor(), position_of(chunk), bytes)) fail("written", chunk, errno);
   // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
@@ -221,21 +216,14 @@ void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
 }
 
 std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
-  constexpr std::size_t most_known = 64;
-  auto known = std::ranges::find(known_, chunk, &KnownChunk::chunk);
-  if (known != known_.end()) {
-    known_.splice(known_.begin(), known_, known);
-    return known_.front().bytes;
+  auto& known = known_[chunk % known_.size()];
+  if (known.chunk != chunk || known.bytes.empty()) {
+    auto bytes = std::exchange(known.bytes, {});
+    bytes.resize(chunk_bytes);
+    get(chunk, bytes);
+    known = {.chunk = chunk, .bytes = std::move(bytes)};
   }
-  KnownChunk fresh{.chunk = chunk};
-  if (known_.size() == most_known) {
-    fresh.bytes = std::move(known_.back().bytes);
-    known_.pop_back();
-  }
-  fresh.bytes.resize(chunk_bytes);
-  get(chunk, fresh.bytes);
-  known_.push_front(std::move(fresh));
-  return known_.front().bytes;
+  return known.bytes;
 }
 
 void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {

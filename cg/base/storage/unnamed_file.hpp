@@ -5,11 +5,10 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -142,14 +141,13 @@ class ScratchChunks {
   void put(std::size_t chunk, std::span<const std::byte> bytes);
   /// The bytes that were put last. Throws RunError: cannot_write for an error of the device (74), bad_data where it gives others (65).
   void get(std::size_t chunk, std::span<std::byte> bytes) const;
-  /// The bytes that were put last, for access here and there. Valid until 64 other chunks have been looked
-  /// at, or this one is put.
+  /// The bytes that were put last, for access here and there: 64 chunks that were looked at stay in memory. Valid until the next call.
   std::span<const std::byte> look_at(std::size_t chunk);
 
  private:
   struct KnownChunk {
     std::size_t chunk = 0;
-    std::vector<std::byte> bytes{};
+    std::vector<std::byte> bytes{};  ///< none: it is not known
   };
 
   [[noreturn]] void fail(std::string_view what, std::size_t chunk, int error) const;
@@ -157,7 +155,7 @@ class ScratchChunks {
   ScratchFile file_;
   std::size_t chunks_with_room_ = 0;
   std::vector<std::uint32_t> checksums_;
-  std::list<KnownChunk> known_;  // looked at, the last one first
+  std::array<KnownChunk, 64> known_;  // by the number of the chunk modulo theirs
 };
 
 }  // namespace cg2d

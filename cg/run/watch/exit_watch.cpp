@@ -62,16 +62,7 @@ std::jthread watch_exit(ExitCode code, std::chrono::milliseconds limit, const st
 void end_all_ranks(ExitCode code) {
   remove_names_of_shared_memory();
   wait_for_readers_of_stderr();
-  // MPI_Abort takes along ranks that are stopped. Where it hangs itself, this rank leaves alone.
-  constexpr std::chrono::seconds limit{5};
-  auto end = thread_of([code, limit] {
-    std::this_thread::sleep_for(limit);
-    std::_Exit(static_cast<int>(code));
-  });
-  if (end.joinable()) end.detach();
-  silence_stderr();
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
-  std::_Exit(static_cast<int>(code));
+  abort_all_ranks(code);
 }
 
 LifeWatch::LifeWatch(bool has_others) : parent_(getppid()), has_others_(has_others) {
@@ -93,9 +84,9 @@ void LifeWatch::watch(const std::stop_token& stop) {
   constexpr std::chrono::seconds interval{1};
   while (!stop.stop_requested()) {
     if (wait_for_end_request(interval)) return end_by_request();
+    show_progress_time();
     if (!has_others_ || getppid() == parent_) continue;
     // An orphan: nobody takes the exit code, and perhaps nobody the line.
-    wait_for_end_pauses();
     remove_names_of_shared_memory();
     std::signal(SIGPIPE, SIG_IGN);
     say_on_stderr("rank " + std::to_string(rank_) + ": the process that started it is gone, so it ends");
@@ -113,7 +104,6 @@ void LifeWatch::end_by_request() const {
     std::this_thread::sleep_for(turn_of_rank_0);
     say_on_stderr(std::string(text) + " (rank " + std::to_string(rank_) + ")");
   }
-  wait_for_end_pauses();
   int has_ended = 0;
   MPI_Finalized(&has_ended);
   if (has_others_ && has_ended == 0) end_all_ranks(ExitCode::interrupted);

@@ -44,7 +44,7 @@ inline constexpr std::chrono::milliseconds holding_time{500};
 [[nodiscard]] std::jthread watch_exit(ExitCode code, std::chrono::milliseconds limit,
                                       const std::string& last_words);
 
-/// Ends all ranks with this code at once, from any thread, also where this rank's main thread is within MPI. No result may be
+/// abort_all_ranks() when stderr has been read, from any thread, also where this rank's main thread is within MPI. No result may be
 /// outstanding. Does not return.
 [[noreturn]] void end_all_ranks(ExitCode code);
 
@@ -55,7 +55,8 @@ inline constexpr std::chrono::milliseconds holding_time{500};
 /// - A signal asks for the end and there is no InterruptWatch: one line on stderr, and all ranks end with ExitCode::interrupted.
 ///   Rank 0 speaks at once, and others where rank 0 has no signal and does not end them before.
 ///
-/// The thread wakes once per second. Where the system gives none, handlers of signals end the process.
+/// The thread wakes once per second, and then shows how the time of the progress line goes on. Where the system gives none, handlers of
+/// signals end the process.
 class LifeWatch {
  public:
   /// has_others: whether the launcher has started other ranks, as far as the environment tells. Before MPI starts.

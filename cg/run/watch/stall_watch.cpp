@@ -1,26 +1,9 @@
 #include "cg/run/watch/stall_watch.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <chrono>
-
 #include "cg/base/progress.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/run/watch/exit_watch.hpp"
-#include "comm/waiter.hpp"
 
 namespace cg2d {
-namespace {
-
-std::string waiting_text(int awaited_rank) {
-  if (awaited_rank == comm::Waiter::no_rank) return "waits for no rank";
-  if (awaited_rank == comm::Waiter::unknown_rank) return "waits for other ranks";
-  return fmt::format("waits for rank {}", awaited_rank);
-}
-
-}  // namespace
-
 StallWatch::StallWatch(double limit_s, EndAll end, comm::RankGroup& group, const PhaseTimer& timer,
                        StepObservers& observers)
     : limit_s_(limit_s), end_(std::move(end)), group_(group), timer_(timer), observers_(observers) {
@@ -30,19 +13,20 @@ StallWatch::StallWatch(double limit_s, EndAll end, comm::RankGroup& group, const
 
 std::string StallWatch::describe() const {
   std::string place;
-  if (const int repeat = repeat_.load(std::memory_order_relaxed); repeat > 0)
-    place += fmt::format("run {}, ", repeat);
-  if (const int outer_step = outer_step_.load(std::memory_order_relaxed); outer_step > 0)
+  if (const int repeat = repeat_; repeat > 0) place += fmt::format("run {}, ", repeat);
+  if (const int outer_step = outer_step_; outer_step > 0)
     place += fmt::format("outer iteration {}, ", outer_step);
   const auto phase = timer_.activity().phase;
-  return fmt::format("{}CG step {}: {}, {}", place, step_.load(std::memory_order_relaxed),
+  const int awaited = group_.waiter().awaited_rank();
+  return fmt::format("{}CG step {}: {}, waits for {}", place, step_.load(),
                      phase ? phase_name(*phase) : "between the phases",
-                     waiting_text(group_.waiter().awaited_rank()));
+                     awaited == comm::Waiter::no_rank        ? "no rank"
+                     : awaited == comm::Waiter::unknown_rank ? "other ranks"
+                                                             : fmt::format("rank {}", awaited));
 }
 
 StallWatch::Reached StallWatch::reached() const {
-  return {timer_.activity().change_count,
-          step_.load(std::memory_order_relaxed) + ended_step_count_.load(std::memory_order_relaxed)};
+  return {timer_.activity().change_count, step_ + ended_step_count_};
 }
 
 /// The thread's work.

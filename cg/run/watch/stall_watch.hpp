@@ -39,19 +39,19 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
 
-  void before_step() override { step_.fetch_add(1, std::memory_order_relaxed); }
+  void before_step() override { ++step_; }
   bool after_step(const CgState& /*state*/) override {
-    ended_step_count_.fetch_add(1, std::memory_order_relaxed);
+    ++ended_step_count_;
     return false;
   }
   void before_outer_step() override {
-    step_.store(0, std::memory_order_relaxed);
-    outer_step_.fetch_add(1, std::memory_order_relaxed);
+    step_ = 0;
+    ++outer_step_;
   }
   /// The outer iterations of another repetition follow.
   void begin_repeat(int number) {
-    outer_step_.store(0, std::memory_order_relaxed);
-    repeat_.store(number, std::memory_order_relaxed);
+    outer_step_ = 0;
+    repeat_ = number;
   }
 
   /// The present work of this rank: "run 1, outer iteration 3, CG step 12: summation, waits for rank 0". From any thread.
