@@ -153,6 +153,11 @@ void stop_waiting_for_end_request() {
   static_cast<void>(!write(end_request, &one, sizeof(one)));
 }
 
+std::timed_mutex& end_pause() {
+  static std::timed_mutex one;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+  return one;
+}
+
 InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {
   if (watch_count == 0) watched_signals = 0;
   if (watch_count++ == 0) set_handlers();

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -42,6 +43,9 @@ void keep_hangup_ignored();
 bool wait_for_end_request(std::chrono::milliseconds longest);
 /// wait_for_end_request() returns at once. May be called in a handler.
 void stop_waiting_for_end_request();
+
+/// Held while a file takes steps that belong together, and by the thread that ends the process, which waits for it for ten seconds at most.
+std::timed_mutex& end_pause();
 
 /// Ends all ranks by MPI_Abort, which takes along ranks that are stopped; where it hangs or fails itself, this rank leaves alone after five
 /// seconds. Nothing more is seen on stderr. May be called in a handler.

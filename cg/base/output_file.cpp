@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
@@ -130,7 +132,8 @@ bool can_be_replaced(const std::string& path) {
   return !is_kept && !is_mounted;
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, bool may_go_to_standard_output)
+    : path_(std::move(path)), may_go_to_standard_output_(may_go_to_standard_output) {
   if (path_ == standard_output_name) path_.clear();
   if (path_.empty()) {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
@@ -182,8 +185,9 @@ void OutputFile::fail(int reason, std::string place) const {
   if (place.empty() && is_kept) place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
   if (!place.empty()) {
     place = "; the result is in " + place;
-  } else if (is_kept && !path_.empty() && write_all(STDOUT_FILENO, text_)) {
-    place = "; the result is on standard output";
+  } else if (is_kept && !path_.empty() && may_go_to_standard_output_) {
+    make_way_for_output();
+    if (write_all(STDOUT_FILENO, text_)) place = "; the result is on standard output";
   }
   throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_.empty() ? "standard output" : path_,
                  std::strerror(reason), place);
@@ -211,20 +215,26 @@ void OutputFile::commit() {
   is_ended_ = true;
   if (descriptor_ >= 0) write_out();
   if (descriptor_ >= 0 && !file_) return;
+  const std::lock_guard pause(end_pause());
   if (file_ && file_->take_name(ExistingFile::is_replaced)) return;
   // In place, for reasons that were known before (then there is no file) or not: a mount of another kind, a file system without hard links.
   const int reason = errno;
-  if (is_all_) {
-    // Now, since the name may have come to lead elsewhere meanwhile.
-    device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
-    if (!device_.is_open() && errno == ENOENT)
-      device_ =
-          Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
-  }
+  // Now, since the name may have come to lead elsewhere meanwhile.
+  device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!device_.is_open() && errno == ENOENT)
+    device_ =
+        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
   const int trouble = file_ ? reason : errno;
   if (!device_.is_open()) fail(trouble, file_ ? file_->keep() : std::string());
   descriptor_ = device_.number();
-  write_out();
+  if (is_all_) return write_out();
+  struct stat whole {};
+  fstat(file_->descriptor(), &whole);
+  for (off_t copied = 0; copied < whole.st_size;)
+    if (sendfile(descriptor_, file_->descriptor(), &copied,
+                 static_cast<std::size_t>(whole.st_size - copied)) <= 0)
+      fail(errno, file_->keep());
+  if (!put_on_device(descriptor_)) fail(errno, file_->keep());
 }
 
 std::string kept_elsewhere(const std::string& path, std::string_view text) {

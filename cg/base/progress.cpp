@@ -69,10 +69,10 @@ void write_on_stderr(std::string_view text) noexcept {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-/// A terminal that has been stopped (Ctrl-S): a write would wait.
+/// Not a terminal that has been stopped (Ctrl-S), where a write would wait, nor a pipe that nobody reads, where it would end the process.
 bool stderr_takes_text() {
   pollfd descriptor{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  return poll(&descriptor, 1, 0) == 1 && (descriptor.revents & POLLOUT) != 0;
+  return poll(&descriptor, 1, 0) == 1 && descriptor.revents == POLLOUT;
 }
 
 /// Characters of UTF-8: all bytes but those after the first of each.
@@ -116,8 +116,8 @@ namespace {
 
 /// One line on a terminal that is rewritten, or plain lines: of the process, which has one stderr.
 struct ProgressLine {
-  std::atomic<bool> is_timed = false;  ///< in a TimedRegion
-  std::mutex mutex;                    ///< for all that follows
+  std::mutex mutex;       ///< for all that follows
+  bool is_timed = false;  ///< in a TimedRegion
   int user_count = 0;
   bool is_on_terminal = false;
   Stopwatch stopwatch;
@@ -173,7 +173,7 @@ void erase_progress_line() {
 void draw_progress_time(bool is_step) {
   auto& line = progress_line();
   const std::unique_lock lock(line.mutex, std::try_to_lock);
-  if (!lock || line.user_count == 0 || (is_step ? !line.is_on_terminal : line.is_timed.load())) return;
+  if (!lock || line.user_count == 0 || (is_step ? !line.is_on_terminal : line.is_timed)) return;
   const double due_s = line.shown_s + (line.is_on_terminal ? terminal_interval_s : lines_interval_s);
   if (line.stopwatch.seconds() >= due_s && stderr_takes_text()) line.draw();
 }
@@ -270,21 +270,26 @@ void Progress::warn(const std::string& text) const {
 }
 
 Progress::TimedRegion::TimedRegion(const Progress& progress) : is_shown_(progress.is_shown_) {
+  const std::lock_guard lock(progress_line().mutex);
   if (is_shown_) progress_line().is_timed = true;
 }
 
 Progress::TimedRegion::~TimedRegion() {
+  const std::lock_guard lock(progress_line().mutex);
   if (is_shown_) progress_line().is_timed = false;
 }
 
 void show_progress_time() { draw_progress_time(false); }
 
+std::size_t place_of(std::span<const Work> works, std::size_t next, std::string_view key) {
+  const auto has_key = [&](const Work& work) { return work.key == key; };
+  auto found = std::find_if(works.begin() + static_cast<std::ptrdiff_t>(next), works.end(), has_key);
+  if (found == works.end()) found = std::ranges::find_if(works, has_key);
+  return static_cast<std::size_t>(found - works.begin());
+}
+
 void PlannedProgress::say(const std::string& key) {
-  const auto next = works_.begin() + static_cast<std::ptrdiff_t>(next_);
-  auto found = std::ranges::find(next, works_.end(), key, &Work::key);
-  if (found == works_.end()) found = std::ranges::find(works_, key, &Work::key);
-  if (found != works_.end()) {
-    const auto begun = static_cast<std::size_t>(found - works_.begin());
+  if (const auto begun = place_of(works_, next_, key); begun < works_.size()) {
     next_ = begun + 1;
     progress_.expect(expected_rest_s(works_, begun, stopwatch_.seconds()));
   }

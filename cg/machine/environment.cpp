@@ -36,13 +36,15 @@ NodeInfo& inspect_node(Environment& environment, int rank, int thread_count) {
   node.governor = frequency_governor();
   if (std::array<double, 3> means{}; getloadavg(means.data(), 3) == 3) node.load_average = means;
   static_cast<Topology&>(node) = machine_topology();
+  const bool knows_cores = !node.cores.empty();
   ProcessorSet allowed;
   for (const auto& place : environment.ranks) {
     if (place.node == number) allowed = all_processors(allowed, processors_from(place.processors));
   }
   for (auto& core : node.cores) core = common_processors(core, allowed);
   std::erase(node.cores, ProcessorSet());
-  node.core_count = std::max(1, static_cast<int>(node.cores.size()));
+  node.core_count =
+      std::max(1, static_cast<int>(knows_cores ? std::ssize(node.cores) : sysconf(_SC_NPROCESSORS_ONLN)));
   // A quota of 2 processors on 4 cores is worth 2 cores: of ranks that wait for each other no more should spin.
   if (const auto quota = control_group_limits().processors; quota && *quota < node.core_count) {
     node.processor_quota = *quota;

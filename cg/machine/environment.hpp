@@ -61,7 +61,7 @@ struct NodeInfo : Topology {
   std::string name;  ///< "node 0", or that of the host where the user asks for it
   /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
   int core_count = 0;
-  int first_rank = 0;
+  int first_rank = 0;  ///< which inspects it and reads its load; set by inspect_environment()
   int rank_count = 0;
   /// Ranks of all tasks that this job does on the node at the same time, and the cores of these; 0: there are no others. See
   /// BesideOtherTasks.

@@ -153,14 +153,18 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
       const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
       const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
       const double share_of_wider = parts * (more_parts * static_cast<double>(width) / n - 1.0);
+      std::map<std::int64_t, double> of_height{{0, 0.0}};  // most rows have one of a few heights
       for (int row = 0; row < grid.rows; ++row) {
-        const auto height = static_cast<double>(run.layout.row_block(row).size());
+        const auto height = run.layout.row_block(row).size();
         const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
-          return block_costs(run.machine, kernel, height, n / part_count, lengths).multiply_s;
+          return block_costs(run.machine, kernel, static_cast<double>(height), n / part_count, lengths)
+              .multiply_s;
         };
-        of_rows.push_back(height == 0.0 ? 0.0
-                                        : std::lerp(seconds_of(more_parts, narrower),
-                                                    seconds_of(parts, wider), share_of_wider));
+        const auto [known, is_new] = of_height.try_emplace(height);
+        if (is_new)
+          known->second =
+              std::lerp(seconds_of(more_parts, narrower), seconds_of(parts, wider), share_of_wider);
+        of_rows.push_back(known->second);
       }
     }
     for (int row = 0; row < grid.rows; ++row)

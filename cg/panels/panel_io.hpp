@@ -54,7 +54,7 @@ struct PanelIoSetup {
   std::span<std::byte> buffers{};
 };
 
-/// One way to read and write. A new one is one file that defines a row, and its entry in the table.
+/// One way to read and write. A new one is a class derived from PanelIo, and its row in the table of panel_io.cpp.
 struct PanelIoRow {
   std::string_view name;
   /// The reason why it cannot serve here; empty when it can.

@@ -57,8 +57,7 @@ std::string write_event_list(const std::string& format, bool shows_all) {
       std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
   const auto refused = std::ssize(list.events) - countable;
   auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
-                          format_count(countable, "event"), refused,
-                          list.papi_version.value_or("is not in this build"));
+                          format_count(countable, "event"), refused, *list.papi_version);
   text += "\n Groups by purpose (cg2d run --papi GROUP,EVENT,...)\n";
   for (std::size_t place = 0; place < list.groups.size(); ++place) {
     const auto& group = group_table()[place];
@@ -77,7 +76,7 @@ std::string write_event_list(const std::string& format, bool shows_all) {
     }
     if (!lines.empty()) text += fmt::format("\n {}\n{}", title, lines);
   }
-  if (refused > 0 || !list.papi_version) {
+  if (refused > 0) {
     text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
     if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";
   }

@@ -36,6 +36,7 @@ void describe(Members& m, RestartFacts& restart);
 
 /// The state in a checkpoint of this problem. Throws RunError (bad_data), alike on every rank, where it is of another one.
 RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem);
+
 /// The result of one run of the benchmark.
 struct RunReport : SessionReport {
   bool converted = false;  ///< the kernel's format is not the CSR that was generated

@@ -210,7 +210,7 @@ class Session : public Interface {
   const Progress& progress_;
   MatrixSource* source_ = nullptr;  // of the kind; nullptr: there is no matrix
   int vector_count_ = 1;            // vectors that the product takes at once
-  std::optional<double> shift_;     // BlockTrialConfig::shift
+  std::optional<double> shift_;     // of the benchmark, see block_trial()
   /// Where kernels are tried that nobody names, for a matrix of any pattern: the trial, which the first of several runs makes.
   std::optional<KernelTrial>* kernel_trial_ = nullptr;
   std::optional<MachineDescription> machine_;  // of this one, on rank 0, where predictions are made

@@ -101,12 +101,16 @@ BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, con
   }
   const Stopwatch computing;
   for (const int block : candidate_blocks(size.most_steps)) {
-    std::array<std::function<void()>, 1> step;
-    agree_on(group, [&] {
-      step.front() = wavefront_step(method, {.most_steps = block, .planes_at_once = size.planes_at_once});
+    Agreement agreement(group);
+    std::function<void()> advance;
+    agreement.attempt([&] {
+      advance = wavefront_step(method, {.most_steps = block, .planes_at_once = size.planes_at_once});
     });
+    agreement.reach();
+    const std::array<std::function<void()>, 1> step{[&] { agreement.attempt(advance); }};
     const double step_s =
         race(group, step, {.fewest_rounds = 3, .most_rounds = 3, .shortest_turn_s = 0.01}).medians().front();
+    agreement.reach();
     choice.tried.push_back(
         predict_block(work, block, step_s / (block * size.planes_at_once), choice.storage));
     if (group.maximum(computing.seconds()) > most_seconds) break;

@@ -436,7 +436,7 @@ TEST(BenchmarkCheckTest, FindsAnotherMatrixABrokenKernelAndABrokenTransport) {
 
 const Progress silent(ProgressMode::quiet, 0);
 
-TEST(CheckListTest, ThisInstallationPasses) {
+TEST(MakeChecksTest, ThisInstallationPasses) {
   const auto plan = full_check_plan(group().size());
   const auto results = make_checks(plan, group(), silent);
   std::set<std::string> checks;
@@ -450,7 +450,7 @@ TEST(CheckListTest, ThisInstallationPasses) {
             std::ssize(comm::factorizations(group().size())));
 }
 
-TEST(CheckListTest, ChecksThatBeginTooLateAreNotMade) {
+TEST(MakeChecksTest, ChecksThatBeginTooLateAreNotMade) {
   auto plan = full_check_plan(group().size());
   plan.time_limit_s = 0.0;
   const auto results = make_checks(plan, group(), silent);
@@ -458,7 +458,7 @@ TEST(CheckListTest, ChecksThatBeginTooLateAreNotMade) {
   EXPECT_EQ(results.front().reason, "not reached within 0 s");
 }
 
-TEST(CheckListTest, TheShortPlanHasEveryCheckOnce) {
+TEST(MakeChecksTest, TheShortPlanHasEveryCheckOnce) {
   auto configuration = configuration_on(comm::factorizations(group().size()).back());
   configuration.kernel = "csr-simd";
   const auto plan = short_check_plan(configuration, {});
@@ -467,7 +467,7 @@ TEST(CheckListTest, TheShortPlanHasEveryCheckOnce) {
   EXPECT_EQ(count_of(results, CheckStatus::ok), std::ssize(results));
 }
 
-TEST(CheckListTest, ARunBeginsOnlyWithPartsThatAreRight) {
+TEST(MakeChecksTest, ARunBeginsOnlyWithPartsThatAreRight) {
   auto configuration = configuration_on(comm::factorizations(group().size()).back());
   configuration.kernel = "scalar";
   auto plan = short_check_plan(configuration, {});

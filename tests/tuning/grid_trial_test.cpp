@@ -51,7 +51,7 @@ TEST(GridShortlistTest, ShortProductsKeepTheGridWithTheLeastMessages) {
   EXPECT_EQ(list.grids.front(), list.equal_ranks);
 }
 
-TEST(GridsBySpeedTest, SaysWhyAGridIsTaken) {
+TEST(GridShortlistTest, SaysWhyAGridIsTaken) {
   const comm::ProcessGrid line{.columns = 1, .rows = 4};
   const comm::ProcessGrid square{.columns = 2, .rows = 2};
   GridShortlist list{.reached = {{.grid = line, .share = 1.0}, {.grid = square, .share = 0.83}},

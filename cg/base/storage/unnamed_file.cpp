@@ -96,22 +96,21 @@ void UnnamedFile::put_on_disk() const {
   if (!put_on_device(descriptor())) cannot_write(path_);
 }
 
-void UnnamedFile::forget_cached(std::int64_t position, std::int64_t byte_count) const {
-  posix_fadvise(descriptor(), static_cast<off_t>(position), static_cast<off_t>(byte_count),
-                POSIX_FADV_DONTNEED);
-}
-
 bool UnnamedFile::link_to(const std::string& name) const {
   const auto source = fmt::format("/proc/self/fd/{}", descriptor());
   return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
 bool UnnamedFile::take_name(ExistingFile existing) {
-  if (name_.empty() && link_to(path_)) return true;
-  if (name_.empty() && errno == EEXIST && existing == ExistingFile::is_replaced)
-    name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
-  if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
-  name_.clear();
+  if (!name_.empty() || !link_to(path_)) {
+    if (name_.empty() && errno == EEXIST && existing == ExistingFile::is_replaced)
+      name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
+    if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
+    name_.clear();
+  }
+  const auto folder = folder_of(path_);
+  const Descriptor names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (names.is_open() && !put_on_device(names.number())) cannot_write(folder);
   return true;
 }
 
@@ -149,8 +148,6 @@ void NewFile::end_at(std::int64_t byte_count) const {
 
 void NewFile::take_name() {
   if (!UnnamedFile::take_name(ExistingFile::is_kept)) cannot_write(path());
-  const Descriptor names(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!names.is_open() || !put_on_device(names.number())) cannot_write(folder_);
 }
 
 void remove_unfinished_files(const std::string& folder,
@@ -194,7 +191,7 @@ std::size_t ScratchChunks::add() {
 }
 
 void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
-  if (auto& known = known_[chunk % known_.size()]; known.chunk == chunk) known.bytes.clear();
+  std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
   checksums_[chunk] = crc32c(bytes);
   if (!write_whole(file_.descriptor(), position_of(chunk), bytes)) fail("written", chunk, errno);
   // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
@@ -216,14 +213,20 @@ void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
 }
 
 std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
-  auto& known = known_[chunk % known_.size()];
-  if (known.chunk != chunk || known.bytes.empty()) {
-    auto bytes = std::exchange(known.bytes, {});
-    bytes.resize(chunk_bytes);
-    get(chunk, bytes);
-    known = {.chunk = chunk, .bytes = std::move(bytes)};
+  constexpr std::size_t most_known = 64;
+  auto known = std::ranges::find(known_, chunk, &KnownChunk::chunk);
+  if (known == known_.end()) {
+    KnownChunk fresh{.chunk = chunk};
+    if (known_.size() == most_known) {
+      fresh.bytes = std::move(known_.back().bytes);
+      known_.pop_back();
+    }
+    fresh.bytes.resize(chunk_bytes);
+    get(chunk, fresh.bytes);
+    known = known_.insert(known_.end(), std::move(fresh));
   }
-  return known.bytes;
+  std::rotate(known_.begin(), known, known + 1);
+  return known_.front().bytes;
 }
 
 void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,10 +60,9 @@ class UnnamedFile {
   /// Throw RunError (cannot_write).
   void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
   void put_on_disk() const;
-  /// Reads to come are answered by the device, not by the system's cache, after put_on_disk(). byte_count 0: to the end.
-  void forget_cached(std::int64_t position = 0, std::int64_t byte_count = 0) const;
 
-  /// A new file gets its name in one step. One that replaces another needs a second name for a moment.
+  /// A new file gets its name in one step, one that replaces another needs a second name for a moment. Then the name is on the disk;
+  /// throws RunError (cannot_write) where the folder does not get there.
   [[nodiscard]] bool take_name(ExistingFile existing);
   /// Leaves it under a temporary name, which it returns; empty where it can have none.
   std::string keep();
@@ -147,7 +145,7 @@ class ScratchChunks {
  private:
   struct KnownChunk {
     std::size_t chunk = 0;
-    std::vector<std::byte> bytes{};  ///< none: it is not known
+    std::vector<std::byte> bytes{};
   };
 
   [[noreturn]] void fail(std::string_view what, std::size_t chunk, int error) const;
@@ -155,7 +153,7 @@ class ScratchChunks {
   ScratchFile file_;
   std::size_t chunks_with_room_ = 0;
   std::vector<std::uint32_t> checksums_;
-  std::array<KnownChunk, 64> known_;  // by the number of the chunk modulo theirs
+  std::vector<KnownChunk> known_;  // the last one that was looked at first
 };
 
 }  // namespace cg2d

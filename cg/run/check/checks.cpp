@@ -336,13 +336,16 @@ std::vector<CheckResult> make_checks(const CheckPlan& plan, comm::RankGroup& gro
     result.seconds = std::max(0.0, group.maximum(stopwatch.seconds()) - begin_s);
     results.push_back(std::move(result));
   };
-  const auto known = make_known_products();
-  for (const auto* row : plan.kernels) {
-    std::vector<kernels::KernelOptions> loops{
-        {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
-    if (plan.takes_all_loops) loops = all_loops_of(*row, group);
-    for (const auto& options : loops)
-      add("kernel", subject_of(*row, options), [&] { return check_kernel(*row, options, known, group); });
+  {
+    const auto known =
+        make_known_products();  // gone before the others: check_installation() counts their memory
+    for (const auto* row : plan.kernels) {
+      std::vector<kernels::KernelOptions> loops{
+          {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+      if (plan.takes_all_loops) loops = all_loops_of(*row, group);
+      for (const auto& options : loops)
+        add("kernel", subject_of(*row, options), [&] { return check_kernel(*row, options, known, group); });
+    }
   }
   for (const auto* row : plan.transports) {
     for (const auto& grid : plan.some_grids)

@@ -38,8 +38,8 @@ class Members;
 /// The state that the files have.
 void describe(Members& m, SolveRestart& restart);
 
-/// The state in a checkpoint of that system: kind, hash, order; text: for people. Throws RunError (bad_data), alike on every rank, where it is
-/// of another one.
+/// The state in a checkpoint of that system, by its hash and order; text: of the system, for people. Throws RunError (bad_data), alike on
+/// every rank, where it is of a run or of another system.
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointHeader& system,
                            const std::string& text);
 

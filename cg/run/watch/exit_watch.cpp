@@ -33,6 +33,9 @@ void remove_names_of_shared_memory() {
   }
 }
 
+/// No file gets its name from here on.
+void wait_for_files() { static_cast<void>(end_pause().try_lock_for(std::chrono::seconds(10))); }
+
 [[noreturn]] void leave(ExitCode code, const std::string& last_words, pthread_t watched) {
   if (!last_words.empty()) say_on_stderr(last_words);
   remove_names_of_shared_memory();
@@ -87,6 +90,7 @@ void LifeWatch::watch(const std::stop_token& stop) {
     show_progress_time();
     if (!has_others_ || getppid() == parent_) continue;
     // An orphan: nobody takes the exit code, and perhaps nobody the line.
+    wait_for_files();
     remove_names_of_shared_memory();
     std::signal(SIGPIPE, SIG_IGN);
     say_on_stderr("rank " + std::to_string(rank_) + ": the process that started it is gone, so it ends");
@@ -104,6 +108,7 @@ void LifeWatch::end_by_request() const {
     std::this_thread::sleep_for(turn_of_rank_0);
     say_on_stderr(std::string(text) + " (rank " + std::to_string(rank_) + ")");
   }
+  wait_for_files();
   int has_ended = 0;
   MPI_Finalized(&has_ended);
   if (has_others_ && has_ended == 0) end_all_ranks(ExitCode::interrupted);

@@ -4,6 +4,7 @@
 #include "cg/run/watch/exit_watch.hpp"
 
 namespace cg2d {
+
 StallWatch::StallWatch(double limit_s, EndAll end, comm::RankGroup& group, const PhaseTimer& timer,
                        StepObservers& observers)
     : limit_s_(limit_s), end_(std::move(end)), group_(group), timer_(timer), observers_(observers) {
