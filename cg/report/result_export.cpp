@@ -14,10 +14,10 @@ std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repe
   const auto& configuration = record.asked.configuration;
   std::string line;
   const auto add = [&](std::string_view column, const auto& value) {
-    line += has_names ? fmt::format("{},", column) : fmt::format("{},", value);
+    line += (has_names ? std::string(column) : csv_cell(fmt::format("{}", value))) + ",";
   };
   const auto number = [](double value) { return fmt::format("{:.9g}", value); };
-  add("class", csv_cell(record.asked.problem));
+  add("class", record.asked.problem);
   add("n", record.n);
   add("ranks", configuration.grid.rank_count());
   add("px", configuration.grid.columns);

@@ -59,8 +59,9 @@ class ConfigFiles(IgnoredInput):
             ('config = "other.toml"\n', ["config: is given on the command line only, as --config"]),
             ('[run]\nkernel = "sell"\nclass = "S"\nkernel = "scalar"\n', ["kernel: given twice"]),
             ('kernel = "sell"\n[run]\nkernel = "scalar"\n', ["kernel: given twice"]),
+            ('confg = "other.toml"\n', ["confg: not an option of cg2d run\n"]),
             ("[run]\npapi = []\n", ["papi: has no value"]),
-            ('[run]\nclass = "S # a comment"\n', ["class: has no value, or a quote that is not closed"]),
+            ('[run]\nclass = "S # a comment"\n', ["class: a quote is not closed"]),
         ):
             path = self.file("options.toml", text)
             for ranks in (0, *some_of([2], 2)):

@@ -215,6 +215,7 @@ TEST(ResultExportTest, AxesThatAreNumbersOrFlagsAreNamed) {
 TEST(ResultExportTest, CsvHasALinePerRun) {
   auto odd = failed_record_of(2, 1, "unavailable");
   odd.asked.problem = "U(n 5, nonzer 1)";
+  odd.kernel_used = "of \"others\", foreign";
   auto again = record_of(1, 2, 1.5);
   again.attempt = 2;
   again.disturbance = "a compiler";
@@ -226,8 +227,8 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
       << text;
   EXPECT_NE(
       text.find(
-          "\n\"U(n 5, nonzer "
-          "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,unavailable,,,,,,,,,1,no,\n"),
+          "\n\"U(n 5, nonzer 1)\",1400,2,2,1,auto,\"of \"\"others\"\", foreign\",two-sided,1,reduce-scatter,"
+          "off,even,off,1,unavailable,,,,,,,,,1,no,\n"),
       std::string::npos)
       << text;
 }

@@ -42,17 +42,20 @@ class ConfigFile final : public CLI::ConfigTOML {
       if (command != &command_ || item.name == "++" || item.name == "--") continue;
       const auto* option = command_.get_option_no_throw("--" + item.name);
       if (option == nullptr) option = command_.get_option_no_throw(item.name);
-      if (option == nullptr)
+      if (option == nullptr) {
+        auto names = long_names(command_);
+        std::erase_if(
+            names, [&](const auto& name) { return !command_.get_option("--" + name)->get_configurable(); });
         throw InputError("{}: not an option of cg2d {}{}", item.name, command_.get_name(),
-                         did_you_mean(item.name, long_names(command_)));
+                         did_you_mean(item.name, names));
+      }
       if (!option->get_configurable())
         throw InputError("{}: is given on the command line only, as --{}", item.name, item.name);
       if (!given.insert(option).second) throw InputError("{}: given twice", item.name);
-      if (item.inputs.empty() || item.inputs.front() == "{}" ||
-          std::ranges::any_of(item.inputs, has_open_quote))
-        throw InputError(
-            "{}: has no value, or a quote that is not closed (# begins a comment within quotes, too)",
-            item.name);
+      if (item.inputs.empty() || item.inputs.front() == "{}")
+        throw InputError("{}: has no value; leave the line out", item.name);
+      if (std::ranges::any_of(item.inputs, has_open_quote))
+        throw InputError("{}: a quote is not closed (# begins a comment within quotes, too)", item.name);
       own.push_back(std::move(item));
     }
     return own;
