@@ -1,13 +1,7 @@
 #include "cg/solver/cg_recurrence.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
 
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 
 namespace cg2d {

@@ -3,23 +3,10 @@
 // The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
 // its forms.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
 
-#include "cg/base/interface.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
-#include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
 #include "kernels/spmv.hpp"
 

@@ -1,12 +1,5 @@
 // CG as Hestenes and Stiefel wrote it, with the order of operations of conj_grad in the NAS benchmark.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <span>
-
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 
 namespace cg2d {

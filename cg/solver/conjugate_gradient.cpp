@@ -1,12 +1,6 @@
 #include "cg/solver/conjugate_gradient.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <string_view>
-
 #include "cg/base/errors.hpp"
-#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 namespace {

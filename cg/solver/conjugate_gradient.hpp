@@ -2,20 +2,7 @@
 
 // Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule, for one system or for several in lock-step.
 
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
-#include "cg/solver/preconditioner.hpp"
-#include "cg/solver/solve_end.hpp"
-#include "cg/solver/step_observer.hpp"
-#include "cg/solver/stop_rule.hpp"
 
 namespace cg2d {
 

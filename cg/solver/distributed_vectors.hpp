@@ -4,13 +4,10 @@
 // in its phase.
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <span>
 #include <type_traits>
 
 #include "cg/solver/linear_operator.hpp"
-#include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {

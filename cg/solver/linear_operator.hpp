@@ -2,10 +2,7 @@
 
 // The interface of q = A p that conjugate gradients work with, whatever A is made of.
 
-#include <array>
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "cg/base/interface.hpp"

@@ -1,9 +1,5 @@
 #include "cg/solver/npb_iteration.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 namespace cg2d {
 
 bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }

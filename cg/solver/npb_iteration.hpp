@@ -3,22 +3,9 @@
 // The outer iteration of the NAS CG benchmark: inverse iteration, each step of which is a solve by conjugate
 // gradients.
 
-#include <cmath>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "cg/base/interface.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/block_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
-#include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
-#include "cg/solver/preconditioner.hpp"
-#include "cg/solver/step_observer.hpp"
-#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 

@@ -1,10 +1,5 @@
 // The forms of CG with one sum over all ranks per step, by a recurrence of numbers for p . A p.
 
-#include <array>
-#include <span>
-#include <utility>
-
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 
 namespace cg2d {

@@ -3,10 +3,8 @@
 // Preconditioners: operators M that are easy to invert and near A. The room cg/solver/preconditioners has a table of
 // them.
 
-#include <span>
 #include <string>
 
-#include "cg/base/interface.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 
 namespace cg2d {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
 #include <type_traits>
 
 #include "comm/mpi_handles.hpp"

@@ -1,7 +1,6 @@
 // The row of the NAS CG matrix as the sum of outer products that defines it.
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/npb_vectors.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -36,7 +35,7 @@ struct Factor {
                             .kernel = factor_kernel(input.configuration)},
                            input.times_phases, timer)) {}
 
-  [[nodiscard]] BlockOperator& matrix() const { return assembled->matrix(); }
+  [[nodiscard]] AssembledOperator& matrix() const { return assembled->matrix(); }
   [[nodiscard]] VectorWork work() const {
     return work_of_block_product(assembled->communicator(), assembled->product(), nonzero_count);
   }

@@ -2,7 +2,6 @@
 
 #include <cblas.h>
 
-#include <algorithm>
 #include <cassert>
 
 #include "comm/block_layout.hpp"

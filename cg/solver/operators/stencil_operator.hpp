@@ -4,11 +4,6 @@
 // around it from other ranks (its halo), and computes.
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/stencil.hpp"

@@ -1,7 +1,6 @@
 // The rows of Laplacians without a matrix.
 
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/operators/stencil_operator.hpp"

@@ -3,13 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"

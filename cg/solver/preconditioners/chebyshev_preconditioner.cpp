@@ -3,25 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
-#include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 namespace {

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <utility>
-#include <vector>
 
 #include "cg/base/errors.hpp"
 

@@ -2,10 +2,6 @@
 
 // The part of a distributed matrix that belongs to one piece of the vectors alone: its rows and its columns.
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "comm/block_layout.hpp"

@@ -2,11 +2,7 @@
 
 // Incomplete Cholesky factors without fill-in, IC(0), of one rank's square block. Local, no MPI.
 
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/vector_ops.hpp"

@@ -1,12 +1,8 @@
 // M is the diagonal of A: each element of r is divided by its diagonal entry.
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <vector>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 

@@ -3,13 +3,8 @@
 // The table of preconditioners. A new one is one file that defines its row, and its entry in
 // preconditioner_table().
 
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 
-#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
 #include "kernels/csr_block.hpp"
 
