@@ -127,8 +127,8 @@ class VectorOps {
     std::array<double, most_vectors> values{};
   };
 
-  void add_to(double a, const double* x, std::span<double> y) const;
-  void turn_to(double b, const double* x, std::span<double> y) const;
+  void add_to(double a, std::span<const double> x, std::span<double> y) const;
+  void turn_to(double b, std::span<const double> x, std::span<double> y) const;
   [[nodiscard]] double exact_dot(std::span<const double> x, std::span<const double> y);
 
   int thread_count_;

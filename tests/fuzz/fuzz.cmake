@@ -178,7 +178,7 @@ set(command_parsers
     cg/matrix/stencil.cpp
     cg/solver/operators/factored_system.cpp
     cg/solver/operators/matrix_free.cpp
-    cg/solver/operators/stencil_system.cpp
+    cg/solver/operators/stencil_operator.cpp
     cg/report/event_list.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
