@@ -111,12 +111,20 @@ class AssembledOperator final : public LinearOperator {
       product_->set_operand_bound(kernels::power_of_two_for(largest));
     }
     const bool is_multiplied = observer_ == nullptr || observer_->before_product();
-    if (product_->part_count() == 1) {
-      collect_at_once();
-      if (is_multiplied) multiply_part(0, timer_.scope(Phase::multiply));
-    } else {
-      auto collection = begin_collection();
-      is_multiplied ? multiply_parts_as_they_arrive(collection) : collection.finish();
+    std::optional<comm::Collection> collection;  // of an operand that is multiplied while it arrives
+    {
+      const auto timed = timer_.scope(Phase::collection);
+      if (product_->part_count() > 1) {
+        collection.emplace(communicator_->begin_collect());
+      } else {
+        communicator_->collect();
+      }
+      if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
+    }
+    if (collection) {
+      is_multiplied ? multiply_parts_as_they_arrive(*collection) : collection->finish();
+    } else if (is_multiplied) {
+      multiply_part(0, timer_.scope(Phase::multiply));
     }
     if (!is_multiplied) product_->clear(*communicator_);
     if (observer_ != nullptr) observer_->after_product();
@@ -152,17 +160,6 @@ class AssembledOperator final : public LinearOperator {
     // Others may still fetch from here: waiting for them is part of the collection, too.
     const auto timed = timer_.scope(Phase::collection);
     collection.finish();
-  }
-  [[nodiscard]] comm::Collection begin_collection() {
-    const auto timed = timer_.scope(Phase::collection);
-    auto collection = communicator_->begin_collect();
-    if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
-    return collection;
-  }
-  void collect_at_once() {
-    const auto timed = timer_.scope(Phase::collection);
-    communicator_->collect();
-    if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
   }
   /// Within the phase, and as long as the slowdown says, where there is one.
   void multiply_part(std::size_t part, const PhaseTimer::Scope& /*timed*/,
