@@ -75,9 +75,9 @@ class AssembledOperator final : public LinearOperator {
   void exchange(std::shared_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator);
 
   [[nodiscard]] std::size_t local_size() const override { return local_size_; }
-  [[nodiscard]] std::span<double> operand() override { return communicator_->piece(); }
-  [[nodiscard]] std::span<const double> result() const override {
-    return both_sums_.empty() ? communicator_->result() : std::span<const double>(both_sums_);
+  [[nodiscard]] Piece operand() override { return communicator_->piece(); }
+  [[nodiscard]] ConstPiece result() const override {
+    return both_sums_.empty() ? communicator_->result() : ConstPiece(both_sums_);
   }
 
   [[nodiscard]] std::span<const Phase> phases() const override {

@@ -39,7 +39,7 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
 PerSystem counts_not_finite(const CgParts& parts, const LinearSystem& pieces,
                             std::span<const CgSystem> systems) {
   PerSystem counts(systems.size());
-  const auto count = [&](std::span<const double> vectors, bool is_changed_by_steps = false) {
+  const auto count = [&](ConstPiece vectors, bool is_changed_by_steps = false) {
     for (std::size_t k = 0; k < vectors.size(); ++k) {
       const auto number = k % systems.size();
       if (is_changed_by_steps && systems[number].state.number > 0) continue;
@@ -333,7 +333,7 @@ CgSnapshot ConjugateGradient::snapshot(const CgState& state) const {
           .direction = recurrence_->direction()};
 }
 
-PerSystem ConjugateGradient::residual_norms(std::span<const double> b, std::span<const double> x) {
+PerSystem ConjugateGradient::residual_norms(ConstPiece b, ConstPiece x) {
   recurrence_->recompute_residual(b, x);
   const auto r = recurrence_->residual();
   PerSystem norms(systems_.size());

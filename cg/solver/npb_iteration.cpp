@@ -31,13 +31,13 @@ void NpbIteration::reset() {
   restored_number_ = 0;
 }
 
-void NpbIteration::restore(int number, std::span<const double> x, const CurvatureSigns& signs) {
+void NpbIteration::restore(int number, ConstPiece x, const CurvatureSigns& signs) {
   std::ranges::copy(x, x_.begin());
   curvature_signs_ = signs;
   restored_number_ = number;
 }
 
-void NpbIteration::lay_out(std::span<const double> x) {
+void NpbIteration::lay_out(ConstPiece x) {
   x_ = HugePageVector(matrix_.local_size());
   z_ = HugePageVector(matrix_.local_size());
   vectors_.outside_of_phases().copy(x, x_);

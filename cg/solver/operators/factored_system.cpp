@@ -77,8 +77,8 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   [[nodiscard]] std::string_view kernel() const override { return factor_->product().kernel().name; }
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
-  [[nodiscard]] std::span<double> operand() override { return transposed_->operand(); }
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  [[nodiscard]] Piece operand() override { return transposed_->operand(); }
+  [[nodiscard]] ConstPiece result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override { transposed_->sum_over_ranks(values); }
   [[nodiscard]] std::span<const Phase> phases() const override { return factor_->phases(); }
   [[nodiscard]] std::string_view why_not_conforming() const override {
@@ -108,7 +108,7 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   std::vector<double> weights_;                    // W, of this rank's piece
   double shift_;                                   // d
   VectorOps vectors_;
-  std::span<const double> p_;  // the operand, which the product with V^T leaves as it is
+  ConstPiece p_;  // the operand, which the product with V^T leaves as it is
   HugePageVector q_;
 };
 

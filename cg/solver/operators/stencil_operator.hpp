@@ -22,7 +22,7 @@ comm::HaloShape halo_shape(const Stencil& stencil);
 /// and z are within -1 ... extent.
 class SurroundedBox {
  public:
-  SurroundedBox(const comm::Extents& extents, const comm::Box& box, std::span<const double> operand)
+  SurroundedBox(const comm::Extents& extents, const comm::Box& box, ConstPiece operand)
       : extents_(extents),
         box_(box),
         zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))),
@@ -39,7 +39,7 @@ class SurroundedBox {
     return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
   }
 
-  [[nodiscard]] std::span<const double> operand() const { return operand_; }
+  [[nodiscard]] ConstPiece operand() const { return operand_; }
   /// The halo, of width 1, as the exchange gives it.
   void set_halo(std::span<const comm::HaloView> views);
 
@@ -67,7 +67,7 @@ class SurroundedBox {
   comm::Extents extents_;
   comm::Box box_;
   HugePageVector zeros_;
-  std::span<const double> operand_;
+  ConstPiece operand_;
   std::array<Part, 27> parts_{};  // by step along x, y and z
 };
 
@@ -100,9 +100,9 @@ class StencilOperator final : public LinearOperator {
                   comm::Communicator& sums, PhaseTimer& timer, const StencilOperatorOptions& options);
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
-  [[nodiscard]] std::span<double> operand() override { return halo_.operand(); }
+  [[nodiscard]] Piece operand() override { return halo_.operand(); }
   void apply() override;
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  [[nodiscard]] ConstPiece result() const override { return q_; }
   /// While the points of a line are in the first-level cache; not where the domain is cut along x.
   [[nodiscard]] std::optional<double> own_product() const override {
     if (!sums_by_the_way()) return std::nullopt;

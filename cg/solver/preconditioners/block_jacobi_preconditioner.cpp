@@ -25,7 +25,7 @@ class BlockJacobiPreconditioner final : public Preconditioner {
   BlockJacobiPreconditioner(IncompleteCholesky factors, std::size_t size, std::string remark)
       : factors_(std::move(factors)), solved_(size), remark_(std::move(remark)) {}
 
-  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+  ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
     const auto local = vectors.updates();
     factors_.solve(r, solved_);
     local->record_update(factors_.work());

@@ -93,9 +93,9 @@ class ChebyshevPreconditioner final : public Preconditioner {
 
   /// z := p(B) s for B = D^-1 A and s = D^-1 r by Horner's rule, z := t(B) z + c s: it reads and writes two thirds of the vectors that the
   /// three-term recurrence does.
-  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+  ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
     const auto s = diagonal_ ? diagonal_->apply(r, vectors) : r;
-    const auto inverse_diagonal = diagonal_ ? diagonal_->inverse_diagonal() : std::span<const double>();
+    const auto inverse_diagonal = diagonal_ ? diagonal_->inverse_diagonal() : ConstPiece();
     auto z = matrix_.operand();
     vectors.updates()->set_scaled(factor_ * coefficients_.back(), s, z);
     for (auto power = coefficients_.size() - 1; power-- > 0;) {

@@ -26,7 +26,7 @@ HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block);
 /// Throws RunError (not_positive_definite, or not_finite for NaN), on every rank alike, that names the first entry of the whole diagonal that is
 /// not positive: with it A is not positive definite. `first_row`: the global number of the piece's first row. Collective. Cost: one sum over
 /// all ranks, and some 64 more where there is such an entry.
-void require_positive(std::string_view preconditioner, LinearOperator& matrix,
-                      std::span<const double> diagonal, std::int64_t first_row);
+void require_positive(std::string_view preconditioner, LinearOperator& matrix, ConstPiece diagonal,
+                      std::int64_t first_row);
 
 }  // namespace cg2d

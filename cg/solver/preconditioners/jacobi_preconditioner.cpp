@@ -14,12 +14,12 @@ class JacobiPreconditioner final : public Preconditioner {
   explicit JacobiPreconditioner(HugePageVector inverse_diagonal)
       : inverse_diagonal_(std::move(inverse_diagonal)), scaled_(inverse_diagonal_.size()) {}
 
-  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+  ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
     vectors.updates()->multiply(inverse_diagonal_, r, scaled_);
     return scaled_;
   }
 
-  [[nodiscard]] std::span<const double> inverse_diagonal() const override { return inverse_diagonal_; }
+  [[nodiscard]] ConstPiece inverse_diagonal() const override { return inverse_diagonal_; }
 
  private:
   HugePageVector inverse_diagonal_;
