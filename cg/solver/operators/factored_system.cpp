@@ -14,12 +14,11 @@ const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
   if (!configuration.has_kernel()) return kernels::default_kernel();
   require_known("--kernel", configuration.kernel, names_of(kernels::kernel_table()));
   const auto& row = kernels::kernel_named(configuration.kernel);
-  if (row.stores_half()) {
+  if (row.stores_half())
     throw InputError(
         "--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
         "are not symmetric, so take a kernel on whole blocks",
         row.name);
-  }
   return row;
 }
 

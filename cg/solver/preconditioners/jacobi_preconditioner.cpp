@@ -34,14 +34,12 @@ std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
       input.diagonal, [](double entry) { return !std::isnormal(entry) || !std::isfinite(1.0 / entry); });
   std::array<double, 2> counts{is_whole ? 0.0 : 1.0, static_cast<double>(unusable)};
   input.matrix.sum_over_ranks(counts);
-  if (counts[0] > 0.0) {
+  if (counts[0] > 0.0)
     throw InputError(
         "preconditioner jacobi: the piece of the diagonal has another length than the vectors on {} ranks",
         counts[0]);
-  }
-  if (counts[1] > 0.0) {
+  if (counts[1] > 0.0)
     throw InputError("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]);
-  }
   HugePageVector inverse(input.diagonal.size());
   std::ranges::transform(input.diagonal, inverse.begin(), [](double entry) { return 1.0 / entry; });
   return std::make_unique<JacobiPreconditioner>(std::move(inverse));
