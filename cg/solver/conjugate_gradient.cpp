@@ -361,8 +361,7 @@ void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
   parts_.vectors.outside_of_phases().copy_where(are_taken.all(), kept_x_, pieces_.x);
 }
 
-SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
-                        const SolveOptions& options) {
+SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options) {
   const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
   if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
     throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);

@@ -135,7 +135,6 @@ struct SolveOptions {
 ///   IdentityPreconditioner none;
 ///   const auto result = solve(matrix, b, x, {.stop = Tolerance({.relative = 1e-10}), .preconditioner = none});
 ///   std::puts(sentence_of(result).c_str());
-SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
-                        const SolveOptions& options);
+SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options);
 
 }  // namespace cg2d

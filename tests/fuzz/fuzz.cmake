@@ -126,7 +126,6 @@ set(text_parsers
     cg/matrix/problem.cpp
     cg/solver/preconditioners/block_jacobi_preconditioner.cpp
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
-    cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
     cg/report/phase_figures.cpp
     cg/report/result_documents.cpp
