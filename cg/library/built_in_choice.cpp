@@ -1,9 +1,7 @@
 #include "cg/library/built_in_choice.hpp"
 
 #include <algorithm>
-#include <utility>
 
-#include "cg/base/values.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {

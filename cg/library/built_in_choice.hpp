@@ -5,12 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/schedule.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {

@@ -2,24 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <limits>
-#include <memory>
 #include <new>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/library/cg2d.h"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
-#include "cg/library/vectors.hpp"
 #include "cg/library/version.hpp"
 
 // Names of C, and a last error for each thread, as errno.

@@ -2,10 +2,7 @@
 
 // The outcome of a solve with all that reports say of it.
 
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/lanczos.hpp"

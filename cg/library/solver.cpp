@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-#include <optional>
-#include <utility>
+#include <exception>
+#include <new>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/lanczos.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
@@ -91,10 +87,9 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
     configuration.grid = choose_grid(matrix.facts(), configuration, group.size());
   if (!configuration.has_kernel()) configuration.kernel = kernels::kernel_for_any_pattern().name;
   agree_on(group, [&] {
-    if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty()) {
+    if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty())
       throw RunError(ExitCode::unavailable, "kernel {}: {} (rank {})", configuration.kernel, reason,
                      group.rank());
-    }
   });
   return configuration;
 }
@@ -106,6 +101,43 @@ comm::BlockLayout layout_of(const LinearOperator& matrix, comm::RankGroup& group
 }
 
 }  // namespace
+
+FunctionOperator::FunctionOperator(std::size_t local_size, Product product, comm::RankGroup& group)
+    : product_(std::move(product)), group_(group) {
+  agree_on(group, [&] {
+    p_.resize(local_size);
+    q_.resize(local_size);
+  });
+  // Vectors without elements: only the sums over all ranks are used.
+  sums_ = make_communicator(comm::default_transport(), group,
+                            equal_pieces(0, {.columns = 1, .rows = group.size()}), {});
+}
+
+void FunctionOperator::apply() {
+  const auto fail = [&](ExitCode code, const char* reason) {
+    if (!failure_)
+      failure_ = RunError(code, "the user's product failed on rank {}: {}", group_.rank(), reason);
+    std::ranges::fill(q_, std::numeric_limits<double>::quiet_NaN());
+  };
+  try {
+    product_(p_, q_);
+  } catch (const RunError& error) {
+    fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    fail(ExitCode::memory, "out of memory");
+  } catch (const std::exception& error) {
+    fail(ExitCode::usage, error.what());
+  } catch (...) {
+    fail(ExitCode::usage, "an exception that is no std::exception");
+  }
+}
+
+void FunctionOperator::throw_failure() {
+  const auto failure = std::exchange(failure_, std::nullopt);
+  agree_on(group_, [&] {
+    if (failure) throw RunError(*failure);
+  });
+}
 
 /// Everything that a solver consists of, in the order in which it is made.
 struct Solver::Parts {

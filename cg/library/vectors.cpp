@@ -31,10 +31,9 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
   agree_on(group, [&] {
     const auto wrong = std::ranges::find_if(
         elements, [n](const VectorElement& element) { return element.row < 0 || element.row >= n; });
-    if (wrong != elements.end()) {
+    if (wrong != elements.end())
       throw InputError("vector: element {} of rank {}: must be within 0 ... {}", wrong->row, group.rank(),
                        n - 1);
-    }
   });
   return scattered(place.layout, group, [&](const auto& put) {
     for (const auto& element : elements)
@@ -47,14 +46,12 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
   const auto mine = place.layout.own_piece(group.rank());
   std::vector<double> values;
   agree_on(group, [&] {
-    if (static_cast<std::int64_t>(piece.size()) != mine.size()) {
+    if (static_cast<std::int64_t>(piece.size()) != mine.size())
       throw InputError("vector: the piece of rank {} has {} elements, got {}", group.rank(), mine.size(),
                        piece.size());
-    }
-    if (rows.begin < 0 || rows.end < rows.begin || rows.end > place.layout.size()) {
+    if (rows.begin < 0 || rows.end < rows.begin || rows.end > place.layout.size())
       throw InputError("vector: rows from {} to before {} of rank {}: must be within 0 ... {}", rows.begin,
                        rows.end, group.rank(), place.layout.size() - 1);
-    }
     values.resize(static_cast<std::size_t>(rows.size()));
   });
   const auto index_of = [&](std::size_t k) {

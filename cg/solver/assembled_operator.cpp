@@ -2,14 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "kernels/exact_sums.hpp"
 
 namespace cg2d {
 namespace {
@@ -77,9 +72,17 @@ AssembledOperator::AssembledOperator(std::shared_ptr<BlockProduct> product,
                                      int thread_count, bool times_phases, PhaseTimer* timer)
     : product_(std::move(product)),
       communicator_(std::move(communicator)),
+      group_(group),
       thread_count_(thread_count),
       timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, *communicator_)),
-      matrix_(*communicator_, *product_, timer_, thread_count, &group) {}
+      vectors_(thread_count) {
+  lay_out();
+}
+
+void AssembledOperator::lay_out() {
+  local_size_ = communicator_->piece().size();
+  both_sums_ = HugePageVector(product_->is_symmetric() || product_->is_reproducible() ? local_size_ : 0);
+}
 
 comm::Traffic AssembledOperator::sent(comm::Operation operation) const {
   return sent_before_[static_cast<std::size_t>(operation)] + communicator_->sent(operation);
@@ -97,7 +100,7 @@ void AssembledOperator::exchange(std::shared_ptr<BlockProduct> product,
   product_ = std::move(product);
   communicator_ = std::move(communicator);
   timer_.set_communicator(*communicator_);
-  matrix_.exchange(*communicator_, *product_);
+  lay_out();
 }
 
 std::unique_ptr<AssembledOperator> assemble(kernels::CsrBlock block, const comm::TransportRow& transport,

@@ -1,8 +1,6 @@
 #include "cg/solver/block_product.hpp"
 
 #include <algorithm>
-#include <span>
-#include <utility>
 
 #include "cg/matrix/half_storage.hpp"
 #include "comm/rank_kind.hpp"

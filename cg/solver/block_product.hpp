@@ -2,12 +2,8 @@
 
 // The product of one rank's block, in one part or in several.
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/vector_ops.hpp"

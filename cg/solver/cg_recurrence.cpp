@@ -1,13 +1,7 @@
 #include "cg/solver/cg_recurrence.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
 
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 
 namespace cg2d {
@@ -31,8 +25,7 @@ double random_sign(std::size_t place, double value, std::uint64_t draw) {
 /// That sum is the mean of (s v) . B (s v) over random signs s (Hutchinson 1990): no entry of B is needed. It follows a scaling of rows
 /// and columns, as p . A p does, and || B || || v ||^2 does not.
 template <typename Forms>
-PerSystem rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, std::size_t count,
-                          const Forms& forms) {
+PerSystem rounding_bounds(LinearOperator& matrix, ConstPiece vectors, std::size_t count, const Forms& forms) {
   // The numbers of terms in rows, pieces and threads are unknown here: as StepRelation of the guard allows for them.
   constexpr double eps = std::numeric_limits<double>::epsilon();
   constexpr std::uint64_t draw_count = 4;
@@ -62,14 +55,14 @@ CgVariantRow classic_variant();
 CgVariantRow chronopoulos_gear_variant();
 CgVariantRow pipelined_variant();
 
-void CgRecurrence::multiply(std::span<const double> vector) {
+void CgRecurrence::multiply(ConstPiece vector) {
   const auto operand = matrix_.operand();
   // A preconditioner may have left its result there.
   if (operand.data() != vector.data() && !operand.empty()) vectors_.updates()->copy(vector, operand);
   vectors_.multiply();
 }
 
-void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const double> x) {
+void CgRecurrence::recompute_residual(ConstPiece b, ConstPiece x) {
   multiply(x);
   const auto local = vectors_.updates();
   local->copy(b, r_);
@@ -83,13 +76,12 @@ double order_of(LinearOperator& matrix, std::size_t local_size) {
   return order;
 }
 
-void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop,
-                                     std::span<const double> p) {
-  const auto bounds = rounding_bounds(matrix_, p, systems.size(),
-                                      [&](std::span<const double> vectors, std::span<double> values) {
-                                        multiply(vectors);
-                                        vectors_.dots(vectors, matrix_.result(), values);
-                                      });
+void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop, ConstPiece p) {
+  const auto bounds =
+      rounding_bounds(matrix_, p, systems.size(), [&](ConstPiece vectors, std::span<double> values) {
+        multiply(vectors);
+        vectors_.dots(vectors, matrix_.result(), values);
+      });
   for (std::size_t k = 0; k < systems.size(); ++k) {
     if (!systems[k].is_doubted()) continue;
     auto& state = systems[k].state;
@@ -100,7 +92,7 @@ void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule
 }
 
 void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
-  const auto forms = [&](std::span<const double> vectors, std::span<double> values) {
+  const auto forms = [&](ConstPiece vectors, std::span<double> values) {
     vectors_.dots(vectors, preconditioner_.apply(vectors, vectors_), values);
   };
   PerSystem rhos(systems.size());
@@ -115,7 +107,7 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
   }
 }
 
-void CgRecurrence::keep_iterate(CgSystem& system, const LinearSystem& pieces, std::span<const double> done) {
+void CgRecurrence::keep_iterate(CgSystem& system, const LinearSystem& pieces, ConstPiece done) {
   if (!pieces.keeps_best || !system.kept.takes(system.square_before, system.state)) return;
   const auto local = vectors_.updates();
   local->copy(pieces.x, pieces.kept_x);

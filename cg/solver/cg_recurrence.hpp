@@ -3,23 +3,10 @@
 // The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
 // its forms.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <limits>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
 
-#include "cg/base/interface.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
-#include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
 #include "kernels/spmv.hpp"
 
@@ -117,10 +104,10 @@ class PerSystem {
 
 /// A x = b; this rank's pieces, which do not overlap. Of several systems the elements of one row are neighbours.
 struct LinearSystem {
-  std::span<const double> b;
-  std::span<double> x;
-  bool keeps_best = false;        ///< an iterate of each system is kept (KeptResidual)
-  std::span<double> kept_x = {};  ///< where it is
+  ConstPiece b;
+  Piece x;
+  bool keeps_best = false;  ///< an iterate of each system is kept (KeptResidual)
+  Piece kept_x = {};        ///< where it is
 };
 
 /// The order of A, of which this rank has `local_size` rows. Collective. Cost: one sum over all ranks, set aside from those of steps.
@@ -137,9 +124,9 @@ class CgRecurrence : public Interface {
         r_(parts.matrix.local_size()) {}
 
   /// r; the caller writes b - A x to it before begin().
-  [[nodiscard]] std::span<double> residual() { return r_; }
+  [[nodiscard]] Piece residual() { return r_; }
   /// r := b - A x of all systems, by one product. begin() must follow before the next step().
-  void recompute_residual(std::span<const double> b, std::span<const double> x);
+  void recompute_residual(ConstPiece b, ConstPiece x);
   /// r := b - A x of the systems that begin again; begin() must follow for those that still do. The others' vectors stay as they are.
   virtual void recompute_residuals(std::span<const CgSystem> /*systems*/, const LinearSystem& pieces) {
     recompute_residual(pieces.b, pieces.x);
@@ -156,19 +143,19 @@ class CgRecurrence : public Interface {
   void recompute_rho(std::span<CgSystem> systems);
 
   /// The direction of the next step of a form whose saved state is x, r and one direction; else empty.
-  [[nodiscard]] virtual std::span<const double> direction() const { return {}; }
+  [[nodiscard]] virtual ConstPiece direction() const { return {}; }
   /// Takes the place of begin() for such a form: residual() is written already, and the state is that of the step before.
-  virtual void resume(std::span<const double> /*direction*/) {}
+  virtual void resume(ConstPiece /*direction*/) {}
 
  protected:
   /// The operator's result := A vector.
-  void multiply(std::span<const double> vector);
+  void multiply(ConstPiece vector);
 
   /// Asks the rule again about the systems that are doubted, with the rounding bound of p . A p. p is not the operator's operand.
-  void ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop, std::span<const double> p);
+  void ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop, ConstPiece p);
 
   /// For every step of one system, after go_on_with(). done: its direction p, where x has taken the step already.
-  void keep_iterate(CgSystem& system, const LinearSystem& pieces, std::span<const double> done = {});
+  void keep_iterate(CgSystem& system, const LinearSystem& pieces, ConstPiece done = {});
 
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;

@@ -1,12 +1,5 @@
 // CG as Hestenes and Stiefel wrote it, with the order of operations of conj_grad in the NAS benchmark.
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <span>
-
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 
 namespace cg2d {
@@ -42,7 +35,7 @@ class ClassicRecurrence final : public CgRecurrence {
     });
   }
 
-  void resume(std::span<const double> direction) override {
+  void resume(ConstPiece direction) override {
     place_direction();
     std::ranges::copy(direction, p_.begin());
   }
@@ -61,12 +54,10 @@ class ClassicRecurrence final : public CgRecurrence {
     }
   }
 
-  [[nodiscard]] std::span<const double> direction() const override { return p_; }
+  [[nodiscard]] ConstPiece direction() const override { return p_; }
 
  private:
-  void place_direction() {
-    p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
-  }
+  void place_direction() { p_ = preconditioner_.uses_products() ? Piece(own_direction_) : matrix_.operand(); }
 
   /// Where a system goes on, p and A p are where they were.
   void ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
@@ -98,8 +89,8 @@ class ClassicRecurrence final : public CgRecurrence {
   void finish_step(CgSystem& system, const LinearSystem& pieces) {
     const auto& state = system.state;
     const bool is_exact = matrix_.most_terms() > 0.0;  // which the operations with a diagonal are not
-    const auto diagonal = is_exact ? std::span<const double>() : preconditioner_.inverse_diagonal();
-    std::span<const double> preconditioned = r_;
+    const auto diagonal = is_exact ? ConstPiece() : preconditioner_.inverse_diagonal();
+    ConstPiece preconditioned = r_;
     if (diagonal.empty()) {
       vectors_.updates()->add_scaled(-state.alpha, matrix_.result(), r_);
       preconditioned = preconditioner_.apply(r_, vectors_);
@@ -143,8 +134,7 @@ class ClassicRecurrence final : public CgRecurrence {
 
   /// Calls record(system, r . M^-1 r, r . r) for the systems that have not ended; both are the same without preconditioner.
   template <typename Record>
-  void compute_products(std::span<CgSystem> systems, std::span<const double> preconditioned,
-                        const Record& record) {
+  void compute_products(std::span<CgSystem> systems, ConstPiece preconditioned, const Record& record) {
     const bool is_same = preconditioner_.is_identity();
     const auto count = systems.size();
     std::array<double, 2 * PerSystem::most> values{};
@@ -159,7 +149,7 @@ class ClassicRecurrence final : public CgRecurrence {
   }
 
   HugePageVector own_direction_;  // p itself, or p while the operand is x
-  std::span<double> p_;
+  Piece p_;
 };
 
 }  // namespace

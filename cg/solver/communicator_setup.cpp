@@ -4,7 +4,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/values.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace cg2d {

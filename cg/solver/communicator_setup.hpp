@@ -7,8 +7,6 @@
 
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/block_layout.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -111,11 +110,6 @@ std::string ConfigurationAxis::label(const Configuration& configuration) const {
   return is_flag() ? std::string(text == "on" ? name : "") : text;
 }
 
-std::string ConfigurationAxis::title(const Configuration& configuration) const {
-  if (!title_end.empty()) return label(configuration).append(title_end);
-  return fmt::format("{} {}", option.substr(2), print(configuration));
-}
-
 std::span<const ConfigurationAxis> configuration_axes() {
   static const std::array table{
       ConfigurationAxis{.name = "kernel",
@@ -139,8 +133,7 @@ std::span<const ConfigurationAxis> configuration_axes() {
           .list_help = "threads of each rank, such as 1,2",
           .member = &Configuration::thread_count,
           .limits = {1, most_threads},
-          .own_label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); },
-          .title_end = " per rank"},
+          .own_label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); }},
       ConfigurationAxis{.name = "sum_form",
                         .option = "--sum",
                         .help = "sum over a process row; whole-block as in the paper",

@@ -57,8 +57,6 @@ struct ConfigurationAxis {
   std::pair<int, int> limits{};  ///< of a number
   /// label() where it is not as of other axes.
   std::string (*own_label)(const Configuration& configuration) = nullptr;
-  /// After the label in title(); empty: the name of the option stands before the value there.
-  std::string_view title_end{};
   /// Why this value does not go with those of the other axes, and which would; empty when it does. nullptr:
   /// it goes with all of them.
   std::string (*why_refused)(const Configuration& configuration) = nullptr;
@@ -75,8 +73,6 @@ struct ConfigurationAxis {
   [[nodiscard]] std::string print(const Configuration& configuration) const;
   /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
   [[nodiscard]] std::string label(const Configuration& configuration) const;
-  /// The value as a part of a table's title: "kernel sell".
-  [[nodiscard]] std::string title(const Configuration& configuration) const;
   [[nodiscard]] bool is_crossed() const { return !list_help.empty(); }
 };
 

@@ -1,12 +1,6 @@
 #include "cg/solver/conjugate_gradient.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <string_view>
-
 #include "cg/base/errors.hpp"
-#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 namespace {
@@ -45,7 +39,7 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
 PerSystem counts_not_finite(const CgParts& parts, const LinearSystem& pieces,
                             std::span<const CgSystem> systems) {
   PerSystem counts(systems.size());
-  const auto count = [&](std::span<const double> vectors, bool is_changed_by_steps = false) {
+  const auto count = [&](ConstPiece vectors, bool is_changed_by_steps = false) {
     for (std::size_t k = 0; k < vectors.size(); ++k) {
       const auto number = k % systems.size();
       if (is_changed_by_steps && systems[number].state.number > 0) continue;
@@ -339,7 +333,7 @@ CgSnapshot ConjugateGradient::snapshot(const CgState& state) const {
           .direction = recurrence_->direction()};
 }
 
-PerSystem ConjugateGradient::residual_norms(std::span<const double> b, std::span<const double> x) {
+PerSystem ConjugateGradient::residual_norms(ConstPiece b, ConstPiece x) {
   recurrence_->recompute_residual(b, x);
   const auto r = recurrence_->residual();
   PerSystem norms(systems_.size());
@@ -367,8 +361,7 @@ void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
   parts_.vectors.outside_of_phases().copy_where(are_taken.all(), kept_x_, pieces_.x);
 }
 
-SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
-                        const SolveOptions& options) {
+SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options) {
   const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
   if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
     throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);

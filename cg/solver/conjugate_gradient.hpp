@@ -2,20 +2,7 @@
 
 // Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule, for one system or for several in lock-step.
 
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
-
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
-#include "cg/solver/preconditioner.hpp"
-#include "cg/solver/solve_end.hpp"
-#include "cg/solver/step_observer.hpp"
-#include "cg/solver/stop_rule.hpp"
 
 namespace cg2d {
 
@@ -23,8 +10,8 @@ namespace cg2d {
 struct CgSnapshot {
   CgState state;               ///< as observers get it
   double replaced_norm = 0.0;  ///< norm of the last recomputed residual from which the recurrence began again
-  std::span<const double> residual;  ///< this rank's pieces of r and of the next direction
-  std::span<const double> direction;
+  ConstPiece residual;         ///< this rank's pieces of r and of the next direction
+  ConstPiece direction;
 };
 
 /// A snapshot with its x, in memory of its own: this rank's pieces.
@@ -43,8 +30,8 @@ struct SolveState {
 /// A system, or several with the same matrix, and their solutions: this rank's pieces, which do not overlap. Of several systems the elements
 /// of one row, one of each system, are neighbours.
 struct SystemVectors {
-  std::span<const double> b;
-  std::span<double> x;
+  ConstPiece b;
+  Piece x;
   bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
   /// State of an earlier solve to go on from, whose x is given; one system only.
   const CgSnapshot* snapshot = nullptr;
@@ -83,13 +70,11 @@ class ConjugateGradient {
   [[nodiscard]] CgSnapshot snapshot(const CgState& state) const;
 
   /// || b - A x || of one system, by one more product.
-  [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x) {
-    return residual_norms(b, x)[0];
-  }
+  [[nodiscard]] double residual_norm(ConstPiece b, ConstPiece x) { return residual_norms(b, x)[0]; }
 
   /// r: of the last solve by the recurrence, or b - A x after residual_norm(). Writing to it during a solve is for faults on
   /// purpose.
-  [[nodiscard]] std::span<double> residual() { return recurrence_->residual(); }
+  [[nodiscard]] Piece residual() { return recurrence_->residual(); }
 
   /// Told of every step; of several systems with the state of the one whose residual is the largest part of its right-hand side.
   [[nodiscard]] StepObservers& observers() { return observers_; }
@@ -111,7 +96,7 @@ class ConjugateGradient {
   [[nodiscard]] bool may_take_classic_form() const;
   bool take_classic_form();
   void finish();
-  [[nodiscard]] PerSystem residual_norms(std::span<const double> b, std::span<const double> x);
+  [[nodiscard]] PerSystem residual_norms(ConstPiece b, ConstPiece x);
   void take_kept(std::span<SystemSolveResult> results);
 
   CgParts parts_;
@@ -150,7 +135,6 @@ struct SolveOptions {
 ///   IdentityPreconditioner none;
 ///   const auto result = solve(matrix, b, x, {.stop = Tolerance({.relative = 1e-10}), .preconditioner = none});
 ///   std::puts(sentence_of(result).c_str());
-SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
-                        const SolveOptions& options);
+SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options);
 
 }  // namespace cg2d

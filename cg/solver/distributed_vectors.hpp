@@ -4,13 +4,10 @@
 // in its phase.
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <span>
 #include <type_traits>
 
 #include "cg/solver/linear_operator.hpp"
-#include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
@@ -60,11 +57,11 @@ class DistributedVectors {
     matrix_.finish_sum_over_ranks();
   }
   /// x . y over all ranks: the same bits on every rank. Collective.
-  [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y) {
+  [[nodiscard]] double dot(ConstPiece x, ConstPiece y) {
     return sums([&](VectorOps& local) { return std::array{local.dot(x, y)}; })[0];
   }
   /// values := x . y of each of several vectors over all ranks, as VectorOps::dots() takes them.
-  void dots(std::span<const double> x, std::span<const double> y, std::span<double> values) {
+  void dots(ConstPiece x, ConstPiece y, std::span<double> values) {
     sums_into(values, [&](VectorOps& local) { local.dots(x, y, values); });
   }
   /// The operator's result := A times its operand.

@@ -1,8 +1,6 @@
 #include "cg/solver/lanczos.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <span>
 
 namespace cg2d {

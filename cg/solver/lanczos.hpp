@@ -2,8 +2,6 @@
 
 // The spectrum of the matrix from the numbers of CG: its alpha and beta are those of a Lanczos process.
 
-#include <vector>
-
 #include "cg/solver/step_observer.hpp"
 
 namespace cg2d {

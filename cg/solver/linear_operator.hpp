@@ -2,10 +2,7 @@
 
 // The interface of q = A p that conjugate gradients work with, whatever A is made of.
 
-#include <array>
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "cg/base/interface.hpp"
@@ -24,11 +21,11 @@ class LinearOperator : public Interface {
   [[nodiscard]] virtual std::size_t local_size() const = 0;
   /// This rank's piece of p, local_size() doubles, which the caller writes before apply(). Call it again
   /// before p is written again, unless all ranks have come through a sum_over_ranks() since the last apply().
-  [[nodiscard]] virtual std::span<double> operand() = 0;
+  [[nodiscard]] virtual Piece operand() = 0;
   /// q = A p; leaves the operand as it is. Collective.
   virtual void apply() = 0;
   /// This rank's piece of q, local_size() doubles, valid until the next apply().
-  [[nodiscard]] virtual std::span<const double> result() const = 0;
+  [[nodiscard]] virtual ConstPiece result() const = 0;
   /// p . q of this rank's piece, where the last apply() has computed it by the way; else empty.
   [[nodiscard]] virtual std::optional<double> own_product() const { return std::nullopt; }
   /// Adds each number over all ranks: the same bits on every rank. As many numbers as one of

@@ -9,7 +9,6 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {

@@ -4,15 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/configuration.hpp"
-#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

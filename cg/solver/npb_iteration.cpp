@@ -1,9 +1,5 @@
 #include "cg/solver/npb_iteration.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 namespace cg2d {
 
 bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
@@ -35,13 +31,13 @@ void NpbIteration::reset() {
   restored_number_ = 0;
 }
 
-void NpbIteration::restore(int number, std::span<const double> x, const CurvatureSigns& signs) {
+void NpbIteration::restore(int number, ConstPiece x, const CurvatureSigns& signs) {
   std::ranges::copy(x, x_.begin());
   curvature_signs_ = signs;
   restored_number_ = number;
 }
 
-void NpbIteration::lay_out(std::span<const double> x) {
+void NpbIteration::lay_out(ConstPiece x) {
   x_ = HugePageVector(matrix_.local_size());
   z_ = HugePageVector(matrix_.local_size());
   vectors_.outside_of_phases().copy(x, x_);

@@ -3,22 +3,9 @@
 // The outer iteration of the NAS CG benchmark: inverse iteration, each step of which is a solve by conjugate
 // gradients.
 
-#include <cmath>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "cg/base/interface.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/block_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
-#include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
-#include "cg/solver/preconditioner.hpp"
-#include "cg/solver/step_observer.hpp"
-#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 
@@ -67,9 +54,9 @@ enum class AttemptVerdict { accepted, again, refused };
 
 /// This rank's pieces of the vectors of a solve of A x = b, with its residual by the recurrence.
 struct GuardedVectors {
-  std::span<const double> b;
-  std::span<double> x;
-  std::span<double> residual;
+  ConstPiece b;
+  Piece x;
+  Piece residual;
 };
 
 /// Checks the steps and every attempt at an outer iteration from inside, and may ask for another one from the same x.
@@ -98,12 +85,12 @@ class NpbIteration {
   void reset();
   /// Goes on as if `number` outer iterations had been done since reset(): the x after them, local_size() doubles, and the signs that
   /// they saw. Local.
-  void restore(int number, std::span<const double> x, const CurvatureSigns& signs);
+  void restore(int number, ConstPiece x, const CurvatureSigns& signs);
   /// Goes on with an operator that has exchanged its layout: x is this rank's piece in the new one, and all other vectors get its length. Between
   /// outer iterations.
-  void lay_out(std::span<const double> x);
+  void lay_out(ConstPiece x);
   /// This rank's piece of x, which the next outer iteration begins with.
-  [[nodiscard]] std::span<const double> x() const { return x_; }
+  [[nodiscard]] ConstPiece x() const { return x_; }
 
   /// One outer iteration. asks_to_stop: of this rank; it travels with the sums that are there anyway.
   OuterStep outer_step(bool asks_to_stop = false);
@@ -118,7 +105,7 @@ class NpbIteration {
   /// Observers of the CG steps within an outer iteration.
   [[nodiscard]] StepObservers& observers() { return conjugate_gradient_.observers(); }
   /// This rank's residual by the recurrence of the steps.
-  [[nodiscard]] std::span<double> residual() { return conjugate_gradient_.residual(); }
+  [[nodiscard]] Piece residual() { return conjugate_gradient_.residual(); }
   [[nodiscard]] const DistributedVectors& vectors() const { return vectors_; }
   /// The signs of p . A p that all solves since reset() saw.
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }

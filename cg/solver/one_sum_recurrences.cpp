@@ -1,10 +1,5 @@
 // The forms of CG with one sum over all ranks per step, by a recurrence of numbers for p . A p.
 
-#include <array>
-#include <span>
-#include <utility>
-
-#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 
 namespace cg2d {
@@ -40,8 +35,7 @@ class OneSumRecurrence : public CgRecurrence {
   /// r . u, u . A u, r . r
   using Products = std::array<double, 3>;
 
-  [[nodiscard]] Products local_products(VectorOps& local, std::span<const double> u,
-                                        std::span<const double> w) const {
+  [[nodiscard]] Products local_products(VectorOps& local, ConstPiece u, ConstPiece w) const {
     const double rho = local.dot(r_, u);
     return {rho, local.dot(u, w), preconditioner_.is_identity() ? rho : local.dot(r_, r_)};
   }
@@ -97,7 +91,7 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
 
  private:
   /// The operator's result := A u; u, and the sums.
-  std::pair<std::span<const double>, Products> multiply_preconditioned_residual() {
+  std::pair<ConstPiece, Products> multiply_preconditioned_residual() {
     const auto u = preconditioner_.apply(r_, vectors_);
     multiply(u);
     return {u, vectors_.sums([&](VectorOps& local) { return local_products(local, u, matrix_.result()); })};
@@ -152,10 +146,10 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   }
 
  private:
-  [[nodiscard]] std::span<const double> u() const { return is_preconditioned_ ? own_u_ : r_; }
+  [[nodiscard]] ConstPiece u() const { return is_preconditioned_ ? own_u_ : r_; }
 
   /// products_ := the sums; the operator's result := n; m.
-  std::span<const double> sum_during_product() {
+  ConstPiece sum_during_product() {
     vectors_.begin_sums(products_, [&](VectorOps& local) { return local_products(local, u(), w_); });
     const auto m = preconditioner_.apply(w_, vectors_);
     multiply(m);
@@ -169,7 +163,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     vectors_.updates()->copy(matrix_.result(), w_);
   }
   /// result := M^-1 vector where there is an M. On every rank: applying M^-1 may be collective.
-  void precondition(std::span<const double> vector, std::span<double> result) {
+  void precondition(ConstPiece vector, Piece result) {
     if (!is_preconditioned_) return;
     const auto preconditioned = preconditioner_.apply(vector, vectors_);
     vectors_.updates()->copy(preconditioned, result);

@@ -3,10 +3,8 @@
 // Preconditioners: operators M that are easy to invert and near A. The room cg/solver/preconditioners has a table of
 // them.
 
-#include <span>
 #include <string>
 
-#include "cg/base/interface.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 
 namespace cg2d {
@@ -21,9 +19,9 @@ class Preconditioner : public Interface {
   /// M^-1 r on this rank's piece; may be r itself. Valid until the next call, and, where it uses_products(),
   /// until the operand of A is written: it may be that operand. Collective where it uses_products(). Called
   /// outside of all phases; its own work belongs to the phase of the vector updates.
-  virtual std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) = 0;
+  virtual ConstPiece apply(ConstPiece r, DistributedVectors& vectors) = 0;
   /// M^-1 where it is a diagonal, this rank's piece: then callers may apply it in passes of their own. Empty: it is none.
-  [[nodiscard]] virtual std::span<const double> inverse_diagonal() const { return {}; }
+  [[nodiscard]] virtual ConstPiece inverse_diagonal() const { return {}; }
   /// One line for the user on how it was made, such as a shift that was needed; empty: as usual.
   [[nodiscard]] virtual std::string remark() const { return {}; }
 };
@@ -32,9 +30,7 @@ class Preconditioner : public Interface {
 class IdentityPreconditioner final : public Preconditioner {
  public:
   [[nodiscard]] bool is_identity() const override { return true; }
-  std::span<const double> apply(std::span<const double> r, DistributedVectors& /*vectors*/) override {
-    return r;
-  }
+  ConstPiece apply(ConstPiece r, DistributedVectors& /*vectors*/) override { return r; }
 };
 
 }  // namespace cg2d

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"

@@ -65,8 +65,7 @@ std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms
             ? "squares of the right-hand side leave the range of double precision: scale it, and x with it"
             : fmt::format(
                   "numbers leave the range of double precision, since those of the matrix or of the "
-                  "right-hand "
-                  "side are of too different magnitudes{}: {}, or scale the right-hand side",
+                  "right-hand side are of too different magnitudes{}: {}, or scale the right-hand side",
                   condition_text(result), scaling_text(result, terms, "the matrix"));
     return fmt::format("stagnated after {}: {}: {}", steps, quantity_text(result, terms), what);
   }
@@ -74,8 +73,7 @@ std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms
     return fmt::format(
         "stagnated after {}: || b - A x || is {:.3g}, recomputed, and no {} makes it smaller than {:.3g}, as "
         "it was {}: the matrix is too badly scaled for double precision{}{}, or not positive definite, by "
-        "too "
-        "little for p . A p to show it: {}, or take a factorization",
+        "too little for p . A p to show it: {}, or take a factorization",
         steps, result.last_residual_norm, terms.step, std::sqrt(result.quantity_value),
         seen_in(result, terms), result.has_preconditioner ? ", with this preconditioner, too" : "",
         condition_text(result), scaling_text(result, terms, "it"));

@@ -3,11 +3,7 @@
 // Rules that end a conjugate gradient solve.
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <optional>
 
-#include "cg/base/interface.hpp"
 #include "cg/solver/solve_end.hpp"
 #include "cg/solver/step_observer.hpp"
 

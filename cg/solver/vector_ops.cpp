@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
 #include <type_traits>
 
 #include "comm/mpi_handles.hpp"
@@ -21,8 +20,8 @@ constexpr std::size_t shortest_for_threads = 8192;
 constexpr std::size_t cached_elements = 1024;
 
 /// One call: `vector_count` vectors read or written, `flop_count` operations per element.
-VectorWork work_on(std::size_t size, std::int64_t vector_count, std::int64_t flop_count) {
-  const auto count = static_cast<std::int64_t>(size);
+VectorWork work_on(ConstPiece vector, std::int64_t vector_count, std::int64_t flop_count) {
+  const auto count = std::ssize(vector);
   return {.call_count = 1,
           .byte_count = count * vector_count * static_cast<std::int64_t>(sizeof(double)),
           .flop_count = count * flop_count};
@@ -30,12 +29,32 @@ VectorWork work_on(std::size_t size, std::int64_t vector_count, std::int64_t flo
 
 double larger(double left, double right) { return std::max(left, right); }
 
-/// Calls work(first, length) for the pieces of a part one after the other: they stay in the first-level cache from one operation
-/// to the next.
+/// Some consecutive elements of vectors.
+struct VectorPart {
+  std::size_t begin = 0;
+  std::size_t size = 0;
+  std::size_t number = 0;  // among the threads' parts
+
+  template <typename Element>
+  [[nodiscard]] std::span<Element> of(std::span<Element> vector) const {
+    return vector.subspan(begin, size);
+  }
+};
+
+/// y := y + a x
+void add_by_blas(double a, ConstPiece x, Piece y) {
+  cblas_daxpy(comm::int_count(y.size()), a, x.data(), 1, y.data(), 1);
+}
+
+double dot_by_blas(ConstPiece x, ConstPiece y) {
+  return cblas_ddot(comm::int_count(x.size()), x.data(), 1, y.data(), 1);
+}
+
+/// Calls work(piece) for the pieces of a part one after the other: they stay in the first-level cache from one operation to the next.
 template <typename Work>
-void for_each_piece(std::size_t begin, std::size_t size, const Work& work) {
-  for (std::size_t done = 0; done < size; done += cached_elements)
-    work(begin + done, std::min(cached_elements, size - done));
+void for_each_piece(const VectorPart& part, const Work& work) {
+  for (std::size_t done = 0; done < part.size; done += cached_elements)
+    work(VectorPart{.begin = part.begin + done, .size = std::min(cached_elements, part.size - done)});
 }
 
 /// Calls work(count) with the number of vectors as a type, so that loops over the elements of a row have no end to test.
@@ -54,30 +73,34 @@ void with_count(std::size_t vector_count, const Work& work) {
   }
 }
 
-/// Calls work(part, begin, size) for every thread's part, in parallel.
+/// Calls work(part) for every thread's part, in parallel.
 template <typename Work>
 void on_parts(int thread_count, std::size_t size, const Work& work) {
-  if (thread_count == 1 || size < shortest_for_threads) {
-    work(std::size_t{0}, std::size_t{0}, size);
-    return;
-  }
+  if (thread_count == 1 || size < shortest_for_threads) return work(VectorPart{.size = size});
   const auto parts = static_cast<std::size_t>(thread_count);
   // BLAS counts ints. Checked here: no exception may leave the parallel loop.
   static_cast<void>(comm::int_count(size / parts + 1));
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t begin = size / parts * part + std::min(part, size % parts);
-    const std::size_t end = size / parts * (part + 1) + std::min(part + 1, size % parts);
-    work(part, begin, end - begin);
+  for (std::size_t number = 0; number < parts; ++number) {
+    const std::size_t begin = size / parts * number + std::min(number, size % parts);
+    const std::size_t end = size / parts * (number + 1) + std::min(number + 1, size % parts);
+    work(VectorPart{.begin = begin, .size = end - begin, .number = number});
   }
 }
 
-/// Calls work(begin, end, count) for every thread's rows, in parallel: begin and end are those of its elements.
+/// Calls work(element, number) for the elements of several vectors, each with the number of its vector, on the threads.
 template <typename Work>
-void on_rows(int thread_count, std::size_t size, std::size_t vector_count, const Work& work) {
-  with_count(vector_count, [&](const auto count) {
-    on_parts(thread_count, size / count, [&](std::size_t, std::size_t first_row, std::size_t row_count) {
-      work(first_row * count, (first_row + row_count) * count, count);
+void on_elements(int thread_count, std::size_t size, std::span<const double> numbers, const Work& work) {
+  with_count(numbers.size(), [&](const auto vector_count) {
+    constexpr std::size_t count = vector_count;
+    on_parts(thread_count, size / count, [&](const VectorPart& rows) {
+      double own[count];
+      std::copy_n(numbers.begin(), count, own);
+      const auto end = (rows.begin + rows.size) * count;
+      for (auto row = rows.begin * count; row < end; row += count) {
+#pragma omp simd
+        for (std::size_t k = 0; k < count; ++k) work(row + k, own[k]);
+      }
     });
   });
 }
@@ -86,9 +109,9 @@ void on_rows(int thread_count, std::size_t size, std::size_t vector_count, const
 template <typename Work>
 void on_taken(int thread_count, std::size_t size, std::span<const double> are_taken, const Work& work) {
   const auto count = are_taken.size();
-  on_parts(thread_count, size / count, [&](std::size_t, std::size_t first_row, std::size_t row_count) {
-    const auto end = (first_row + row_count) * count;
-    for (auto row = first_row * count; row < end; row += count) {
+  on_parts(thread_count, size / count, [&](const VectorPart& rows) {
+    const auto end = (rows.begin + rows.size) * count;
+    for (auto row = rows.begin * count; row < end; row += count) {
       for (std::size_t vector = 0; vector < count; ++vector) {
         if (are_taken[vector] != 0.0) work(row + vector, vector);
       }
@@ -99,28 +122,24 @@ void on_taken(int thread_count, std::size_t size, std::span<const double> are_ta
 }  // namespace
 
 /// y := y + a x
-void VectorOps::add_to(double a, const double* x, std::span<double> y) const {
-  if (is_exact()) {
-    kernels::add_scaled_rounded(a, std::span(x, y.size()), y);
-  } else {
-    cblas_daxpy(comm::int_count(y.size()), a, x, 1, y.data(), 1);
-  }
+void VectorOps::add_to(double a, ConstPiece x, Piece y) const {
+  is_exact() ? kernels::add_scaled_rounded(a, x, y) : add_by_blas(a, x, y);
 }
 
 /// y := x + b y on a cached piece. OpenBLAS's daxpby has no loop for vector registers: 0.28 ns per element, these two 0.16 to
 /// 0.21 (Zen 5, 2026-11).
-void VectorOps::turn_to(double b, const double* x, std::span<double> y) const {
-  cblas_dscal(static_cast<int>(y.size()), b, y.data(), 1);
+void VectorOps::turn_to(double b, ConstPiece x, Piece y) const {
+  cblas_dscal(comm::int_count(y.size()), b, y.data(), 1);
   add_to(1.0, x, y);
 }
 
-/// The arrays that compute(begin, size) returns for every thread's part, each number folded in the order of the parts, from 0.
+/// The arrays that compute(part) returns for every thread's part, each number folded in the order of the parts, from 0.
 template <typename Compute, typename Fold>
 auto VectorOps::fold_parts(std::size_t size, const Compute& compute, const Fold& fold) {
-  std::invoke_result_t<const Compute&, std::size_t, std::size_t> totals{};
+  std::invoke_result_t<const Compute&, const VectorPart&> totals{};
   for (auto& partial : partial_sums_) std::ranges::copy(totals, partial.values.begin());
-  on_parts(thread_count_, size, [&](std::size_t part, std::size_t begin, std::size_t part_size) {
-    std::ranges::copy(compute(begin, part_size), partial_sums_[part].values.begin());
+  on_parts(thread_count_, size, [&](const VectorPart& part) {
+    std::ranges::copy(compute(part), partial_sums_[part.number].values.begin());
   });
   for (const auto& partial : partial_sums_) {
     for (std::size_t k = 0; k < totals.size(); ++k) totals[k] = fold(totals[k], partial.values[k]);
@@ -128,174 +147,158 @@ auto VectorOps::fold_parts(std::size_t size, const Compute& compute, const Fold&
   return totals;
 }
 
-double VectorOps::largest_magnitude(std::span<const double> x) {
-  const auto largest = [&](std::size_t begin, std::size_t size) {
-    return std::array{kernels::largest_magnitude(x.subspan(begin, size))};
+double VectorOps::largest_magnitude(ConstPiece x) {
+  const auto largest = [&](const VectorPart& part) {
+    return std::array{kernels::largest_magnitude(part.of(x))};
   };
   return fold_parts(x.size(), largest, larger)[0];
 }
 
-double VectorOps::exact_dot(std::span<const double> x, std::span<const double> y) {
-  const auto largest = [&](std::size_t begin, std::size_t size) {
-    return std::array{kernels::largest_product(x.subspan(begin, size), y.subspan(begin, size))};
+double VectorOps::exact_dot(ConstPiece x, ConstPiece y) {
+  const auto largest = [&](const VectorPart& part) {
+    return std::array{kernels::largest_product(part.of(x), part.of(y))};
   };
   const double bound =
       kernels::power_of_two_for(maximum_over_ranks_(fold_parts(x.size(), largest, larger)[0])) * most_terms_;
-  const auto [high, low] = fold_parts(x.size(), [&](std::size_t begin, std::size_t size) {
-    const auto part = kernels::exact_dot(x.subspan(begin, size), y.subspan(begin, size), bound, most_terms_);
-    return std::array{part.high, part.low};
+  const auto [high, low] = fold_parts(x.size(), [&](const VectorPart& part) {
+    const auto sum = kernels::exact_dot(part.of(x), part.of(y), bound, most_terms_);
+    return std::array{sum.high, sum.low};
   });
   lows_.push_back(low);
   return high;
 }
 
-double VectorOps::dot(std::span<const double> x, std::span<const double> y) {
-  dot_work_ = dot_work_ + work_on(x.size(), x.data() == y.data() ? 1 : 2, 2);
+double VectorOps::dot(ConstPiece x, ConstPiece y) {
+  dot_work_ = dot_work_ + work_on(x, x.data() == y.data() ? 1 : 2, 2);
   if (is_exact()) return exact_dot(x, y);
-  return fold_parts(x.size(), [&](std::size_t begin, std::size_t size) {
-    return std::array{cblas_ddot(comm::int_count(size), x.data() + begin, 1, y.data() + begin, 1)};
-  })[0];
+  return fold_parts(
+      x.size(), [&](const VectorPart& part) { return std::array{dot_by_blas(part.of(x), part.of(y))}; })[0];
 }
 
-void VectorOps::add_scaled(double a, std::span<const double> x, std::span<double> y) {
-  record_update(work_on(y.size(), 3, 2));
-  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    add_to(a, x.data() + begin, y.subspan(begin, size));
-  });
+void VectorOps::add_scaled(double a, ConstPiece x, Piece y) {
+  record_update(work_on(y, 3, 2));
+  on_parts(thread_count_, x.size(), [&](const VectorPart& part) { add_to(a, part.of(x), part.of(y)); });
 }
 
-void VectorOps::step_along(double a, std::span<const double> p, std::span<const double> q,
-                           std::span<double> x, std::span<double> r) {
-  record_update(work_on(x.size(), 3, 2) + work_on(r.size(), 3, 2));
+void VectorOps::step_along(double a, ConstPiece p, ConstPiece q, Piece x, Piece r) {
+  record_update(work_on(x, 3, 2) + work_on(r, 3, 2));
   // Both in one parallel region: 3.1 instead of 4.9 us for 14000 elements on 4 threads, 6.6 instead of 9.1 for
   // 75000 (Zen 5, 2026-11). Passes over cached pieces of 1024, with r . r in the same pass: 1 to 16 % more time
   // with one thread; with 4 they save the 1.7 us of one more region, but the dot product would leave its phase.
-  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    cblas_daxpy(comm::int_count(size), a, p.data() + begin, 1, x.data() + begin, 1);
-    cblas_daxpy(comm::int_count(size), -a, q.data() + begin, 1, r.data() + begin, 1);
+  on_parts(thread_count_, x.size(), [&](const VectorPart& part) {
+    add_by_blas(a, part.of(p), part.of(x));
+    add_by_blas(-a, part.of(q), part.of(r));
   });
 }
 
-std::array<double, 2> VectorOps::step_residual(double a, std::span<const double> q, std::span<const double> d,
-                                               std::span<double> r) {
-  record_update(work_on(r.size(), 4, 7));
-  return fold_parts(r.size(), [&](std::size_t begin, std::size_t size) {
+std::array<double, 2> VectorOps::step_residual(double a, ConstPiece q, ConstPiece d, Piece r) {
+  record_update(work_on(r, 4, 7));
+  return fold_parts(r.size(), [&](const VectorPart& part) {
     std::array<double, cached_elements> scaled{};
     std::array<double, 2> sums{};
-    for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
-      const auto count = static_cast<int>(length);
-      double* const rest = r.data() + first;
-      cblas_daxpy(count, -a, q.data() + first, 1, rest, 1);
-      std::transform(rest, rest + length, d.data() + first, scaled.begin(), std::multiplies<>());
-      sums[0] += cblas_ddot(count, rest, 1, scaled.data(), 1);
-      sums[1] += cblas_ddot(count, rest, 1, rest, 1);
+    for_each_piece(part, [&](const VectorPart& piece) {
+      const auto rest = piece.of(r);
+      add_by_blas(-a, piece.of(q), rest);
+      std::transform(rest.begin(), rest.end(), piece.of(d).begin(), scaled.begin(), std::multiplies<>());
+      sums[0] += dot_by_blas(rest, scaled);
+      sums[1] += dot_by_blas(rest, rest);
     });
     return sums;
   });
 }
 
-void VectorOps::step_and_turn(double a, double b, std::span<const double> z, std::span<double> p,
-                              std::span<double> x, std::span<const double> d) {
-  record_update(work_on(x.size(), 3, 2));
-  record_update(d.empty() ? work_on(p.size(), 2, 2) : work_on(p.size(), 3, 3));
-  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
+void VectorOps::step_and_turn(double a, double b, ConstPiece z, Piece p, Piece x, ConstPiece d) {
+  record_update(work_on(x, 3, 2));
+  record_update(d.empty() ? work_on(p, 2, 2) : work_on(p, 3, 3));
+  on_parts(thread_count_, x.size(), [&](const VectorPart& part) {
     const auto turn_with = [&](const auto& z_of) {
-      for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
-        add_to(a, p.data() + first, x.subspan(first, length));
-        turn_to(b, z_of(first, length), p.subspan(first, length));
+      for_each_piece(part, [&](const VectorPart& piece) {
+        add_to(a, piece.of(p), piece.of(x));
+        turn_to(b, z_of(piece.of(z), piece), piece.of(p));
       });
     };
-    if (d.empty()) return turn_with([&](std::size_t first, std::size_t) { return z.data() + first; });
+    if (d.empty()) return turn_with([](ConstPiece own_z, const VectorPart&) { return own_z; });
     std::array<double, cached_elements> scaled{};
-    turn_with([&](std::size_t first, std::size_t length) {
-      std::transform(z.data() + first, z.data() + first + length, d.data() + first, scaled.begin(),
-                     std::multiplies<>());
-      return scaled.data();
+    turn_with([&](ConstPiece own_z, const VectorPart& piece) {
+      std::transform(own_z.begin(), own_z.end(), piece.of(d).begin(), scaled.begin(), std::multiplies<>());
+      return ConstPiece(scaled).first(piece.size);
     });
   });
 }
 
-void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<double> y) {
-  record_update(work_on(y.size(), 3, 2));
-  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
-      turn_to(b, x.data() + first, std::span(y.data() + first, length));
-    });
+void VectorOps::scale_and_add(ConstPiece x, double b, Piece y) {
+  record_update(work_on(y, 3, 2));
+  on_parts(thread_count_, x.size(), [&](const VectorPart& part) {
+    for_each_piece(part, [&](const VectorPart& piece) { turn_to(b, piece.of(x), piece.of(y)); });
   });
 }
 
 /// z := operation(x, y), element by element
 template <typename Operation>
-void VectorOps::join(std::span<const double> x, std::span<const double> y, std::span<double> z,
-                     const Operation& operation) {
-  record_update(work_on(z.size(), 3, 1));
-  on_parts(thread_count_, z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin, operation);
+void VectorOps::join(ConstPiece x, ConstPiece y, Piece z, const Operation& operation) {
+  record_update(work_on(z, 3, 1));
+  on_parts(thread_count_, z.size(), [&](const VectorPart& part) {
+    const auto own_x = part.of(x);
+    std::transform(own_x.begin(), own_x.end(), part.of(y).begin(), part.of(z).begin(), operation);
   });
 }
 
-void VectorOps::multiply(std::span<const double> x, std::span<const double> y, std::span<double> z) {
-  join(x, y, z, std::multiplies<>());
-}
+void VectorOps::multiply(ConstPiece x, ConstPiece y, Piece z) { join(x, y, z, std::multiplies<>()); }
 
-void VectorOps::add(std::span<const double> x, std::span<const double> y, std::span<double> z) {
-  join(x, y, z, std::plus<>());
-}
+void VectorOps::add(ConstPiece x, ConstPiece y, Piece z) { join(x, y, z, std::plus<>()); }
 
-void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double> z,
-                        std::span<const double> d) {
-  record_update(d.empty() ? work_on(z.size(), 4, 5) : work_on(z.size(), 5, 6));
-  on_parts(thread_count_, z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    const double* const from_x = x.vector.data() + begin;
-    const double* const from_y = y.vector.data() + begin;
-    double* const to = z.data() + begin;
+void VectorOps::combine(const Term& x, const Term& y, double c, Piece z, ConstPiece d) {
+  record_update(d.empty() ? work_on(z, 4, 5) : work_on(z, 5, 6));
+  on_parts(thread_count_, z.size(), [&](const VectorPart& part) {
+    const double* const from_x = part.of(x.vector).data();
+    const double* const from_y = part.of(y.vector).data();
+    double* const to = part.of(z).data();
     const double a = x.factor;
     const double b = y.factor;
     const auto add_up = [&](const auto& scaled) {
 #pragma omp simd
-      for (std::size_t k = 0; k < size; ++k) to[k] = a * scaled(k) + b * from_y[k] + c * to[k];
+      for (std::size_t k = 0; k < part.size; ++k) to[k] = a * scaled(k) + b * from_y[k] + c * to[k];
     };
     if (d.empty()) return add_up([=](std::size_t k) { return from_x[k]; });
-    const double* const from_d = d.data() + begin;
+    const double* const from_d = part.of(d).data();
     add_up([=](std::size_t k) { return from_d[k] * from_x[k]; });
   });
 }
 
-void VectorOps::set_scaled(double a, std::span<const double> x, std::span<double> y) {
-  record_update(work_on(y.size(), 2, 1));
-  on_parts(thread_count_, y.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    for_each_piece(begin, size, [&](std::size_t first, std::size_t length) {
-      std::copy_n(x.data() + first, length, y.data() + first);
-      cblas_dscal(static_cast<int>(length), a, y.data() + first, 1);
+void VectorOps::set_scaled(double a, ConstPiece x, Piece y) {
+  record_update(work_on(y, 2, 1));
+  on_parts(thread_count_, y.size(), [&](const VectorPart& part) {
+    for_each_piece(part, [&](const VectorPart& piece) {
+      const auto own_y = piece.of(y);
+      std::ranges::copy(piece.of(x), own_y.begin());
+      cblas_dscal(comm::int_count(own_y.size()), a, own_y.data(), 1);
     });
   });
 }
 
-void VectorOps::copy(std::span<const double> x, std::span<double> y) {
-  record_update(work_on(y.size(), 2, 0));
-  on_parts(thread_count_, x.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::copy_n(x.data() + begin, size, y.data() + begin);
-  });
+void VectorOps::copy(ConstPiece x, Piece y) {
+  record_update(work_on(y, 2, 0));
+  on_parts(thread_count_, x.size(),
+           [&](const VectorPart& part) { std::ranges::copy(part.of(x), part.of(y).begin()); });
 }
 
-void VectorOps::fill(double a, std::span<double> y) {
-  record_update(work_on(y.size(), 1, 0));
-  on_parts(thread_count_, y.size(),
-           [&](std::size_t, std::size_t begin, std::size_t size) { std::fill_n(y.data() + begin, size, a); });
+void VectorOps::fill(double a, Piece y) {
+  record_update(work_on(y, 1, 0));
+  on_parts(thread_count_, y.size(), [&](const VectorPart& part) { std::ranges::fill(part.of(y), a); });
 }
 
-void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::span<double> sums) {
+void VectorOps::dots(ConstPiece x, ConstPiece y, std::span<double> sums) {
   if (sums.size() == 1) {
     sums[0] = dot(x, y);
     return;
   }
-  dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
+  dot_work_ = dot_work_ + work_on(x, 2, 2);
   with_count(sums.size(), [&](const auto vector_count) {
     constexpr std::size_t count = vector_count;
-    const auto totals = fold_parts(x.size() / count, [&](std::size_t first_row, std::size_t row_count) {
-      const auto end = (first_row + row_count) * count;
+    const auto totals = fold_parts(x.size() / count, [&](const VectorPart& rows) {
+      const auto end = (rows.begin + rows.size) * count;
       double partial[count] = {};
-      for (auto row = first_row * count; row < end; row += count) {
+      for (auto row = rows.begin * count; row < end; row += count) {
 #pragma omp simd
         for (std::size_t k = 0; k < count; ++k) partial[k] += x.data()[row + k] * y.data()[row + k];
       }
@@ -305,53 +308,34 @@ void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::
   });
 }
 
-void VectorOps::steps_along(std::span<const double> lengths, std::span<const double> p,
-                            std::span<const double> q, std::span<double> x, std::span<double> r) {
-  record_update(work_on(x.size(), 3, 2) + work_on(r.size(), 3, 2));
-  on_rows(thread_count_, x.size(), lengths.size(), [&](std::size_t begin, std::size_t end, const auto count) {
-    double a[count];
-    std::copy_n(lengths.begin(), +count, a);
-    for (auto row = begin; row < end; row += count) {
-#pragma omp simd
-      for (std::size_t k = 0; k < count; ++k) {
-        x.data()[row + k] += a[k] * p.data()[row + k];
-        r.data()[row + k] -= a[k] * q.data()[row + k];
-      }
-    }
+void VectorOps::steps_along(std::span<const double> lengths, ConstPiece p, ConstPiece q, Piece x, Piece r) {
+  record_update(work_on(x, 3, 2) + work_on(r, 3, 2));
+  on_elements(thread_count_, x.size(), lengths, [&](std::size_t k, double length) {
+    x.data()[k] += length * p.data()[k];
+    r.data()[k] -= length * q.data()[k];
   });
 }
 
-void VectorOps::scale_and_add_each(std::span<const double> x, std::span<const double> factors,
-                                   std::span<double> y) {
-  record_update(work_on(y.size(), 3, 2));
-  on_rows(thread_count_, y.size(), factors.size(), [&](std::size_t begin, std::size_t end, const auto count) {
-    double b[count];
-    std::copy_n(factors.begin(), +count, b);
-    for (auto row = begin; row < end; row += count) {
-#pragma omp simd
-      for (std::size_t k = 0; k < count; ++k)
-        y.data()[row + k] = x.data()[row + k] + b[k] * y.data()[row + k];
-    }
-  });
+void VectorOps::scale_and_add_each(ConstPiece x, std::span<const double> factors, Piece y) {
+  record_update(work_on(y, 3, 2));
+  on_elements(thread_count_, y.size(), factors,
+              [&](std::size_t k, double factor) { y.data()[k] = x.data()[k] + factor * y.data()[k]; });
 }
 
-void VectorOps::subtract_where(std::span<const double> are_taken, std::span<const double> x,
-                               std::span<const double> y, std::span<double> z) {
-  record_update(work_on(z.size(), 3, 1));
+void VectorOps::subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z) {
+  record_update(work_on(z, 3, 1));
   on_taken(thread_count_, z.size(), are_taken, [&](std::size_t k, std::size_t) { z[k] = x[k] - y[k]; });
 }
 
-void VectorOps::copy_where(std::span<const double> are_taken, std::span<const double> x,
-                           std::span<double> y) {
+void VectorOps::copy_where(std::span<const double> are_taken, ConstPiece x, Piece y) {
   if (are_taken.size() == 1 && are_taken[0] != 0.0) return copy(x, y);
-  record_update(work_on(y.size(), 2, 0));
+  record_update(work_on(y, 2, 0));
   on_taken(thread_count_, y.size(), are_taken, [&](std::size_t k, std::size_t) { y[k] = x[k]; });
 }
 
 void VectorOps::step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
-                                std::span<const double> p, std::span<const double> x,
-                                std::span<double> kept) {
-  record_update(work_on(kept.size(), 3, 2));
+                                ConstPiece p, ConstPiece x, Piece kept) {
+  record_update(work_on(kept, 3, 2));
   on_taken(thread_count_, kept.size(), are_taken,
            [&](std::size_t k, std::size_t vector) { kept[k] = x[k] - lengths[vector] * p[k]; });
 }

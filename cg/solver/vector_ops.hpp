@@ -12,6 +12,10 @@
 
 namespace cg2d {
 
+/// This rank's piece of a vector, to be read or to be written.
+using ConstPiece = std::span<const double>;
+using Piece = std::span<double>;
+
 /// The least that vector operations move between memory and processor, and what they compute.
 struct VectorWork {
   std::int64_t call_count = 0;
@@ -53,59 +57,54 @@ class VectorOps {
   void clear_lows() { lows_.clear(); }  // keeps its room: a step of CG allocates nothing
 
   /// The largest magnitude in this rank's piece, 0 for no elements; NaN is passed over.
-  [[nodiscard]] double largest_magnitude(std::span<const double> x);
+  [[nodiscard]] double largest_magnitude(ConstPiece x);
   /// x . y over this rank's piece.
-  [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
+  [[nodiscard]] double dot(ConstPiece x, ConstPiece y);
   /// y := y + a x
-  void add_scaled(double a, std::span<const double> x, std::span<double> y);
+  void add_scaled(double a, ConstPiece x, Piece y);
   /// x := x + a p and r := r - a q, a solver's step along p. Counts as two operations; threads start once.
-  void step_along(double a, std::span<const double> p, std::span<const double> q, std::span<double> x,
-                  std::span<double> r);
+  void step_along(double a, ConstPiece p, ConstPiece q, Piece x, Piece r);
   /// r := r - a q; returns {r . D r, r . r} for the diagonal d of D, in the same pass over the vectors.
-  [[nodiscard]] std::array<double, 2> step_residual(double a, std::span<const double> q,
-                                                    std::span<const double> d, std::span<double> r);
+  [[nodiscard]] std::array<double, 2> step_residual(double a, ConstPiece q, ConstPiece d, Piece r);
   /// x := x + a p, then p := z + b p: the end of a step and its next direction, p read once. D z for z where the diagonal d of D is not empty.
   /// Counts as two operations.
-  void step_and_turn(double a, double b, std::span<const double> z, std::span<double> p, std::span<double> x,
-                     std::span<const double> d = {});
+  void step_and_turn(double a, double b, ConstPiece z, Piece p, Piece x, ConstPiece d = {});
   /// y := x + b y
-  void scale_and_add(std::span<const double> x, double b, std::span<double> y);
+  void scale_and_add(ConstPiece x, double b, Piece y);
   /// z := (x1 y1, ..., xn yn)
-  void multiply(std::span<const double> x, std::span<const double> y, std::span<double> z);
+  void multiply(ConstPiece x, ConstPiece y, Piece z);
   /// z := x + y
-  void add(std::span<const double> x, std::span<const double> y, std::span<double> z);
+  void add(ConstPiece x, ConstPiece y, Piece z);
   /// A vector and its factor in a sum.
   struct Term {
     double factor;
-    std::span<const double> vector;
+    ConstPiece vector;
   };
   /// z := x + y + c z for two terms; D x for x where the diagonal d of D is not empty
-  void combine(const Term& x, const Term& y, double c, std::span<double> z, std::span<const double> d = {});
+  void combine(const Term& x, const Term& y, double c, Piece z, ConstPiece d = {});
   /// y := a x
-  void set_scaled(double a, std::span<const double> x, std::span<double> y);
+  void set_scaled(double a, ConstPiece x, Piece y);
   /// y := x
-  void copy(std::span<const double> x, std::span<double> y);
+  void copy(ConstPiece x, Piece y);
   /// y := (a, ..., a)
-  void fill(double a, std::span<double> y);
+  void fill(double a, Piece y);
 
   // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
   // vectors as numbers: 2, 4, 8 or 16, or 1 in dots() and those that end with _where; dots() and copy_where() of one are dot() and copy().
 
   /// sums := x . y of each vector, over this rank's piece
-  void dots(std::span<const double> x, std::span<const double> y, std::span<double> sums);
+  void dots(ConstPiece x, ConstPiece y, std::span<double> sums);
   /// step_along() with a length for each vector.
-  void steps_along(std::span<const double> lengths, std::span<const double> p, std::span<const double> q,
-                   std::span<double> x, std::span<double> r);
+  void steps_along(std::span<const double> lengths, ConstPiece p, ConstPiece q, Piece x, Piece r);
   /// scale_and_add() with a factor for each vector.
-  void scale_and_add_each(std::span<const double> x, std::span<const double> factors, std::span<double> y);
+  void scale_and_add_each(ConstPiece x, std::span<const double> factors, Piece y);
   /// z := x - y, and y := x, of the vectors whose number is not 0.
-  void subtract_where(std::span<const double> are_taken, std::span<const double> x, std::span<const double> y,
-                      std::span<double> z);
-  void copy_where(std::span<const double> are_taken, std::span<const double> x, std::span<double> y);
+  void subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z);
+  void copy_where(std::span<const double> are_taken, ConstPiece x, Piece y);
 
   /// kept := x - a p, a step back along p, of the vectors whose number is not 0.
-  void step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
-                       std::span<const double> p, std::span<const double> x, std::span<double> kept);
+  void step_back_where(std::span<const double> are_taken, std::span<const double> lengths, ConstPiece p,
+                       ConstPiece x, Piece kept);
 
   /// Counts work that a caller has done itself as that of a vector operation.
   void record_update(const VectorWork& work) { update_work_ = update_work_ + work; }
@@ -116,8 +115,7 @@ class VectorOps {
 
  private:
   template <typename Operation>
-  void join(std::span<const double> x, std::span<const double> y, std::span<double> z,
-            const Operation& operation);
+  void join(ConstPiece x, ConstPiece y, Piece z, const Operation& operation);
   template <typename Compute, typename Fold = std::plus<>>
   auto fold_parts(std::size_t size, const Compute& compute, const Fold& fold = {});
 
@@ -127,9 +125,9 @@ class VectorOps {
     std::array<double, most_vectors> values{};
   };
 
-  void add_to(double a, const double* x, std::span<double> y) const;
-  void turn_to(double b, const double* x, std::span<double> y) const;
-  [[nodiscard]] double exact_dot(std::span<const double> x, std::span<const double> y);
+  void add_to(double a, ConstPiece x, Piece y) const;
+  void turn_to(double b, ConstPiece x, Piece y) const;
+  [[nodiscard]] double exact_dot(ConstPiece x, ConstPiece y);
 
   int thread_count_;
   double most_terms_ = 0.0;  // 0: not reproducible

@@ -82,7 +82,7 @@ class PhaseTrace final : public PhaseObserver {
  public:
   explicit PhaseTrace(const TraceRoom& room);
 
-  /// The most events of one CG step with a product in one part: 14 phases (BlockOperator::apply() up to five, with
+  /// The most events of one CG step with a product in one part: 14 phases (AssembledOperator::apply() up to five, with
   /// reproducible sums ten; ConjugateGradient four), its own bar, and one to spare.
   static constexpr std::size_t events_per_step = 16;
   /// The most events of an outer iteration outside of its CG steps.

@@ -126,7 +126,6 @@ set(text_parsers
     cg/matrix/problem.cpp
     cg/solver/preconditioners/block_jacobi_preconditioner.cpp
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
-    cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
     cg/report/phase_figures.cpp
     cg/report/result_documents.cpp
@@ -176,7 +175,7 @@ set(command_parsers
     cg/matrix/stencil.cpp
     cg/solver/operators/factored_system.cpp
     cg/solver/operators/matrix_free.cpp
-    cg/solver/operators/stencil_system.cpp
+    cg/solver/operators/stencil_operator.cpp
     cg/report/event_list.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
@@ -305,10 +305,12 @@ TEST(CgVariantTest, WorksWithEveryTransportGridAndPreconditioner) {
         auto block = test::laplace_block(box, layout, group().rank());
         const auto diagonal_block = diagonal_block_of(block, layout, group());
         const auto diagonal = diagonal_of(diagonal_block);
-        const auto product = make_block_product(kernel, std::move(block), layout, group().rank(), {});
-        const auto communicator = transport.make(group(), layout, {.mirrored = kernel.stores_half()});
+        const std::shared_ptr product =
+            make_block_product(kernel, std::move(block), layout, group().rank(), {});
+        const std::shared_ptr communicator =
+            transport.make(group(), layout, {.mirrored = kernel.stores_half()});
         PhaseTimer timer;
-        BlockOperator matrix(*communicator, *product, timer, 1);
+        AssembledOperator matrix(product, communicator, group(), 1, false, &timer);
         const std::vector<double> b(matrix.local_size(), 1.0);
         std::vector<double> x(b.size());
         for (const auto& row : preconditioner_table()) {

@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
@@ -229,12 +229,12 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const auto product = make_block_product(kernels::default_kernel(),
-                                            default_source().make(problem)->build(layout, group(), 1).block,
-                                            layout, group().rank(), {});
-    const auto communicator = comm::default_transport().make(group(), layout, {});
+    const std::shared_ptr product = make_block_product(
+        kernels::default_kernel(), default_source().make(problem)->build(layout, group(), 1).block, layout,
+        group().rank(), {});
+    const std::shared_ptr communicator = comm::default_transport().make(group(), layout, {});
     PhaseTimer timer;
-    BlockOperator matrix(*communicator, *product, timer, 1);
+    AssembledOperator matrix(product, communicator, group(), 1, false, &timer);
     const std::vector<double> b(matrix.local_size(), 1.0);
     std::vector<double> x(matrix.local_size());
     IdentityPreconditioner none;

@@ -19,7 +19,7 @@
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -215,13 +215,13 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   for (const auto* name : {"sell", "symmetric"}) {
     SCOPED_TRACE(name);
-    const auto product = make_block_product(
+    const std::shared_ptr product = make_block_product(
         kernels::kernel_named(name), default_source().make(problem)->build(layout, test::group(), 1).block,
         layout, 0, {.thread_count = thread_count});
-    const auto communicator = make_communicator(comm::default_transport(), test::group(), layout,
-                                                {.mirrored = product->is_symmetric()});
+    const std::shared_ptr communicator = make_communicator(comm::default_transport(), test::group(), layout,
+                                                           {.mirrored = product->is_symmetric()});
     PhaseTimer timer(false, *communicator);
-    BlockOperator matrix(*communicator, *product, timer, thread_count);
+    AssembledOperator matrix(product, communicator, test::group(), thread_count, false, &timer);
     const auto share = static_cast<std::int64_t>(static_cast<std::size_t>(problem.n) * sizeof(double) /
                                                  thread_count / page_size());
     std::unique_ptr<NpbIteration> solver;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
@@ -33,7 +33,7 @@ class LaplaceSystem {
     diagonal_ = diagonal_of(diagonal_block_);
     product_ = make_block_product(kernel, std::move(block), layout_, group().rank(), {});
     communicator_ = comm::default_transport().make(group(), layout_, {.mirrored = kernel.stores_half()});
-    matrix_ = std::make_unique<BlockOperator>(*communicator_, *product_, timer_, 1);
+    matrix_ = std::make_unique<AssembledOperator>(product_, communicator_, group(), 1, false, &timer_);
   }
 
   SystemSolveResult solve_with(std::string_view name) {
@@ -55,9 +55,9 @@ class LaplaceSystem {
   kernels::CsrBlock diagonal_block_;
   HugePageVector diagonal_;
   PhaseTimer timer_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  std::unique_ptr<BlockOperator> matrix_;
+  std::shared_ptr<BlockProduct> product_;
+  std::shared_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<AssembledOperator> matrix_;
 };
 
 TEST(LaplaceIterationsTest, PreconditionersSaveStepsOnEveryGrid) {

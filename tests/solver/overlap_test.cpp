@@ -143,7 +143,7 @@ struct OneProduct {
 
   const kernels::KernelRow& kernel;
   std::unique_ptr<BlockProduct> whole;
-  std::unique_ptr<BlockProduct> overlapped;
+  std::shared_ptr<BlockProduct> overlapped;
 };
 
 TEST(OverlapTest, TheProductHasThePartsOfTheCollection) {
@@ -165,9 +165,9 @@ TEST(OverlapTest, TheProductHasThePartsOfTheCollection) {
 TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
   for_every_grid([](const comm::BlockLayout& layout) {
     OneProduct product(layout, "sell");
-    const auto communicator = comm::transport_table().front().make(group(), layout, {});
+    const std::shared_ptr communicator = comm::transport_table().front().make(group(), layout, {});
     PhaseTimer timer(true, *communicator);
-    BlockOperator matrix(*communicator, *product.overlapped, timer, 1);
+    AssembledOperator matrix(product.overlapped, communicator, group(), 1, false, &timer);
     NpbIteration solver(matrix, timer, 1, short_problem().shift);
     static_cast<void>(solver.outer_step());
     const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };

@@ -221,7 +221,7 @@ class SingleSteps {
                                     group().rank(), {})),
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),
-        matrix_(*communicator_, *product_, timer_, 1),
+        matrix_(product_, communicator_, group(), 1, false, &timer_),
         solver_(matrix_, timer_, 1, problem.shift) {}
 
   [[nodiscard]] NpbIteration& solver() { return solver_; }
@@ -230,10 +230,10 @@ class SingleSteps {
 
  private:
   comm::BlockLayout layout_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
+  std::shared_ptr<BlockProduct> product_;
+  std::shared_ptr<comm::Communicator> communicator_;
   PhaseTimer timer_;
-  BlockOperator matrix_;
+  AssembledOperator matrix_;
   NpbIteration solver_;
 };
 

@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "support/bits.hpp"
@@ -37,7 +37,7 @@ class AssembledProduct {
         product_(make_block_product(kernels::default_kernel(), source_->build(layout_, group(), 1).block,
                                     layout_, group().rank(), {})),
         communicator_(comm::default_transport().make(group(), layout_, {})),
-        operator_(*communicator_, *product_, timer_, 1) {}
+        operator_(product_, communicator_, group(), 1, false, &timer_) {}
 
   [[nodiscard]] LinearOperator& matrix() { return operator_; }
   /// A times (element(0), element(1), ...), whole.
@@ -58,9 +58,9 @@ class AssembledProduct {
   PhaseTimer timer_;
   std::unique_ptr<MatrixSource> source_;
   comm::BlockLayout layout_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  BlockOperator operator_;
+  std::shared_ptr<BlockProduct> product_;
+  std::shared_ptr<comm::Communicator> communicator_;
+  AssembledOperator operator_;
 };
 
 /// One product of the operator compared with the assembled one, element by element.

@@ -1,7 +1,6 @@
 // The row of the NAS CG matrix as the sum of outer products that defines it.
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/npb_vectors.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -15,35 +14,25 @@ const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
   if (!configuration.has_kernel()) return kernels::default_kernel();
   require_known("--kernel", configuration.kernel, names_of(kernels::kernel_table()));
   const auto& row = kernels::kernel_named(configuration.kernel);
-  if (row.stores_half()) {
+  if (row.stores_half())
     throw InputError(
         "--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
         "are not symmetric, so take a kernel on whole blocks",
         row.name);
-  }
   return row;
 }
 
-/// One factor on the grid.
-struct Factor {
-  Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input,
-         PhaseTimer* timer = nullptr)
-      : nonzero_count(block.nonzero_count()),
-        assembled(assemble(std::move(block), transport_of(input.configuration, input.group),
-                           {.group = input.group,
-                            .layout = layout,
-                            .configuration = input.configuration,
-                            .kernel = factor_kernel(input.configuration)},
-                           input.times_phases, timer)) {}
-
-  [[nodiscard]] BlockOperator& matrix() const { return assembled->matrix(); }
-  [[nodiscard]] VectorWork work() const {
-    return work_of_block_product(assembled->communicator(), assembled->product(), nonzero_count);
-  }
-
-  std::int64_t nonzero_count;
-  std::unique_ptr<AssembledOperator> assembled;
-};
+/// One factor on the grid. timer: the clock of the other one, or nullptr.
+std::unique_ptr<AssembledOperator> assembled_factor(kernels::CsrBlock block, const comm::BlockLayout& layout,
+                                                    const MatrixFreeInput& input,
+                                                    PhaseTimer* timer = nullptr) {
+  return assemble(std::move(block), transport_of(input.configuration, input.group),
+                  {.group = input.group,
+                   .layout = layout,
+                   .configuration = input.configuration,
+                   .kernel = factor_kernel(input.configuration)},
+                  input.times_phases, timer);
+}
 
 /// q = A p for A = V W V^T + d * 1, without A: applies V^T, then W, then V, each product on the whole grid of ranks in the phases of the benchmark. The rules
 /// of the benchmark forbid it: its matrix must be assembled. It shows what that rule costs, and checks the
@@ -53,20 +42,20 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
       : layout_(layout),
         rank_(input.group.rank()),
-        transposed_(std::move(parts.transposed), layout, input),
-        factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
+        nonzero_counts_{parts.transposed.nonzero_count(), parts.factor.nonzero_count()},
+        transposed_(assembled_factor(std::move(parts.transposed), layout, input)),
+        factor_(assembled_factor(std::move(parts.factor), layout, input, &transposed_->timer())),
         weights_(std::move(parts.weights)),
         shift_(parts.diagonal),
         vectors_(input.configuration.thread_count),
-        p_(transposed_.matrix().operand()),
+        p_(transposed_->operand()),
         q_(p_.size()) {}
 
   [[nodiscard]] LinearOperator& matrix() override { return *this; }
-  [[nodiscard]] PhaseTimer& timer() override { return transposed_.assembled->timer(); }
+  [[nodiscard]] PhaseTimer& timer() override { return transposed_->timer(); }
   [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
     // Both send dot products only where one is asked to: that with V^T.
-    return transposed_.assembled->communicator().sent(operation) +
-           factor_.assembled->communicator().sent(operation);
+    return transposed_->communicator().sent(operation) + factor_->communicator().sent(operation);
   }
   [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
   [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
@@ -75,50 +64,50 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   /// The mean of the two products, which take turns.
   [[nodiscard]] VectorWork product_work(Phase phase) const override {
     if (phase != Phase::multiply) return {};
-    const auto both = transposed_.work() + factor_.work();
+    const auto both =
+        work_of_block_product(transposed_->communicator(), transposed_->product(), nonzero_counts_[0]) +
+        work_of_block_product(factor_->communicator(), factor_->product(), nonzero_counts_[1]);
     return {.call_count = 1, .byte_count = both.byte_count / 2, .flop_count = both.flop_count / 2};
   }
   [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    return transposed_.assembled->product().matrix_byte_count() +
-           factor_.assembled->product().matrix_byte_count();
+    return transposed_->product().matrix_byte_count() + factor_->product().matrix_byte_count();
   }
   [[nodiscard]] std::string arrangement() const override { return "grid " + layout_.grid().name(); }
-  [[nodiscard]] std::string_view kernel() const override {
-    return factor_.assembled->product().kernel().name;
-  }
+  [[nodiscard]] std::string_view kernel() const override { return factor_->product().kernel().name; }
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
-  [[nodiscard]] std::span<double> operand() override { return transposed_.matrix().operand(); }
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
-  void sum_over_ranks(std::span<double> values) override { transposed_.matrix().sum_over_ranks(values); }
-  [[nodiscard]] std::span<const Phase> phases() const override { return factor_.matrix().phases(); }
+  [[nodiscard]] Piece operand() override { return transposed_->operand(); }
+  [[nodiscard]] ConstPiece result() const override { return q_; }
+  void sum_over_ranks(std::span<double> values) override { transposed_->sum_over_ranks(values); }
+  [[nodiscard]] std::span<const Phase> phases() const override { return factor_->phases(); }
   [[nodiscard]] std::string_view why_not_conforming() const override {
     return "the matrix is applied as two sparse products, and never assembled";
   }
   [[nodiscard]] VectorWork update_work() const override {
-    return vectors_.update_work() + transposed_.matrix().update_work() + factor_.matrix().update_work();
+    return vectors_.update_work() + transposed_->update_work() + factor_->update_work();
   }
   void apply() override {
-    transposed_.matrix().apply();
+    transposed_->apply();
     {
       const auto timed = timer().scope(Phase::vector_updates);
-      vectors_.multiply(weights_, transposed_.matrix().result(), factor_.matrix().operand());
+      vectors_.multiply(weights_, transposed_->result(), factor_->operand());
     }
-    factor_.matrix().apply();
+    factor_->apply();
     const auto timed = timer().scope(Phase::vector_updates);
-    vectors_.copy(factor_.matrix().result(), q_);
+    vectors_.copy(factor_->result(), q_);
     vectors_.add_scaled(shift_, p_, q_);
   }
 
  private:
   comm::BlockLayout layout_;
   int rank_;
-  Factor transposed_;            // V^T
-  Factor factor_;                // V, on another communicator of the same layout and ranks
-  std::vector<double> weights_;  // W, of this rank's piece
-  double shift_;                 // d
+  std::array<std::int64_t, 2> nonzero_counts_;     // of this rank's blocks of both factors
+  std::unique_ptr<AssembledOperator> transposed_;  // V^T
+  std::unique_ptr<AssembledOperator> factor_;      // V, on another communicator of the same layout and ranks
+  std::vector<double> weights_;                    // W, of this rank's piece
+  double shift_;                                   // d
   VectorOps vectors_;
-  std::span<const double> p_;  // the operand, which the product with V^T leaves as it is
+  ConstPiece p_;  // the operand, which the product with V^T leaves as it is
   HugePageVector q_;
 };
 

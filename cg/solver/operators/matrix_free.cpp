@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 

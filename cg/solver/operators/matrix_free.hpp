@@ -2,18 +2,11 @@
 
 // Operators that are applied without an assembled matrix, by their texts: their table, and what they are made with.
 
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
-#include "cg/base/interface.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/timing/phase_timer.hpp"
-#include "comm/communicator.hpp"
 #include "comm/domain_layout.hpp"
 #include "comm/rank_group.hpp"
 

@@ -2,10 +2,11 @@
 
 #include <cblas.h>
 
-#include <algorithm>
 #include <cassert>
 
-#include "comm/block_layout.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {
 namespace {
@@ -35,28 +36,28 @@ comm::HaloShape halo_shape(const Stencil& stencil) {
   return {.width = 1, .has_corners = stencil.has_corners()};
 }
 
-void SurroundedBox::set_halo(std::span<const comm::HaloView> views) {
+void StencilOperator::set_halo(std::span<const comm::HaloView> views) {
   for (const auto& view : views) {
     std::array<std::int64_t, comm::dimension_count> begin{};
     for (std::size_t k = 0; k < begin.size(); ++k) begin[k] = view.box.ranges[k].begin - box_.ranges[k].begin;
     assert(view.box.extent(0) == 1 || begin[0] == 0);
-    parts_[index_of(step_of(0, begin[0]), step_of(1, begin[1]), step_of(2, begin[2]))] = {
+    halo_parts_[index_of(step_of(0, begin[0]), step_of(1, begin[1]), step_of(2, begin[2]))] = {
         .first = view.first - begin[1] * view.line_stride - begin[2] * view.plane_stride,
         .line_stride = view.line_stride,
         .plane_stride = view.plane_stride};
   }
 }
 
-const double* SurroundedBox::line(std::int64_t y, std::int64_t z) const {
+const double* StencilOperator::points_of(std::int64_t y, std::int64_t z) const {
   const int y_step = step_of(1, y);
   const int z_step = step_of(2, z);
   if (y_step == 0 && z_step == 0) return operand_.data() + box_.extent(0) * (y + box_.extent(1) * z);
-  const auto& part = parts_[index_of(0, y_step, z_step)];
+  const auto& part = halo_parts_[index_of(0, y_step, z_step)];
   return part.first == nullptr ? zeros_.data() : part.first + y * part.line_stride + z * part.plane_stride;
 }
 
-double SurroundedBox::beyond(int step, std::int64_t y, std::int64_t z) const {
-  const auto& part = parts_[index_of(step, step_of(1, y), step_of(2, z))];
+double StencilOperator::point_beyond(int step, std::int64_t y, std::int64_t z) const {
+  const auto& part = halo_parts_[index_of(step, step_of(1, y), step_of(2, z))];
   return part.first == nullptr ? 0.0 : part.first[y * part.line_stride + z * part.plane_stride];
 }
 
@@ -66,7 +67,10 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
     : halo_(halo),
       sums_(sums),
       timer_(timer),
-      points_(stencil.extents, box, halo.operand()),
+      extents_(stencil.extents),
+      box_(box),
+      operand_(halo.operand()),
+      zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))),
       kernel_(kernels::stencil_kernel(stencil.point_count, options.instruction_set)),
       point_count_(stencil.point_count),
       has_corners_(stencil.has_corners()),
@@ -76,10 +80,10 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
   streams_ = options.streams.value_or(product_byte_count() >= least_streamed_bytes);
   if (box.is_empty()) return;
   for (std::size_t k = 1; k < inner_.size(); ++k) {
-    const std::int64_t begin = points_.goes_on(k, -1) ? 1 : 0;
-    inner_[k] = {.begin = begin, .end = std::max(begin, box.extent(k) - (points_.goes_on(k, 1) ? 1 : 0))};
+    const std::int64_t begin = goes_on(k, -1) ? 1 : 0;
+    inner_[k] = {.begin = begin, .end = std::max(begin, box.extent(k) - (goes_on(k, 1) ? 1 : 0))};
   }
-  const bool has_ends = points_.goes_on(0, -1) || points_.goes_on(0, 1);
+  const bool has_ends = goes_on(0, -1) || goes_on(0, 1);
   for (std::int64_t number = 0; number < box.extent(1) * box.extent(2); ++number) {
     if (has_ends || !is_inner(line_at(number))) boundary_lines_.push_back(number);
   }
@@ -114,7 +118,7 @@ void StencilOperator::apply() {
     halo_.finish();
   }
   const auto timed = timer_.scope(Phase::boundary);
-  points_.set_halo(halo_.views());
+  set_halo(halo_.views());
   on_threads(std::ssize(boundary_lines_), 0, 1, [&](const comm::IndexRange& numbers, ThreadSum& sum) {
     for (auto number = numbers.begin; number < numbers.end; ++number)
       compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]), sum);
@@ -124,7 +128,7 @@ void StencilOperator::apply() {
 
 void StencilOperator::add_product(ThreadSum& sum, const Line& first, std::int64_t point_count,
                                   const double* q) const {
-  const double* const p = points_.line(first.y, first.z);
+  const double* const p = points_of(first.y, first.z);
   sum.value += cblas_ddot(static_cast<int>(point_count), p, 1, q, 1);
 }
 
@@ -153,7 +157,7 @@ void StencilOperator::compute_interior() {
 
 void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum,
                                           kernels::StreamWriter* writer) {
-  const auto most_lines = std::max<std::int64_t>(1, SurroundedBox::longest_run / box().extent(0));
+  const auto most_lines = std::max<std::int64_t>(1, longest_run / box().extent(0));
   const auto last_y = box().extent(1) - 1;
   const auto depth = inner_[2].size();
   for (auto number = numbers.begin; number < numbers.end;) {
@@ -191,10 +195,8 @@ void StencilOperator::compute_run(const Line& first, std::int64_t count, ThreadS
     const auto first_point = std::max<std::int64_t>(begin, 1);
     kernel_.loop(lines, first_point, std::min(end, total - 1), q + first_point);
   }
-  kernel_.ends(
-      lines,
-      {.length = length, .count = count, .begins = !points_.goes_on(0, -1), .ends = !points_.goes_on(0, 1)},
-      q);
+  kernel_.ends(lines, {.length = length, .count = count, .begins = !goes_on(0, -1), .ends = !goes_on(0, 1)},
+               q);
   add_product(sum, first, total, q);
 }
 
@@ -202,9 +204,8 @@ const double* StencilOperator::fetched_ahead(const Line& first, std::int64_t poi
   // In two dimensions it is the line after it.
   const auto lines_ahead = box().extent(2) > 1 ? box().extent(1) : 1;
   const auto begin = fetch_distance + box().extent(0) * (first.y + box().extent(1) * first.z + lines_ahead);
-  const auto operand = points_.operand();
   const bool is_large = product_byte_count() >= least_fetched_bytes;
-  return is_large && begin + point_count <= std::ssize(operand) ? operand.data() + begin : nullptr;
+  return is_large && begin + point_count <= std::ssize(operand_) ? operand_.data() + begin : nullptr;
 }
 
 void StencilOperator::compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer) {
@@ -236,9 +237,87 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
     q[x] = kernel_.point(lines, x, left, right);
   };
   if (is_whole && length > 2) kernel_.loop(lines, 1, length - 1, q + 1);
-  if (is_whole || points_.goes_on(0, -1) || (length == 1 && points_.goes_on(0, 1))) end_point(0);
-  if (length > 1 && (is_whole || points_.goes_on(0, 1))) end_point(length - 1);
+  if (is_whole || goes_on(0, -1) || (length == 1 && goes_on(0, 1))) end_point(0);
+  if (length > 1 && (is_whole || goes_on(0, 1))) end_point(length - 1);
   add_product(sum, line, length, q);
+}
+
+// ---------------------------------------------------------------- the rows of Laplacians without a matrix
+
+namespace {
+
+comm::DomainLayout domain_layout(const Stencil& stencil, const MatrixFreeInput& input) {
+  const int rank_count = input.group.size();
+  const auto grid =
+      input.domain_grid ? *input.domain_grid : comm::best_domain_grid(stencil.extents, rank_count);
+  if (grid.rank_count() != rank_count) {
+    throw InputError("{}: the cut {} is of {} ranks, there are {}", stencil.name(), grid.name(),
+                     grid.rank_count(), rank_count);
+  }
+  return {stencil.extents, grid};
+}
+
+class StencilSystem final : public MatrixFreeSystem {
+ public:
+  StencilSystem(const Stencil& stencil, const MatrixFreeInput& input)
+      : stencil_(stencil),
+        layout_(domain_layout(stencil, input)),
+        halo_(transport_of(input.configuration, input.group)
+                  .make_halo(input.group, layout_,
+                             {.shape = halo_shape(stencil),
+                              .ranks_per_node = input.configuration.ranks_per_node,
+                              .memory = &page_memory()})),
+        sums_(make_communicator(
+            transport_of(input.configuration, input.group), input.group,
+            equal_pieces(0, {.columns = 1, .rows = input.group.size()}),  // only sums over all ranks
+            {.ranks_per_node = input.configuration.ranks_per_node})),
+        timer_(input.times_phases, *sums_),
+        matrix_(stencil, layout_.box(input.group.rank()), *halo_, *sums_, timer_,
+                {.thread_count = input.configuration.thread_count}) {}
+
+  [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
+  [[nodiscard]] PhaseTimer& timer() override { return timer_; }
+  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
+    return operation == comm::Operation::halo ? halo_->sent() : sums_->sent(operation);
+  }
+  [[nodiscard]] std::int64_t order() const override { return stencil_.order(); }
+  [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
+    const auto& box = matrix_.box();
+    const auto number = static_cast<std::int64_t>(element);
+    const auto line = number / box.extent(0);
+    return box.ranges[0].begin + number % box.extent(0) +
+           stencil_.extents[0] * (box.ranges[1].begin + line % box.extent(1) +
+                                  stencil_.extents[1] * (box.ranges[2].begin + line / box.extent(1)));
+  }
+  [[nodiscard]] std::optional<double> diagonal() const override { return stencil_.diagonal(); }
+  [[nodiscard]] VectorWork product_work(Phase phase) const override { return matrix_.product_work(phase); }
+  [[nodiscard]] std::string arrangement() const override { return "domain " + layout_.grid().name(); }
+  [[nodiscard]] std::string_view kernel() const override { return "stencil"; }
+
+ private:
+  Stencil stencil_;
+  comm::DomainLayout layout_;
+  std::unique_ptr<comm::HaloExchange> halo_;
+  std::unique_ptr<comm::Communicator> sums_;
+  PhaseTimer timer_;
+  StencilOperator matrix_;
+};
+
+}  // namespace
+
+MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
+                                 std::string_view description) {
+  return {
+      .name = name,
+      .arguments = arguments,
+      .description = description,
+      .size_of = [](std::string_view text) -> MatrixFreeSize {
+        return {.order = stencil_from(text).order(),
+                .bytes_per_row = 3 * sizeof(double)};  // p with its halo, and q
+      },
+      .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
+        return std::make_unique<StencilSystem>(stencil_from(text), input);
+      }};
 }
 
 }  // namespace cg2d

@@ -4,11 +4,6 @@
 // around it from other ranks (its halo), and computes.
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/stencil.hpp"
@@ -22,59 +17,6 @@ namespace cg2d {
 
 /// The halo that a stencil reads.
 comm::HaloShape halo_shape(const Stencil& stencil);
-
-/// Where the points of a box and those one step around it are in memory. Points count from the box's first one: y
-/// and z are within -1 ... extent.
-class SurroundedBox {
- public:
-  SurroundedBox(const comm::Extents& extents, const comm::Box& box, std::span<const double> operand)
-      : extents_(extents),
-        box_(box),
-        zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))),
-        operand_(operand) {}
-
-  /// Lines are followed by the next ones of their plane; outside of the domain by as many zeros as there are points
-  /// in a run of lines, or in one line.
-  static constexpr std::int64_t longest_run = 1024;
-
-  [[nodiscard]] const comm::Box& box() const { return box_; }
-  /// Whether the domain goes on beyond the box; step: -1 or 1.
-  [[nodiscard]] bool goes_on(std::size_t dimension, int step) const {
-    const auto& range = box_.ranges[dimension];
-    return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
-  }
-
-  [[nodiscard]] std::span<const double> operand() const { return operand_; }
-  /// The halo, of width 1, as the exchange gives it.
-  void set_halo(std::span<const comm::HaloView> views);
-
-  /// Point 0 of a line along x.
-  [[nodiscard]] const double* line(std::int64_t y, std::int64_t z) const;
-  /// The point beyond an end of that line; step: -1 or 1.
-  [[nodiscard]] double beyond(int step, std::int64_t y, std::int64_t z) const;
-
- private:
-  /// A part of the halo, whose pointer is moved so that points count as those of the box.
-  struct Part {
-    const double* first = nullptr;  // none: outside of the domain
-    std::int64_t line_stride = 0;
-    std::int64_t plane_stride = 0;
-  };
-
-  [[nodiscard]] int step_of(std::size_t dimension, std::int64_t place) const {
-    return place < 0 ? -1 : place >= box_.extent(dimension) ? 1 : 0;
-  }
-  [[nodiscard]] static std::size_t index_of(int x, int y, int z) {
-    const int number = x + 1 + 3 * (y + 1 + 3 * (z + 1));
-    return static_cast<std::size_t>(number);
-  }
-
-  comm::Extents extents_;
-  comm::Box box_;
-  HugePageVector zeros_;
-  std::span<const double> operand_;
-  std::array<Part, 27> parts_{};  // by step along x, y and z
-};
 
 /// How a stencil is applied on one rank.
 struct StencilOperatorOptions {
@@ -105,9 +47,9 @@ class StencilOperator final : public LinearOperator {
                   comm::Communicator& sums, PhaseTimer& timer, const StencilOperatorOptions& options);
 
   [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
-  [[nodiscard]] std::span<double> operand() override { return halo_.operand(); }
+  [[nodiscard]] Piece operand() override { return halo_.operand(); }
   void apply() override;
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  [[nodiscard]] ConstPiece result() const override { return q_; }
   /// While the points of a line are in the first-level cache; not where the domain is cut along x.
   [[nodiscard]] std::optional<double> own_product() const override {
     if (!sums_by_the_way()) return std::nullopt;
@@ -122,7 +64,7 @@ class StencilOperator final : public LinearOperator {
   }
 
   /// The points of this rank.
-  [[nodiscard]] const comm::Box& box() const { return points_.box(); }
+  [[nodiscard]] const comm::Box& box() const { return box_; }
   [[nodiscard]] bool streams() const { return streams_; }
   /// The least that one product moves between memory and processor: p read once and q written once.
   [[nodiscard]] std::int64_t product_byte_count() const {
@@ -142,7 +84,7 @@ class StencilOperator final : public LinearOperator {
     return {.y = number % box().extent(1), .z = number / box().extent(1)};
   }
   /// Whether a product adds up p . q, too.
-  [[nodiscard]] bool sums_by_the_way() const { return !points_.goes_on(0, -1) && !points_.goes_on(0, 1); }
+  [[nodiscard]] bool sums_by_the_way() const { return !goes_on(0, -1) && !goes_on(0, 1); }
   /// Whether the lines around it are all in this rank's box, or outside of the domain.
   [[nodiscard]] bool is_inner(const Line& line) const {
     return inner_[1].contains(line.y) && inner_[2].contains(line.z);
@@ -170,23 +112,50 @@ class StencilOperator final : public LinearOperator {
   template <typename Compute>
   void on_threads(std::int64_t count, std::int64_t share, std::int64_t share_count, const Compute& compute);
 
+  /// A part of the halo, whose pointer is moved so that points count as those of the box.
+  struct HaloPart {
+    const double* first = nullptr;  // none: outside of the domain
+    std::int64_t line_stride = 0;
+    std::int64_t plane_stride = 0;
+  };
+  /// Lines are followed by the next ones of their plane; outside of the domain by as many zeros as there are points
+  /// in a run of lines, or in one line.
+  static constexpr std::int64_t longest_run = 1024;
+
+  /// Whether the domain goes on beyond the box; step: -1 or 1.
+  [[nodiscard]] bool goes_on(std::size_t dimension, int step) const {
+    const auto& range = box_.ranges[dimension];
+    return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
+  }
+  [[nodiscard]] int step_of(std::size_t dimension, std::int64_t place) const {
+    return place < 0 ? -1 : place >= box_.extent(dimension) ? 1 : 0;
+  }
+  [[nodiscard]] static std::size_t index_of(int x, int y, int z) {
+    return static_cast<std::size_t>(x + 1 + 3 * (y + 1 + 3 * (z + 1)));
+  }
+  /// Takes the halo as the exchange gives it.
+  void set_halo(std::span<const comm::HaloView> views);
+  /// Point 0 of a line along x, in the box or one step around it. y, z: from the box's first point, within -1 ... extent.
+  [[nodiscard]] const double* points_of(std::int64_t y, std::int64_t z) const;
+  /// The point beyond an end of that line; step: -1 or 1.
+  [[nodiscard]] double point_beyond(int step, std::int64_t y, std::int64_t z) const;
   [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const {
     kernels::StencilLines lines{};
     for (int z = -1; z <= 1; ++z) {
       for (int y = -1; y <= 1; ++y) {
         if (has_corners_ || y == 0 || z == 0)
-          lines[kernels::stencil_line(y, z)] = points_.line(line.y + y, line.z + z);
+          lines[kernels::stencil_line(y, z)] = points_of(line.y + y, line.z + z);
       }
     }
     return lines;
   }
   /// The neighbours beyond an end of a line; step: -1 or 1.
   [[nodiscard]] double beyond(int step, const Line& line) const {
-    if (!points_.goes_on(0, step)) return 0.0;
-    if (!has_corners_) return points_.beyond(step, line.y, line.z);
+    if (!goes_on(0, step)) return 0.0;
+    if (!has_corners_) return point_beyond(step, line.y, line.z);
     double sum = 0.0;
     for (int z = -1; z <= 1; ++z) {
-      for (int y = -1; y <= 1; ++y) sum += points_.beyond(step, line.y + y, line.z + z);
+      for (int y = -1; y <= 1; ++y) sum += point_beyond(step, line.y + y, line.z + z);
     }
     return sum;
   }
@@ -197,7 +166,11 @@ class StencilOperator final : public LinearOperator {
   comm::HaloExchange& halo_;
   comm::Communicator& sums_;
   PhaseTimer& timer_;
-  SurroundedBox points_;
+  comm::Extents extents_;
+  comm::Box box_;
+  ConstPiece operand_;
+  HugePageVector zeros_;
+  std::array<HaloPart, 27> halo_parts_{};  // by step along x, y and z
   kernels::StencilKernel kernel_;
   int point_count_;
   bool has_corners_;

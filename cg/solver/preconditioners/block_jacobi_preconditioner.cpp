@@ -3,13 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"
@@ -29,7 +25,7 @@ class BlockJacobiPreconditioner final : public Preconditioner {
   BlockJacobiPreconditioner(IncompleteCholesky factors, std::size_t size, std::string remark)
       : factors_(std::move(factors)), solved_(size), remark_(std::move(remark)) {}
 
-  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+  ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
     const auto local = vectors.updates();
     factors_.solve(r, solved_);
     local->record_update(factors_.work());
@@ -48,11 +44,10 @@ std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& inp
   const auto size = static_cast<std::int64_t>(input.matrix.local_size());
   const auto* const block = input.diagonal_block;
   const bool fits = block != nullptr && block->row_count == size && block->column_count == size;
-  if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0) {
+  if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0)
     throw InputError(
         "preconditioner block-jacobi: the diagonal block has another size than the vectors on {} ranks",
         misfits);
-  }
   const auto diagonal = diagonal_of(*input.diagonal_block);
   require_positive("block-jacobi", input.matrix, diagonal, input.first_row);
   auto factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, 0.0);

@@ -3,25 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "cg/base/errors.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
-#include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 namespace {
@@ -106,9 +93,9 @@ class ChebyshevPreconditioner final : public Preconditioner {
 
   /// z := p(B) s for B = D^-1 A and s = D^-1 r by Horner's rule, z := t(B) z + c s: it reads and writes two thirds of the vectors that the
   /// three-term recurrence does.
-  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+  ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
     const auto s = diagonal_ ? diagonal_->apply(r, vectors) : r;
-    const auto inverse_diagonal = diagonal_ ? diagonal_->inverse_diagonal() : std::span<const double>();
+    const auto inverse_diagonal = diagonal_ ? diagonal_->inverse_diagonal() : ConstPiece();
     auto z = matrix_.operand();
     vectors.updates()->set_scaled(factor_ * coefficients_.back(), s, z);
     for (auto power = coefficients_.size() - 1; power-- > 0;) {

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
-#include <utility>
-#include <vector>
 
 #include "cg/base/errors.hpp"
 
@@ -98,8 +95,8 @@ HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block) {
   return diagonal;
 }
 
-void require_positive(std::string_view preconditioner, LinearOperator& matrix,
-                      std::span<const double> diagonal, std::int64_t first_row) {
+void require_positive(std::string_view preconditioner, LinearOperator& matrix, ConstPiece diagonal,
+                      std::int64_t first_row) {
   const auto found = std::ranges::find_if(diagonal, [](double entry) { return !(entry > 0.0); });
   const bool has_one = found != diagonal.end();
   if (matrix.sum_of_ranks(has_one ? 1.0 : 0.0) == 0.0) return;

@@ -2,10 +2,6 @@
 
 // The part of a distributed matrix that belongs to one piece of the vectors alone: its rows and its columns.
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "comm/block_layout.hpp"
@@ -30,7 +26,7 @@ HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block);
 /// Throws RunError (not_positive_definite, or not_finite for NaN), on every rank alike, that names the first entry of the whole diagonal that is
 /// not positive: with it A is not positive definite. `first_row`: the global number of the piece's first row. Collective. Cost: one sum over
 /// all ranks, and some 64 more where there is such an entry.
-void require_positive(std::string_view preconditioner, LinearOperator& matrix,
-                      std::span<const double> diagonal, std::int64_t first_row);
+void require_positive(std::string_view preconditioner, LinearOperator& matrix, ConstPiece diagonal,
+                      std::int64_t first_row);
 
 }  // namespace cg2d

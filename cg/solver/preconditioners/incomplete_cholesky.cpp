@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
-#include <vector>
 
 namespace cg2d {
 namespace {
@@ -38,8 +36,7 @@ class TriangleRows {
 
   /// Entries of A become those of L, row by row: w_ij = a_ij - sum over k < j of w_ik l_jk, l_ij = w_ij / d_j,
   /// d_i = a_ii - sum over j of w_ij l_ij. False after a breakdown, and where an entry is too large for single precision.
-  [[nodiscard]] bool eliminate(std::span<const double> diagonal, double shift,
-                               std::span<double> inverse_pivots) {
+  [[nodiscard]] bool eliminate(ConstPiece diagonal, double shift, Piece inverse_pivots) {
     std::vector<double> row_values(row_count_);  // w_i by column, zero where row i has no entry
     for (std::size_t row = 0; row < row_count_; ++row) {
       const auto begin = start_of(row);
@@ -113,15 +110,14 @@ class TriangleRows {
 };
 
 std::optional<IncompleteCholesky> IncompleteCholesky::factorize(const kernels::CsrBlock& block,
-                                                                std::span<const double> diagonal,
-                                                                double shift) {
+                                                                ConstPiece diagonal, double shift) {
   TriangleRows rows(block);
   HugePageVector inverse_pivots(diagonal.size());
   if (!rows.eliminate(diagonal, shift, inverse_pivots)) return std::nullopt;
   return IncompleteCholesky(rows.triangle(false), rows.triangle(true), std::move(inverse_pivots));
 }
 
-void IncompleteCholesky::solve(std::span<const double> r, std::span<double> z) const {
+void IncompleteCholesky::solve(ConstPiece r, Piece z) const {
   const auto* columns = lower_.columns.data();
   const auto* values = lower_.values.data();
   double neighbour = 0.0;

@@ -2,11 +2,7 @@
 
 // Incomplete Cholesky factors without fill-in, IC(0), of one rank's square block. Local, no MPI.
 
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -25,11 +21,11 @@ class IncompleteCholesky {
  public:
   /// The factors of the block, its diagonal multiplied by 1 + shift; empty where a pivot is not positive, or too
   /// small for its row, or an entry of L too large for single precision. Throws std::bad_alloc.
-  static std::optional<IncompleteCholesky> factorize(const kernels::CsrBlock& block,
-                                                     std::span<const double> diagonal, double shift);
+  static std::optional<IncompleteCholesky> factorize(const kernels::CsrBlock& block, ConstPiece diagonal,
+                                                     double shift);
 
   /// z := (L D L^T)^-1 r. They may be the same.
-  void solve(std::span<const double> r, std::span<double> z) const;
+  void solve(ConstPiece r, Piece z) const;
   /// Memory read and written by a solve, and its operations.
   [[nodiscard]] VectorWork work() const;
 

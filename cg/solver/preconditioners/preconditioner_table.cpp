@@ -3,16 +3,56 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <vector>
+#include <algorithm>
+#include <cmath>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/solver/preconditioners/diagonal_block.hpp"
 
 namespace cg2d {
+namespace {
 
-// Rows, each defined in its own file.
-PreconditionerRow jacobi_preconditioner();
+/// M is the diagonal of A: each element of r is divided by its diagonal entry.
+class JacobiPreconditioner final : public Preconditioner {
+ public:
+  explicit JacobiPreconditioner(HugePageVector inverse_diagonal)
+      : inverse_diagonal_(std::move(inverse_diagonal)), scaled_(inverse_diagonal_.size()) {}
+
+  ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
+    vectors.updates()->multiply(inverse_diagonal_, r, scaled_);
+    return scaled_;
+  }
+
+  [[nodiscard]] ConstPiece inverse_diagonal() const override { return inverse_diagonal_; }
+
+ private:
+  HugePageVector inverse_diagonal_;
+  HugePageVector scaled_;
+};
+
+std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
+  require_positive("jacobi", input.matrix, input.diagonal, input.first_row);
+  // Ranks count what they cannot use before any of them throws.
+  const bool is_whole = input.diagonal.size() == input.matrix.local_size();
+  const auto unusable = std::ranges::count_if(
+      input.diagonal, [](double entry) { return !std::isnormal(entry) || !std::isfinite(1.0 / entry); });
+  std::array<double, 2> counts{is_whole ? 0.0 : 1.0, static_cast<double>(unusable)};
+  input.matrix.sum_over_ranks(counts);
+  if (counts[0] > 0.0)
+    throw InputError(
+        "preconditioner jacobi: the piece of the diagonal has another length than the vectors on {} ranks",
+        counts[0]);
+  if (counts[1] > 0.0)
+    throw InputError("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]);
+  HugePageVector inverse(input.diagonal.size());
+  std::ranges::transform(input.diagonal, inverse.begin(), [](double entry) { return 1.0 / entry; });
+  return std::make_unique<JacobiPreconditioner>(std::move(inverse));
+}
+
+}  // namespace
+
+// The other rows, each defined in its own file.
 PreconditionerRow block_jacobi_preconditioner();
 PreconditionerRow chebyshev_preconditioner();
 
@@ -24,7 +64,14 @@ std::span<const PreconditionerRow> preconditioner_table() {
                         .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
                           return std::make_unique<IdentityPreconditioner>();
                         }},
-      jacobi_preconditioner(), block_jacobi_preconditioner(), chebyshev_preconditioner()};
+      PreconditionerRow{
+          .name = "jacobi",
+          .description = "the diagonal of A",
+          .is_diagonal = true,
+          .diagonal = DiagonalUse::needed,
+          .memory = {.bytes_per_row = std::int64_t{3} * 8},  // the diagonal, its inverse, the result
+          .make = &make_jacobi},
+      block_jacobi_preconditioner(), chebyshev_preconditioner()};
   return table;
 }
 

@@ -3,13 +3,8 @@
 // The table of preconditioners. A new one is one file that defines its row, and its entry in
 // preconditioner_table().
 
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 
-#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
 #include "kernels/csr_block.hpp"
 
@@ -31,7 +26,7 @@ struct PolynomialOptions {
 struct PreconditionerInput {
   LinearOperator& matrix;
   /// This rank's piece of A's diagonal, for rows that use it; no rank has any where it is not known.
-  std::span<const double> diagonal{};
+  ConstPiece diagonal{};
   /// A in the rows and columns of this rank's piece, see diagonal_block_of(); for rows that need it.
   const kernels::CsrBlock* diagonal_block = nullptr;
   /// The global number of the piece's first row, for messages and for vectors that do not depend on the grid.
