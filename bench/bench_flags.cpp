@@ -41,7 +41,7 @@ bool Flags::take_switch(std::string_view name) {
 }
 
 std::optional<int> Flags::take_number(std::string_view name, int least) {
-  const std::size_t before = arguments_.size();
+  const size_t before = arguments_.size();
   const std::string text = take(name, "");
   if (arguments_.size() == before) return std::nullopt;  // not given, which is not the same as given empty
   int number = 0;

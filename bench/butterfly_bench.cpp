@@ -35,7 +35,7 @@ using cg2d::comm::Traffic;
 using cg2d::comm::TransportRow;
 using Clock = std::chrono::steady_clock;
 
-double whole(std::int64_t value) { return static_cast<double>(value); }
+double whole(int64_t value) { return static_cast<double>(value); }
 
 /// A communicator on data whose results are known: whole numbers, so every comparison is exact.
 class CheckedCommunicator {
@@ -62,14 +62,14 @@ class CheckedCommunicator {
   bool collects() {
     const auto mine = layout_.own_piece(group_.rank());
     const auto block = layout_.columns_of(group_.rank());
-    for (std::int64_t k = 0; k < mine.size(); ++k) {
-      communicator_->piece()[static_cast<std::size_t>(k)] = whole(mine.begin + k + first_value_);
+    for (int64_t k = 0; k < mine.size(); ++k) {
+      communicator_->piece()[static_cast<size_t>(k)] = whole(mine.begin + k + first_value_);
     }
     communicator_->collect();
     const auto collected = communicator_->column_block();
     bool right = true;
-    for (std::int64_t k = 0; k < block.size(); ++k) {
-      right &= collected[static_cast<std::size_t>(k)] == whole(block.begin + k + first_value_);
+    for (int64_t k = 0; k < block.size(); ++k) {
+      right &= collected[static_cast<size_t>(k)] == whole(block.begin + k + first_value_);
     }
     return right;
   }
@@ -79,23 +79,23 @@ class CheckedCommunicator {
     const auto grid = layout_.grid();
     const auto block = layout_.rows_of(group_.rank());
     const auto mine = layout_.own_piece(group_.rank());
-    for (std::int64_t k = 0; k < block.size(); ++k) {
-      communicator_->partial()[static_cast<std::size_t>(k)] =
+    for (int64_t k = 0; k < block.size(); ++k) {
+      communicator_->partial()[static_cast<size_t>(k)] =
           whole((block.begin + k + first_value_) * (grid.column_of(group_.rank()) + 1));
     }
     communicator_->sum();
     communicator_->shuffle();
-    const std::int64_t factor = std::int64_t{grid.columns} * (grid.columns + 1) / 2;
+    const int64_t factor = int64_t{grid.columns} * (grid.columns + 1) / 2;
     bool right = true;
-    for (std::int64_t k = 0; k < mine.size(); ++k) {
-      right &= communicator_->result()[static_cast<std::size_t>(k)] ==
-               whole((mine.begin + k + first_value_) * factor);
+    for (int64_t k = 0; k < mine.size(); ++k) {
+      right &=
+          communicator_->result()[static_cast<size_t>(k)] == whole((mine.begin + k + first_value_) * factor);
     }
     return right;
   }
 
   bool sums_scalars() {
-    const std::int64_t rank_count = group_.size();
+    const int64_t rank_count = group_.size();
     std::array<double, 2> values{whole(group_.rank() + 1), 1.0};
     communicator_->sum_scalars(values);
     return values[0] == whole(rank_count * (rank_count + 1) / 2) && values[1] == whole(rank_count);
@@ -104,7 +104,7 @@ class CheckedCommunicator {
   RankGroup& group_;
   const BlockLayout& layout_;
   std::unique_ptr<Communicator> communicator_;
-  std::int64_t first_value_ = 0;
+  int64_t first_value_ = 0;
 };
 
 /// The numbers of calls.
@@ -174,7 +174,7 @@ class Table {
          counts_.calls, call);
   }
 
-  [[nodiscard]] const Counts& counts() const { return counts_; }
+  const Counts& counts() const { return counts_; }
 
  private:
   RankGroup& group_;
@@ -222,7 +222,7 @@ void time_mpi(Table& table, RankGroup& group) {
   const auto line = [](std::string_view operation) {
     return Line{.class_name = "-", .grid = "-", .transport = "MPI", .operation = std::string(operation)};
   };
-  std::int64_t sum = 0;
+  int64_t sum = 0;
   table.time(line("Iallreduce, polled"), {}, table.counts().calls, [&] { sum = group.sum(1); });
   double values = 0.0;
   table.time(line("Allreduce, blocking"), {}, table.counts().blocking_calls, [&] {

@@ -17,8 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Numbers of (0.5, 1.5), the same in every run.
-HugePageVector operand_of(std::int64_t size, RandomStream& stream) {
-  HugePageVector p(static_cast<std::size_t>(size));
+HugePageVector operand_of(int64_t size, RandomStream& stream) {
+  HugePageVector p(static_cast<size_t>(size));
   for (double& value : p) value = 0.5 + RandomStream::number(stream.next());
   return p;
 }
@@ -49,7 +49,7 @@ std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, 
   return configs;
 }
 
-void ExpectedSums::count_term(std::size_t index, double product) {
+void ExpectedSums::count_term(size_t index, double product) {
   magnitudes_[index] += std::abs(product);
   ++term_counts_[index];
 }
@@ -59,7 +59,7 @@ void ExpectedSums::count_term(std::size_t index, double product) {
 /// up).
 bool ExpectedSums::agree_with(std::span<const double> result) const {
   if (result.size() != sums_.size()) return false;
-  for (std::size_t k = 0; k < sums_.size(); ++k) {
+  for (size_t k = 0; k < sums_.size(); ++k) {
     const double tolerance =
         static_cast<double>(term_counts_[k] + 1) * std::numeric_limits<double>::epsilon() * magnitudes_[k];
     if (!(std::abs(result[k] - sums_[k]) <= tolerance)) return false;  // catches NaN, too
@@ -70,8 +70,8 @@ bool ExpectedSums::agree_with(std::span<const double> result) const {
 ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage)
     : block_(std::move(block)),
       storage_(storage),
-      rows_(static_cast<std::size_t>(block_.row_count)),
-      columns_(storage == kernels::Storage::half ? static_cast<std::size_t>(block_.column_count) : 0) {
+      rows_(static_cast<size_t>(block_.row_count)),
+      columns_(storage == kernels::Storage::half ? static_cast<size_t>(block_.column_count) : 0) {
   RandomStream stream;
   p_columns_ = operand_of(block_.column_count, stream);
   p_rows_ = operand_of(block_.row_count, stream);
@@ -82,10 +82,10 @@ ReferenceBlock::ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage
 }
 
 void ReferenceBlock::count_terms() {
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    const auto end = static_cast<std::size_t>(block_.row_starts[row + 1]);
-    for (auto k = static_cast<std::size_t>(block_.row_starts[row]); k < end; ++k) {
-      const auto column = static_cast<std::size_t>(block_.columns[k]);
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const auto end = static_cast<size_t>(block_.row_starts[row + 1]);
+    for (auto k = static_cast<size_t>(block_.row_starts[row]); k < end; ++k) {
+      const auto column = static_cast<size_t>(block_.columns[k]);
       rows_.count_term(row, block_.values[k] * p_columns_[column]);
       if (storage_ == kernels::Storage::half) columns_.count_term(column, block_.values[k] * p_rows_[row]);
     }
@@ -93,9 +93,8 @@ void ReferenceBlock::count_terms() {
 }
 
 CheckedKernel::CheckedKernel(const KernelConfig& config, const ReferenceBlock& reference)
-    : q_rows_(static_cast<std::size_t>(reference.block().row_count),
-              std::numeric_limits<double>::quiet_NaN()),
-      q_columns_(config.row->stores_half() ? static_cast<std::size_t>(reference.block().column_count) : 0,
+    : q_rows_(static_cast<size_t>(reference.block().row_count), std::numeric_limits<double>::quiet_NaN()),
+      q_columns_(config.row->stores_half() ? static_cast<size_t>(reference.block().column_count) : 0,
                  std::numeric_limits<double>::quiet_NaN()),
       operands_(reference.operands(q_rows_, q_columns_)) {
   make(config, reference.block().copy());
@@ -143,7 +142,7 @@ void Workbench::time(benchmark::State& state) {
 }
 
 void Workbench::count(benchmark::State& state) {
-  std::int64_t instructions = 0;
+  int64_t instructions = 0;
   for ([[maybe_unused]] auto iteration : state) instructions = counter_->count([&] { kernel_->multiply(); });
   state.counters["instructions_per_nonzero"] = static_cast<double>(instructions) / nonzero_count();
   for (const auto set : kernels::all_instruction_sets) {

@@ -36,20 +36,20 @@ std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, 
 /// The result that a product must have, and the error that another order of the additions may make.
 class ExpectedSums {
  public:
-  explicit ExpectedSums(std::size_t count) : sums_(count), magnitudes_(count), term_counts_(count) {}
+  explicit ExpectedSums(size_t count) : sums_(count), magnitudes_(count), term_counts_(count) {}
 
   /// The vector that the reference writes.
   [[nodiscard]] std::span<double> sums() { return sums_; }
-  [[nodiscard]] std::size_t size() const { return sums_.size(); }
+  size_t size() const { return sums_.size(); }
   /// Counts one of the products that are added up in sum number `index`.
-  void count_term(std::size_t index, double product);
+  void count_term(size_t index, double product);
   /// False for NaN, too.
-  [[nodiscard]] bool agree_with(std::span<const double> result) const;
+  bool agree_with(std::span<const double> result) const;
 
  private:
   std::vector<double> sums_;
   std::vector<double> magnitudes_;  // sum of the absolute values of the terms
-  std::vector<std::int64_t> term_counts_;
+  std::vector<int64_t> term_counts_;
 };
 
 /// A block with operands, and the result of the reference kernel of its storage.
@@ -57,12 +57,12 @@ class ReferenceBlock {
  public:
   ReferenceBlock(kernels::CsrBlock block, kernels::Storage storage);
 
-  [[nodiscard]] const kernels::CsrBlock& block() const { return block_; }
+  const kernels::CsrBlock& block() const { return block_; }
   /// The operands of a product, with results from the caller: row_count and column_count doubles.
-  [[nodiscard]] kernels::Operands operands(std::span<double> q_rows, std::span<double> q_columns) const {
+  kernels::Operands operands(std::span<double> q_rows, std::span<double> q_columns) const {
     return {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q_rows, .q_columns = q_columns};
   }
-  [[nodiscard]] bool is_right(std::span<const double> q_rows, std::span<const double> q_columns) const {
+  bool is_right(std::span<const double> q_rows, std::span<const double> q_columns) const {
     return rows_.agree_with(q_rows) &&
            (storage_ == kernels::Storage::whole || columns_.agree_with(q_columns));
   }
@@ -85,10 +85,10 @@ class CheckedKernel {
   CheckedKernel(const KernelConfig& config, const ReferenceBlock& reference);
 
   /// The fault of the first product; empty if it was right.
-  [[nodiscard]] const std::string& fault() const { return fault_; }
-  [[nodiscard]] const kernels::SpmvKernel& kernel() const { return *kernel_; }
+  const std::string& fault() const { return fault_; }
+  const kernels::SpmvKernel& kernel() const { return *kernel_; }
   /// The time of making the kernel from a CSR block that was there.
-  [[nodiscard]] double conversion_ms() const { return conversion_ms_; }
+  double conversion_ms() const { return conversion_ms_; }
   void multiply() { kernel_->multiply(operands_); }
 
  private:
@@ -122,8 +122,8 @@ class Workbench {
   /// Sets the counters. A wrong result is an error of the state, and nothing is measured.
   void measure(benchmark::State& state, const BlockSource& source, const KernelConfig& config);
   /// Null: products are timed.
-  [[nodiscard]] const InstructionCounter* counter() const { return counter_.get(); }
-  [[nodiscard]] bool found_faults() const { return found_faults_; }
+  const InstructionCounter* counter() const { return counter_.get(); }
+  bool found_faults() const { return found_faults_; }
 
  private:
   void prepare(const BlockSource& source, const KernelConfig& config);
@@ -131,7 +131,7 @@ class Workbench {
   void time(benchmark::State& state);
   void count(benchmark::State& state);
   void set_counters(benchmark::State& state, const BlockSource& source);
-  [[nodiscard]] double nonzero_count() const { return static_cast<double>(whole_->block().nonzero_count()); }
+  double nonzero_count() const { return static_cast<double>(whole_->block().nonzero_count()); }
 
   kernels::ReadBandwidth read_bandwidth_;
   std::unique_ptr<InstructionCounter> counter_;

@@ -13,12 +13,12 @@ namespace cg2d::bench {
 namespace {
 
 /// The positions of one vector that lie in a range, with their values.
-VectorPart::List part_within(const comm::IndexRange& range, std::span<const std::int32_t> positions,
+VectorPart::List part_within(const comm::IndexRange& range, std::span<const int32_t> positions,
                              std::span<const double> values) {
   const auto begin = std::lower_bound(positions.begin(), positions.end(), range.begin) - positions.begin();
   const auto end = std::lower_bound(positions.begin(), positions.end(), range.end) - positions.begin();
-  const auto offset = static_cast<std::size_t>(begin);
-  const auto count = static_cast<std::size_t>(end - begin);
+  const auto offset = static_cast<size_t>(begin);
+  const auto count = static_cast<size_t>(end - begin);
   return {.positions = positions.subspan(offset, count),
           .values = values.subspan(offset, count),
           .first = range.begin};
@@ -27,7 +27,7 @@ VectorPart::List part_within(const comm::IndexRange& range, std::span<const std:
 }  // namespace
 
 SparseVectors draw_all_vectors(const Problem& problem) {
-  const std::int64_t window = problem.nonzer + 8;
+  const int64_t window = problem.nonzer + 8;
   const auto share = draw_share(problem, {.begin = 0, .end = estimated_pair_count(problem)}, window);
   const auto rejections = resolve_rejections(problem, find_repetitions(share, 0, window));
   if (rejections.longest_vector > window || share.own_count < needed_number_count(problem, rejections)) {
@@ -42,18 +42,17 @@ kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& ve
                                  const comm::BlockLayout& layout, int rank) {
   const auto rows = layout.rows_of(rank);
   const auto columns = layout.columns_of(rank);
-  std::array<std::vector<std::uint64_t>, 1> parts;
-  for (std::int64_t v = 0; v < vectors.count; ++v) {
+  std::array<std::vector<uint64_t>, 1> parts;
+  for (int64_t v = 0; v < vectors.count; ++v) {
     const auto row_part = part_within(rows, vectors.positions_of(v), vectors.values_of(v));
     const auto column_part = part_within(columns, vectors.positions_of(v), vectors.values_of(v));
     if (row_part.positions.empty() || column_part.positions.empty()) continue;
-    VectorPart::append(parts.front(), vectors.weights[static_cast<std::size_t>(v)], row_part, column_part);
+    VectorPart::append(parts.front(), vectors.weights[static_cast<size_t>(v)], row_part, column_part);
   }
   const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
                        (static_cast<double>(problem.n) * static_cast<double>(problem.n));
   BlockAssembler assembler(rows, columns, Problem::rcond - problem.shift,
-                           static_cast<std::int64_t>(1.06 * share * expected_nonzero_count(problem)) + 1024,
-                           1);
+                           static_cast<int64_t>(1.06 * share * expected_nonzero_count(problem)) + 1024, 1);
   assembler.append_rows(rows.size(), parts);
   return assembler.finish();
 }

@@ -21,12 +21,12 @@ class EmulatorCounter final : public InstructionCounter {
  public:
   explicit EmulatorCounter(std::string file) : file_(std::move(file)) {}
 
-  [[nodiscard]] std::string_view means() const override { return "emulator"; }
-  std::int64_t count_with_own(const std::function<void()>& work) override {
+  std::string_view means() const override { return "emulator"; }
+  int64_t count_with_own(const std::function<void()>& work) override {
     mark();
     work();
     mark();
-    std::int64_t count = 0;
+    int64_t count = 0;
     if (!(std::ifstream(file_) >> count))
       throw RunError(ExitCode::unavailable, file_ + ": the emulator's plugin has counted nothing");
     return count;
@@ -43,9 +43,9 @@ class ProcessorCounter final : public InstructionCounter {
  public:
   ProcessorCounter() : counters_({"PAPI_TOT_INS"}, false, UsageScope::thread) {}
 
-  [[nodiscard]] bool counts() const { return counters_.refused().empty(); }
-  [[nodiscard]] std::string_view means() const override { return "counter of the processor"; }
-  std::int64_t count_with_own(const std::function<void()>& work) override {
+  bool counts() const { return counters_.refused().empty(); }
+  std::string_view means() const override { return "counter of the processor"; }
+  int64_t count_with_own(const std::function<void()>& work) override {
     CounterValues before{};
     CounterValues after{};
     counters_.read(before);
@@ -60,8 +60,8 @@ class ProcessorCounter final : public InstructionCounter {
 
 class SingleSteps final : public InstructionCounter {
  public:
-  [[nodiscard]] std::string_view means() const override { return "single steps"; }
-  std::int64_t count_with_own(const std::function<void()>& work) override {
+  std::string_view means() const override { return "single steps"; }
+  int64_t count_with_own(const std::function<void()>& work) override {
     const pid_t child = fork();
     if (child == 0) {
       if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 && raise(SIGSTOP) == 0) work();
@@ -72,7 +72,7 @@ class SingleSteps final : public InstructionCounter {
       throw RunError(ExitCode::unavailable,
                      "no process can be traced here, to count its instructions by single steps");
     ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL);
-    std::int64_t count = 0;
+    int64_t count = 0;
     while (WIFSTOPPED(status)) {
       const int signal = WSTOPSIG(status) == SIGTRAP || WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status);
       if (ptrace(PTRACE_SINGLESTEP, child, nullptr, signal) != 0 || waitpid(child, &status, 0) != child)

@@ -17,13 +17,13 @@ class InstructionCounter {
   InstructionCounter& operator=(const InstructionCounter&) = delete;
 
   /// For people, such as "single steps".
-  [[nodiscard]] virtual std::string_view means() const = 0;
+  virtual std::string_view means() const = 0;
   /// The instructions of this thread in user mode while it works, and a few of the counter's own, always the same. Throws RunError
   /// (unavailable).
-  virtual std::int64_t count_with_own(const std::function<void()>& work) = 0;
+  virtual int64_t count_with_own(const std::function<void()>& work) = 0;
 
   /// The instructions of the work alone.
-  std::int64_t count(const std::function<void()>& work) {
+  int64_t count(const std::function<void()>& work) {
     return count_with_own(work) - count_with_own([] {});
   }
 };

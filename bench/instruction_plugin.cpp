@@ -15,36 +15,34 @@
 extern "C" {
 struct qemu_plugin_tb;  // a piece of the program, without a jump into or out of its middle
 
-using QemuTranslated = void (*)(std::uint64_t plugin, qemu_plugin_tb* piece);
-using QemuSyscall = void (*)(std::uint64_t plugin, unsigned processor, std::int64_t number, std::uint64_t a1,
-                             std::uint64_t a2, std::uint64_t a3, std::uint64_t a4, std::uint64_t a5,
-                             std::uint64_t a6, std::uint64_t a7, std::uint64_t a8);
-void qemu_plugin_register_vcpu_tb_trans_cb(std::uint64_t plugin, QemuTranslated function);
-void qemu_plugin_register_vcpu_syscall_cb(std::uint64_t plugin, QemuSyscall function);
+using QemuTranslated = void (*)(uint64_t plugin, qemu_plugin_tb* piece);
+using QemuSyscall = void (*)(uint64_t plugin, unsigned processor, int64_t number, uint64_t a1, uint64_t a2,
+                             uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8);
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin, QemuTranslated function);
+void qemu_plugin_register_vcpu_syscall_cb(uint64_t plugin, QemuSyscall function);
 void qemu_plugin_register_vcpu_tb_exec_inline(qemu_plugin_tb* piece, int operation, void* number,
-                                              std::uint64_t addend);
-std::size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb* piece);
+                                              uint64_t addend);
+size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb* piece);
 
 extern const int qemu_plugin_version;
 const int qemu_plugin_version = 1;
-int qemu_plugin_install(std::uint64_t plugin, const void* about_emulator, int argument_count,
-                        char** arguments);
+int qemu_plugin_install(uint64_t plugin, const void* about_emulator, int argument_count, char** arguments);
 }
 
 namespace {
 
-std::uint64_t executed = 0;
-std::uint64_t executed_at_last_mark = 0;
+uint64_t executed = 0;
+uint64_t executed_at_last_mark = 0;
 
-void count_piece(std::uint64_t /*plugin*/, qemu_plugin_tb* piece) {
+void count_piece(uint64_t /*plugin*/, qemu_plugin_tb* piece) {
   constexpr int add = 0;
   qemu_plugin_register_vcpu_tb_exec_inline(piece, add, &executed, qemu_plugin_tb_n_insns(piece));
 }
 
-void look_for_mark(std::uint64_t /*plugin*/, unsigned /*processor*/, std::int64_t /*number*/,
-                   std::uint64_t a1, std::uint64_t /*a2*/, std::uint64_t /*a3*/, std::uint64_t /*a4*/,
-                   std::uint64_t /*a5*/, std::uint64_t /*a6*/, std::uint64_t /*a7*/, std::uint64_t /*a8*/) {
-  if (static_cast<std::int64_t>(a1) != cg2d::bench::instruction_mark) return;
+void look_for_mark(uint64_t /*plugin*/, unsigned /*processor*/, int64_t /*number*/, uint64_t a1,
+                   uint64_t /*a2*/, uint64_t /*a3*/, uint64_t /*a4*/, uint64_t /*a5*/, uint64_t /*a6*/,
+                   uint64_t /*a7*/, uint64_t /*a8*/) {
+  if (static_cast<int64_t>(a1) != cg2d::bench::instruction_mark) return;
   if (auto* const file = std::fopen(std::getenv("CG2D_INSTRUCTION_COUNT"), "w"); file != nullptr) {
     std::fprintf(file, "%llu\n", static_cast<unsigned long long>(executed - executed_at_last_mark));
     std::fclose(file);
@@ -54,7 +52,7 @@ void look_for_mark(std::uint64_t /*plugin*/, unsigned /*processor*/, std::int64_
 
 }  // namespace
 
-int qemu_plugin_install(std::uint64_t plugin, const void* /*about_emulator*/, int /*argument_count*/,
+int qemu_plugin_install(uint64_t plugin, const void* /*about_emulator*/, int /*argument_count*/,
                         char** /*arguments*/) {
   if (std::getenv("CG2D_INSTRUCTION_COUNT") == nullptr) {
     std::fputs(

@@ -52,7 +52,7 @@ class MarketWriter {
   explicit MarketWriter(const std::string& path) : file_(path) {}
   template <typename... Values>
   void add(fmt::format_string<Values...> format, Values&&... values) {
-    constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+    constexpr size_t piece_bytes = size_t{1} << 20;
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
     if (text_.size() >= piece_bytes) flush();
   }
@@ -74,10 +74,10 @@ class MarketWriter {
 /// The lower triangle of a Laplacian with 7 points: short lines, values of one digit, neighbouring columns.
 void write_laplacian(MarketWriter& writer, double byte_count) {
   constexpr double bytes_per_row = 75.0;
-  const auto n = static_cast<std::int64_t>(std::cbrt(byte_count / bytes_per_row));
-  const std::int64_t order = n * n * n;
+  const auto n = static_cast<int64_t>(std::cbrt(byte_count / bytes_per_row));
+  const int64_t order = n * n * n;
   writer.add("%%MatrixMarket matrix coordinate real symmetric\n{0} {0} {1}\n", order, 4 * order - 3 * n * n);
-  for (std::int64_t i = 0; i < order; ++i) {
+  for (int64_t i = 0; i < order; ++i) {
     if (i >= n * n) writer.add("{} {} -1\n", i + 1, i - n * n + 1);
     if (i / n % n > 0) writer.add("{} {} -1\n", i + 1, i - n + 1);
     if (i % n > 0) writer.add("{} {} -1\n", i + 1, i);
@@ -88,16 +88,16 @@ void write_laplacian(MarketWriter& writer, double byte_count) {
 /// The lower triangle of a matrix with 20 (pattern: 45) random columns per row, one from each of as many equal parts
 /// of the row; values of 6 to 17 digits.
 void write_random(MarketWriter& writer, double byte_count, bool is_pattern) {
-  const std::int64_t per_row = is_pattern ? 45 : 20;
-  const auto order = static_cast<std::int64_t>(byte_count / (is_pattern ? 645.0 : 610.0));
+  const int64_t per_row = is_pattern ? 45 : 20;
+  const auto order = static_cast<int64_t>(byte_count / (is_pattern ? 645.0 : 610.0));
   writer.add("%%MatrixMarket matrix coordinate {0} symmetric\n{1} {1} {2}\n", is_pattern ? "pattern" : "real",
              order, order + (order - per_row) * per_row);
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> value(-1.0, 0.0);
-  for (std::int64_t i = 0; i < order; ++i) {
-    const std::int64_t width = i / per_row;
-    for (std::int64_t k = 0; k < (width > 0 ? per_row : 0); ++k) {
-      const auto column = k * width + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(width));
+  for (int64_t i = 0; i < order; ++i) {
+    const int64_t width = i / per_row;
+    for (int64_t k = 0; k < (width > 0 ? per_row : 0); ++k) {
+      const auto column = k * width + static_cast<int64_t>(random() % static_cast<uint64_t>(width));
       writer.add("{} {}", i + 1, column + 1);
       if (!is_pattern) writer.add(" {:.{}g}", value(random), 6 + random() % 12);
       writer.add("\n");
@@ -130,7 +130,7 @@ class OwnFolder {
   }
   OwnFolder(const OwnFolder&) = delete;
   OwnFolder& operator=(const OwnFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }
 
  private:
   std::string path_;
@@ -150,7 +150,7 @@ double seconds_of(RankGroup& group, const Call& call) {
 
 /// Calls visit(lines) for the blocks of this rank's share of the file.
 template <typename Visit>
-void for_each_block(const std::string& path, RankGroup& group, std::int64_t body_offset, const Visit& visit) {
+void for_each_block(const std::string& path, RankGroup& group, int64_t body_offset, const Visit& visit) {
   cg2d::LineBlocks blocks(path);
   const auto size = blocks.source().size() - body_offset;
   blocks.start(body_offset + size * group.rank() / group.size(),
@@ -160,10 +160,10 @@ void for_each_block(const std::string& path, RankGroup& group, std::int64_t body
 
 /// Writes to as many pages as the rank is going to need, and gives them back. Where the host of a virtual machine takes
 /// free pages away, the first write to one costs more than all that is done with it later.
-void warm_memory(std::size_t byte_count) {
-  constexpr std::size_t page_bytes = 4096;
+void warm_memory(size_t byte_count) {
+  constexpr size_t page_bytes = 4096;
   cg2d::kernels::PageBuffer<char> buffer(byte_count);
-  for (std::size_t k = 0; k < byte_count; k += page_bytes) buffer[k] = 1;
+  for (size_t k = 0; k < byte_count; k += page_bytes) buffer[k] = 1;
 }
 
 struct Seconds {
@@ -173,15 +173,15 @@ struct Seconds {
 class ReadingUnderTest {
  public:
   /// warmed_bytes: of memory, before each part that takes much.
-  ReadingUnderTest(const OwnFolder& folder, std::size_t warmed_bytes, RankGroup& group)
+  ReadingUnderTest(const OwnFolder& folder, size_t warmed_bytes, RankGroup& group)
       : text_path_(folder.path() + "/matrix.mtx"),
         cache_path_(folder.path() + "/matrix.cg2d"),
         warmed_bytes_(warmed_bytes),
         group_(group) {}
 
-  [[nodiscard]] const std::string& text_path() const { return text_path_; }
-  [[nodiscard]] const std::string& cache_path() const { return cache_path_; }
-  [[nodiscard]] std::int64_t block_bytes() const { return block_bytes_; }
+  const std::string& text_path() const { return text_path_; }
+  const std::string& cache_path() const { return cache_path_; }
+  int64_t block_bytes() const { return block_bytes_; }
 
   /// The first call: reads as cg2d solve does, so that the peak of memory is that of reading.
   void read_text(Seconds& seconds) {
@@ -195,7 +195,7 @@ class ReadingUnderTest {
 
   void read_parts(Seconds& seconds) {
     const auto located = cg2d::read_market_header(text_path_);
-    std::int64_t sum = 0;  // sum of what is read, so that the compiler drops nothing
+    int64_t sum = 0;  // sum of what is read, so that the compiler drops nothing
     seconds.bytes.push_back(seconds_of(group_, [&] {
       for_each_block(text_path_, group_, located.body_offset,
                      [&](std::string_view lines) { sum += std::ssize(lines); });
@@ -239,21 +239,21 @@ class ReadingUnderTest {
 
   /// Throws RunError where the block of the text and that of the binary form differ, or those of two readings.
   void check(const cg2d::kernels::CsrBlock& block) {
-    const std::array<std::int64_t, 3> sums{block.nonzero_count(),
-                                           cg2d::crc32c(std::as_bytes(block.columns.span())),
-                                           cg2d::crc32c(std::as_bytes(block.values.span()))};
+    const std::array<int64_t, 3> sums{block.nonzero_count(),
+                                      cg2d::crc32c(std::as_bytes(block.columns.span())),
+                                      cg2d::crc32c(std::as_bytes(block.values.span()))};
     if (block_bytes_ == 0) sums_ = sums;
     block_bytes_ = block.byte_count();
-    if (group_.minimum(std::int64_t{sums == sums_ ? 1 : 0}) == 0)
+    if (group_.minimum(int64_t{sums == sums_ ? 1 : 0}) == 0)
       throw cg2d::RunError(cg2d::ExitCode::internal, "two readings give different blocks");
   }
 
   std::string text_path_;
   std::string cache_path_;
-  std::size_t warmed_bytes_;
+  size_t warmed_bytes_;
   RankGroup& group_;
-  std::int64_t block_bytes_ = 0;
-  std::array<std::int64_t, 3> sums_{};  // nonzeros, and CRC-32C of columns and values, of the first block
+  int64_t block_bytes_ = 0;
+  std::array<int64_t, 3> sums_{};  // nonzeros, and CRC-32C of columns and values, of the first block
 };
 
 // ---------------------------------------------------------------- the table
@@ -279,8 +279,8 @@ void print_table(RankGroup& group, const ReadingUnderTest& reading, const Second
 }
 
 /// Peaks of the ranks beside the bound of the project: 1.3 times (blocks + 128 MB).
-void print_memory(RankGroup& group, std::int64_t peak_bytes, std::int64_t block_bytes) {
-  constexpr std::int64_t message_bytes = std::int64_t{128} << 20;
+void print_memory(RankGroup& group, int64_t peak_bytes, int64_t block_bytes) {
+  constexpr int64_t message_bytes = int64_t{128} << 20;
   const auto peak = group.maximum(peak_bytes);
   const double share = static_cast<double>(peak_bytes) / static_cast<double>(block_bytes + message_bytes);
   const double largest_share = group.maximum(share);
@@ -301,9 +301,9 @@ void run(int argument_count, char** arguments, RankGroup& group) {
   const bool is_crowded = cg2d::inspect_environment(group, 1).ranks_oversubscribed;
   group.waiter().set_mode(is_crowded ? cg2d::comm::WaitMode::yield : cg2d::comm::WaitMode::spin);
   const OwnFolder folder(options.folder, group);
-  const auto file_bytes = std::size_t{1'000'000} * static_cast<std::size_t>(options.megabytes);
+  const auto file_bytes = size_t{1'000'000} * static_cast<size_t>(options.megabytes);
   ReadingUnderTest reading(
-      folder, options.warms_memory ? 2 * file_bytes / static_cast<std::size_t>(group.size()) : 0, group);
+      folder, options.warms_memory ? 2 * file_bytes / static_cast<size_t>(group.size()) : 0, group);
   if (group.rank() == 0) write_matrix(options, reading.text_path());
   group.barrier();
   Seconds seconds;

@@ -25,41 +25,40 @@ using cg2d::bench::Workbench;
 using cg2d::kernels::CsrBlock;
 
 /// Class B (n = 75000) on 8 process columns.
-constexpr std::int64_t matrix_size = 75'000;
+constexpr int64_t matrix_size = 75'000;
 constexpr cg2d::comm::ProcessGrid grid{.columns = 8, .rows = 2};
-constexpr std::int64_t column_count = matrix_size / grid.columns;
+constexpr int64_t column_count = matrix_size / grid.columns;
 
 /// Around the widths of vectors, and the mean row lengths of the classes' blocks (23: class B on 8 columns,
 /// 183: its whole rows).
 constexpr std::array<int, 17> row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 23, 24, 32, 46, 64, 91, 128, 183};
 
 /// Distinct columns in rising order.
-void draw_columns(std::mt19937_64& random, std::int32_t* columns, int length) {
+void draw_columns(std::mt19937_64& random, int32_t* columns, int length) {
   int distinct = 0;
   while (distinct < length) {
-    for (int k = distinct; k < length; ++k) columns[k] = static_cast<std::int32_t>(random() % column_count);
+    for (int k = distinct; k < length; ++k) columns[k] = static_cast<int32_t>(random() % column_count);
     std::sort(columns, columns + length);
     distinct = static_cast<int>(std::unique(columns, columns + length) - columns);
   }
 }
 
-constexpr std::int64_t chunk_rows = 8;  // of SELL, which fills up the last chunk with zeros
+constexpr int64_t chunk_rows = 8;  // of SELL, which fills up the last chunk with zeros
 
 /// A block of about this many bytes in CSR.
-CsrBlock block_of_rows(int length, std::int64_t byte_count) {
-  const auto row_bytes = static_cast<std::int64_t>(sizeof(std::int64_t)) +
-                         length * static_cast<std::int64_t>(sizeof(double) + sizeof(std::int32_t));
-  const std::int64_t row_count = std::max<std::int64_t>(byte_count / row_bytes / chunk_rows, 1) * chunk_rows;
-  const auto entry_count = static_cast<std::size_t>(row_count * length);
-  CsrBlock block{
-      .row_count = row_count,
-      .column_count = column_count,
-      .row_starts = cg2d::kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
-      .columns = cg2d::kernels::PageBuffer<std::int32_t>(entry_count),
-      .values = cg2d::kernels::PageBuffer<double>(entry_count)};
-  std::mt19937_64 random(static_cast<std::uint64_t>(length));
-  for (std::int64_t row = 0; row < row_count; ++row) {
-    block.row_starts[static_cast<std::size_t>(row) + 1] = (row + 1) * length;
+CsrBlock block_of_rows(int length, int64_t byte_count) {
+  const auto row_bytes =
+      static_cast<int64_t>(sizeof(int64_t)) + length * static_cast<int64_t>(sizeof(double) + sizeof(int32_t));
+  const int64_t row_count = std::max<int64_t>(byte_count / row_bytes / chunk_rows, 1) * chunk_rows;
+  const auto entry_count = static_cast<size_t>(row_count * length);
+  CsrBlock block{.row_count = row_count,
+                 .column_count = column_count,
+                 .row_starts = cg2d::kernels::PageBuffer<int64_t>(static_cast<size_t>(row_count) + 1),
+                 .columns = cg2d::kernels::PageBuffer<int32_t>(entry_count),
+                 .values = cg2d::kernels::PageBuffer<double>(entry_count)};
+  std::mt19937_64 random(static_cast<uint64_t>(length));
+  for (int64_t row = 0; row < row_count; ++row) {
+    block.row_starts[static_cast<size_t>(row) + 1] = (row + 1) * length;
     draw_columns(random, block.columns.data() + row * length, length);
   }
   for (double& value : block.values.span()) value = 0.5 + static_cast<double>(random() >> 11) * 0x1p-53;
@@ -72,9 +71,8 @@ CsrBlock block_of_rows(int length, std::int64_t byte_count) {
 void keep_half_of_tiles(CsrBlock& block) {
   const cg2d::HalfStorageRule rule(
       cg2d::comm::BlockLayout::even(matrix_size, {.columns = 1, .rows = grid.columns}));
-  const std::int64_t tile = rule.tile_size();
-  const std::int64_t first_column =
-      (block.row_count / tile + 1) * tile + (tile - block.column_count % tile) / 2;
+  const int64_t tile = rule.tile_size();
+  const int64_t first_column = (block.row_count / tile + 1) * tile + (tile - block.column_count % tile) / 2;
   keep_half(block, {.begin = 0, .end = block.row_count},
             {.begin = first_column, .end = first_column + block.column_count}, rule);
 }
@@ -99,7 +97,7 @@ std::vector<KernelConfig> configs_of(const cg2d::kernels::KernelOptions& options
   return configs;
 }
 
-constexpr std::int64_t kilobyte = 1024;
+constexpr int64_t kilobyte = 1024;
 
 struct BlockSize {
   std::string name;
@@ -108,10 +106,10 @@ struct BlockSize {
 
 /// Bytes of the largest cache of a level, or `otherwise` where the machine does not tell. Not by sysconf: the
 /// C library's figures for the third level are wrong on some of AMD's processors.
-std::int64_t cache_byte_count(int level, std::int64_t otherwise) {
-  std::int64_t byte_count = 0;
+int64_t cache_byte_count(int level, int64_t otherwise) {
+  int64_t byte_count = 0;
   for (const auto& cache : benchmark::CPUInfo::Get().caches) {
-    if (cache.level == level) byte_count = std::max<std::int64_t>(byte_count, cache.size);
+    if (cache.level == level) byte_count = std::max<int64_t>(byte_count, cache.size);
   }
   return byte_count > 0 ? byte_count : otherwise;
 }

@@ -77,23 +77,23 @@ std::vector<Timed> time_in_turns(RankGroup& group, const std::vector<Work>& work
     calls.push_back(1 + static_cast<int>(options.batch_seconds / time_of(work, 2)));
   }
   for (int batch = 0; batch < options.batch_count; ++batch) {
-    for (std::size_t k = 0; k < works.size(); ++k) seconds[k].push_back(time_of(works[k], calls[k]));
+    for (size_t k = 0; k < works.size(); ++k) seconds[k].push_back(time_of(works[k], calls[k]));
   }
   std::vector<Timed> timed;
-  for (std::size_t k = 0; k < works.size(); ++k)
+  for (size_t k = 0; k < works.size(); ++k)
     timed.push_back({.work = &works[k], .seconds = cg2d::sample_of(seconds[k])});
   return timed;
 }
 
 /// Reads p and writes q, by each thread in its part.
 void move_all(std::span<const double> p, std::span<double> q, int thread_count, bool streams) {
-  const auto size = static_cast<std::int64_t>(p.size());
+  const auto size = static_cast<int64_t>(p.size());
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
   for (int thread = 0; thread < thread_count; ++thread) {
     const auto begin = size * thread / thread_count;
     const auto end = size * (thread + 1) / thread_count;
     if (!streams) {
-      std::memcpy(q.data() + begin, p.data() + begin, static_cast<std::size_t>(end - begin) * sizeof(double));
+      std::memcpy(q.data() + begin, p.data() + begin, static_cast<size_t>(end - begin) * sizeof(double));
       continue;
     }
     StreamWriter writer;
@@ -117,7 +117,7 @@ class StencilUnderTest {
         sums_(cg2d::make_communicator(transport(options), group,
                                       cg2d::comm::BlockLayout::even(0, {.columns = 1, .rows = group.size()}),
                                       {})),
-        copy_(static_cast<std::size_t>(box_.size())) {
+        copy_(static_cast<size_t>(box_.size())) {
     for (const auto set : cg2d::kernels::of_this_processor(cg2d::kernels::sets_without_gathers)) {
       for (const bool streams : {false, true}) {
         names_.push_back(fmt::format("{}, {}", cg2d::kernels::name_of(set), streams ? "streamed" : "stored"));
@@ -129,8 +129,8 @@ class StencilUnderTest {
     }
   }
 
-  [[nodiscard]] const cg2d::comm::DomainLayout& layout() const { return layout_; }
-  [[nodiscard]] double bytes() const { return 16.0 * static_cast<double>(box_.size()); }
+  const cg2d::comm::DomainLayout& layout() const { return layout_; }
+  double bytes() const { return 16.0 * static_cast<double>(box_.size()); }
 
   /// The products of ones are the numbers of missing neighbours. Collective.
   [[nodiscard]] bool all_are_right() {
@@ -142,7 +142,7 @@ class StencilUnderTest {
       for (const double value : matrix->result()) sum += value;
       const auto rows = cg2d::rows_by_length(stencil_);
       double expected = 0.0;
-      for (std::size_t length = 0; length < rows.size(); ++length)
+      for (size_t length = 0; length < rows.size(); ++length)
         expected += static_cast<double>(rows[length]) * (stencil_.point_count - static_cast<double>(length));
       is_right = is_right && static_cast<double>(group_.sum(std::llround(sum))) == expected;
     }
@@ -156,7 +156,7 @@ class StencilUnderTest {
                          move_all(halo_->operand(), copy_, threads, streams);
                        }});
     }
-    for (std::size_t k = 0; k < operators_.size(); ++k) {
+    for (size_t k = 0; k < operators_.size(); ++k) {
       works.push_back({.name = names_[k], .bytes = bytes(), .call = [this, k] {
                          static_cast<void>(operators_[k]->operand());
                          operators_[k]->apply();
@@ -214,8 +214,7 @@ class AssembledUnderTest {
 
 /// GB/s of all ranks together.
 double rate_of(RankGroup& group, const Timed& timed) {
-  return static_cast<double>(group.sum(static_cast<std::int64_t>(timed.work->bytes))) / timed.seconds.median /
-         1e9;
+  return static_cast<double>(group.sum(static_cast<int64_t>(timed.work->bytes))) / timed.seconds.median / 1e9;
 }
 
 void print_table(RankGroup& group, const std::string& text, const StencilUnderTest& stencil,
@@ -251,7 +250,7 @@ void time_stencil(const std::string& text, RankGroup& group, const BenchOptions&
 
 std::vector<std::string> words_of(const std::string& list) {
   std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= list.size();) {
+  for (size_t begin = 0; begin <= list.size();) {
     const auto end = std::min(list.find(',', begin), list.size());
     words.push_back(list.substr(begin, end - begin));
     begin = end + 1;

@@ -62,9 +62,8 @@ constexpr std::array operations{
 
 /// Small whole numbers: every sum here is exact, so every comparison is, too.
 struct Operands {
-  explicit Operands(std::int64_t size)
-      : x(static_cast<std::size_t>(size)), y(static_cast<std::size_t>(size)) {
-    for (std::size_t k = 0; k < x.size(); ++k) {
+  explicit Operands(int64_t size) : x(static_cast<size_t>(size)), y(static_cast<size_t>(size)) {
+    for (size_t k = 0; k < x.size(); ++k) {
       x[k] = static_cast<double>(k % 17) - 8.0;
       y[k] = static_cast<double>(k % 13) - 6.0;
     }
@@ -73,13 +72,13 @@ struct Operands {
   std::vector<double> y;
 };
 
-bool is_right(const Operation& operation, std::int64_t size, int thread_count) {
+bool is_right(const Operation& operation, int64_t size, int thread_count) {
   const Operands before(size);
   Operands after(size);
   VectorOps ops(thread_count);
   operation.call(ops, after.x, after.y);
   double dot = 0.0;
-  for (std::size_t k = 0; k < before.x.size(); ++k) {
+  for (size_t k = 0; k < before.x.size(); ++k) {
     if (after.x[k] != before.x[k]) return false;
     if (after.y[k] != operation.expected(before.x[k], before.y[k])) return false;
     dot += before.x[k] * before.y[k];
@@ -87,8 +86,7 @@ bool is_right(const Operation& operation, std::int64_t size, int thread_count) {
   return ops.dot(before.x, before.y) == dot;
 }
 
-void time_operation(benchmark::State& state, const Operation& operation, std::int64_t size,
-                    int thread_count) {
+void time_operation(benchmark::State& state, const Operation& operation, int64_t size, int thread_count) {
   Operands operands(size);
   VectorOps ops(thread_count);
   const auto start = Clock::now();
@@ -109,7 +107,7 @@ void register_all(const std::vector<cg2d::Problem>& problems, int thread_count, 
   for (const auto& operation : operations) {
     for (const auto& problem : problems) {
       for (const int rank_count : {16, 1}) {
-        const std::int64_t size = problem.n / rank_count;
+        const int64_t size = problem.n / rank_count;
         const auto name = std::string(operation.name) + "/" + problem.class_name + "/" + std::to_string(size);
         benchmark::RegisterBenchmark(name.c_str(), [&operation, size, thread_count,
                                                     &found_faults](benchmark::State& state) {

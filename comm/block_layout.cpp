@@ -11,16 +11,16 @@
 
 namespace cg2d::comm {
 
-IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count) {
+IndexRange share_of(int64_t total, int64_t part, int64_t part_count) {
   // Quotient and remainder apart, so that total * part is never formed.
-  const auto border = [&](std::int64_t number) {
+  const auto border = [&](int64_t number) {
     return total / part_count * number + total % part_count * number / part_count;
   };
   return {.begin = border(part), .end = border(part + 1)};
 }
 
 std::vector<double> equal_shares(int piece_count) {
-  std::vector<double> shares(static_cast<std::size_t>(piece_count), 1.0);
+  std::vector<double> shares(static_cast<size_t>(piece_count), 1.0);
   return shares;
 }
 
@@ -30,9 +30,9 @@ std::vector<double> sums_before(std::span<const double> shares) {
   return sums;
 }
 
-std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const double> shares) {
+std::vector<int64_t> piece_starts_of_shares(int64_t n, std::span<const double> shares) {
   const auto before = sums_before(shares);
-  std::vector<std::int64_t> starts;
+  std::vector<int64_t> starts;
   starts.reserve(before.size());
   for (const double sum : before)
     starts.push_back(std::llround(static_cast<double>(n) * sum / before.back()));
@@ -43,18 +43,18 @@ std::string ProcessGrid::name() const { return std::to_string(columns) + "x" + s
 
 std::vector<int> ProcessGrid::ranks_by_place() const {
   if (order != nullptr) return order->rank_at;
-  std::vector<int> ranks(static_cast<std::size_t>(rank_count()));
+  std::vector<int> ranks(static_cast<size_t>(rank_count()));
   std::iota(ranks.begin(), ranks.end(), 0);
   return ranks;
 }
 
 ProcessGrid ProcessGrid::in_order(std::span<const int> rank_at) const {
   RankOrder found{.rank_at = {rank_at.begin(), rank_at.end()},
-                  .place_of = std::vector<int>(static_cast<std::size_t>(rank_count()), -1)};
+                  .place_of = std::vector<int>(static_cast<size_t>(rank_count()), -1)};
   if (std::ssize(rank_at) != rank_count())
     throw std::invalid_argument("ProcessGrid: there must be one rank for each place");
   for (int place = 0; place < rank_count(); ++place) {
-    const auto rank = static_cast<std::size_t>(rank_at[static_cast<std::size_t>(place)]);
+    const auto rank = static_cast<size_t>(rank_at[static_cast<size_t>(place)]);
     if (rank >= found.place_of.size() || found.place_of[rank] >= 0)
       throw std::invalid_argument("ProcessGrid: each rank must stand at one place");
     found.place_of[rank] = place;
@@ -78,28 +78,28 @@ std::vector<ProcessGrid> factorizations(int rank_count) {
   return grids;
 }
 
-BlockLayout BlockLayout::even(std::int64_t n, ProcessGrid grid) {
+BlockLayout BlockLayout::even(int64_t n, ProcessGrid grid) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
-  std::vector<std::int64_t> starts{0};
+  std::vector<int64_t> starts{0};
   for (int piece = 0; piece < grid.rank_count(); ++piece)
     starts.push_back(share_of(n, piece, grid.rank_count()).end);
   return {grid, std::move(starts)};
 }
 
-BlockLayout BlockLayout::weighted(std::span<const std::int64_t> weights, ProcessGrid grid) {
+BlockLayout BlockLayout::weighted(std::span<const int64_t> weights, ProcessGrid grid) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
-  const auto total = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  const auto total = std::accumulate(weights.begin(), weights.end(), int64_t{0});
   const int piece_count = grid.rank_count();
-  std::vector<std::int64_t> starts{0};
-  std::int64_t index = 0;
+  std::vector<int64_t> starts{0};
+  int64_t index = 0;
   double weight_before = 0.0;
-  const auto n = static_cast<std::int64_t>(weights.size());
+  const auto n = static_cast<int64_t>(weights.size());
   for (int k = 1; k < piece_count; ++k) {
     const double goal = static_cast<double>(total) * k / piece_count;
     // The border nearest to the goal is the first index whose middle of weight lies beyond it.
     while (index < n &&
-           weight_before + 0.5 * static_cast<double>(weights[static_cast<std::size_t>(index)]) < goal) {
-      weight_before += static_cast<double>(weights[static_cast<std::size_t>(index)]);
+           weight_before + 0.5 * static_cast<double>(weights[static_cast<size_t>(index)]) < goal) {
+      weight_before += static_cast<double>(weights[static_cast<size_t>(index)]);
       ++index;
     }
     starts.push_back(index);
@@ -108,10 +108,10 @@ BlockLayout BlockLayout::weighted(std::span<const std::int64_t> weights, Process
   return {grid, std::move(starts)};
 }
 
-BlockLayout::BlockLayout(ProcessGrid grid, std::vector<std::int64_t> piece_starts)
+BlockLayout::BlockLayout(ProcessGrid grid, std::vector<int64_t> piece_starts)
     : grid_(grid), piece_starts_(std::move(piece_starts)) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
-  if (piece_starts_.size() != static_cast<std::size_t>(grid.rank_count()) + 1 || piece_starts_.front() != 0 ||
+  if (piece_starts_.size() != static_cast<size_t>(grid.rank_count()) + 1 || piece_starts_.front() != 0 ||
       !std::is_sorted(piece_starts_.begin(), piece_starts_.end())) {
     throw std::invalid_argument("BlockLayout: the borders of the pieces must start at 0, never fall and be " +
                                 std::to_string(grid.rank_count() + 1));
@@ -125,23 +125,22 @@ BlockLayout BlockLayout::with_elements_times(int count) const {
 }
 
 IndexRange BlockLayout::piece(int number) const {
-  const auto k = static_cast<std::size_t>(number);
+  const auto k = static_cast<size_t>(number);
   return {.begin = piece_starts_.at(k), .end = piece_starts_.at(k + 1)};
 }
 
 IndexRange BlockLayout::row_block(int process_row) const {
-  const auto first = static_cast<std::size_t>(process_row) * static_cast<std::size_t>(grid_.columns);
+  const auto first = static_cast<size_t>(process_row) * static_cast<size_t>(grid_.columns);
   return {.begin = piece_starts_.at(first),
-          .end = piece_starts_.at(first + static_cast<std::size_t>(grid_.columns))};
+          .end = piece_starts_.at(first + static_cast<size_t>(grid_.columns))};
 }
 
 IndexRange BlockLayout::column_block(int process_column) const {
-  const auto first = static_cast<std::size_t>(process_column) * static_cast<std::size_t>(grid_.rows);
-  return {.begin = piece_starts_.at(first),
-          .end = piece_starts_.at(first + static_cast<std::size_t>(grid_.rows))};
+  const auto first = static_cast<size_t>(process_column) * static_cast<size_t>(grid_.rows);
+  return {.begin = piece_starts_.at(first), .end = piece_starts_.at(first + static_cast<size_t>(grid_.rows))};
 }
 
-int BlockLayout::piece_of(std::int64_t index) const {
+int BlockLayout::piece_of(int64_t index) const {
   // upper_bound steps over empty pieces: the last piece that starts at or before the index.
   const auto after = std::upper_bound(piece_starts_.begin(), piece_starts_.end(), index);
   return static_cast<int>(after - piece_starts_.begin()) - 1;

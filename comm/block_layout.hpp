@@ -12,18 +12,18 @@ namespace cg2d::comm {
 
 /// A half-open range of indices.
 struct IndexRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
 
-  [[nodiscard]] std::int64_t size() const { return end - begin; }
-  [[nodiscard]] bool contains(std::int64_t index) const { return begin <= index && index < end; }
+  int64_t size() const { return end - begin; }
+  bool contains(int64_t index) const { return begin <= index && index < end; }
   friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
 /// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
-IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count);
+IndexRange share_of(int64_t total, int64_t part, int64_t part_count);
 /// Cuts a range into such shares.
-inline IndexRange share_of(const IndexRange& range, std::int64_t part, std::int64_t part_count) {
+inline IndexRange share_of(const IndexRange& range, int64_t part, int64_t part_count) {
   const auto share = share_of(range.size(), part, part_count);
   return {.begin = range.begin + share.begin, .end = range.begin + share.end};
 }
@@ -34,7 +34,7 @@ std::vector<double> equal_shares(int piece_count);
 std::vector<double> sums_before(std::span<const double> shares);
 
 /// Borders of pieces with about these shares of [0, n), in any unit: one more than there are shares.
-std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const double> shares);
+std::vector<int64_t> piece_starts_of_shares(int64_t n, std::span<const double> shares);
 
 /// Ranks on a grid in another order than that of their numbers.
 struct RankOrder {
@@ -49,24 +49,24 @@ struct ProcessGrid {
   int rows = 1;
   const RankOrder* order = nullptr;  ///< by in_order(); nullptr: that of the numbers
 
-  [[nodiscard]] int rank_count() const { return columns * rows; }
-  [[nodiscard]] int place_of(int rank) const {
-    return order == nullptr ? rank : order->place_of[static_cast<std::size_t>(rank)];
+  int rank_count() const { return columns * rows; }
+  int place_of(int rank) const {
+    return order == nullptr ? rank : order->place_of[static_cast<size_t>(rank)];
   }
-  [[nodiscard]] int rank_at_place(int place) const {
-    return order == nullptr ? place : order->rank_at[static_cast<std::size_t>(place)];
+  int rank_at_place(int place) const {
+    return order == nullptr ? place : order->rank_at[static_cast<size_t>(place)];
   }
   /// [place]
-  [[nodiscard]] std::vector<int> ranks_by_place() const;
-  [[nodiscard]] int row_of(int rank) const { return place_of(rank) / columns; }
-  [[nodiscard]] int column_of(int rank) const { return place_of(rank) % columns; }
-  [[nodiscard]] int rank_at(int row, int column) const { return rank_at_place(row * columns + column); }
+  std::vector<int> ranks_by_place() const;
+  int row_of(int rank) const { return place_of(rank) / columns; }
+  int column_of(int rank) const { return place_of(rank) % columns; }
+  int rank_at(int row, int column) const { return rank_at_place(row * columns + column); }
 
   /// The grid with that rank at each place. Orders live as long as the process, equal ones once. Throws std::invalid_argument for numbers
   /// that are not those of the ranks, each once.
-  [[nodiscard]] ProcessGrid in_order(std::span<const int> rank_at) const;
+  ProcessGrid in_order(std::span<const int> rank_at) const;
   /// "PxxPy", as the command line takes it.
-  [[nodiscard]] std::string name() const;
+  std::string name() const;
   /// Of the same shape, whoever stands where.
   friend bool operator==(const ProcessGrid& left, const ProcessGrid& right) {
     return left.columns == right.columns && left.rows == right.rows;
@@ -88,58 +88,56 @@ std::vector<ProcessGrid> factorizations(int rank_count);
 class BlockLayout {
  public:
   /// Pieces that differ in size by one at most. Throws std::invalid_argument when n < 0 or the grid is empty.
-  static BlockLayout even(std::int64_t n, ProcessGrid grid);
+  static BlockLayout even(int64_t n, ProcessGrid grid);
 
   /// Pieces of about equal weight: weights[g] >= 0 is the weight of index g, n = weights.size().
-  static BlockLayout weighted(std::span<const std::int64_t> weights, ProcessGrid grid);
+  static BlockLayout weighted(std::span<const int64_t> weights, ProcessGrid grid);
 
   /// Pieces by their borders: piece_starts has Px*Py + 1 entries, never falling, the first is 0, the last is
   /// n. Throws std::invalid_argument when it is anything else.
-  BlockLayout(ProcessGrid grid, std::vector<std::int64_t> piece_starts);
+  BlockLayout(ProcessGrid grid, std::vector<int64_t> piece_starts);
 
   /// This cut for vectors with `count` neighbours in the place of each element: all borders are so many times
   /// as large. Communicators for it move `count` vectors at once.
-  [[nodiscard]] BlockLayout with_elements_times(int count) const;
+  BlockLayout with_elements_times(int count) const;
 
-  [[nodiscard]] ProcessGrid grid() const { return grid_; }
-  [[nodiscard]] std::int64_t size() const { return piece_starts_.back(); }
+  ProcessGrid grid() const { return grid_; }
+  int64_t size() const { return piece_starts_.back(); }
 
-  [[nodiscard]] IndexRange piece(int number) const;
-  [[nodiscard]] IndexRange row_block(int process_row) const;
-  [[nodiscard]] IndexRange column_block(int process_column) const;
+  IndexRange piece(int number) const;
+  IndexRange row_block(int process_row) const;
+  IndexRange column_block(int process_column) const;
   /// Rows and columns of the block of a rank, and its piece of every vector but a product after the summation.
-  [[nodiscard]] IndexRange rows_of(int rank) const { return row_block(grid_.row_of(rank)); }
-  [[nodiscard]] IndexRange columns_of(int rank) const { return column_block(grid_.column_of(rank)); }
-  [[nodiscard]] IndexRange own_piece(int rank) const { return piece(column_piece_of(rank)); }
+  IndexRange rows_of(int rank) const { return row_block(grid_.row_of(rank)); }
+  IndexRange columns_of(int rank) const { return column_block(grid_.column_of(rank)); }
+  IndexRange own_piece(int rank) const { return piece(column_piece_of(rank)); }
 
   /// The number of the piece of a product that `rank` owns after the summation.
-  [[nodiscard]] int row_piece_of(int rank) const { return grid_.place_of(rank); }
+  int row_piece_of(int rank) const { return grid_.place_of(rank); }
   /// The number of the piece of every other vector that `rank` owns.
-  [[nodiscard]] int column_piece_of(int rank) const {
-    return grid_.column_of(rank) * grid_.rows + grid_.row_of(rank);
-  }
+  int column_piece_of(int rank) const { return grid_.column_of(rank) * grid_.rows + grid_.row_of(rank); }
   /// The rank whose column piece is `piece_number`.
-  [[nodiscard]] int column_owner_of(int piece_number) const {
+  int column_owner_of(int piece_number) const {
     return grid_.rank_at(piece_number % grid_.rows, piece_number / grid_.rows);
   }
 
   /// The rank that owns the element of a global index of such a vector; cost log(Px * Py).
-  [[nodiscard]] int owner_of(std::int64_t index) const { return column_owner_of(piece_of(index)); }
+  int owner_of(int64_t index) const { return column_owner_of(piece_of(index)); }
 
   /// The rank to which `rank` sends its row piece in the shuffle, and the rank that sends its column piece.
   /// Either may be `rank`.
-  [[nodiscard]] int shuffle_destination(int rank) const { return column_owner_of(row_piece_of(rank)); }
-  [[nodiscard]] int shuffle_source(int rank) const { return grid_.rank_at_place(column_piece_of(rank)); }
+  int shuffle_destination(int rank) const { return column_owner_of(row_piece_of(rank)); }
+  int shuffle_source(int rank) const { return grid_.rank_at_place(column_piece_of(rank)); }
 
   /// The process row (column) whose row (column) block contains the global index; cost log(Px * Py).
-  [[nodiscard]] int row_block_of(std::int64_t index) const { return piece_of(index) / grid_.columns; }
-  [[nodiscard]] int column_block_of(std::int64_t index) const { return piece_of(index) / grid_.rows; }
+  int row_block_of(int64_t index) const { return piece_of(index) / grid_.columns; }
+  int column_block_of(int64_t index) const { return piece_of(index) / grid_.rows; }
 
  private:
-  [[nodiscard]] int piece_of(std::int64_t index) const;
+  int piece_of(int64_t index) const;
 
   ProcessGrid grid_;
-  std::vector<std::int64_t> piece_starts_;
+  std::vector<int64_t> piece_starts_;
 };
 
 }  // namespace cg2d::comm

@@ -16,7 +16,7 @@ class Buffer {
  public:
   Buffer() = default;
   /// Throws what the resource throws: std::bad_alloc.
-  Buffer(std::pmr::memory_resource& memory, std::size_t size)
+  Buffer(std::pmr::memory_resource& memory, size_t size)
       : memory_(&memory),
         data_(size == 0 ? nullptr : static_cast<double*>(memory.allocate(size * sizeof(double), alignment))),
         size_(size) {}
@@ -36,14 +36,14 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  [[nodiscard]] std::span<double> span() const { return {data_, size_}; }
+  std::span<double> span() const { return {data_, size_}; }
 
  private:
-  static constexpr std::size_t alignment = 64;
+  static constexpr size_t alignment = 64;
 
   std::pmr::memory_resource* memory_ = nullptr;
   double* data_ = nullptr;
-  std::size_t size_ = 0;
+  size_t size_ = 0;
 };
 
 }  // namespace cg2d::comm

@@ -21,7 +21,7 @@ std::vector<int> listed_ranks(int count, const RankAt& rank_at) {
   return ranks;
 }
 
-std::size_t size_of(const IndexRange& range) { return static_cast<std::size_t>(range.size()); }
+size_t size_of(const IndexRange& range) { return static_cast<size_t>(range.size()); }
 
 class BufferedCommunicator final : public Communicator, private MirroredExchange {
  public:
@@ -53,16 +53,16 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     make_scalar_sums();
   }
 
-  [[nodiscard]] std::string_view name() const override { return name_; }
+  std::string_view name() const override { return name_; }
   [[nodiscard]] std::span<double> piece() override {
     assert(!is_collecting());
     return piece_;
   }
-  [[nodiscard]] std::span<const double> column_block() const override { return column_block_; }
+  std::span<const double> column_block() const override { return column_block_; }
   [[nodiscard]] std::span<double> partial() override { return partial_; }
-  [[nodiscard]] std::span<const double> result() const override { return result_; }
+  std::span<const double> result() const override { return result_; }
   [[nodiscard]] MirroredExchange* mirror() override { return sum_columns_ ? this : nullptr; }
-  [[nodiscard]] std::uint64_t waited_ticks() const override { return group_.waiter().waited_ticks(); }
+  uint64_t waited_ticks() const override { return group_.waiter().waited_ticks(); }
 
   void collect() override {
     assert(!is_collecting());
@@ -81,7 +81,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
 
  protected:
   void start_collection() override { collect_->begin(); }
-  void wait_for_collected(std::size_t part) override { collect_->wait_for_part(part); }
+  void wait_for_collected(size_t part) override { collect_->wait_for_part(part); }
   void progress_collection() override { collect_->progress(); }
   void finish_collection() override { collect_->finish(); }
   void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin_run(); }
@@ -91,11 +91,11 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   }
 
  private:
-  [[nodiscard]] std::span<const double> row_block() const override {
+  std::span<const double> row_block() const override {
     return row_block_is_piece_ ? piece_ : std::span<const double>(row_block_);
   }
   [[nodiscard]] std::span<double> column_partial() override { return column_partial_; }
-  [[nodiscard]] std::span<const double> column_result() const override { return column_result_; }
+  std::span<const double> column_result() const override { return column_result_; }
   void collect_rows() override {
     if (row_block_is_piece_) return;
     if (stays_) std::copy(piece_.begin(), piece_.end(), row_operand_.begin());
@@ -110,8 +110,8 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     std::vector<int> ranks;
     int member = 0;  ///< this rank's place in it
 
-    [[nodiscard]] BlockCollective collective(Operation operation, Schedule schedule, std::span<double> block,
-                                             SumForm form = SumForm::reduce_scatter) const {
+    BlockCollective collective(Operation operation, Schedule schedule, std::span<double> block,
+                               SumForm form = SumForm::reduce_scatter) const {
       return {.operation = operation,
               .form = form,
               .schedule = std::move(schedule),
@@ -120,9 +120,9 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
               .member = member,
               .block = block};
     }
-    [[nodiscard]] std::span<double> own_piece(std::span<double> block) const {
+    std::span<double> own_piece(std::span<double> block) const {
       const auto piece = pieces.piece(member);
-      return block.subspan(static_cast<std::size_t>(piece.begin), size_of(piece));
+      return block.subspan(static_cast<size_t>(piece.begin), size_of(piece));
     }
   };
 
@@ -180,7 +180,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   void make_scalar_sums() {
     const int size = group_.size();
     for (const auto count : scalar_counts) {
-      const Group all{.pieces = GroupPieces::of_scalars(size, static_cast<std::int64_t>(count)),
+      const Group all{.pieces = GroupPieces::of_scalars(size, static_cast<int64_t>(count)),
                       .ranks = listed_ranks(size, [](int member) { return member; }),
                       .member = group_.rank()};
       auto& prepared = scalar_sums_[place_of_count(count)];
@@ -224,7 +224,7 @@ void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>
     double* const target = block.data() + range.begin;
     const auto count = range.size();
 #pragma omp simd
-    for (std::int64_t k = 0; k < count; ++k) target[k] += source[k];
+    for (int64_t k = 0; k < count; ++k) target[k] += source[k];
     source += count;
   }
 }

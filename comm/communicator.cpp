@@ -48,7 +48,7 @@ bool has_limited_files() {
 
 const TransportRow& default_transport(RankGroup& group, int ranks_per_node) {
   if (make_node_map(group, ranks_per_node).node_count() > 1) return default_transport();
-  if (group.maximum(std::int64_t{has_limited_files()}) != 0) return default_transport();
+  if (group.maximum(int64_t{has_limited_files()}) != 0) return default_transport();
   const auto of_a_node = std::ranges::find(transport_table(), true, &TransportRow::is_default_on_a_node);
   return of_a_node->why_unavailable(group).empty() ? *of_a_node : default_transport();
 }
@@ -79,7 +79,7 @@ Collection::~Collection() {
          "a collection goes without finish()");
 }
 
-void Collection::wait_for_part(std::size_t part) {
+void Collection::wait_for_part(size_t part) {
   assert(!is_finished_ && part >= next_part_);
   next_part_ = part + 1;
   communicator_.wait_for_collected(part);

@@ -47,10 +47,10 @@ inline constexpr int operation_count = 5;
 /// Messages and bytes that one rank has sent, by operation.
 class TrafficCounts {
  public:
-  void add(Operation operation, std::int64_t byte_count) {
-    sent_[static_cast<std::size_t>(operation)] += {.message_count = 1, .byte_count = byte_count};
+  void add(Operation operation, int64_t byte_count) {
+    sent_[static_cast<size_t>(operation)] += {.message_count = 1, .byte_count = byte_count};
   }
-  [[nodiscard]] Traffic of(Operation operation) const { return sent_[static_cast<std::size_t>(operation)]; }
+  Traffic of(Operation operation) const { return sent_[static_cast<size_t>(operation)]; }
 
  private:
   std::array<Traffic, operation_count> sent_{};
@@ -69,13 +69,13 @@ class TrafficCounts {
 class MirroredExchange : public Interface {
  public:
   /// Row block i of p, layout.row_block(i).size() doubles; whole after collect_rows().
-  [[nodiscard]] virtual std::span<const double> row_block() const = 0;
+  virtual std::span<const double> row_block() const = 0;
   /// Partial sums of column block j, layout.column_block(j).size() doubles; written by the caller before
   /// sum_columns(), which leaves their contents unspecified.
   [[nodiscard]] virtual std::span<double> column_partial() = 0;
   /// My column piece of the sums after sum_columns(), as long as piece(). Valid until column_partial() is
   /// written again.
-  [[nodiscard]] virtual std::span<const double> column_result() const = 0;
+  virtual std::span<const double> column_result() const = 0;
 
   /// Sends each column piece to the owner of the row piece, the shuffle backwards, and gathers row block i of
   /// p over the process row. Collective. Cost: mirrored_collection_traffic() and mirrored_shuffle_traffic().
@@ -104,7 +104,7 @@ class [[nodiscard]] Collection {
   Collection(Collection&& other) noexcept;
 
   /// Returns when column_block() is whole in the ranges of the parts 0 ... part. Throws MpiError.
-  void wait_for_part(std::size_t part);
+  void wait_for_part(size_t part);
   /// Makes progress on pending operations; waits for no rank. Many implementations of MPI move long messages,
   /// and pass on what has come, only inside of their calls. Throws MpiError.
   void progress();
@@ -114,7 +114,7 @@ class [[nodiscard]] Collection {
  private:
   Communicator& communicator_;
   [[maybe_unused]] int exception_count_;  // on their way when the collection began
-  std::size_t next_part_ = 0;
+  size_t next_part_ = 0;
   bool is_finished_ = false;
 };
 
@@ -164,27 +164,27 @@ class [[nodiscard]] ScalarSum {
 class Communicator : public Interface {
  public:
   /// How many numbers one sum_scalars takes: each of these counts is prepared for.
-  static constexpr std::array<std::size_t, 7> scalar_counts{1, 2, 3, 4, 8, 16, 32};
-  static constexpr std::size_t largest_scalar_count = scalar_counts.back();
+  static constexpr std::array<size_t, 7> scalar_counts{1, 2, 3, 4, 8, 16, 32};
+  static constexpr size_t largest_scalar_count = scalar_counts.back();
   /// The place of a count in scalar_counts.
-  static constexpr std::size_t place_of_count(std::size_t count) {
-    std::size_t place = 0;
+  static constexpr size_t place_of_count(size_t count) {
+    size_t place = 0;
     while (place + 1 < scalar_counts.size() && scalar_counts[place] < count) ++place;
     assert(scalar_counts[place] == count);
     return place;
   }
 
   /// The transport's name, as in the table.
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;
 
   /// My column piece of the operand p, a part of column_block(); written by the caller before collect().
   [[nodiscard]] virtual std::span<double> piece() = 0;
   /// Column block j of p, layout.column_block(j).size() doubles; whole after collect().
-  [[nodiscard]] virtual std::span<const double> column_block() const = 0;
+  virtual std::span<const double> column_block() const = 0;
   /// Partial sums of row block i, layout.row_block(i).size() doubles; written by the caller before sum().
   [[nodiscard]] virtual std::span<double> partial() = 0;
   /// My column piece of q after shuffle(), as long as piece(). Valid until partial() is written again.
-  [[nodiscard]] virtual std::span<const double> result() const = 0;
+  virtual std::span<const double> result() const = 0;
 
   /// Gathers column block j of p over the process column. Cost: collection_traffic().
   virtual void collect() = 0;
@@ -211,19 +211,19 @@ class Communicator : public Interface {
   [[nodiscard]] virtual MirroredExchange* mirror() { return nullptr; }
 
   /// Messages and bytes that this rank has sent so far in one kind of operation.
-  [[nodiscard]] Traffic sent(Operation operation) const { return sent_.of(operation); }
+  Traffic sent(Operation operation) const { return sent_.of(operation); }
   /// Ticks spent waiting for other ranks so far (0 without a tick source).
-  [[nodiscard]] virtual std::uint64_t waited_ticks() const = 0;
+  virtual uint64_t waited_ticks() const = 0;
 
  protected:
   [[nodiscard]] TrafficCounts& sent_counts() { return sent_; }
   /// Whether a Collection, or a ScalarSum, is under way.
-  [[nodiscard]] bool is_collecting() const { return is_collecting_; }
-  [[nodiscard]] bool is_summing_scalars() const { return is_summing_scalars_; }
+  bool is_collecting() const { return is_collecting_; }
+  bool is_summing_scalars() const { return is_summing_scalars_; }
 
   /// The members of Collection, as the transport has them; called in the order that its invariants say.
   virtual void start_collection() = 0;
-  virtual void wait_for_collected(std::size_t part) = 0;
+  virtual void wait_for_collected(size_t part) = 0;
   virtual void progress_collection() {}
   virtual void finish_collection() = 0;
   /// The members of ScalarSum, as the transport has them.
@@ -295,7 +295,7 @@ struct TransportRow {
   std::unique_ptr<HaloExchange> (*make_halo)(RankGroup& group, const DomainLayout& layout,
                                              const HaloOptions& options) = nullptr;
 
-  [[nodiscard]] bool has(SumForm form) const;
+  bool has(SumForm form) const;
 };
 
 /// All transports; the first one serves everywhere.

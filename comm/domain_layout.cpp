@@ -8,20 +8,20 @@ namespace cg2d::comm {
 namespace {
 
 /// Part number `part` of [0, extent), cut into part_count parts that differ by one at most.
-IndexRange part_of(std::int64_t extent, int part, int part_count) {
-  const auto border = [&](std::int64_t number) {
+IndexRange part_of(int64_t extent, int part, int part_count) {
+  const auto border = [&](int64_t number) {
     return extent / part_count * number + std::min(number, extent % part_count);
   };
-  return {.begin = border(part), .end = border(std::int64_t{part} + 1)};
+  return {.begin = border(part), .end = border(int64_t{part} + 1)};
 }
 
 /// Points on both sides of the borders between ranks, and first the empty boxes, which are worse.
-std::pair<std::int64_t, std::int64_t> cost_of(const Extents& extents, const DomainGrid& grid) {
-  std::int64_t idle_parts = 0;
-  std::int64_t points = 0;
-  for (std::size_t dimension = 0; dimension < dimension_count; ++dimension) {
-    const std::int64_t parts = grid.parts[dimension];
-    idle_parts += std::max<std::int64_t>(0, parts - extents[dimension]);
+std::pair<int64_t, int64_t> cost_of(const Extents& extents, const DomainGrid& grid) {
+  int64_t idle_parts = 0;
+  int64_t points = 0;
+  for (size_t dimension = 0; dimension < dimension_count; ++dimension) {
+    const int64_t parts = grid.parts[dimension];
+    idle_parts += std::max<int64_t>(0, parts - extents[dimension]);
     points += (parts - 1) * (whole_domain(extents).size() / extents[dimension]);
   }
   return {idle_parts, points};
@@ -31,7 +31,7 @@ std::pair<std::int64_t, std::int64_t> cost_of(const Extents& extents, const Doma
 
 Box intersection(const Box& first, const Box& second) {
   Box common;
-  for (std::size_t dimension = 0; dimension < dimension_count; ++dimension) {
+  for (size_t dimension = 0; dimension < dimension_count; ++dimension) {
     const auto begin = std::max(first.ranges[dimension].begin, second.ranges[dimension].begin);
     const auto end = std::min(first.ranges[dimension].end, second.ranges[dimension].end);
     common.ranges[dimension] = {.begin = begin, .end = std::max(begin, end)};
@@ -41,7 +41,7 @@ Box intersection(const Box& first, const Box& second) {
 
 Box whole_domain(const Extents& extents) {
   Box box;
-  for (std::size_t dimension = 0; dimension < dimension_count; ++dimension)
+  for (size_t dimension = 0; dimension < dimension_count; ++dimension)
     box.ranges[dimension] = {.begin = 0, .end = extents[dimension]};
   return box;
 }
@@ -70,7 +70,7 @@ DomainLayout::DomainLayout(const Extents& extents, const DomainGrid& grid) : ext
 Box DomainLayout::box(int rank) const {
   const auto place = grid_.place_of(rank);
   Box box;
-  for (std::size_t dimension = 0; dimension < dimension_count; ++dimension)
+  for (size_t dimension = 0; dimension < dimension_count; ++dimension)
     box.ranges[dimension] = part_of(extents_[dimension], place[dimension], grid_.parts[dimension]);
   return box;
 }

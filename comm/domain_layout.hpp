@@ -12,19 +12,19 @@
 
 namespace cg2d::comm {
 
-inline constexpr std::size_t dimension_count = 3;
+inline constexpr size_t dimension_count = 3;
 
 /// The numbers of points along x, y and z; 1 along a dimension that is not used.
-using Extents = std::array<std::int64_t, dimension_count>;
+using Extents = std::array<int64_t, dimension_count>;
 
 /// A box of points: a range along each dimension; empty where one of them is.
 struct Box {
   std::array<IndexRange, dimension_count> ranges{};
 
-  [[nodiscard]] std::int64_t extent(std::size_t dimension) const { return ranges[dimension].size(); }
+  int64_t extent(size_t dimension) const { return ranges[dimension].size(); }
   /// The number of points.
-  [[nodiscard]] std::int64_t size() const { return extent(0) * extent(1) * extent(2); }
-  [[nodiscard]] bool is_empty() const { return size() == 0; }
+  int64_t size() const { return extent(0) * extent(1) * extent(2); }
+  bool is_empty() const { return size() == 0; }
   friend bool operator==(const Box&, const Box&) = default;
 };
 
@@ -38,15 +38,15 @@ Box whole_domain(const Extents& extents);
 struct DomainGrid {
   std::array<int, dimension_count> parts{1, 1, 1};
 
-  [[nodiscard]] int rank_count() const { return parts[0] * parts[1] * parts[2]; }
-  [[nodiscard]] int rank_at(const std::array<int, dimension_count>& place) const {
+  int rank_count() const { return parts[0] * parts[1] * parts[2]; }
+  int rank_at(const std::array<int, dimension_count>& place) const {
     return place[0] + parts[0] * (place[1] + parts[1] * place[2]);
   }
-  [[nodiscard]] std::array<int, dimension_count> place_of(int rank) const {
+  std::array<int, dimension_count> place_of(int rank) const {
     return {rank % parts[0], rank / parts[0] % parts[1], rank / (parts[0] * parts[1])};
   }
   /// "2x1x4".
-  [[nodiscard]] std::string name() const;
+  std::string name() const;
   friend bool operator==(const DomainGrid&, const DomainGrid&) = default;
 };
 
@@ -60,12 +60,12 @@ class DomainLayout {
   /// Throws std::invalid_argument for an extent or a number of parts below 1.
   DomainLayout(const Extents& extents, const DomainGrid& grid);
 
-  [[nodiscard]] const Extents& extents() const { return extents_; }
-  [[nodiscard]] const DomainGrid& grid() const { return grid_; }
+  const Extents& extents() const { return extents_; }
+  const DomainGrid& grid() const { return grid_; }
   /// The number of points.
-  [[nodiscard]] std::int64_t size() const { return whole_domain(extents_).size(); }
+  int64_t size() const { return whole_domain(extents_).size(); }
   /// The points of a rank.
-  [[nodiscard]] Box box(int rank) const;
+  Box box(int rank) const;
 
  private:
   Extents extents_;

@@ -14,13 +14,11 @@ namespace {
 
 // Both sides must see a ring and the announcement of a sleeper in one order, and the kernel compares the word
 // itself.
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(std::atomic<std::uint32_t>) == 4);
+static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
 
 constexpr std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(1);
 
-std::uint32_t* futex_word(std::atomic<std::uint32_t>& word) {
-  return reinterpret_cast<std::uint32_t*>(&word);
-}
+uint32_t* futex_word(std::atomic<uint32_t>& word) { return reinterpret_cast<uint32_t*>(&word); }
 
 std::vector<int> ranks_of_my_host(RankGroup& group) {
   const auto hosts = make_node_map(group, 0);
@@ -32,11 +30,11 @@ std::vector<int> ranks_of_my_host(RankGroup& group) {
 Doorbells::Doorbells(RankGroup& group)
     : node_ranks_(ranks_of_my_host(group)),
       segment_(group, node_ranks_, sizeof(Bells)),
-      bells_(static_cast<std::size_t>(group.size()), nullptr) {
+      bells_(static_cast<size_t>(group.size()), nullptr) {
   if (!segment_.is_there()) return;
-  for (std::size_t index = 0; index < node_ranks_.size(); ++index) {
+  for (size_t index = 0; index < node_ranks_.size(); ++index) {
     // Zero bytes are bells that have not rung.
-    bells_[static_cast<std::size_t>(node_ranks_[index])] = reinterpret_cast<Bells*>(segment_.part(index));
+    bells_[static_cast<size_t>(node_ranks_[index])] = reinterpret_cast<Bells*>(segment_.part(index));
   }
   my_rank_ = group.rank();
 }
@@ -50,9 +48,9 @@ void Doorbells::ring(Bell bell, int rank) {
   }
 }
 
-std::uint32_t Doorbells::rung(Bell bell) const { return counter(bell, my_rank_).rung.load(); }
+uint32_t Doorbells::rung(Bell bell) const { return counter(bell, my_rank_).rung.load(); }
 
-void Doorbells::sleep_unless_rung(Bell bell, std::uint32_t seen) {
+void Doorbells::sleep_unless_rung(Bell bell, uint32_t seen) {
   Counter& mine = counter(bell, my_rank_);
   timespec timeout{};
   timeout.tv_nsec = longest_sleep.count();

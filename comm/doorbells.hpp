@@ -36,28 +36,28 @@ class Doorbells {
   explicit Doorbells(RankGroup& group);
 
   /// Whether `rank` is on this node, so that the two can wake each other.
-  [[nodiscard]] bool reaches(int rank) const { return bells_[static_cast<std::size_t>(rank)] != nullptr; }
+  bool reaches(int rank) const { return bells_[static_cast<size_t>(rank)] != nullptr; }
   /// Wakes `rank` if it sleeps for this bell, or keeps it from doing so. No effect on ranks out of reach.
   void ring(Bell bell, int rank);
 
   /// How often a bell of mine has rung.
-  [[nodiscard]] std::uint32_t rung(Bell bell) const;
+  uint32_t rung(Bell bell) const;
   /// Sleeps until the bell has rung more often than `seen`, but a millisecond at most: MPI may need calls of
   /// this rank for events that ring no bell, such as the parts of a very long message.
-  void sleep_unless_rung(Bell bell, std::uint32_t seen);
+  void sleep_unless_rung(Bell bell, uint32_t seen);
 
  private:
   struct Counter {
-    std::atomic<std::uint32_t> rung;
-    std::atomic<std::uint32_t> asleep;
+    std::atomic<uint32_t> rung;
+    std::atomic<uint32_t> asleep;
   };
   /// One rank's bells, in a cache line of their own.
   struct alignas(64) Bells {
     std::array<Counter, 2> counters;  // by Bell
   };
 
-  [[nodiscard]] Counter& counter(Bell bell, int rank) const {
-    return bells_[static_cast<std::size_t>(rank)]->counters[static_cast<std::size_t>(bell)];
+  Counter& counter(Bell bell, int rank) const {
+    return bells_[static_cast<size_t>(rank)]->counters[static_cast<size_t>(bell)];
   }
 
   std::vector<int> node_ranks_;

@@ -29,8 +29,8 @@ class ExchangeCheck {
         columns_(layout.columns_of(rank)),
         parts_(collection_parts(layout, rank)) {}
 
-  [[nodiscard]] std::int64_t collection(int round) {
-    const auto value_of = [&](std::int64_t index) { return operand(index, round); };
+  [[nodiscard]] int64_t collection(int round) {
+    const auto value_of = [&](int64_t index) { return operand(index, round); };
     auto wrong = write(communicator_.piece(), piece_, value_of);
     communicator_.collect();
     wrong += count_wrong(communicator_.column_block(), columns_, value_of);
@@ -39,23 +39,23 @@ class ExchangeCheck {
   }
 
   /// The elements of each part are compared as soon as it has arrived, and all at the end. Rounds differ in what is called meanwhile.
-  [[nodiscard]] std::int64_t collection_in_parts(int round) {
-    const auto value_of = [&](std::int64_t index) { return operand(index, round); };
+  [[nodiscard]] int64_t collection_in_parts(int round) {
+    const auto value_of = [&](int64_t index) { return operand(index, round); };
     auto wrong = write(communicator_.piece(), piece_, value_of);
-    std::int64_t wrong_at_once = 0;
+    int64_t wrong_at_once = 0;
     auto collection = communicator_.begin_collect();
     if (round % 2 == 0) mirror_.collect_rows();
-    for (std::size_t part = 0; part < parts_.size(); ++part) {
+    for (size_t part = 0; part < parts_.size(); ++part) {
       if (round % 3 != 0) collection.progress();
       if (round % 5 == 0) continue;  // finish() alone waits
       collection.wait_for_part(part);
       for (const auto& [begin, end] : parts_[part]) {
-        if (communicator_.column_block().size() < static_cast<std::size_t>(end)) {
+        if (communicator_.column_block().size() < static_cast<size_t>(end)) {
           wrong_at_once += end - begin;
           continue;
         }
-        const auto arrived = communicator_.column_block().subspan(static_cast<std::size_t>(begin),
-                                                                  static_cast<std::size_t>(end - begin));
+        const auto arrived = communicator_.column_block().subspan(static_cast<size_t>(begin),
+                                                                  static_cast<size_t>(end - begin));
         wrong_at_once += count_wrong(arrived, {columns_.begin + begin, columns_.begin + end}, value_of);
       }
     }
@@ -65,7 +65,7 @@ class ExchangeCheck {
     return wrong + count_wrong(mirror_.row_block(), rows_, value_of);
   }
 
-  [[nodiscard]] std::int64_t sum_and_shuffle(int round) {
+  [[nodiscard]] int64_t sum_and_shuffle(int round) {
     auto wrong = write(communicator_.partial(), rows_,
                        [&](auto index) { return addend(index, grid_.column_of(rank_), round); });
     communicator_.sum();
@@ -80,9 +80,9 @@ class ExchangeCheck {
   }
 
   /// count: one of Communicator::scalar_counts.
-  [[nodiscard]] std::int64_t scalar_sum(std::size_t count, int round) {
+  [[nodiscard]] int64_t scalar_sum(size_t count, int round) {
     std::vector<double> values(count);
-    const IndexRange all{.begin = 0, .end = static_cast<std::int64_t>(count)};
+    const IndexRange all{.begin = 0, .end = static_cast<int64_t>(count)};
     const auto wrong = write(values, all, [&](auto index) { return addend(index, rank_, round); });
     communicator_.sum_scalars(values);
     return wrong +
@@ -90,32 +90,31 @@ class ExchangeCheck {
   }
 
  private:
-  static double operand(std::int64_t index, int round) {
-    return static_cast<double>(index + std::int64_t{10'000} * (round + 1));
+  static double operand(int64_t index, int round) {
+    return static_cast<double>(index + int64_t{10'000} * (round + 1));
   }
   /// The part of a sum that comes from the rank of that place in its process row, in its process column, or among all.
-  static double addend(std::int64_t index, std::int64_t place, int round) {
-    return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
+  static double addend(int64_t index, int64_t place, int round) {
+    return static_cast<double>((place + 1) * (index + 3) + int64_t{7} * round);
   }
   /// The sum of the parts of so many ranks.
-  static double total(std::int64_t index, std::int64_t count, int round) {
-    return static_cast<double>(count * (count + 1) / 2 * (index + 3) + std::int64_t{7} * round * count);
+  static double total(int64_t index, int64_t count, int round) {
+    return static_cast<double>(count * (count + 1) / 2 * (index + 3) + int64_t{7} * round * count);
   }
 
   template <typename ValueOf>
-  static std::int64_t write(std::span<double> values, const IndexRange& range, const ValueOf& value_of) {
-    for (std::size_t k = 0; k < values.size(); ++k)
-      values[k] = value_of(range.begin + static_cast<std::int64_t>(k));
-    return std::ssize(values) == range.size() ? 0 : std::max<std::int64_t>(1, range.size());
+  static int64_t write(std::span<double> values, const IndexRange& range, const ValueOf& value_of) {
+    for (size_t k = 0; k < values.size(); ++k) values[k] = value_of(range.begin + static_cast<int64_t>(k));
+    return std::ssize(values) == range.size() ? 0 : std::max<int64_t>(1, range.size());
   }
   /// A length that is not that of the range makes all of it wrong.
   template <typename ValueOf>
-  static std::int64_t count_wrong(std::span<const double> values, const IndexRange& range,
-                                  const ValueOf& value_of) {
-    if (std::ssize(values) != range.size()) return std::max<std::int64_t>(1, range.size());
-    std::int64_t count = 0;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      if (!(values[k] == value_of(range.begin + static_cast<std::int64_t>(k)))) ++count;
+  static int64_t count_wrong(std::span<const double> values, const IndexRange& range,
+                             const ValueOf& value_of) {
+    if (std::ssize(values) != range.size()) return std::max<int64_t>(1, range.size());
+    int64_t count = 0;
+    for (size_t k = 0; k < values.size(); ++k) {
+      if (!(values[k] == value_of(range.begin + static_cast<int64_t>(k)))) ++count;
     }
     return count;
   }

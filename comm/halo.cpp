@@ -12,12 +12,12 @@ namespace {
 class SerialHalo final : public HaloExchange {
  public:
   SerialHalo(const DomainLayout& layout, const HaloOptions& options)
-      : operand_(*options.memory, static_cast<std::size_t>(layout.size())) {}
+      : operand_(*options.memory, static_cast<size_t>(layout.size())) {}
 
   [[nodiscard]] std::span<double> operand() override { return operand_.span(); }
   void start() override {}
   void finish() override {}
-  [[nodiscard]] std::span<const HaloView> views() const override { return {}; }
+  std::span<const HaloView> views() const override { return {}; }
 
  private:
   Buffer operand_;
@@ -30,9 +30,9 @@ void pack_part(std::span<const double> operand, const Box& box, const Box& part,
   const auto view = HaloView::of(part, operand.data(), box);
   const auto length = part.extent(0);
   double* target = packed.data();
-  for (std::int64_t z = 0; z < part.extent(2); ++z) {
+  for (int64_t z = 0; z < part.extent(2); ++z) {
     const double* line = view.first + z * view.plane_stride;
-    for (std::int64_t y = 0; y < part.extent(1); ++y, line += view.line_stride)
+    for (int64_t y = 0; y < part.extent(1); ++y, line += view.line_stride)
       target = std::copy_n(line, length, target);
   }
 }

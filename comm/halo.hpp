@@ -24,8 +24,8 @@ namespace cg2d::comm {
 struct HaloView {
   Box box;                        ///< in numbers of the whole domain
   const double* first = nullptr;  ///< its first point; the next one along x follows
-  std::int64_t line_stride = 0;   ///< from a point to the next one along y
-  std::int64_t plane_stride = 0;  ///< from a point to the next one along z
+  int64_t line_stride = 0;        ///< from a point to the next one along y
+  int64_t plane_stride = 0;       ///< from a point to the next one along z
 
   /// A box of points that is stored x first, then y, then z, from `memory` on.
   static HaloView of(const Box& part, const double* memory, const Box& stored) {
@@ -54,12 +54,12 @@ class HaloExchange : public Interface {
   virtual void progress() {}
   virtual void finish() = 0;
   /// By rising owners, as halo_parts().
-  [[nodiscard]] virtual std::span<const HaloView> views() const = 0;
+  virtual std::span<const HaloView> views() const = 0;
   virtual void done() {}
 
   /// Messages and bytes that this rank has sent so far: those of halo_traffic(), but none to a rank that reads in
   /// place.
-  [[nodiscard]] Traffic sent() const { return sent_.of(Operation::halo); }
+  Traffic sent() const { return sent_.of(Operation::halo); }
 
  protected:
   [[nodiscard]] TrafficCounts& sent_counts() { return sent_; }

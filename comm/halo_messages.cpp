@@ -8,17 +8,17 @@ HaloMessages::HaloMessages(const Endpoint& endpoint, const std::vector<HaloPart>
                            std::span<double> operand, const Box& box, std::pmr::memory_resource& memory)
     : endpoint_(endpoint), operand_(operand), box_(box) {
   for (const auto& part : parts) {
-    const auto sent_count = static_cast<std::size_t>(part.sent.size());
+    const auto sent_count = static_cast<size_t>(part.sent.size());
     const bool is_packed = !is_consecutive(box, part.sent);
-    auto& message = messages_.emplace_back(
-        Message{.part = part.sent,
-                .packed = Buffer(memory, is_packed ? sent_count : 0),
-                .received = Buffer(memory, static_cast<std::size_t>(part.received.size())),
-                .send = {},
-                .receive = {}});
-    const auto sent =
-        is_packed ? message.packed.span()
-                  : operand.subspan(static_cast<std::size_t>(offset_of_part(box, part.sent)), sent_count);
+    auto& message =
+        messages_.emplace_back(Message{.part = part.sent,
+                                       .packed = Buffer(memory, is_packed ? sent_count : 0),
+                                       .received = Buffer(memory, static_cast<size_t>(part.received.size())),
+                                       .send = {},
+                                       .receive = {}});
+    const auto sent = is_packed
+                          ? message.packed.span()
+                          : operand.subspan(static_cast<size_t>(offset_of_part(box, part.sent)), sent_count);
     const auto received = message.received.span();
     message.send = Transfer::send(endpoint.handle(), sent, whole(sent), part.partner, Operation::halo);
     message.receive =
@@ -59,7 +59,7 @@ class TwoSidedHalo final : public HaloExchange {
  public:
   TwoSidedHalo(RankGroup& group, const DomainLayout& layout, const HaloOptions& options)
       : endpoint_(group, sent_counts()),
-        operand_(*options.memory, static_cast<std::size_t>(layout.box(group.rank()).size())),
+        operand_(*options.memory, static_cast<size_t>(layout.box(group.rank()).size())),
         messages_(endpoint_, halo_parts(layout, group.rank(), options.shape), operand_.span(),
                   layout.box(group.rank()), *options.memory) {}
 
@@ -67,7 +67,7 @@ class TwoSidedHalo final : public HaloExchange {
   void start() override { messages_.start(); }
   void progress() override { messages_.progress(); }
   void finish() override { messages_.finish(); }
-  [[nodiscard]] std::span<const HaloView> views() const override { return messages_.views(); }
+  std::span<const HaloView> views() const override { return messages_.views(); }
 
  private:
   Endpoint endpoint_;

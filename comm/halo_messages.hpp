@@ -29,7 +29,7 @@ class HaloMessages {
   /// Returns when all points have come, and what was sent has left.
   void finish();
   /// The points that have come, by part.
-  [[nodiscard]] const std::vector<HaloView>& views() const { return views_; }
+  const std::vector<HaloView>& views() const { return views_; }
 
  private:
   struct Message {

@@ -5,7 +5,7 @@
 namespace cg2d::comm {
 namespace {
 
-Box grown_along(const Box& box, std::size_t dimension, int width) {
+Box grown_along(const Box& box, size_t dimension, int width) {
   Box grown = box;
   grown.ranges[dimension].begin -= width;
   grown.ranges[dimension].end += width;
@@ -18,11 +18,11 @@ Box halo_of(const Box& mine, const Box& theirs, const HaloShape& shape) {
   if (mine.is_empty()) return {};
   if (shape.has_corners) {
     Box grown = mine;
-    for (std::size_t dimension = 0; dimension < dimension_count; ++dimension)
+    for (size_t dimension = 0; dimension < dimension_count; ++dimension)
       grown = grown_along(grown, dimension, shape.width);
     return intersection(grown, theirs);
   }
-  for (std::size_t dimension = 0; dimension < dimension_count; ++dimension) {
+  for (size_t dimension = 0; dimension < dimension_count; ++dimension) {
     const auto common = intersection(grown_along(mine, dimension, shape.width), theirs);
     if (!common.is_empty()) return common;
   }
@@ -48,18 +48,17 @@ std::vector<HaloPart> halo_parts(const DomainLayout& layout, int rank, const Hal
 Traffic halo_traffic(const std::vector<HaloPart>& parts) {
   Traffic traffic;
   for (const auto& part : parts) {
-    traffic +=
-        {.message_count = 1, .byte_count = part.sent.size() * static_cast<std::int64_t>(sizeof(double))};
+    traffic += {.message_count = 1, .byte_count = part.sent.size() * static_cast<int64_t>(sizeof(double))};
   }
   return traffic;
 }
 
-std::int64_t offset_in(const Box& box, const std::array<std::int64_t, dimension_count>& point) {
+int64_t offset_in(const Box& box, const std::array<int64_t, dimension_count>& point) {
   return point[0] - box.ranges[0].begin +
          box.extent(0) * (point[1] - box.ranges[1].begin + box.extent(1) * (point[2] - box.ranges[2].begin));
 }
 
-std::int64_t offset_of_part(const Box& box, const Box& part) {
+int64_t offset_of_part(const Box& box, const Box& part) {
   return offset_in(box, {part.ranges[0].begin, part.ranges[1].begin, part.ranges[2].begin});
 }
 

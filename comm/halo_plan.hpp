@@ -38,9 +38,9 @@ std::vector<HaloPart> halo_parts(const DomainLayout& layout, int rank, const Hal
 Traffic halo_traffic(const std::vector<HaloPart>& parts);
 
 /// The place of a point in memory: boxes are stored x first, then y, then z.
-std::int64_t offset_in(const Box& box, const std::array<std::int64_t, dimension_count>& point);
+int64_t offset_in(const Box& box, const std::array<int64_t, dimension_count>& point);
 /// The offset of the first point of a part of the box.
-std::int64_t offset_of_part(const Box& box, const Box& part);
+int64_t offset_of_part(const Box& box, const Box& part);
 /// Whether the points of a part of the box are consecutive in memory.
 bool is_consecutive(const Box& box, const Box& part);
 

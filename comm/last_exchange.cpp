@@ -32,7 +32,7 @@ Seconds exchange_time(RankGroup& group) {
 
 }  // namespace
 
-LastCodes exchange_last_codes(MPI_Comm communicator, std::int64_t code) {
+LastCodes exchange_last_codes(MPI_Comm communicator, int64_t code) {
   RankGroup group(communicator);
   if (group.size() == 1) return {.largest = code};
   return {.largest = group.maximum(code), .on_several_hosts = make_node_map(group, 0).node_count() > 1};

@@ -19,13 +19,13 @@ namespace cg2d::comm {
 
 /// The result of exchange_last_codes(); the same on all ranks.
 struct LastCodes {
-  std::int64_t largest = 0;
+  int64_t largest = 0;
   bool on_several_hosts = false;
 };
 
 /// Exchanges the codes with which the ranks want to end. Afterwards all of them have come to their end.
 /// Collective over `communicator`. Throws MpiError.
-LastCodes exchange_last_codes(MPI_Comm communicator, std::int64_t code);
+LastCodes exchange_last_codes(MPI_Comm communicator, int64_t code);
 
 /// Exchanges a last time, and then keeps still, without a call of MPI, until all ranks have come out of the
 /// exchange: for several times as long as one takes, 5 ms at least, one second at most. No communication may

@@ -14,9 +14,9 @@ namespace cg2d::comm {
 
 /// Calls post(begin, count, request) for each part of a message of that many elements, and appends the requests.
 template <typename Post>
-void post_in_parts(std::size_t count, std::vector<MPI_Request>& requests, const Post& post) {
-  constexpr std::size_t largest_message = std::size_t{1} << 27;
-  for (std::size_t begin = 0; begin < count; begin += largest_message) {
+void post_in_parts(size_t count, std::vector<MPI_Request>& requests, const Post& post) {
+  constexpr size_t largest_message = size_t{1} << 27;
+  for (size_t begin = 0; begin < count; begin += largest_message) {
     MPI_Request request = MPI_REQUEST_NULL;
     post(begin, int_count(std::min(largest_message, count - begin)), &request);
     requests.push_back(request);

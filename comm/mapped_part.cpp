@@ -21,29 +21,27 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  [[nodiscard]] int number() const { return number_; }
+  int number() const { return number_; }
 
  private:
   int number_;
 };
 
-std::uint64_t process_namespace() {
+uint64_t process_namespace() {
   struct stat status {};
   return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 /// On a page of its own: the rest of the part's last page stays zero for those that map it.
-off_t mark_offset(std::uint64_t byte_count) {
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+off_t mark_offset(uint64_t byte_count) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return static_cast<off_t>((byte_count + page - 1) / page * page);
 }
 
-off_t file_size(std::uint64_t byte_count) {
-  return mark_offset(byte_count) + static_cast<off_t>(sizeof(Mark));
-}
+off_t file_size(uint64_t byte_count) { return mark_offset(byte_count) + static_cast<off_t>(sizeof(Mark)); }
 
 /// Every page is made here, by its owner: where there is no room it must fail now.
-bool fill(int descriptor, std::uint64_t byte_count, const Mark& mark) {
+bool fill(int descriptor, uint64_t byte_count, const Mark& mark) {
   return posix_fallocate(descriptor, 0, file_size(byte_count)) == 0 &&
          pwrite(descriptor, mark.data(), sizeof mark, mark_offset(byte_count)) == ssize_t{sizeof mark};
 }
@@ -73,7 +71,7 @@ std::string describe(PartFault fault) {
   }
 }
 
-OwnedPart::OwnedPart(std::size_t byte_count)
+OwnedPart::OwnedPart(size_t byte_count)
     : notice_{.process_namespace = process_namespace(), .process = getpid(), .byte_count = byte_count} {
   if (getrandom(notice_.mark.data(), sizeof(Mark), 0) != ssize_t{sizeof(Mark)}) return;
   const int descriptor = memfd_create("cg2d", MFD_CLOEXEC);

@@ -15,7 +15,7 @@
 namespace cg2d::comm {
 
 /// Why a part is not mapped. Where several apply, the greatest says most.
-enum class PartFault : std::int64_t {
+enum class PartFault : int64_t {
   none,
   not_reachable,      ///< there is no such file, or it may not be opened or mapped
   other_memory,       ///< the file is not the owner's
@@ -27,24 +27,24 @@ std::string describe(PartFault fault);
 
 /// The notice of the owner of a part to the ranks that map it; all bytes may go through MPI.
 struct PartNotice {
-  std::uint64_t process_namespace = 0;  ///< inode of /proc/self/ns/pid; 0: unknown
-  std::int64_t process = 0;
-  std::int64_t descriptor = -1;  ///< -1: there is no memory
-  std::uint64_t byte_count = 0;
-  std::array<std::uint64_t, 2> mark{};  ///< random, the same in the file
+  uint64_t process_namespace = 0;  ///< inode of /proc/self/ns/pid; 0: unknown
+  int64_t process = 0;
+  int64_t descriptor = -1;  ///< -1: there is no memory
+  uint64_t byte_count = 0;
+  std::array<uint64_t, 2> mark{};  ///< random, the same in the file
 };
 
 /// The owner's side: an anonymous file (memfd) with all its pages, zeroed, and the mark on a page after them.
 class OwnedPart {
  public:
   /// Local. Where there is no room it fails here, not at the first touch: the notice then says so.
-  explicit OwnedPart(std::size_t byte_count);
+  explicit OwnedPart(size_t byte_count);
   /// From here on the part cannot be mapped any more; mappings stay.
   ~OwnedPart();
   OwnedPart(const OwnedPart&) = delete;
   OwnedPart& operator=(const OwnedPart&) = delete;
 
-  [[nodiscard]] const PartNotice& notice() const { return notice_; }
+  const PartNotice& notice() const { return notice_; }
 
  private:
   PartNotice notice_;
@@ -52,7 +52,7 @@ class OwnedPart {
 
 /// Takes a mapping away.
 struct Unmap {
-  std::size_t byte_count = 0;
+  size_t byte_count = 0;
   void operator()(std::byte* memory) const;
 };
 using PartMemory = std::unique_ptr<std::byte, Unmap>;

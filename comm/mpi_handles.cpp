@@ -9,7 +9,7 @@ std::string message_of(const char* call, int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  return std::string(call) + ": " + std::string(text.data(), static_cast<std::size_t>(length));
+  return std::string(call) + ": " + std::string(text.data(), static_cast<size_t>(length));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class OwnedHandle {
   OwnedHandle& operator=(const OwnedHandle&) = delete;
   ~OwnedHandle() { release(); }
 
-  [[nodiscard]] Handle get() const { return handle_; }
+  Handle get() const { return handle_; }
 
  private:
   void release() noexcept {

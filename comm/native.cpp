@@ -56,7 +56,7 @@ class Collective : public Prepared {
  protected:
   virtual MPI_Request start() = 0;
   /// The size of this rank's contribution.
-  [[nodiscard]] virtual std::int64_t handed_over_byte_count() const = 0;
+  virtual int64_t handed_over_byte_count() const = 0;
   /// Called when the collective is complete.
   virtual void unpack() {}
 
@@ -73,10 +73,10 @@ class Collective : public Prepared {
     int is_complete = 0;
     check(MPI_Test(&request_, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
   }
-  [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
-  [[nodiscard]] std::span<double> block() const { return block_; }
-  [[nodiscard]] const IndexRange& own() const { return own_; }
-  [[nodiscard]] const Cut& cut() const { return cut_; }
+  MPI_Comm communicator() const { return communicator_; }
+  std::span<double> block() const { return block_; }
+  const IndexRange& own() const { return own_; }
+  const Cut& cut() const { return cut_; }
 
  private:
   RankGroup& group_;
@@ -89,9 +89,7 @@ class Collective : public Prepared {
   Cut cut_;
 };
 
-std::int64_t byte_count_of(std::int64_t elements) {
-  return elements * static_cast<std::int64_t>(sizeof(double));
-}
+int64_t byte_count_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(double)); }
 
 class AllGather final : public Collective<PreparedGather> {
  public:
@@ -99,7 +97,7 @@ class AllGather final : public Collective<PreparedGather> {
 
   void begin() override { start_and_count(); }
   /// MPI only says when all of it is here.
-  void wait_for_part(std::size_t part) override {
+  void wait_for_part(size_t part) override {
     if (part > 0) wait();
   }
   void progress() override { test(); }
@@ -113,14 +111,14 @@ class AllGather final : public Collective<PreparedGather> {
           "MPI_Iallgatherv");
     return request;
   }
-  [[nodiscard]] std::int64_t handed_over_byte_count() const override { return byte_count_of(own().size()); }
+  int64_t handed_over_byte_count() const override { return byte_count_of(own().size()); }
 };
 
 class ReduceScatter final : public Collective<PreparedOperation> {
  public:
   ReduceScatter(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective,
                 std::pmr::memory_resource& memory)
-      : Collective(group, sent, collective), sum_(memory, static_cast<std::size_t>(own().size())) {}
+      : Collective(group, sent, collective), sum_(memory, static_cast<size_t>(own().size())) {}
 
  protected:
   MPI_Request start() override {
@@ -130,8 +128,8 @@ class ReduceScatter final : public Collective<PreparedOperation> {
           "MPI_Ireduce_scatter");
     return request;
   }
-  [[nodiscard]] std::int64_t handed_over_byte_count() const override {
-    return byte_count_of(static_cast<std::int64_t>(block().size()));
+  int64_t handed_over_byte_count() const override {
+    return byte_count_of(static_cast<int64_t>(block().size()));
   }
   void unpack() override { std::ranges::copy(sum_.span(), block().begin() + own().begin); }
 
@@ -149,8 +147,8 @@ class AllReduce final : public Collective<PreparedOperation> {
         communicator(),
         {.values = block().data(), .count = int_count(std::ssize(block())), .type = MPI_DOUBLE}, MPI_SUM);
   }
-  [[nodiscard]] std::int64_t handed_over_byte_count() const override {
-    return byte_count_of(static_cast<std::int64_t>(block().size()));
+  int64_t handed_over_byte_count() const override {
+    return byte_count_of(static_cast<int64_t>(block().size()));
   }
 };
 
@@ -173,7 +171,7 @@ class Exchange final : public PreparedOperation {
       check(MPI_Isend(pieces_.sent.data(), int_count(std::ssize(pieces_.sent)), MPI_DOUBLE,
                       pieces_.destination, tag, group_.handle(), &requests[1]),
             "MPI_Isend");
-      sent_.add(pieces_.operation, static_cast<std::int64_t>(pieces_.sent.size_bytes()));
+      sent_.add(pieces_.operation, static_cast<int64_t>(pieces_.sent.size_bytes()));
     }
     group_.waiter().wait_all(requests);
   }
@@ -189,9 +187,7 @@ class NativeOperations final : public OperationMaker {
   NativeOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
       : group_(group), sent_(sent), memory_(memory) {}
 
-  std::span<double> allocate(std::size_t count) override {
-    return buffers_.emplace_back(memory_, count).span();
-  }
+  std::span<double> allocate(size_t count) override { return buffers_.emplace_back(memory_, count).span(); }
   std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
     return std::make_unique<AllGather>(group_, sent_, collective);
   }

@@ -33,17 +33,16 @@ struct PackedParts {
   Buffer points;
 
   PackedParts(const std::vector<HaloPart>& parts, Box HaloPart::*box, std::pmr::memory_resource& memory) {
-    std::int64_t size = 0;
+    int64_t size = 0;
     for (const auto& part : parts) {
       counts.push_back(int_count((part.*box).size()));
       starts.push_back(int_count(size));
       size += (part.*box).size();
     }
-    points = Buffer(memory, static_cast<std::size_t>(size));
+    points = Buffer(memory, static_cast<size_t>(size));
   }
-  [[nodiscard]] std::span<double> part(std::size_t number) const {
-    return points.span().subspan(static_cast<std::size_t>(starts[number]),
-                                 static_cast<std::size_t>(counts[number]));
+  std::span<double> part(size_t number) const {
+    return points.span().subspan(static_cast<size_t>(starts[number]), static_cast<size_t>(counts[number]));
   }
 };
 
@@ -54,10 +53,10 @@ class NativeHalo final : public HaloExchange {
         box_(layout.box(group.rank())),
         parts_(halo_parts(layout, group.rank(), options.shape)),
         communicator_(partners_of(group, parts_)),
-        operand_(*options.memory, static_cast<std::size_t>(box_.size())),
+        operand_(*options.memory, static_cast<size_t>(box_.size())),
         sent_(parts_, &HaloPart::sent, *options.memory),
         received_(parts_, &HaloPart::received, *options.memory) {
-    for (std::size_t number = 0; number < parts_.size(); ++number) {
+    for (size_t number = 0; number < parts_.size(); ++number) {
       const auto& box = parts_[number].received;
       views_.push_back(HaloView::of(box, received_.part(number).data(), box));
     }
@@ -65,21 +64,21 @@ class NativeHalo final : public HaloExchange {
 
   [[nodiscard]] std::span<double> operand() override { return operand_.span(); }
   void start() override {
-    for (std::size_t number = 0; number < parts_.size(); ++number)
+    for (size_t number = 0; number < parts_.size(); ++number)
       pack_part(operand_.span(), box_, parts_[number].sent, sent_.part(number));
     check(MPI_Ineighbor_alltoallv(sent_.points.span().data(), sent_.counts.data(), sent_.starts.data(),
                                   MPI_DOUBLE, received_.points.span().data(), received_.counts.data(),
                                   received_.starts.data(), MPI_DOUBLE, communicator_.get(), &request_),
           "MPI_Ineighbor_alltoallv");
     if (!parts_.empty())
-      sent_counts().add(Operation::halo, static_cast<std::int64_t>(sent_.points.span().size_bytes()));
+      sent_counts().add(Operation::halo, static_cast<int64_t>(sent_.points.span().size_bytes()));
   }
   void progress() override {
     int is_complete = 0;
     check(MPI_Test(&request_, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
   }
   void finish() override { group_.waiter().wait_all({&request_, 1}); }
-  [[nodiscard]] std::span<const HaloView> views() const override { return views_; }
+  std::span<const HaloView> views() const override { return views_; }
 
  private:
   RankGroup& group_;

@@ -37,16 +37,16 @@ void NodeExchange::start_receives() {
 }
 
 void NodeExchange::receive() {
-  for (std::size_t k = 0; k < receive_count_; ++k) {
+  for (size_t k = 0; k < receive_count_; ++k) {
     messages_->wait_for_receive(k);
     arrived_.add_one(incoming_);
   }
 }
 
-void NodeExchange::wait_until_arrived(std::uint64_t runs) { arrived_.wait_for(incoming_ * runs, waiter_); }
+void NodeExchange::wait_until_arrived(uint64_t runs) { arrived_.wait_for(incoming_ * runs, waiter_); }
 
 void NodeExchange::wait_for_sends() {
-  for (std::size_t k = 0; k < sent_.size(); ++k) messages_->wait_for_send(k);
+  for (size_t k = 0; k < sent_.size(); ++k) messages_->wait_for_send(k);
 }
 
 }  // namespace cg2d::comm

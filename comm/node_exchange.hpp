@@ -38,18 +38,18 @@ class NodeExchange {
                SharedCounter& arrived, NodeLink& link);
 
   /// Whether this rank carries messages.
-  [[nodiscard]] bool carries() const { return messages_ != nullptr; }
+  bool carries() const { return messages_ != nullptr; }
   /// Whether any rank of the node does.
-  [[nodiscard]] bool is_needed() const { return outgoing_ + incoming_ > 0; }
+  bool is_needed() const { return outgoing_ + incoming_ > 0; }
   /// The ranges in each message that this rank sends.
-  [[nodiscard]] const std::vector<std::vector<IndexRange>>& sent() const { return sent_; }
+  const std::vector<std::vector<IndexRange>>& sent() const { return sent_; }
 
   /// From here on messages may write to the buffer.
   void start_receives();
   /// Sends each message after wait_until_ready(its index in sent()).
   template <typename WaitUntilReady>
   void send(const WaitUntilReady& wait_until_ready) {
-    for (std::size_t k = 0; k < sent_.size(); ++k) {
+    for (size_t k = 0; k < sent_.size(); ++k) {
       wait_until_ready(k);
       messages_->start_send(k);
     }
@@ -57,7 +57,7 @@ class NodeExchange {
   /// Waits for the messages that this rank receives, and counts them for the node.
   void receive();
   /// Returns when all messages to the node have come, in that many runs.
-  void wait_until_arrived(std::uint64_t runs);
+  void wait_until_arrived(uint64_t runs);
   void wait_for_sends();
 
  private:
@@ -65,9 +65,9 @@ class NodeExchange {
   SharedCounter& arrived_;
   std::unique_ptr<NodeMessages> messages_;  // only where this rank carries some
   std::vector<std::vector<IndexRange>> sent_;
-  std::size_t receive_count_ = 0;
-  std::uint64_t outgoing_ = 0;  // messages of the whole node
-  std::uint64_t incoming_ = 0;
+  size_t receive_count_ = 0;
+  uint64_t outgoing_ = 0;  // messages of the whole node
+  uint64_t incoming_ = 0;
 };
 
 }  // namespace cg2d::comm

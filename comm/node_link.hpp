@@ -27,9 +27,9 @@ class NodeMessages : public Interface {
   /// From here on messages may write to the buffers.
   virtual void start_receives() = 0;
   /// The data must be there, and stay until wait_for_send().
-  virtual void start_send(std::size_t which) = 0;
-  virtual void wait_for_receive(std::size_t which) = 0;
-  virtual void wait_for_send(std::size_t which) = 0;
+  virtual void start_send(size_t which) = 0;
+  virtual void wait_for_receive(size_t which) = 0;
+  virtual void wait_for_send(size_t which) = 0;
 };
 
 /// Makes messages; must outlive them.

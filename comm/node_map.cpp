@@ -21,11 +21,10 @@ std::string host_name() {
 NodeMap::NodeMap(const std::vector<int>& node_of) {
   std::map<int, int> numbers;
   for (int rank = 0; rank < static_cast<int>(node_of.size()); ++rank) {
-    const int node =
-        numbers.try_emplace(node_of[static_cast<std::size_t>(rank)], static_cast<int>(numbers.size()))
-            .first->second;
+    const int node = numbers.try_emplace(node_of[static_cast<size_t>(rank)], static_cast<int>(numbers.size()))
+                         .first->second;
     if (node == node_count()) ranks_.emplace_back();
-    auto& ranks = ranks_[static_cast<std::size_t>(node)];
+    auto& ranks = ranks_[static_cast<size_t>(node)];
     node_of_.push_back(node);
     place_of_.push_back(static_cast<int>(ranks.size()));
     ranks.push_back(rank);
@@ -34,7 +33,7 @@ NodeMap::NodeMap(const std::vector<int>& node_of) {
 
 int NodeMap::carrier(int node, int other_node) const {
   const auto& ranks = ranks_of(node);
-  return ranks[static_cast<std::size_t>(other_node) % ranks.size()];
+  return ranks[static_cast<size_t>(other_node) % ranks.size()];
 }
 
 NodeMap make_node_map(RankGroup& group, int ranks_per_node) {

@@ -14,18 +14,16 @@ class NodeMap {
   /// node_of[rank]: any number that is the same for all ranks of a node.
   explicit NodeMap(const std::vector<int>& node_of);
 
-  [[nodiscard]] int rank_count() const { return static_cast<int>(node_of_.size()); }
-  [[nodiscard]] int node_count() const { return static_cast<int>(ranks_.size()); }
-  [[nodiscard]] int node_of(int rank) const { return node_of_[static_cast<std::size_t>(rank)]; }
+  int rank_count() const { return static_cast<int>(node_of_.size()); }
+  int node_count() const { return static_cast<int>(ranks_.size()); }
+  int node_of(int rank) const { return node_of_[static_cast<size_t>(rank)]; }
   /// In growing order.
-  [[nodiscard]] const std::vector<int>& ranks_of(int node) const {
-    return ranks_[static_cast<std::size_t>(node)];
-  }
+  const std::vector<int>& ranks_of(int node) const { return ranks_[static_cast<size_t>(node)]; }
   /// The rank's place among those of its node.
-  [[nodiscard]] int place_of(int rank) const { return place_of_[static_cast<std::size_t>(rank)]; }
+  int place_of(int rank) const { return place_of_[static_cast<size_t>(rank)]; }
   /// The rank of `node` that sends messages to the other node and receives those from there. Each of a node's
   /// ranks takes its share of the other nodes.
-  [[nodiscard]] int carrier(int node, int other_node) const;
+  int carrier(int node, int other_node) const;
 
  private:
   std::vector<int> node_of_;

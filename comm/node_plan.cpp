@@ -9,10 +9,10 @@ namespace {
 /// Whether products on this node read the piece, by its number.
 std::vector<bool> read_pieces(const BlockLayout& layout, const NodeMap& nodes, bool mirrored, int node) {
   const auto grid = layout.grid();
-  std::vector<bool> is_read(static_cast<std::size_t>(grid.rank_count()), false);
+  std::vector<bool> is_read(static_cast<size_t>(grid.rank_count()), false);
   for (const int rank : nodes.ranks_of(node)) {
-    const std::ptrdiff_t column = grid.column_of(rank);
-    const std::ptrdiff_t row = grid.row_of(rank);
+    const ptrdiff_t column = grid.column_of(rank);
+    const ptrdiff_t row = grid.row_of(rank);
     std::fill_n(is_read.begin() + column * grid.rows, grid.rows, true);
     if (mirrored) std::fill_n(is_read.begin() + row * grid.columns, grid.columns, true);
   }
@@ -28,7 +28,7 @@ std::vector<IndexRange> collected_ranges(const BlockLayout& layout, const NodeMa
   for (int number = 0; number < layout.grid().rank_count(); ++number) {
     const auto piece = layout.piece(number);
     const bool comes_from_there = nodes.node_of(layout.column_owner_of(number)) == from;
-    if (!comes_from_there || !is_read[static_cast<std::size_t>(number)] || piece.size() == 0) continue;
+    if (!comes_from_there || !is_read[static_cast<size_t>(number)] || piece.size() == 0) continue;
     if (!ranges.empty() && ranges.back().end == piece.begin) {
       ranges.back().end = piece.end;
     } else {
@@ -54,13 +54,13 @@ std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int 
   return ranks;
 }
 
-std::vector<std::uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
-                                         int node) {
+std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
+                                    int node) {
   const auto grid = layout.grid();
   const bool over_columns = over == SummedOver::process_column;
-  std::vector<std::uint64_t> counts(static_cast<std::size_t>(over_columns ? grid.columns : grid.rows), 0);
+  std::vector<uint64_t> counts(static_cast<size_t>(over_columns ? grid.columns : grid.rows), 0);
   for (const int rank : nodes.ranks_of(node))
-    ++counts[static_cast<std::size_t>(over_columns ? grid.column_of(rank) : grid.row_of(rank))];
+    ++counts[static_cast<size_t>(over_columns ? grid.column_of(rank) : grid.row_of(rank))];
   return counts;
 }
 

@@ -26,22 +26,22 @@ int summing_group(const BlockLayout& layout, SummedOver over, int rank);
 /// Its ranks, in growing order.
 std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int group);
 /// The number of ranks on the node, by process row (column).
-std::vector<std::uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
-                                         int node);
+std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
+                                    int node);
 /// The part of q of which each rank of the group holds partial sums.
 IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group);
 
 /// One rank's piece in the sums that one node sends to another, which are those over the sender's ranks.
 struct NodeSum {
-  int rank = 0;             ///< whose piece of q
-  std::int64_t offset = 0;  ///< offset of the first element, in the message
+  int rank = 0;        ///< whose piece of q
+  int64_t offset = 0;  ///< offset of the first element, in the message
 };
 
 /// The sums for ranks of `to` to whose pieces ranks of `from` contribute, in the order of the ranks. Empty
 /// pieces are left out.
 struct NodeSums {
   std::vector<NodeSum> pieces;
-  std::int64_t element_count = 0;
+  int64_t element_count = 0;
 };
 NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, SummedOver over, int from, int to);
 

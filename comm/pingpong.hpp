@@ -23,22 +23,22 @@ namespace cg2d::comm {
 /// The variables of one transfer. They lie in different cache lines, as variables do that are not neighbours
 /// in a program.
 struct VariableShape {
-  std::size_t count = 1;
-  std::size_t byte_count = 8;  ///< bytes of each variable; at most INT_MAX
+  size_t count = 1;
+  size_t byte_count = 8;  ///< bytes of each variable; at most INT_MAX
 
   /// Offset of variable `index` in the memory of a transfer.
-  [[nodiscard]] std::size_t offset(std::size_t index) const { return index * stride(); }
+  size_t offset(size_t index) const { return index * stride(); }
   /// The bytes that all variables take, with the gaps between them.
-  [[nodiscard]] std::size_t memory_byte_count() const { return count * stride(); }
+  size_t memory_byte_count() const { return count * stride(); }
 
  private:
-  static constexpr std::size_t cache_line = 64;
-  [[nodiscard]] std::size_t stride() const { return (byte_count + cache_line - 1) / cache_line * cache_line; }
+  static constexpr size_t cache_line = 64;
+  size_t stride() const { return (byte_count + cache_line - 1) / cache_line * cache_line; }
 };
 
 /// Copies the variables of a transfer from one memory to another.
 inline void copy_variables(const std::byte* from, std::byte* to, const VariableShape& shape) {
-  for (std::size_t k = 0; k < shape.count; ++k)
+  for (size_t k = 0; k < shape.count; ++k)
     std::memcpy(to + shape.offset(k), from + shape.offset(k), shape.byte_count);
 }
 
@@ -58,10 +58,10 @@ class PingPong : public Interface {
       : outgoing_(largest.memory_byte_count()), incoming_(largest.memory_byte_count()) {}
 
   /// The memory that send() of that method moves; written by the caller. Long enough for the largest shape.
-  [[nodiscard]] virtual std::span<std::byte> outgoing(std::size_t /*method*/) { return outgoing_; }
+  [[nodiscard]] virtual std::span<std::byte> outgoing(size_t /*method*/) { return outgoing_; }
   /// The memory of this rank alone where receive() of that method leaves the variables, at the same offsets. It changes in
   /// receive() only: a transfer ends when the receiver has all bytes, wherever the sender has put them.
-  [[nodiscard]] virtual std::span<std::byte> incoming(std::size_t /*method*/) { return incoming_; }
+  [[nodiscard]] virtual std::span<std::byte> incoming(size_t /*method*/) { return incoming_; }
 
   /// One transfer: one rank calls send(), the other receive(), with the same method and shape.
   ///
@@ -69,8 +69,8 @@ class PingPong : public Interface {
   /// 2. A sender writes to outgoing() again only after it has received the next transfer.
   /// 3. After the last transfer both ranks wait for each other by MPI, as in a barrier: one may need the
   ///    other to call MPI for its own part to end.
-  virtual void send(std::size_t method, const VariableShape& shape) = 0;
-  virtual void receive(std::size_t method, const VariableShape& shape) = 0;
+  virtual void send(size_t method, const VariableShape& shape) = 0;
+  virtual void receive(size_t method, const VariableShape& shape) = 0;
 
  protected:
   [[nodiscard]] std::byte* own_outgoing() { return outgoing_.data(); }

@@ -15,7 +15,7 @@ constexpr std::array message_methods{
     PingPongMethod{.name = "nonblocking",
                    .description = "MPI_Isend and MPI_Irecv of all variables, then one wait"},
 };
-constexpr std::size_t blocking_method = 0;
+constexpr size_t blocking_method = 0;
 
 class MessagePingPong final : public PingPong {
  public:
@@ -24,10 +24,10 @@ class MessagePingPong final : public PingPong {
     requests_.reserve(largest.count);
   }
 
-  void send(std::size_t method, const VariableShape& shape) override {
+  void send(size_t method, const VariableShape& shape) override {
     const auto bytes = int_count(shape.byte_count);
     requests_.resize(method == blocking_method ? 0 : shape.count);
-    for (std::size_t k = 0; k < shape.count; ++k) {
+    for (size_t k = 0; k < shape.count; ++k) {
       const auto* const variable = own_outgoing() + shape.offset(k);
       if (method == blocking_method)
         check(MPI_Send(variable, bytes, MPI_BYTE, partner_, int_count(k), pair_.handle()), "MPI_Send");
@@ -38,10 +38,10 @@ class MessagePingPong final : public PingPong {
     if (!requests_.empty()) pair_.waiter().wait_all(requests_);
   }
 
-  void receive(std::size_t method, const VariableShape& shape) override {
+  void receive(size_t method, const VariableShape& shape) override {
     const auto bytes = int_count(shape.byte_count);
     requests_.resize(method == blocking_method ? 0 : shape.count);
-    for (std::size_t k = 0; k < shape.count; ++k) {
+    for (size_t k = 0; k < shape.count; ++k) {
       auto* const variable = own_incoming() + shape.offset(k);
       if (method == blocking_method)
         check(MPI_Recv(variable, bytes, MPI_BYTE, partner_, int_count(k), pair_.handle(), MPI_STATUS_IGNORE),

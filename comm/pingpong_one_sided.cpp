@@ -45,13 +45,13 @@ constexpr std::array one_sided_methods{
                    .description = "the notification, then MPI_Get of all variables, one MPI_Win_flush",
                    .blocks = true},
 };
-constexpr bool gets(std::size_t method) { return method >= 2; }
-constexpr bool flushes_each(std::size_t method) { return method % 2 == 0; }
+constexpr bool gets(size_t method) { return method >= 2; }
+constexpr bool flushes_each(size_t method) { return method % 2 == 0; }
 
 /// Memory of MPI that the other rank may write and read, from the constructor to the destructor.
 class OpenWindow {
  public:
-  OpenWindow(MPI_Comm communicator, std::size_t byte_count) {
+  OpenWindow(MPI_Comm communicator, size_t byte_count) {
     check(MPI_Win_allocate(static_cast<MPI_Aint>(byte_count), 1, MPI_INFO_NULL, communicator,
                            static_cast<void*>(&memory_), &window_),
           "MPI_Win_allocate");
@@ -65,8 +65,8 @@ class OpenWindow {
   OpenWindow(const OpenWindow&) = delete;
   OpenWindow& operator=(const OpenWindow&) = delete;
 
-  [[nodiscard]] std::byte* memory() const { return memory_; }
-  [[nodiscard]] MPI_Win handle() const { return window_; }
+  std::byte* memory() const { return memory_; }
+  MPI_Win handle() const { return window_; }
 
  private:
   std::byte* memory_ = nullptr;
@@ -85,14 +85,14 @@ class OneSidedPingPong final : public PingPong {
     pair_.barrier();  // no rank writes before the numbers are zero
   }
 
-  [[nodiscard]] std::span<std::byte> outgoing(std::size_t method) override {
+  [[nodiscard]] std::span<std::byte> outgoing(size_t method) override {
     return gets(method) ? exposed() : PingPong::outgoing(method);
   }
-  [[nodiscard]] std::span<std::byte> incoming(std::size_t method) override {
+  [[nodiscard]] std::span<std::byte> incoming(size_t method) override {
     return gets(method) ? PingPong::outgoing(method) : PingPong::incoming(method);
   }
 
-  void send(std::size_t method, const VariableShape& shape) override {
+  void send(size_t method, const VariableShape& shape) override {
     if (gets(method)) {
       check(MPI_Win_sync(window_.handle()), "MPI_Win_sync");
     } else {
@@ -101,7 +101,7 @@ class OneSidedPingPong final : public PingPong {
     notify();
   }
 
-  void receive(std::size_t method, const VariableShape& shape) override {
+  void receive(size_t method, const VariableShape& shape) override {
     wait_for_notification();
     if (gets(method)) {
       move(method, shape);
@@ -111,16 +111,16 @@ class OneSidedPingPong final : public PingPong {
   }
 
  private:
-  static constexpr std::size_t variables_begin = 64;  // after the number, which has a cache line of its own
+  static constexpr size_t variables_begin = 64;  // after the number, which has a cache line of its own
 
   [[nodiscard]] std::span<std::byte> exposed() {
     return {window_.memory() + variables_begin, PingPong::outgoing(0).size()};
   }
 
   /// The variables, between the memory of this rank alone and the other rank's part of the window.
-  void move(std::size_t method, const VariableShape& shape) {
+  void move(size_t method, const VariableShape& shape) {
     const auto bytes = int_count(shape.byte_count);
-    for (std::size_t k = 0; k < shape.count; ++k) {
+    for (size_t k = 0; k < shape.count; ++k) {
       std::byte* const mine = own_outgoing() + shape.offset(k);
       const auto there = static_cast<MPI_Aint>(variables_begin + shape.offset(k));
       if (gets(method)) {
@@ -143,7 +143,7 @@ class OneSidedPingPong final : public PingPong {
 
   void wait_for_notification() {
     ++received_;
-    const std::atomic_ref<std::uint64_t> number(*reinterpret_cast<std::uint64_t*>(window_.memory()));
+    const std::atomic_ref<uint64_t> number(*reinterpret_cast<uint64_t*>(window_.memory()));
     pair_.waiter().wait_until([&] {
       if (number.load(std::memory_order_acquire) == received_) return true;
       help_messages();
@@ -162,8 +162,8 @@ class OneSidedPingPong final : public PingPong {
 
   RankGroup& pair_;
   int partner_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
+  uint64_t sent_ = 0;
+  uint64_t received_ = 0;
   OpenWindow window_;
 };
 

@@ -23,7 +23,7 @@ struct PartHead {
   SharedCounter arrived;
 };
 
-std::size_t shared_byte_count(const VariableShape& largest) {
+size_t shared_byte_count(const VariableShape& largest) {
   return sizeof(PartHead) + largest.memory_byte_count();
 }
 
@@ -33,18 +33,17 @@ class SharedPingPong final : public PingPong {
       : PingPong(largest),
         waiter_(pair.waiter()),
         segment_(pair, std::array{0, 1}, shared_byte_count(largest)) {
-    if (!segment_.is_there())
-      throw SharedMemoryError(2 * static_cast<std::int64_t>(shared_byte_count(largest)));
-    mine_ = segment_.part(static_cast<std::size_t>(pair.rank()));
-    partners_ = segment_.part(static_cast<std::size_t>(1 - pair.rank()));
+    if (!segment_.is_there()) throw SharedMemoryError(2 * static_cast<int64_t>(shared_byte_count(largest)));
+    mine_ = segment_.part(static_cast<size_t>(pair.rank()));
+    partners_ = segment_.part(static_cast<size_t>(1 - pair.rank()));
   }
 
-  void send(std::size_t /*method*/, const VariableShape& shape) override {
+  void send(size_t /*method*/, const VariableShape& shape) override {
     copy_variables(own_outgoing(), partners_ + sizeof(PartHead), shape);
     head(partners_).arrived.add_one(1);
   }
 
-  void receive(std::size_t /*method*/, const VariableShape& shape) override {
+  void receive(size_t /*method*/, const VariableShape& shape) override {
     head(mine_).arrived.wait_for(++received_, waiter_);
     copy_variables(mine_ + sizeof(PartHead), own_incoming(), shape);
   }
@@ -56,7 +55,7 @@ class SharedPingPong final : public PingPong {
   SharedSegment segment_;
   std::byte* mine_ = nullptr;
   std::byte* partners_ = nullptr;
-  std::uint64_t received_ = 0;
+  uint64_t received_ = 0;
 };
 
 }  // namespace

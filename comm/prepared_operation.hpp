@@ -36,7 +36,7 @@ class PreparedOperation : public Interface {
 class PreparedGather : public PreparedOperation {
  public:
   virtual void begin() = 0;
-  virtual void wait_for_part(std::size_t part) = 0;
+  virtual void wait_for_part(size_t part) = 0;
   /// Between begin() and finish(): makes progress on pending messages.
   virtual void progress() = 0;
   virtual void finish() = 0;
@@ -67,7 +67,7 @@ struct PieceExchange {
 class OperationMaker : public Interface {
  public:
   /// Memory that the transport can reach, which lives as long as the maker. Its contents are unspecified.
-  virtual std::span<double> allocate(std::size_t count) = 0;
+  virtual std::span<double> allocate(size_t count) = 0;
   /// From each member's own piece to all pieces of the block.
   virtual std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) = 0;
   /// From partial sums of the whole block to the sum of this member's piece, or of the whole block, as the

@@ -21,7 +21,7 @@ namespace {
 
 class MpiPutPort : public PutPort {
  public:
-  MpiPutPort(RankGroup& group, std::int64_t element_count, int ranks_per_node)
+  MpiPutPort(RankGroup& group, int64_t element_count, int ranks_per_node)
       : group_(group), answer_offset_(group.maximum(element_count)) {
     window_ = group.borrow_window(answer_offset_ + 1, ranks_per_node);
     std::ranges::fill(window_->memory(), 0.0);
@@ -32,7 +32,7 @@ class MpiPutPort : public PutPort {
 
   [[nodiscard]] std::span<double> memory() override { return window_->memory(); }
 
-  void put(int rank, std::int64_t offset, std::span<const double> values) override {
+  void put(int rank, int64_t offset, std::span<const double> values) override {
     if (const auto theirs = window_->reachable(rank); !theirs.empty()) {
       std::ranges::copy(values, theirs.begin() + offset);
       return;
@@ -51,7 +51,7 @@ class MpiPutPort : public PutPort {
     check(MPI_Win_flush(rank, window_->handle()), "MPI_Win_flush");
   }
 
-  void notify(int rank, std::int64_t flag, std::uint64_t number) override {
+  void notify(int rank, int64_t flag, uint64_t number) override {
     if (const auto theirs = window_->reachable(rank); !theirs.empty()) {
       flag_of(theirs, flag).store(number, std::memory_order_release);
     } else {
@@ -62,12 +62,12 @@ class MpiPutPort : public PutPort {
   }
 
   void expect(int rank) override { group_.waiter().expect(rank); }
-  void wait_for(std::int64_t flag, std::uint64_t number) override {
+  void wait_for(int64_t flag, uint64_t number) override {
     const auto seen = flag_of(window_->memory(), flag);
     // Some MPIs let puts in only while they are called. By time, not by looks, since looks become rare.
     constexpr std::chrono::microseconds time_between_calls{2};
     std::chrono::steady_clock::time_point last_call{};
-    std::uint32_t rung = 0;
+    uint32_t rung = 0;
     group_.waiter().wait_until(
         [&] {
           if (bells_) rung = bells_->rung(Bell::sent);
@@ -87,7 +87,7 @@ class MpiPutPort : public PutPort {
     if (window_->is_window()) check(MPI_Win_sync(window_->handle()), "MPI_Win_sync");
   }
 
-  [[nodiscard]] bool has(std::int64_t flag, std::uint64_t number) override {
+  [[nodiscard]] bool has(int64_t flag, uint64_t number) override {
     let_mpi_work();
     return flag_of(window_->memory(), flag).load(std::memory_order_acquire) == number;
   }
@@ -108,9 +108,8 @@ class MpiPutPort : public PutPort {
     group_.waiter().expect(rank);
     group_.waiter().wait_all({&request, 1});
   }
-  static std::atomic_ref<std::uint64_t> flag_of(std::span<double> memory, std::int64_t flag) {
-    return std::atomic_ref<std::uint64_t>(
-        reinterpret_cast<std::uint64_t&>(memory[static_cast<std::size_t>(flag)]));
+  static std::atomic_ref<uint64_t> flag_of(std::span<double> memory, int64_t flag) {
+    return std::atomic_ref<uint64_t>(reinterpret_cast<uint64_t&>(memory[static_cast<size_t>(flag)]));
   }
   void ring(int rank) {
     if (bells_) bells_->ring(Bell::sent, rank);
@@ -123,7 +122,7 @@ class MpiPutPort : public PutPort {
   }
 
   RankGroup& group_;
-  std::int64_t answer_offset_;  // offset of an element that nobody writes, after the others
+  int64_t answer_offset_;  // offset of an element that nobody writes, after the others
   std::shared_ptr<RmaWindow> window_;
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
@@ -131,7 +130,7 @@ class MpiPutPort : public PutPort {
 /// The operations, and the port that they run on.
 class MpiPutOperations final : private MpiPutPort, public PutOperations {
  public:
-  MpiPutOperations(RankGroup& group, TrafficCounts& sent, std::int64_t element_count, int ranks_per_node)
+  MpiPutOperations(RankGroup& group, TrafficCounts& sent, int64_t element_count, int ranks_per_node)
       : MpiPutPort(group, element_count, ranks_per_node),
         PutOperations(static_cast<PutPort&>(*this), group.rank(), sent) {}
 };

@@ -11,18 +11,18 @@
 namespace cg2d::comm {
 namespace {
 
-constexpr std::size_t halo_turns = 2;
+constexpr size_t halo_turns = 2;
 
 class PutHalo final : public HaloExchange {
  public:
   PutHalo(std::unique_ptr<PutPort> port, int rank, const DomainLayout& layout, const HaloOptions& options)
       : port_(std::move(port)),
         box_(layout.box(rank)),
-        operand_(*options.memory, static_cast<std::size_t>(box_.size())) {
+        operand_(*options.memory, static_cast<size_t>(box_.size())) {
     for (const auto& part : halo_parts(layout, rank, options.shape)) {
       const auto packed_count = is_consecutive(box_, part.sent) ? 0 : part.sent.size();
       messages_.push_back(
-          {.part = part, .packed = Buffer(*options.memory, static_cast<std::size_t>(packed_count))});
+          {.part = part, .packed = Buffer(*options.memory, static_cast<size_t>(packed_count))});
     }
     find_targets(port_->gather(make_room(port_->memory())), rank);
   }
@@ -34,15 +34,15 @@ class PutHalo final : public HaloExchange {
       const auto& part = message.part;
       std::span<const double> points = message.packed.span();
       if (points.empty()) {
-        points = operand_.span().subspan(static_cast<std::size_t>(offset_of_part(box_, part.sent)),
-                                         static_cast<std::size_t>(part.sent.size()));
+        points = operand_.span().subspan(static_cast<size_t>(offset_of_part(box_, part.sent)),
+                                         static_cast<size_t>(part.sent.size()));
       } else {
         pack_part(operand_.span(), box_, part.sent, message.packed.span());
       }
       port_->put(part.partner, message.target[turn()], points);
       port_->complete(part.partner);
       port_->notify(part.partner, message.target_flag[turn()], number_);
-      sent_counts().add(Operation::halo, static_cast<std::int64_t>(points.size_bytes()));
+      sent_counts().add(Operation::halo, static_cast<int64_t>(points.size_bytes()));
     }
   }
   void progress() override {
@@ -56,25 +56,25 @@ class PutHalo final : public HaloExchange {
       port_->wait_for(message.flag[turn()], number_);
     }
   }
-  [[nodiscard]] std::span<const HaloView> views() const override { return views_[turn()]; }
+  std::span<const HaloView> views() const override { return views_[turn()]; }
 
  private:
   /// One part, with what depends on the turn.
   struct Message {
     HaloPart part;
-    Buffer packed;                                       // empty: the part is consecutive
-    std::array<std::int64_t, halo_turns> target{};       // offset of the points in the partner's memory
-    std::array<std::int64_t, halo_turns> target_flag{};  // offset of the flag in the partner's memory
-    std::array<std::int64_t, halo_turns> flag{};         // offset of the flag of what this rank receives
+    Buffer packed;                                  // empty: the part is consecutive
+    std::array<int64_t, halo_turns> target{};       // offset of the points in the partner's memory
+    std::array<int64_t, halo_turns> target_flag{};  // offset of the flag in the partner's memory
+    std::array<int64_t, halo_turns> flag{};         // offset of the flag of what this rank receives
   };
 
-  [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(number_ % halo_turns); }
+  size_t turn() const { return static_cast<size_t>(number_ % halo_turns); }
   /// Gives away room for what is received, as slots for the partners.
   std::vector<PutSlot> make_room(std::span<double> memory) {
     std::vector<PutSlot> slots;
-    std::int64_t used = 0;
+    int64_t used = 0;
     for (auto& message : messages_) {
-      for (std::size_t turn = 0; turn < halo_turns; ++turn) {
+      for (size_t turn = 0; turn < halo_turns; ++turn) {
         const auto& received = message.part.received;
         const auto offset = used;
         used += whole_lines(received.size());
@@ -89,9 +89,9 @@ class PutHalo final : public HaloExchange {
   }
   void find_targets(const std::vector<std::vector<PutSlot>>& slots, int rank) {
     for (auto& message : messages_) {
-      const auto& theirs = slots[static_cast<std::size_t>(message.part.partner)];
+      const auto& theirs = slots[static_cast<size_t>(message.part.partner)];
       auto slot = std::ranges::find(theirs, rank, &PutSlot::sender);
-      for (std::size_t turn = 0; turn < halo_turns; ++turn, ++slot) {
+      for (size_t turn = 0; turn < halo_turns; ++turn, ++slot) {
         assert(slot != theirs.end() && slot->sender == rank);
         message.target[turn] = slot->offset;
         message.target_flag[turn] = slot->flag;
@@ -104,15 +104,15 @@ class PutHalo final : public HaloExchange {
   Buffer operand_;
   std::vector<Message> messages_;
   std::array<std::vector<HaloView>, halo_turns> views_;
-  std::uint64_t number_ = 0;  // number of the exchange
+  uint64_t number_ = 0;  // number of the exchange
 };
 
 }  // namespace
 
-std::int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloShape& shape) {
-  std::int64_t size = 0;
+int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloShape& shape) {
+  int64_t size = 0;
   for (const auto& part : halo_parts(layout, rank, shape))
-    size += std::int64_t{halo_turns} * (whole_lines(part.received.size()) + whole_lines(1));
+    size += int64_t{halo_turns} * (whole_lines(part.received.size()) + whole_lines(1));
   return size;
 }
 

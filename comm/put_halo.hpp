@@ -11,7 +11,7 @@
 namespace cg2d::comm {
 
 /// Elements of a port's memory that the exchange of that rank takes.
-std::int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloShape& shape);
+int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloShape& shape);
 
 /// An exchange in the memory of a port. Each part has two buffers and two flags at its receiver, used in turns:
 ///

@@ -9,41 +9,41 @@ namespace {
 
 using Shared = PutOperations::Shared;
 
-std::int64_t give_away(Shared& shared, std::int64_t count) {
+int64_t give_away(Shared& shared, int64_t count) {
   const auto offset = shared.used;
   shared.used += whole_lines(count);
   assert(shared.used <= std::ssize(shared.port.memory()));
   return offset;
 }
 
-std::int64_t offset_of(const Shared& shared, std::span<const double> values) {
+int64_t offset_of(const Shared& shared, std::span<const double> values) {
   return values.data() - shared.port.memory().data();
 }
 
 /// Elements of one of the ranges, in the sender's and in the receiver's memory.
 struct PutRange {
   std::span<const double> source;
-  std::int64_t target = 0;  // offset in the receiver's memory
+  int64_t target = 0;  // offset in the receiver's memory
 };
 
 /// One message to `partner`.
 struct PutMessage {
   int partner = ScheduleStep::no_partner;
   std::vector<PutRange> ranges;
-  std::int64_t flag = 0;
-  std::int64_t byte_count = 0;
+  int64_t flag = 0;
+  int64_t byte_count = 0;
 
-  [[nodiscard]] bool idle() const { return partner == ScheduleStep::no_partner; }
+  bool idle() const { return partner == ScheduleStep::no_partner; }
 };
 
 /// The message that this rank receives in one step.
 struct Arrival {
   int sender = ScheduleStep::no_partner;
-  std::int64_t flag = 0;
+  int64_t flag = 0;
   std::vector<IndexRange> targets;  // where in the block it is added; empty: it is in place
   std::span<const double> buffer;
 
-  [[nodiscard]] bool idle() const { return sender == ScheduleStep::no_partner; }
+  bool idle() const { return sender == ScheduleStep::no_partner; }
 };
 
 /// One step; both arrays by the turn of the buffers.
@@ -69,7 +69,7 @@ class PutSteps final : public PreparedGather {
     arrived_ = 0;
     send_next();
   }
-  void wait_for_part(std::size_t part) override {
+  void wait_for_part(size_t part) override {
     while (arrived_ < part) {
       const auto& arrival = steps_[arrived_].receive[turn()];
       if (!arrival.idle()) {
@@ -92,8 +92,8 @@ class PutSteps final : public PreparedGather {
   void finish() override { wait_for_part(steps_.size()); }
 
  private:
-  [[nodiscard]] bool takes_turns() const { return operation_ == Operation::dot; }
-  [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(takes_turns() ? number_ % 2 : 0); }
+  bool takes_turns() const { return operation_ == Operation::dot; }
+  size_t turn() const { return static_cast<size_t>(takes_turns() ? number_ % 2 : 0); }
 
   /// Returns when no rank reads the data of the last run any more: invariants 2 and 3.
   void wait_for_readers() {
@@ -117,9 +117,9 @@ class PutSteps final : public PreparedGather {
   Operation operation_;
   std::span<double> block_;
   std::vector<PutStep> steps_;
-  std::uint64_t number_ = 0;
-  std::uint64_t scalars_at_run_ = 0;
-  std::size_t arrived_ = 0;  // steps of this run
+  uint64_t number_ = 0;
+  uint64_t scalars_at_run_ = 0;
+  size_t arrived_ = 0;  // steps of this run
 };
 
 /// Sends the slots of this rank to all ranks, and finds those that others have for it.
@@ -130,8 +130,8 @@ class SlotExchange {
 
   /// The receiver's next slot for this rank: messages between two ranks go in the order of the steps.
   const PutSlot& next(int receiver) {
-    const auto& theirs = slots_[static_cast<std::size_t>(receiver)];
-    auto& next = next_[static_cast<std::size_t>(receiver)];
+    const auto& theirs = slots_[static_cast<size_t>(receiver)];
+    auto& next = next_[static_cast<size_t>(receiver)];
     while (theirs[next].sender != rank_) ++next;
     return theirs[next++];
   }
@@ -139,14 +139,14 @@ class SlotExchange {
  private:
   int rank_;
   std::vector<std::vector<PutSlot>> slots_;
-  std::vector<std::size_t> next_;
+  std::vector<size_t> next_;
 };
 
 /// Two turns where an operation takes turns, else one.
-std::size_t turns_of(Operation operation) { return operation == Operation::dot ? 2 : 1; }
+size_t turns_of(Operation operation) { return operation == Operation::dot ? 2 : 1; }
 
 int rank_of(const BlockCollective& collective, int member) {
-  return collective.ranks[static_cast<std::size_t>(member)];
+  return collective.ranks[static_cast<size_t>(member)];
 }
 
 /// Room for the message of one step, and the slot for its sender.
@@ -163,22 +163,21 @@ Arrival make_arrival(Shared& shared, const BlockCollective& collective, const Sc
   if (is_added) {
     arrival.targets = collective.pieces.ranges(planned.received);
     arrival.buffer =
-        shared.port.memory().subspan(static_cast<std::size_t>(slot.offset), static_cast<std::size_t>(count));
+        shared.port.memory().subspan(static_cast<size_t>(slot.offset), static_cast<size_t>(count));
   }
   return arrival;
 }
 
 PutMessage make_message(const BlockCollective& collective, const ScheduleStep& planned, const PutSlot& slot) {
   PutMessage message{.partner = rank_of(collective, planned.send_to), .ranges = {}, .flag = slot.flag};
-  std::int64_t packed = slot.offset;
+  int64_t packed = slot.offset;
   for (const auto& range : collective.pieces.ranges(planned.sent)) {
-    message.ranges.push_back({.source = collective.block.subspan(static_cast<std::size_t>(range.begin),
-                                                                 static_cast<std::size_t>(range.size())),
+    message.ranges.push_back({.source = collective.block.subspan(static_cast<size_t>(range.begin),
+                                                                 static_cast<size_t>(range.size())),
                               .target = slot.is_block != 0 ? slot.offset + range.begin : packed});
     packed += range.size();
   }
-  message.byte_count =
-      collective.pieces.element_count(planned.sent) * static_cast<std::int64_t>(sizeof(double));
+  message.byte_count = collective.pieces.element_count(planned.sent) * static_cast<int64_t>(sizeof(double));
   return message;
 }
 
@@ -191,15 +190,15 @@ std::unique_ptr<PreparedGather> make_steps(Shared& shared, const BlockCollective
     if (planned.receive_from == ScheduleStep::no_partner ||
         collective.pieces.element_count(planned.received) == 0)
       continue;
-    for (std::size_t turn = 0; turn < turns; ++turn)
+    for (size_t turn = 0; turn < turns; ++turn)
       step.receive[turn] = make_arrival(shared, collective, planned, slots.emplace_back());
   }
   SlotExchange exchange(shared, slots);
-  for (std::size_t k = 0; k < steps.size(); ++k) {
+  for (size_t k = 0; k < steps.size(); ++k) {
     const auto& planned = collective.schedule.steps[k];
     if (planned.send_to == ScheduleStep::no_partner || collective.pieces.element_count(planned.sent) == 0)
       continue;
-    for (std::size_t turn = 0; turn < turns; ++turn)
+    for (size_t turn = 0; turn < turns; ++turn)
       steps[k].send[turn] =
           make_message(collective, planned, exchange.next(rank_of(collective, planned.send_to)));
   }
@@ -207,8 +206,8 @@ std::unique_ptr<PreparedGather> make_steps(Shared& shared, const BlockCollective
 }
 
 /// Elements that the receives of a schedule take beside the block.
-std::int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, std::int64_t turns) {
-  std::int64_t size = 0;
+int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, int64_t turns) {
+  int64_t size = 0;
   for (const auto& step : schedule.steps) {
     if (step.receive_from == ScheduleStep::no_partner) continue;
     size += turns * whole_lines(1);
@@ -219,18 +218,18 @@ std::int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, 
 
 }  // namespace
 
-std::int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options) {
+int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options) {
   const auto grid = layout.grid();
   const auto columns = collection_pieces(layout, rank);
   const auto rows = summation_pieces(layout, rank);
   const auto piece_size = layout.own_piece(rank).size();
   const auto column_size = whole_lines(columns.size());
   const auto row_size = whole_lines(rows.size());
-  std::int64_t size = column_size + row_size + whole_lines(piece_size) + whole_lines(1);
+  int64_t size = column_size + row_size + whole_lines(piece_size) + whole_lines(1);
   size += received_size(collection_schedule(layout, rank), columns, 1);
   size += received_size(summation_schedule(layout, rank, options.sum_form), rows, 1);
   for (const auto count : Communicator::scalar_counts) {
-    const auto scalars = static_cast<std::int64_t>(count);
+    const auto scalars = static_cast<int64_t>(count);
     size += whole_lines(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
                                                  GroupPieces::of_scalars(grid.rank_count(), scalars), 2);
   }
@@ -245,9 +244,9 @@ std::int64_t put_memory_size(const BlockLayout& layout, int rank, const Communic
 PutOperations::PutOperations(PutPort& port, int rank, TrafficCounts& sent)
     : shared_{.port = port, .rank = rank, .sent = sent} {}
 
-std::span<double> PutOperations::allocate(std::size_t count) {
-  const auto offset = give_away(shared_, static_cast<std::int64_t>(count));
-  return shared_.port.memory().subspan(static_cast<std::size_t>(offset), count);
+std::span<double> PutOperations::allocate(size_t count) {
+  const auto offset = give_away(shared_, static_cast<int64_t>(count));
+  return shared_.port.memory().subspan(static_cast<size_t>(offset), count);
 }
 
 std::unique_ptr<PreparedGather> PutOperations::gather(const BlockCollective& collective) {
@@ -274,7 +273,7 @@ std::unique_ptr<PreparedOperation> PutOperations::move(const PieceExchange& piec
     steps[0].send[0] = {.partner = pieces.destination,
                         .ranges = {{.source = pieces.sent, .target = slot.offset}},
                         .flag = slot.flag,
-                        .byte_count = static_cast<std::int64_t>(pieces.sent.size_bytes())};
+                        .byte_count = static_cast<int64_t>(pieces.sent.size_bytes())};
   }
   return std::make_unique<PutSteps>(shared_, pieces.operation, std::span<double>(), std::move(steps));
 }

@@ -15,10 +15,10 @@ namespace cg2d::comm {
 
 /// A place where a rank lets another one write.
 struct PutSlot {
-  std::int64_t sender = 0;
-  std::int64_t offset = 0;    ///< in the receiver's memory
-  std::int64_t is_block = 0;  ///< 1: the block begins there, and values go to their ranges of it; 0: packed
-  std::int64_t flag = 0;      ///< the notification's place there
+  int64_t sender = 0;
+  int64_t offset = 0;    ///< in the receiver's memory
+  int64_t is_block = 0;  ///< 1: the block begins there, and values go to their ranges of it; 0: packed
+  int64_t flag = 0;      ///< the notification's place there
 };
 
 /// One rank's way into the memory of the others. Memory is counted in elements of 8 bytes; a flag is one.
@@ -33,17 +33,17 @@ class PutPort : public Interface {
   [[nodiscard]] virtual std::span<double> memory() = 0;
 
   /// Begins to write the values there. They must stay until complete().
-  virtual void put(int rank, std::int64_t offset, std::span<const double> values) = 0;
+  virtual void put(int rank, int64_t offset, std::span<const double> values) = 0;
   /// Returns when the values that were put to that rank are in its memory.
   virtual void complete(int rank) = 0;
   /// Writes the number to a flag of that rank, and wakes it.
-  virtual void notify(int rank, std::int64_t flag, std::uint64_t number) = 0;
+  virtual void notify(int rank, int64_t flag, uint64_t number) = 0;
   /// The next wait_for() is for that rank: see Waiter::expect().
   virtual void expect(int /*rank*/) {}
   /// Returns when the flag of this rank has that number, and all that its sender completed before it is seen.
-  virtual void wait_for(std::int64_t flag, std::uint64_t number) = 0;
+  virtual void wait_for(int64_t flag, uint64_t number) = 0;
   /// Whether wait_for() would return at once; makes progress on pending messages.
-  [[nodiscard]] virtual bool has(std::int64_t flag, std::uint64_t number) = 0;
+  [[nodiscard]] virtual bool has(int64_t flag, uint64_t number) = 0;
 
   /// Returns when all ranks have called it.
   virtual void wait_for_all() = 0;
@@ -52,13 +52,13 @@ class PutPort : public Interface {
 };
 
 /// The elements that so many take: everything has cache lines of its own, so that polling a flag does not slow down writing data.
-inline std::int64_t whole_lines(std::int64_t count) {
-  constexpr std::int64_t elements_per_line = 8;
+inline int64_t whole_lines(int64_t count) {
+  constexpr int64_t elements_per_line = 8;
   return (count + elements_per_line - 1) / elements_per_line * elements_per_line;
 }
 
 /// Elements of memory that the operations of a communicator take on this rank.
-std::int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options);
+int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options);
 
 /// Operations in the memory of a port, which must outlive them.
 ///
@@ -80,7 +80,7 @@ class PutOperations : public OperationMaker {
   /// `rank`: the number of this rank among those of the port.
   PutOperations(PutPort& port, int rank, TrafficCounts& sent);
 
-  std::span<double> allocate(std::size_t count) override;
+  std::span<double> allocate(size_t count) override;
   std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override;
   std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override;
   std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override;
@@ -90,8 +90,8 @@ class PutOperations : public OperationMaker {
     PutPort& port;
     int rank = 0;
     TrafficCounts& sent;
-    std::uint64_t scalar_sums = 0;  ///< that this rank has come through
-    std::int64_t used = 0;          ///< elements of the port's memory that are given away
+    uint64_t scalar_sums = 0;  ///< that this rank has come through
+    int64_t used = 0;          ///< elements of the port's memory that are given away
   };
 
  private:

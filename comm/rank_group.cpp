@@ -32,7 +32,7 @@ RankGroup::RankGroup(MPI_Comm communicator, WaitMode mode) : waiter_(mode) {
 
 RankGroup RankGroup::first_ranks(int rank_count, WaitMode mode) const {
   if (rank_count == size_) return RankGroup(handle(), mode);
-  std::vector<int> ranks(static_cast<std::size_t>(rank_count));
+  std::vector<int> ranks(static_cast<size_t>(rank_count));
   std::iota(ranks.begin(), ranks.end(), 0);
   const auto communicator = make_part(ranks);
   return RankGroup(communicator.get(), mode);
@@ -44,15 +44,15 @@ MPI_Comm RankGroup::part(const std::vector<int>& ranks) {
   return parts_.emplace(ranks, make_part(ranks)).first->second.get();
 }
 
-std::shared_ptr<RmaWindow> RankGroup::borrow_window(std::int64_t element_count, int ranks_per_node) {
+std::shared_ptr<RmaWindow> RankGroup::borrow_window(int64_t element_count, int ranks_per_node) {
   for (const auto& window : windows_) {
     const bool fits =
         window->ranks_per_node() == ranks_per_node && std::ssize(window->memory()) >= element_count;
     if (fits && window.use_count() == 1) return window;
   }
-  const auto size = std::bit_ceil(static_cast<std::uint64_t>(element_count));
+  const auto size = std::bit_ceil(static_cast<uint64_t>(element_count));
   return windows_.emplace_back(
-      std::make_shared<RmaWindow>(*this, static_cast<std::int64_t>(size), ranks_per_node));
+      std::make_shared<RmaWindow>(*this, static_cast<int64_t>(size), ranks_per_node));
 }
 
 OwnedCommunicator RankGroup::make_part(const std::vector<int>& ranks) const {
@@ -76,21 +76,21 @@ void RankGroup::barrier() {
   wait(request);
 }
 
-std::int64_t RankGroup::reduce(std::int64_t value, MPI_Op operation) {
+int64_t RankGroup::reduce(int64_t value, MPI_Op operation) {
   reduce_in_place(handle(), &value, 1, MPI_INT64_T, operation);
   return value;
 }
 
-std::int64_t RankGroup::sum(std::int64_t value) { return reduce(value, MPI_SUM); }
-std::int64_t RankGroup::maximum(std::int64_t value) { return reduce(value, MPI_MAX); }
-std::int64_t RankGroup::minimum(std::int64_t value) { return reduce(value, MPI_MIN); }
+int64_t RankGroup::sum(int64_t value) { return reduce(value, MPI_SUM); }
+int64_t RankGroup::maximum(int64_t value) { return reduce(value, MPI_MAX); }
+int64_t RankGroup::minimum(int64_t value) { return reduce(value, MPI_MIN); }
 
 double RankGroup::maximum(double value) {
   reduce_in_place(handle(), &value, 1, MPI_DOUBLE, MPI_MAX);
   return value;
 }
 
-void RankGroup::reduce_in_place(MPI_Comm ranks, void* values, std::size_t count, MPI_Datatype type,
+void RankGroup::reduce_in_place(MPI_Comm ranks, void* values, size_t count, MPI_Datatype type,
                                 MPI_Op operation) {
   wait(start_all_reduce(ranks, {.values = values, .count = int_count(count), .type = type}, operation));
 }
@@ -99,16 +99,16 @@ void RankGroup::maxima(const std::vector<int>& ranks, std::span<double> values) 
   reduce_in_place(part(ranks), values.data(), values.size(), MPI_DOUBLE, MPI_MAX);
 }
 
-void RankGroup::sums(std::span<std::int64_t> values) {
+void RankGroup::sums(std::span<int64_t> values) {
   reduce_in_place(communicator_.get(), values.data(), values.size(), MPI_INT64_T, MPI_SUM);
 }
 
-void RankGroup::sums(const std::vector<int>& ranks, std::span<std::int64_t> values) {
+void RankGroup::sums(const std::vector<int>& ranks, std::span<int64_t> values) {
   reduce_in_place(part(ranks), values.data(), values.size(), MPI_INT64_T, MPI_SUM);
 }
 
-std::int64_t RankGroup::sum_of_lower_ranks(std::int64_t value) {
-  std::int64_t result = 0;
+int64_t RankGroup::sum_of_lower_ranks(int64_t value) {
+  int64_t result = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iexscan(&value, &result, 1, MPI_INT64_T, MPI_SUM, handle(), &request), "MPI_Iexscan");
   wait(request);
@@ -116,7 +116,7 @@ std::int64_t RankGroup::sum_of_lower_ranks(std::int64_t value) {
 }
 
 std::vector<std::vector<std::byte>> RankGroup::gather_bytes(std::span<const std::byte> mine) {
-  const auto ranks = static_cast<std::size_t>(size_);
+  const auto ranks = static_cast<size_t>(size_);
   const int my_count = int_count(mine.size());
   std::vector<int> counts(ranks);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -125,15 +125,15 @@ std::vector<std::vector<std::byte>> RankGroup::gather_bytes(std::span<const std:
   wait(request);
 
   std::vector<int> starts(ranks + 1, 0);
-  for (std::size_t r = 0; r < ranks; ++r) starts[r + 1] = int_count(std::int64_t{starts[r]} + counts[r]);
-  std::vector<std::byte> all(static_cast<std::size_t>(starts.back()));
+  for (size_t r = 0; r < ranks; ++r) starts[r + 1] = int_count(int64_t{starts[r]} + counts[r]);
+  std::vector<std::byte> all(static_cast<size_t>(starts.back()));
   check(MPI_Iallgatherv(mine.data(), my_count, MPI_BYTE, all.data(), counts.data(), starts.data(), MPI_BYTE,
                         handle(), &request),
         "MPI_Iallgatherv");
   wait(request);
 
   std::vector<std::vector<std::byte>> result(ranks);
-  for (std::size_t r = 0; r < ranks; ++r) {
+  for (size_t r = 0; r < ranks; ++r) {
     result[r].assign(all.begin() + starts[r], all.begin() + starts[r + 1]);
   }
   return result;
@@ -147,44 +147,43 @@ std::vector<std::string> RankGroup::gather_all(const std::string& mine) {
 }
 
 std::string RankGroup::broadcast(std::string value) {
-  auto size = static_cast<std::int64_t>(value.size());
+  auto size = static_cast<int64_t>(value.size());
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Ibcast(&size, 1, MPI_INT64_T, 0, handle(), &request), "MPI_Ibcast");
   wait(request);
-  value.resize(static_cast<std::size_t>(size));
+  value.resize(static_cast<size_t>(size));
   check(MPI_Ibcast(value.data(), int_count(size), MPI_CHAR, 0, handle(), &request), "MPI_Ibcast");
   wait(request);
   return value;
 }
 
-std::vector<std::vector<std::uint64_t>> RankGroup::exchange(
-    std::vector<std::vector<std::uint64_t>> outgoing) {
+std::vector<std::vector<uint64_t>> RankGroup::exchange(std::vector<std::vector<uint64_t>> outgoing) {
   WordExchange words(*this);
   words.exchange(outgoing);
   auto incoming = words.take_received();
-  incoming[static_cast<std::size_t>(rank_)] = std::move(outgoing[static_cast<std::size_t>(rank_)]);
+  incoming[static_cast<size_t>(rank_)] = std::move(outgoing[static_cast<size_t>(rank_)]);
   return incoming;
 }
 
 void RankGroup::send_text(const std::string& text, int destination) {
-  const auto size = static_cast<std::int64_t>(text.size());
+  const auto size = static_cast<int64_t>(text.size());
   std::vector<MPI_Request> requests(1);
   check(MPI_Isend(&size, 1, MPI_INT64_T, destination, text_size_tag, handle(), requests.data()), "MPI_Isend");
-  post_in_parts(text.size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
+  post_in_parts(text.size(), requests, [&](size_t begin, int count, MPI_Request* posted) {
     check(MPI_Isend(text.data() + begin, count, MPI_CHAR, destination, text_tag, handle(), posted),
           "MPI_Isend");
   });
   waiter_.wait_all(requests);
 }
 
-void RankGroup::send_word(std::uint64_t word, int destination) {
+void RankGroup::send_word(uint64_t word, int destination) {
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Isend(&word, 1, MPI_UINT64_T, destination, word_tag, handle(), &request), "MPI_Isend");
   wait(request);
 }
 
-std::uint64_t RankGroup::receive_word(int source) {
-  std::uint64_t word = 0;
+uint64_t RankGroup::receive_word(int source) {
+  uint64_t word = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(&word, 1, MPI_UINT64_T, source, word_tag, handle(), &request), "MPI_Irecv");
   wait(request);
@@ -192,13 +191,13 @@ std::uint64_t RankGroup::receive_word(int source) {
 }
 
 std::string RankGroup::receive_text(int source) {
-  std::int64_t size = 0;
+  int64_t size = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(&size, 1, MPI_INT64_T, source, text_size_tag, handle(), &request), "MPI_Irecv");
   wait(request);
-  std::string text(static_cast<std::size_t>(size), '\0');
+  std::string text(static_cast<size_t>(size), '\0');
   std::vector<MPI_Request> requests;
-  post_in_parts(text.size(), requests, [&](std::size_t begin, int count, MPI_Request* posted) {
+  post_in_parts(text.size(), requests, [&](size_t begin, int count, MPI_Request* posted) {
     check(MPI_Irecv(text.data() + begin, count, MPI_CHAR, source, text_tag, handle(), posted), "MPI_Irecv");
   });
   waiter_.wait_all(requests);

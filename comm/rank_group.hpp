@@ -30,7 +30,7 @@ class RankGroup {
   /// The first `rank_count` ranks (1 ... size()) as a group of their own, in the same order, waiting in
   /// `mode`. Collective over these ranks only: the others do not call it. Set-up only: a blocking call of MPI
   /// makes the communicator, unless it is of all ranks.
-  [[nodiscard]] RankGroup first_ranks(int rank_count, WaitMode mode = WaitMode::yield) const;
+  RankGroup first_ranks(int rank_count, WaitMode mode = WaitMode::yield) const;
 
   /// A communicator of MPI over these ranks, which include this one; made by the first call for them, and
   /// kept. Collective over them; the first call is set-up only, as first_ranks().
@@ -39,26 +39,26 @@ class RankGroup {
   /// A window of at least the given number of elements on each rank, contents unspecified. Reuses a released
   /// one, since MPI takes long to make one. Collective; all ranks ask for the same size, and release windows
   /// in the same order. Set-up only.
-  [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(std::int64_t element_count, int ranks_per_node);
+  [[nodiscard]] std::shared_ptr<RmaWindow> borrow_window(int64_t element_count, int ranks_per_node);
 
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] MPI_Comm handle() const { return communicator_.get(); }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  MPI_Comm handle() const { return communicator_.get(); }
   [[nodiscard]] Waiter& waiter() { return waiter_; }
 
   void barrier();
-  [[nodiscard]] std::int64_t sum(std::int64_t value);
-  [[nodiscard]] std::int64_t maximum(std::int64_t value);
-  [[nodiscard]] std::int64_t minimum(std::int64_t value);
+  [[nodiscard]] int64_t sum(int64_t value);
+  [[nodiscard]] int64_t maximum(int64_t value);
+  [[nodiscard]] int64_t minimum(int64_t value);
   [[nodiscard]] double maximum(double value);
   /// Element by element the maximum over these ranks, which include this one; collective over them, as part(). Set-up only.
   void maxima(const std::vector<int>& ranks, std::span<double> values);
   /// Element by element the sum over these ranks; collective over them, as part(). Set-up only.
-  void sums(const std::vector<int>& ranks, std::span<std::int64_t> values);
+  void sums(const std::vector<int>& ranks, std::span<int64_t> values);
   /// That over all ranks.
-  void sums(std::span<std::int64_t> values);
+  void sums(std::span<int64_t> values);
   /// Sum of the values of all lower ranks; 0 on rank 0.
-  [[nodiscard]] std::int64_t sum_of_lower_ranks(std::int64_t value);
+  [[nodiscard]] int64_t sum_of_lower_ranks(int64_t value);
 
   /// The values of every rank, in rank order, on every rank. T must be trivially copyable.
   template <typename T>
@@ -85,8 +85,7 @@ class RankGroup {
 
   /// Personalized exchange of 64-bit words: outgoing[r] goes to rank r; the result's entry r came from rank
   /// r. One message per pair of ranks, none if it is empty. The rank's own entry is moved, not copied.
-  [[nodiscard]] std::vector<std::vector<std::uint64_t>> exchange(
-      std::vector<std::vector<std::uint64_t>> outgoing);
+  [[nodiscard]] std::vector<std::vector<uint64_t>> exchange(std::vector<std::vector<uint64_t>> outgoing);
 
   /// One point-to-point message, for output that rank 0 writes piece by piece.
   void send_text(const std::string& text, int destination);
@@ -94,14 +93,14 @@ class RankGroup {
   /// Waits for a text of any rank, and returns that rank, from which receive_text() then takes it.
   [[nodiscard]] int await_text();
   /// One message of one word, to compare clocks. Not collective: the other rank receives it.
-  void send_word(std::uint64_t word, int destination);
-  [[nodiscard]] std::uint64_t receive_word(int source);
+  void send_word(uint64_t word, int destination);
+  [[nodiscard]] uint64_t receive_word(int source);
 
  private:
-  [[nodiscard]] OwnedCommunicator make_part(const std::vector<int>& ranks) const;
+  OwnedCommunicator make_part(const std::vector<int>& ranks) const;
   [[nodiscard]] std::vector<std::vector<std::byte>> gather_bytes(std::span<const std::byte> mine);
-  [[nodiscard]] std::int64_t reduce(std::int64_t value, MPI_Op operation);
-  void reduce_in_place(MPI_Comm ranks, void* values, std::size_t count, MPI_Datatype type, MPI_Op operation);
+  [[nodiscard]] int64_t reduce(int64_t value, MPI_Op operation);
+  void reduce_in_place(MPI_Comm ranks, void* values, size_t count, MPI_Datatype type, MPI_Op operation);
   void wait(MPI_Request request);
 
   Waiter waiter_;

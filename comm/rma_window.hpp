@@ -27,22 +27,20 @@ class RmaWindow {
  public:
   /// Collective; the same sizes on each rank. `ranks_per_node`: as in CommunicatorOptions. Set-up only, since
   /// it uses blocking calls of MPI. Throws MpiError, SharedMemoryError.
-  RmaWindow(RankGroup& group, std::int64_t element_count, int ranks_per_node);
+  RmaWindow(RankGroup& group, int64_t element_count, int ranks_per_node);
   /// Collective.
   ~RmaWindow();
   RmaWindow(const RmaWindow&) = delete;
   RmaWindow& operator=(const RmaWindow&) = delete;
 
-  [[nodiscard]] int ranks_per_node() const { return ranks_per_node_; }
+  int ranks_per_node() const { return ranks_per_node_; }
   /// This rank's part.
-  [[nodiscard]] std::span<double> memory() const { return memory_; }
+  std::span<double> memory() const { return memory_; }
   /// The part of another rank, where stores and loads reach it; else empty.
-  [[nodiscard]] std::span<double> reachable(int rank) const {
-    return reachable_[static_cast<std::size_t>(rank)];
-  }
+  std::span<double> reachable(int rank) const { return reachable_[static_cast<size_t>(rank)]; }
   /// Whether there are ranks that only MPI reaches, through handle().
-  [[nodiscard]] bool is_window() const { return is_window_; }
-  [[nodiscard]] MPI_Win handle() const { return window_.get(); }
+  bool is_window() const { return is_window_; }
+  MPI_Win handle() const { return window_.get(); }
 
  private:
   int ranks_per_node_;

@@ -14,9 +14,9 @@ int largest_power_of_two_within(int value) {
 }
 
 /// One message, unless it is empty.
-Traffic traffic_of_elements(std::int64_t count) {
+Traffic traffic_of_elements(int64_t count) {
   if (count == 0) return {};
-  return {.message_count = 1, .byte_count = count * static_cast<std::int64_t>(sizeof(double))};
+  return {.message_count = 1, .byte_count = count * static_cast<int64_t>(sizeof(double))};
 }
 
 Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
@@ -96,27 +96,27 @@ Schedule all_reduce_schedule(int group_size, int member) {
 double sum_as_all_reduce(std::span<double> numbers) {
   const auto core_size = std::bit_floor(numbers.size());
   for (auto k = core_size; k < numbers.size(); ++k) numbers[k - core_size] += numbers[k];
-  for (std::size_t distance = 1; distance < core_size; distance *= 2) {
-    for (std::size_t k = 0; k < core_size; k += 2 * distance) numbers[k] += numbers[k + distance];
+  for (size_t distance = 1; distance < core_size; distance *= 2) {
+    for (size_t k = 0; k < core_size; k += 2 * distance) numbers[k] += numbers[k + distance];
   }
   return numbers.front();
 }
 
 GroupPieces::GroupPieces(const BlockLayout& layout, int first_piece, int group_size) {
   const auto origin = layout.piece(first_piece).begin;
-  starts_.reserve(static_cast<std::size_t>(group_size) + 1);
+  starts_.reserve(static_cast<size_t>(group_size) + 1);
   starts_.push_back(0);
   for (int k = 0; k < group_size; ++k) starts_.push_back(layout.piece(first_piece + k).end - origin);
 }
 
-GroupPieces GroupPieces::of_scalars(int group_size, std::int64_t count) {
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(group_size) + 1, count);
+GroupPieces GroupPieces::of_scalars(int group_size, int64_t count) {
+  std::vector<int64_t> starts(static_cast<size_t>(group_size) + 1, count);
   starts.front() = 0;
   return {BlockLayout({.columns = group_size, .rows = 1}, std::move(starts)), 0, group_size};
 }
 
 IndexRange GroupPieces::piece(int member) const {
-  const auto k = static_cast<std::size_t>(member);
+  const auto k = static_cast<size_t>(member);
   return {.begin = starts_.at(k), .end = starts_.at(k + 1)};
 }
 
@@ -124,9 +124,8 @@ std::vector<IndexRange> GroupPieces::ranges(const PieceRun& run) const {
   std::vector<IndexRange> found;
   const int unwrapped_count = std::min(run.count, group_size() - run.first);
   const auto add = [&](int first, int count) {
-    const auto begin = static_cast<std::size_t>(first);
-    const IndexRange range{.begin = starts_.at(begin),
-                           .end = starts_.at(begin + static_cast<std::size_t>(count))};
+    const auto begin = static_cast<size_t>(first);
+    const IndexRange range{.begin = starts_.at(begin), .end = starts_.at(begin + static_cast<size_t>(count))};
     if (range.size() > 0) found.push_back(range);
   };
   add(run.first, unwrapped_count);
@@ -134,8 +133,8 @@ std::vector<IndexRange> GroupPieces::ranges(const PieceRun& run) const {
   return found;
 }
 
-std::int64_t GroupPieces::element_count(const PieceRun& run) const {
-  std::int64_t count = 0;
+int64_t GroupPieces::element_count(const PieceRun& run) const {
+  int64_t count = 0;
   for (const auto& range : ranges(run)) count += range.size();
   return count;
 }

@@ -63,8 +63,8 @@ double sum_as_all_reduce(std::span<double> numbers);
 
 /// Messages and bytes that one rank sends.
 struct Traffic {
-  std::int64_t message_count = 0;
-  std::int64_t byte_count = 0;
+  int64_t message_count = 0;
+  int64_t byte_count = 0;
 
   Traffic& operator+=(const Traffic& other) {
     message_count += other.message_count;
@@ -82,17 +82,17 @@ class GroupPieces {
   /// one's begin.
   GroupPieces(const BlockLayout& layout, int first_piece, int group_size);
   /// The pieces of a sum of that many numbers over a group: the first member's piece is all of them.
-  static GroupPieces of_scalars(int group_size, std::int64_t count);
+  static GroupPieces of_scalars(int group_size, int64_t count);
 
-  [[nodiscard]] int group_size() const { return static_cast<int>(starts_.size()) - 1; }
-  [[nodiscard]] std::int64_t size() const { return starts_.back(); }
-  [[nodiscard]] IndexRange piece(int member) const;
+  int group_size() const { return static_cast<int>(starts_.size()) - 1; }
+  int64_t size() const { return starts_.back(); }
+  IndexRange piece(int member) const;
   /// The elements of a run, in its order: none, one or two ranges, none of them empty.
-  [[nodiscard]] std::vector<IndexRange> ranges(const PieceRun& run) const;
-  [[nodiscard]] std::int64_t element_count(const PieceRun& run) const;
+  std::vector<IndexRange> ranges(const PieceRun& run) const;
+  int64_t element_count(const PieceRun& run) const;
 
  private:
-  std::vector<std::int64_t> starts_;
+  std::vector<int64_t> starts_;
 };
 
 /// The two forms of a sum over a process row: the whole block on every rank, as in the paper, or on each rank

@@ -13,16 +13,16 @@ namespace {
 class SerialCommunicator final : public Communicator, private MirroredExchange {
  public:
   SerialCommunicator(const BlockLayout& layout, const CommunicatorOptions& options)
-      : operand_(*options.memory, static_cast<std::size_t>(layout.size())),
+      : operand_(*options.memory, static_cast<size_t>(layout.size())),
         partial_(*options.memory, operand_.span().size()),
         column_partial_(*options.memory, options.mirrored ? operand_.span().size() : 0),
         is_mirrored_(options.mirrored) {}
 
-  [[nodiscard]] std::string_view name() const override { return "serial"; }
+  std::string_view name() const override { return "serial"; }
   [[nodiscard]] std::span<double> piece() override { return operand_.span(); }
-  [[nodiscard]] std::span<const double> column_block() const override { return operand_.span(); }
+  std::span<const double> column_block() const override { return operand_.span(); }
   [[nodiscard]] std::span<double> partial() override { return partial_.span(); }
-  [[nodiscard]] std::span<const double> result() const override { return partial_.span(); }
+  std::span<const double> result() const override { return partial_.span(); }
   void collect() override {}
   void sum() override {}
   void shuffle() override {}
@@ -30,17 +30,17 @@ class SerialCommunicator final : public Communicator, private MirroredExchange {
     assert(scalar_counts[place_of_count(values.size())] == values.size());
   }
   [[nodiscard]] MirroredExchange* mirror() override { return is_mirrored_ ? this : nullptr; }
-  [[nodiscard]] std::uint64_t waited_ticks() const override { return 0; }
+  uint64_t waited_ticks() const override { return 0; }
 
  protected:
   void start_collection() override {}
-  void wait_for_collected(std::size_t /*part*/) override {}
+  void wait_for_collected(size_t /*part*/) override {}
   void finish_collection() override {}
 
  private:
-  [[nodiscard]] std::span<const double> row_block() const override { return operand_.span(); }
+  std::span<const double> row_block() const override { return operand_.span(); }
   [[nodiscard]] std::span<double> column_partial() override { return column_partial_.span(); }
-  [[nodiscard]] std::span<const double> column_result() const override { return column_partial_.span(); }
+  std::span<const double> column_result() const override { return column_partial_.span(); }
   void collect_rows() override {}
   void sum_columns() override {}
 

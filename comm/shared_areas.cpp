@@ -3,19 +3,19 @@
 namespace cg2d::comm {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
+constexpr size_t page_bytes = 4096;
 
 }  // namespace
 
-std::size_t SharedAreas::PartPlan::add(std::size_t size, std::size_t border) {
+size_t SharedAreas::PartPlan::add(size_t size, size_t border) {
   const auto begin = (byte_count + border - 1) / border * border;
   byte_count = begin + size;
   return begin;
 }
 
 /// A vector has pages of its own: each is first touched, and so placed, by the rank that writes it.
-SharedAreas::Area SharedAreas::PartPlan::add_vector(std::int64_t element_count) {
-  const auto count = static_cast<std::size_t>(element_count);
+SharedAreas::Area SharedAreas::PartPlan::add_vector(int64_t element_count) {
+  const auto count = static_cast<size_t>(element_count);
   return {.offset = add(count * sizeof(double), page_bytes), .element_count = count};
 }
 
@@ -33,7 +33,7 @@ SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int no
   }
   auto& first = plans_.front();
   const auto counters = [&](int count) {
-    return first.add(static_cast<std::size_t>(count) * sizeof(SharedCounter), alignof(SharedCounter));
+    return first.add(static_cast<size_t>(count) * sizeof(SharedCounter), alignof(SharedCounter));
   };
   first.node_control = first.add(sizeof(NodeControl), alignof(NodeControl));
   first.operand_ready = counters(grid.columns);
@@ -42,8 +42,8 @@ SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int no
   first.operand = first.add_vector(layout.size());
   for (const auto over : {SummedOver::process_row, SummedOver::process_column}) {
     if (over == SummedOver::process_column && !mirrored) continue;
-    std::int64_t sent = 0;
-    std::int64_t received = 0;
+    int64_t sent = 0;
+    int64_t received = 0;
     for (int other = 0; other < nodes.node_count(); ++other) {
       if (other == node) continue;
       sent += sums_between(layout, nodes, over, node, other).element_count;

@@ -21,22 +21,22 @@ namespace cg2d::comm {
 /// The number of sums of scalars so far. One that is under way is begun and not finished; what this rank read
 /// after it began, others may be reading when it is finished.
 struct ScalarSumCounts {
-  std::uint64_t begun = 0;
-  std::uint64_t finished = 0;
+  uint64_t begun = 0;
+  uint64_t finished = 0;
 };
 
 /// The numbers of one sum_scalars, and the number of that sum in the same cache line, unless there are more than
 /// seven: a rank that finds it has the first numbers, too. Each rank has two slots, in turns, so that a fast rank's next numbers do not land in
 /// these.
 struct alignas(64) ScalarSlot {
-  std::atomic<std::uint64_t> sum_number;
+  std::atomic<uint64_t> sum_number;
   std::array<double, Communicator::largest_scalar_count> values;
 };
 
 /// The progress that one rank announces, in cache lines of its own: how many operations it is done with.
 struct alignas(64) RankControl {
-  std::atomic<std::uint64_t> operands_done;             ///< collections whose operand it has read
-  std::array<std::atomic<std::uint64_t>, 2> sums_done;  ///< by SummedOver: sums that it has read
+  std::atomic<uint64_t> operands_done;             ///< collections whose operand it has read
+  std::array<std::atomic<uint64_t>, 2> sums_done;  ///< by SummedOver: sums that it has read
   std::array<ScalarSlot, 2> scalars;
 };
 
@@ -69,54 +69,54 @@ class SharedAreas {
   SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int node, bool mirrored);
 
   /// The size of the part of the node's rank at that place.
-  [[nodiscard]] std::size_t byte_count(int place) const { return plan_of(place).byte_count; }
+  size_t byte_count(int place) const { return plan_of(place).byte_count; }
   /// The addresses of the parts, by place: zeroed, on borders of pages.
   void set_parts(std::vector<std::byte*> parts) { parts_ = std::move(parts); }
 
-  [[nodiscard]] RankControl& control(int place) const { return at<RankControl>(place, 0); }
-  [[nodiscard]] NodeControl& node_control() const { return at<NodeControl>(0, plans_.front().node_control); }
+  RankControl& control(int place) const { return at<RankControl>(place, 0); }
+  NodeControl& node_control() const { return at<NodeControl>(0, plans_.front().node_control); }
   /// Counts the ranks of a process column on this node that have written their pieces of p.
-  [[nodiscard]] SharedCounter& operand_ready(int column) const {
+  SharedCounter& operand_ready(int column) const {
     return (&at<SharedCounter>(0, plans_.front().operand_ready))[column];
   }
   /// Counts the ranks of a process row (column) on this node that have written their partial sums.
-  [[nodiscard]] SharedCounter& partial_ready(SummedOver over, int group) const {
+  SharedCounter& partial_ready(SummedOver over, int group) const {
     return (&at<SharedCounter>(0, plans_.front().partial_ready[index_of(over)]))[group];
   }
-  [[nodiscard]] std::span<double> operand() const;
+  std::span<double> operand() const;
   /// One rank's partial sums; empty if there are none.
-  [[nodiscard]] std::span<double> partial(SummedOver over, int rank) const;
+  std::span<double> partial(SummedOver over, int rank) const;
   /// Sums for the other nodes, node after node; and sums from them.
-  [[nodiscard]] std::span<double> outgoing(SummedOver over) const;
-  [[nodiscard]] std::span<double> incoming(SummedOver over) const;
+  std::span<double> outgoing(SummedOver over) const;
+  std::span<double> incoming(SummedOver over) const;
 
  private:
   struct Area {
-    std::size_t offset = 0;
-    std::size_t element_count = 0;
+    size_t offset = 0;
+    size_t element_count = 0;
   };
   struct PartPlan {
-    std::size_t byte_count = 0;
+    size_t byte_count = 0;
     std::array<Area, 2> partial{};  // by SummedOver
     // Members of the first part only:
-    std::size_t node_control = 0;
-    std::size_t operand_ready = 0;
-    std::array<std::size_t, 2> partial_ready{};
+    size_t node_control = 0;
+    size_t operand_ready = 0;
+    std::array<size_t, 2> partial_ready{};
     Area operand{};
     std::array<Area, 2> outgoing{};
     std::array<Area, 2> incoming{};
 
-    std::size_t add(std::size_t size, std::size_t border);
-    Area add_vector(std::int64_t element_count);
+    size_t add(size_t size, size_t border);
+    Area add_vector(int64_t element_count);
   };
 
-  static std::size_t index_of(SummedOver over) { return static_cast<std::size_t>(over); }
-  [[nodiscard]] const PartPlan& plan_of(int place) const { return plans_[static_cast<std::size_t>(place)]; }
+  static size_t index_of(SummedOver over) { return static_cast<size_t>(over); }
+  const PartPlan& plan_of(int place) const { return plans_[static_cast<size_t>(place)]; }
   template <typename T>
-  [[nodiscard]] T& at(int place, std::size_t offset) const {
-    return *reinterpret_cast<T*>(parts_[static_cast<std::size_t>(place)] + offset);
+  T& at(int place, size_t offset) const {
+    return *reinterpret_cast<T*>(parts_[static_cast<size_t>(place)] + offset);
   }
-  [[nodiscard]] std::span<double> vector_at(int place, const Area& area) const;
+  std::span<double> vector_at(int place, const Area& area) const;
 
   NodeMap nodes_;
   std::vector<PartPlan> plans_;  // by place
@@ -131,18 +131,18 @@ struct SharedStand {
   int rank = 0;
   Waiter& waiter;
 
-  [[nodiscard]] int node() const { return nodes.node_of(rank); }
-  [[nodiscard]] int place() const { return nodes.place_of(rank); }
-  [[nodiscard]] const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
+  int node() const { return nodes.node_of(rank); }
+  int place() const { return nodes.place_of(rank); }
+  const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
 };
 
 /// Returns when every rank of this node announces that it is done with that many operations.
 /// done_of(control): the operations that are meant.
 template <typename DoneOf>
-void wait_until_all_are_done(const SharedStand& stand, std::uint64_t number, const DoneOf& done_of) {
+void wait_until_all_are_done(const SharedStand& stand, uint64_t number, const DoneOf& done_of) {
   for (int place = 0; place < static_cast<int>(stand.local_ranks().size()); ++place) {
-    const std::atomic<std::uint64_t>& done = done_of(stand.areas.control(place));
-    stand.waiter.expect(stand.local_ranks()[static_cast<std::size_t>(place)]);
+    const std::atomic<uint64_t>& done = done_of(stand.areas.control(place));
+    stand.waiter.expect(stand.local_ranks()[static_cast<size_t>(place)]);
     stand.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
   }
 }

@@ -11,39 +11,38 @@
 namespace cg2d::comm {
 namespace {
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 /// The lower 32 bits of the number: the system compares and sleeps on 32 bits.
-std::uint32_t* futex_word(std::atomic<std::uint64_t>& number) {
+uint32_t* futex_word(std::atomic<uint64_t>& number) {
   static_assert(std::endian::native == std::endian::little);
-  return reinterpret_cast<std::uint32_t*>(&number);
+  return reinterpret_cast<uint32_t*>(&number);
 }
 
 }  // namespace
 
-void SharedCounter::add_one(std::uint64_t goal) {
+void SharedCounter::add_one(uint64_t goal) {
   // Sequentially consistent, as is the announcement of a sleeper: invariant 3.
-  const std::uint64_t reached = count_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  const uint64_t reached = count_.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (reached % goal != 0 || sleeper_count_.load(std::memory_order_seq_cst) == 0) return;
   syscall(SYS_futex, futex_word(count_), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void SharedCounter::wait_for(std::uint64_t number, Waiter& waiter) {
+void SharedCounter::wait_for(uint64_t number, Waiter& waiter) {
   if (has_reached(number)) return;
   waiter.wait_until([&] { return has_reached(number); }, [&] { sleep_before(number); });
 }
 
-void SharedCounter::sleep_before(std::uint64_t number) {
+void SharedCounter::sleep_before(uint64_t number) {
   sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
-  const std::uint64_t seen = count_.load(std::memory_order_seq_cst);
+  const uint64_t seen = count_.load(std::memory_order_seq_cst);
   if (seen < number) {
     // If it was counted up in between, the system sees another number than `seen` and returns at once. Each
     // sleep has an end: a rank that is killed between the count and the wake leaves no rank asleep forever.
     constexpr long longest_ns = 10'000'000;
     timespec longest{};
     longest.tv_nsec = longest_ns;
-    syscall(SYS_futex, futex_word(count_), FUTEX_WAIT, static_cast<std::uint32_t>(seen), &longest, nullptr,
-            0);
+    syscall(SYS_futex, futex_word(count_), FUTEX_WAIT, static_cast<uint32_t>(seen), &longest, nullptr, 0);
   }
   sleeper_count_.fetch_sub(1, std::memory_order_seq_cst);
 }

@@ -21,19 +21,17 @@ namespace cg2d::comm {
 class alignas(64) SharedCounter {
  public:
   /// Counts up by one; wakes the sleepers if that reaches a multiple of `goal`.
-  void add_one(std::uint64_t goal);
+  void add_one(uint64_t goal);
   /// Returns when the count has reached `number`, a multiple of the goal. Polls, yields or sleeps as the
   /// waiter's mode says, and adds to its ticks.
-  void wait_for(std::uint64_t number, Waiter& waiter);
-  [[nodiscard]] bool has_reached(std::uint64_t number) const {
-    return count_.load(std::memory_order_acquire) >= number;
-  }
+  void wait_for(uint64_t number, Waiter& waiter);
+  bool has_reached(uint64_t number) const { return count_.load(std::memory_order_acquire) >= number; }
 
  private:
-  void sleep_before(std::uint64_t number);
+  void sleep_before(uint64_t number);
 
-  std::atomic<std::uint64_t> count_;
-  std::atomic<std::uint32_t> sleeper_count_;
+  std::atomic<uint64_t> count_;
+  std::atomic<uint32_t> sleeper_count_;
 };
 
 }  // namespace cg2d::comm

@@ -25,12 +25,12 @@ namespace {
 
 /// The numbers that a rank announces, in cache lines of their own.
 struct HaloControl {
-  SharedCounter ready;                            ///< exchanges whose points are there
-  alignas(64) std::atomic<std::uint64_t> done{};  ///< exchanges that this rank has read
+  SharedCounter ready;                       ///< exchanges whose points are there
+  alignas(64) std::atomic<uint64_t> done{};  ///< exchanges that this rank has read
 };
 
 /// The points begin on a page of their own: they are first touched, and so placed, by the rank that writes them.
-constexpr std::size_t points_offset = 4096;
+constexpr size_t points_offset = 4096;
 static_assert(sizeof(HaloControl) <= points_offset);
 
 class SharedHalo final : public HaloExchange {
@@ -74,22 +74,18 @@ class SharedHalo final : public HaloExchange {
     for (auto* control : near_) control->ready.wait_for(number_, place_.waiter);
     if (messages_) messages_->finish();
   }
-  [[nodiscard]] std::span<const HaloView> views() const override { return views_; }
+  std::span<const HaloView> views() const override { return views_; }
   void done() override { control_of(place_.rank).done.store(number_, std::memory_order_release); }
 
  private:
-  [[nodiscard]] bool is_near(int rank) const {
-    return place_.nodes.node_of(rank) == place_.nodes.node_of(place_.rank);
+  bool is_near(int rank) const { return place_.nodes.node_of(rank) == place_.nodes.node_of(place_.rank); }
+  std::byte* part_of_rank(int rank) const {
+    return place_.parts[static_cast<size_t>(place_.nodes.place_of(rank))];
   }
-  [[nodiscard]] std::byte* part_of_rank(int rank) const {
-    return place_.parts[static_cast<std::size_t>(place_.nodes.place_of(rank))];
-  }
-  [[nodiscard]] HaloControl& control_of(int rank) const {
-    return *reinterpret_cast<HaloControl*>(part_of_rank(rank));
-  }
-  [[nodiscard]] std::span<double> points_of(const DomainLayout& layout, int rank) const {
+  HaloControl& control_of(int rank) const { return *reinterpret_cast<HaloControl*>(part_of_rank(rank)); }
+  std::span<double> points_of(const DomainLayout& layout, int rank) const {
     return {reinterpret_cast<double*>(part_of_rank(rank) + points_offset),
-            static_cast<std::size_t>(layout.box(rank).size())};
+            static_cast<size_t>(layout.box(rank).size())};
   }
 
   SharedHaloPlace place_;
@@ -98,13 +94,13 @@ class SharedHalo final : public HaloExchange {
   std::vector<HaloView> views_;
   std::unique_ptr<Endpoint> endpoint_;    // only with several nodes
   std::optional<HaloMessages> messages_;  // only with several nodes
-  std::uint64_t number_ = 0;              // number of the exchange
+  uint64_t number_ = 0;                   // number of the exchange
 };
 
 }  // namespace
 
-std::size_t shared_halo_byte_count(const DomainLayout& layout, int rank) {
-  return points_offset + static_cast<std::size_t>(layout.box(rank).size()) * sizeof(double);
+size_t shared_halo_byte_count(const DomainLayout& layout, int rank) {
+  return points_offset + static_cast<size_t>(layout.box(rank).size()) * sizeof(double);
 }
 
 std::unique_ptr<HaloExchange> make_shared_halo(SharedHaloPlace place, const DomainLayout& layout,

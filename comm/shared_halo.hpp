@@ -28,7 +28,7 @@ struct SharedHaloPlace {
 };
 
 /// Bytes of the part of that rank: its numbers, and its box of points.
-std::size_t shared_halo_byte_count(const DomainLayout& layout, int rank);
+size_t shared_halo_byte_count(const DomainLayout& layout, int rank);
 
 /// All ranks of a node must have theirs before the first exchange of any.
 std::unique_ptr<HaloExchange> make_shared_halo(SharedHaloPlace place, const DomainLayout& layout,

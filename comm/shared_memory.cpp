@@ -46,7 +46,7 @@ namespace {
 /// The first rank of each node.
 std::vector<int> first_ranks_of(const NodeMap& nodes) {
   std::vector<int> ranks;
-  ranks.reserve(static_cast<std::size_t>(nodes.node_count()));
+  ranks.reserve(static_cast<size_t>(nodes.node_count()));
   for (int node = 0; node < nodes.node_count(); ++node) ranks.push_back(nodes.ranks_of(node).front());
   return ranks;
 }
@@ -85,8 +85,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     }
   }
 
-  [[nodiscard]] std::string_view name() const override { return "shared"; }
-  [[nodiscard]] std::uint64_t waited_ticks() const override { return place_.waiter.waited_ticks(); }
+  std::string_view name() const override { return "shared"; }
+  uint64_t waited_ticks() const override { return place_.waiter.waited_ticks(); }
 
   [[nodiscard]] std::span<double> piece() override {
     assert(!is_collecting());
@@ -94,11 +94,11 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     wait_for_readers_of_operand();
     return part_of_operand(my_piece_);
   }
-  [[nodiscard]] std::span<const double> column_block() const override {
+  std::span<const double> column_block() const override {
     return part_of_operand(layout_.column_block(column_));
   }
   [[nodiscard]] std::span<double> partial() override { return sum_->partial(scalar_sums_); }
-  [[nodiscard]] std::span<const double> result() const override { return sum_->result(); }
+  std::span<const double> result() const override { return sum_->result(); }
   [[nodiscard]] MirroredExchange* mirror() override { return mirrored_ ? this : nullptr; }
 
   void collect() override {
@@ -128,12 +128,12 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     has_all_pieces_ = false;
     if (!exchange_) return;
     exchange_->start_receives();
-    exchange_->send([this](std::size_t message) {
+    exchange_->send([this](size_t message) {
       for (const int column : sent_columns_[message]) wait_for_column(column);
     });
   }
   /// My own piece is here at once, and all others when the last of them is.
-  void wait_for_collected(std::size_t part) override {
+  void wait_for_collected(size_t part) override {
     if (part > 0) finish_collection();
   }
   void finish_collection() override {
@@ -159,15 +159,11 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   }
 
  private:
-  static std::size_t turn_of(std::uint64_t earlier_sums) {
-    return static_cast<std::size_t>(earlier_sums % 2);
-  }
+  static size_t turn_of(uint64_t earlier_sums) { return static_cast<size_t>(earlier_sums % 2); }
 
-  [[nodiscard]] std::span<const double> row_block() const override {
-    return part_of_operand(layout_.row_block(row_));
-  }
+  std::span<const double> row_block() const override { return part_of_operand(layout_.row_block(row_)); }
   [[nodiscard]] std::span<double> column_partial() override { return column_sum_->partial(scalar_sums_); }
-  [[nodiscard]] std::span<const double> column_result() const override { return column_sum_->result(); }
+  std::span<const double> column_result() const override { return column_sum_->result(); }
   void collect_rows() override {
     // Pieces of other nodes come with the collection's messages.
     if (place_.nodes.node_count() > 1) finish_collection();
@@ -182,14 +178,11 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     column_sum_->run(scalar_sums_);
   }
 
-  [[nodiscard]] std::span<double> part_of_operand(const IndexRange& range) const {
-    return areas_.operand().subspan(static_cast<std::size_t>(range.begin),
-                                    static_cast<std::size_t>(range.size()));
+  std::span<double> part_of_operand(const IndexRange& range) const {
+    return areas_.operand().subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
   }
 
-  [[nodiscard]] std::uint64_t local_count(int column) const {
-    return local_counts_[static_cast<std::size_t>(column)];
-  }
+  uint64_t local_count(int column) const { return local_counts_[static_cast<size_t>(column)]; }
 
   void prepare_collection() {
     const int here = stand_.node();
@@ -205,7 +198,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     for (const auto& sent : exchange_->sent()) sent_columns_.push_back(columns_of(sent));
   }
   /// The process columns whose ranks write these parts of p.
-  [[nodiscard]] std::vector<int> columns_of(const std::vector<IndexRange>& ranges) const {
+  std::vector<int> columns_of(const std::vector<IndexRange>& ranges) const {
     std::vector<int> columns;
     for (const auto& range : ranges) {
       for (int column = layout_.column_block_of(range.begin);
@@ -234,11 +227,9 @@ class SharedMemory final : public Communicator, private MirroredExchange {
         [](const RankControl& control) -> const auto& { return control.operands_done; });
   }
 
-  [[nodiscard]] ScalarSlot& slot_of(int place, std::size_t turn) const {
-    return areas_.control(place).scalars[turn];
-  }
-  [[nodiscard]] int local_rank_count() const { return static_cast<int>(stand_.local_ranks().size()); }
-  void add_numbers(std::size_t turn, std::span<double> values) {
+  ScalarSlot& slot_of(int place, size_t turn) const { return areas_.control(place).scalars[turn]; }
+  int local_rank_count() const { return static_cast<int>(stand_.local_ranks().size()); }
+  void add_numbers(size_t turn, std::span<double> values) {
     if (place_.nodes.node_count() == 1) {
       wait_for_numbers(turn);
       add_local_numbers(turn, values);
@@ -258,16 +249,16 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   }
   /// Only a counter wakes a rank that sleeps. Ranks that do not sleep look at each slot: that costs one
   /// transfer of a cache line, a counter costs three (to count, to see the count, to fetch the numbers).
-  void announce_numbers(std::size_t turn) {
+  void announce_numbers(size_t turn) {
     if (place_.ranks_sleep) {
-      areas_.node_control().scalars_ready.add_one(static_cast<std::uint64_t>(local_rank_count()));
+      areas_.node_control().scalars_ready.add_one(static_cast<uint64_t>(local_rank_count()));
     } else {
       slot_of(stand_.place(), turn).sum_number.store(scalar_sums_.begun, std::memory_order_release);
     }
   }
-  void wait_for_numbers(std::size_t turn) {
+  void wait_for_numbers(size_t turn) {
     if (place_.ranks_sleep) {
-      const auto ranks = static_cast<std::uint64_t>(local_rank_count());
+      const auto ranks = static_cast<uint64_t>(local_rank_count());
       areas_.node_control().scalars_ready.wait_for(ranks * scalar_sums_.begun, place_.waiter);
       return;
     }
@@ -277,12 +268,12 @@ class SharedMemory final : public Communicator, private MirroredExchange {
       return place == local_rank_count();
     });
   }
-  [[nodiscard]] bool has_numbers(int place, std::size_t turn) const {
+  bool has_numbers(int place, size_t turn) const {
     return slot_of(place, turn).sum_number.load(std::memory_order_acquire) == scalar_sums_.begun;
   }
-  void add_local_numbers(std::size_t turn, std::span<double> sums) {
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      for (std::size_t place = 0; place < numbers_.size(); ++place)
+  void add_local_numbers(size_t turn, std::span<double> sums) {
+    for (size_t k = 0; k < sums.size(); ++k) {
+      for (size_t place = 0; place < numbers_.size(); ++place)
         numbers_[place] = slot_of(static_cast<int>(place), turn).values[k];
       sums[k] = sum_as_all_reduce(numbers_);
     }
@@ -298,7 +289,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   IndexRange my_piece_;
   int column_ = 0;
   int row_ = 0;
-  std::vector<std::uint64_t> local_counts_;  // ranks of this node, by process column
+  std::vector<uint64_t> local_counts_;  // ranks of this node, by process column
   std::unique_ptr<SharedSum> sum_;
   std::unique_ptr<SharedSum> column_sum_;  // only when mirrored
 
@@ -309,17 +300,17 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   std::vector<std::unique_ptr<PreparedOperation>>
       node_sums_;  // by place_of_count(), on the first rank of each node
 
-  std::uint64_t collections_ = 0;
+  uint64_t collections_ = 0;
   ScalarSumCounts scalar_sums_;
-  std::uint64_t scalars_at_collection_ = 0;  // begun before the last collection
+  uint64_t scalars_at_collection_ = 0;  // begun before the last collection
   bool reads_operand_ = false;
   bool has_all_pieces_ = true;  // whether all pieces of the last collection have come
 };
 
 }  // namespace
 
-std::size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, int rank,
-                                   const CommunicatorOptions& options) {
+size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, int rank,
+                              const CommunicatorOptions& options) {
   return SharedAreas(layout, nodes, nodes.node_of(rank), options.mirrored).byte_count(nodes.place_of(rank));
 }
 

@@ -27,8 +27,8 @@ struct SharedPlace {
 };
 
 /// Bytes of the part of that rank.
-std::size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, int rank,
-                                   const CommunicatorOptions& options);
+size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, int rank,
+                              const CommunicatorOptions& options);
 
 /// All ranks of a node must have theirs before the first operation of any.
 std::unique_ptr<Communicator> make_shared_communicator(SharedPlace place, const BlockLayout& layout,

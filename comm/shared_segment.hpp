@@ -18,11 +18,11 @@ namespace cg2d::comm {
 class SharedMemoryError : public std::runtime_error {
  public:
   /// `needed_bytes`: of all ranks together.
-  explicit SharedMemoryError(std::int64_t needed_bytes);
-  [[nodiscard]] std::int64_t needed_bytes() const { return needed_bytes_; }
+  explicit SharedMemoryError(int64_t needed_bytes);
+  int64_t needed_bytes() const { return needed_bytes_; }
 
  private:
-  std::int64_t needed_bytes_;
+  int64_t needed_bytes_;
 };
 
 /// One part of each of some ranks, zeroed, mapped by all of them. The memory has no name, so nothing is left
@@ -36,17 +36,17 @@ class SharedSegment {
  public:
   /// Collective over the whole group. `ranks`: those that share with this rank, itself included; each of them
   /// names the same. `byte_count`: of my part.
-  SharedSegment(RankGroup& group, std::span<const int> ranks, std::size_t byte_count);
+  SharedSegment(RankGroup& group, std::span<const int> ranks, size_t byte_count);
   ~SharedSegment() = default;
   SharedSegment(const SharedSegment&) = delete;
   SharedSegment& operator=(const SharedSegment&) = delete;
 
   /// Whether all of these ranks have all parts; if not, none has any.
-  [[nodiscard]] bool is_there() const { return !parts_.empty(); }
+  bool is_there() const { return !parts_.empty(); }
   /// Why not; the same on all of these ranks.
-  [[nodiscard]] PartFault fault() const { return fault_; }
+  PartFault fault() const { return fault_; }
   /// The part of ranks[index], on a border of pages.
-  [[nodiscard]] std::byte* part(std::size_t index) const { return parts_[index].get(); }
+  std::byte* part(size_t index) const { return parts_[index].get(); }
 
  private:
   std::vector<PartMemory> parts_;

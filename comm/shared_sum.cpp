@@ -19,11 +19,11 @@ void add_up(const std::vector<const double*>& sources, std::span<double> sum) {
   const double* const second = sources[1];
   double* const target = sum.data();
 #pragma omp simd
-  for (std::size_t k = 0; k < count; ++k) target[k] = first[k] + second[k];
-  for (std::size_t source = 2; source < sources.size(); ++source) {
+  for (size_t k = 0; k < count; ++k) target[k] = first[k] + second[k];
+  for (size_t source = 2; source < sources.size(); ++source) {
     const double* const next = sources[source];
 #pragma omp simd
-    for (std::size_t k = 0; k < count; ++k) target[k] += next[k];
+    for (size_t k = 0; k < count; ++k) target[k] += next[k];
   }
 }
 
@@ -54,7 +54,7 @@ SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link,
   find_sources();
   if (in_place_) return;
   local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());
-  result_ = Buffer(memory, static_cast<std::size_t>(stand.layout.own_piece(stand.rank).size()));
+  result_ = Buffer(memory, static_cast<size_t>(stand.layout.own_piece(stand.rank).size()));
   if (stand.nodes.node_count() == 1) return;
   find_shares();
   prepare_exchange(link);
@@ -62,7 +62,7 @@ SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link,
 
 /// Node after node: of this one each rank by itself, of another its sum.
 void SharedSum::find_sources() {
-  std::int64_t incoming = 0;
+  int64_t incoming = 0;
   for (int node = 0; node < stand_.nodes.node_count(); ++node) {
     if (node == stand_.node()) {
       const auto local = local_sources(stand_, over_, stand_.rank);
@@ -84,7 +84,7 @@ void SharedSum::find_shares() {
     return std::ssize(outgoing) * place / std::ssize(stand_.local_ranks());
   };
   const IndexRange share{.begin = border(stand_.place()), .end = border(stand_.place() + 1)};
-  std::int64_t node_begin = 0;
+  int64_t node_begin = 0;
   for (int node = 0; node < stand_.nodes.node_count(); ++node) {
     if (node == stand_.node()) continue;
     const auto sums = sums_between(stand_.layout, stand_.nodes, over_, stand_.node(), node);
@@ -96,10 +96,10 @@ void SharedSum::find_shares() {
       if (begin >= end) continue;
       auto sources = local_sources(stand_, over_, piece.rank);
       for (auto& source : sources) source += begin - piece_begin;
-      shares_.push_back({.group = summing_group(stand_.layout, over_, piece.rank),
-                         .sources = std::move(sources),
-                         .target = outgoing.subspan(static_cast<std::size_t>(begin),
-                                                    static_cast<std::size_t>(end - begin))});
+      shares_.push_back(
+          {.group = summing_group(stand_.layout, over_, piece.rank),
+           .sources = std::move(sources),
+           .target = outgoing.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin))});
     }
     node_begin += sums.element_count;
   }
@@ -108,12 +108,12 @@ void SharedSum::find_shares() {
 /// Both buffers hold the sums of one node after the other.
 void SharedSum::prepare_exchange(NodeLink* link) {
   assert(link != nullptr);
-  const auto next = [](std::int64_t& end, const NodeSums& sums) {
+  const auto next = [](int64_t& end, const NodeSums& sums) {
     const auto begin = std::exchange(end, end + sums.element_count);
     return begin == end ? std::vector<IndexRange>() : std::vector{IndexRange{.begin = begin, .end = end}};
   };
-  std::int64_t sent_end = 0;
-  std::int64_t received_end = 0;
+  int64_t sent_end = 0;
+  int64_t received_end = 0;
   const auto& areas = stand_.areas;
   const auto sums = [this](int from, int to) {
     return sums_between(stand_.layout, stand_.nodes, over_, from, to);
@@ -124,7 +124,7 @@ void SharedSum::prepare_exchange(NodeLink* link) {
                         .ranges = [&](int there) { return next(sent_end, sums(stand_.node(), there)); }},
       NodeExchange::Way{.buffer = areas.incoming(over_),
                         .ranges = [&](int there) { return next(received_end, sums(there, stand_.node())); }},
-      areas.node_control().sums[static_cast<std::size_t>(over_)].incoming_ready, *link);
+      areas.node_control().sums[static_cast<size_t>(over_)].incoming_ready, *link);
 }
 
 void SharedSum::wait_for_partials(int group) {
@@ -135,7 +135,7 @@ std::span<double> SharedSum::partial(const ScalarSumCounts& scalar_sums) {
   if (number_ > 0 && scalar_sums.finished <= scalars_at_run_) {
     wait_until_all_are_done(
         stand_, number_, [this](const RankControl& control) -> const auto& {
-          return control.sums_done[static_cast<std::size_t>(over_)];
+          return control.sums_done[static_cast<size_t>(over_)];
         });
   }
   return partial_;
@@ -156,7 +156,7 @@ void SharedSum::run(const ScalarSumCounts& scalar_sums) {
   add_up(sources_, result_.span());
   if (exchange_) exchange_->wait_for_sends();
   stand_.areas.control(stand_.place())
-      .sums_done[static_cast<std::size_t>(over_)]
+      .sums_done[static_cast<size_t>(over_)]
       .store(number_, std::memory_order_release);
 }
 
@@ -168,10 +168,10 @@ void SharedSum::exchange() {
     wait_for_partials(share.group);
     add_up(share.sources, share.target);
   }
-  auto& ready = stand_.areas.node_control().sums[static_cast<std::size_t>(over_)].outgoing_ready;
-  const auto ranks = static_cast<std::uint64_t>(stand_.local_ranks().size());
+  auto& ready = stand_.areas.node_control().sums[static_cast<size_t>(over_)].outgoing_ready;
+  const auto ranks = static_cast<uint64_t>(stand_.local_ranks().size());
   ready.add_one(ranks);
-  exchange_->send([&](std::size_t) { ready.wait_for(ranks * number_, stand_.waiter); });
+  exchange_->send([&](size_t) { ready.wait_for(ranks * number_, stand_.waiter); });
   exchange_->receive();
   exchange_->wait_until_arrived(number_);
 }

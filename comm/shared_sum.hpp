@@ -25,7 +25,7 @@ class SharedSum {
   /// My partial sums of the whole block. Waits until all ranks of the node have read the last ones, unless
   /// there was a sum_scalars() since.
   [[nodiscard]] std::span<double> partial(const ScalarSumCounts& scalar_sums);
-  [[nodiscard]] std::span<const double> result() const;
+  std::span<const double> result() const;
   void run(const ScalarSumCounts& scalar_sums);
 
  private:
@@ -40,24 +40,22 @@ class SharedSum {
   void find_shares();
   void prepare_exchange(NodeLink* link);
   void exchange();
-  [[nodiscard]] std::uint64_t local_count(int group) const {
-    return local_counts_[static_cast<std::size_t>(group)];
-  }
+  uint64_t local_count(int group) const { return local_counts_[static_cast<size_t>(group)]; }
   void wait_for_partials(int group);
 
   SharedStand stand_;
   SummedOver over_;
   std::span<double> partial_;
-  int my_group_ = 0;                         // whose partial sums I write
-  int summed_group_ = 0;                     // whose sums my piece is
-  std::vector<std::uint64_t> local_counts_;  // ranks of this node, by group
-  std::vector<const double*> sources_;       // partial sums of my piece
+  int my_group_ = 0;                    // whose partial sums I write
+  int summed_group_ = 0;                // whose sums my piece is
+  std::vector<uint64_t> local_counts_;  // ranks of this node, by group
+  std::vector<const double*> sources_;  // partial sums of my piece
   Buffer result_;
   bool in_place_ = false;  // a group of one: the partial sums are the sums
   std::vector<Share> shares_;
   std::optional<NodeExchange> exchange_;  // with other nodes, where there are some
-  std::uint64_t number_ = 0;
-  std::uint64_t scalars_at_run_ = 0;
+  uint64_t number_ = 0;
+  uint64_t scalars_at_run_ = 0;
 };
 
 }  // namespace cg2d::comm

@@ -35,9 +35,9 @@ class MpiNodeMessages final : public NodeMessages {
   void start_receives() override {
     for (auto& receive : receives_) receive.start();
   }
-  void start_send(std::size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
-  void wait_for_receive(std::size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
-  void wait_for_send(std::size_t which) override { endpoint_.wait_for_send(sends_[which]); }
+  void start_send(size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
+  void wait_for_receive(size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
+  void wait_for_send(size_t which) override { endpoint_.wait_for_send(sends_[which]); }
 
  private:
   const Endpoint& endpoint_;
@@ -81,15 +81,14 @@ struct NodeMemory {
   std::shared_ptr<const void> owner;
 };
 
-NodeMemory make_node_memory(RankGroup& group, const NodeMap& nodes, std::size_t byte_count) {
+NodeMemory make_node_memory(RankGroup& group, const NodeMap& nodes, size_t byte_count) {
   const auto& local_ranks = nodes.ranks_of(nodes.node_of(group.rank()));
   const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, byte_count);
   if (group.minimum(segment->is_there() ? 1 : 0) == 0) {
-    throw SharedMemoryError(group.sum(static_cast<std::int64_t>(byte_count)));
+    throw SharedMemoryError(group.sum(static_cast<int64_t>(byte_count)));
   }
   NodeMemory memory{.parts = {}, .owner = segment};
-  for (std::size_t index = 0; index < local_ranks.size(); ++index)
-    memory.parts.push_back(segment->part(index));
+  for (size_t index = 0; index < local_ranks.size(); ++index) memory.parts.push_back(segment->part(index));
   return memory;
 }
 
@@ -97,7 +96,7 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
                                           const CommunicatorOptions& options) {
   const auto nodes = make_node_map(group, options.ranks_per_node);
   auto memory = make_node_memory(group, nodes, shared_part_byte_count(layout, nodes, group.rank(), options));
-  const bool ranks_sleep = group.maximum(std::int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
+  const bool ranks_sleep = group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
   SharedPlace place{.rank = group.rank(),
                     .nodes = nodes,
                     .parts = std::move(memory.parts),

@@ -19,7 +19,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-std::size_t index(int number) { return static_cast<std::size_t>(number); }
+size_t index(int number) { return static_cast<size_t>(number); }
 
 void require(std::span<const double> speeds, ProcessGrid grid) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("speed shares: the grid is empty");
@@ -58,7 +58,7 @@ struct BlockShares {
 BlockShares block_shares(const std::vector<Segment>& segments, const Numbers& piece_shares,
                          ProcessGrid grid) {
   BlockShares blocks{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
-  for (std::size_t k = 0; k < segments.size(); ++k) {
+  for (size_t k = 0; k < segments.size(); ++k) {
     const double share = segments[k].piece_count * piece_shares[k];
     blocks.rows[index(segments[k].row)] += share;
     blocks.columns[index(segments[k].column)] += share;
@@ -74,7 +74,7 @@ struct MixedRanks {
     const auto middle = ordered.begin() + std::ssize(ordered) / 2;
     std::ranges::nth_element(ordered, middle);
     usual = *middle;
-    for (std::size_t rank = 0; rank < speeds.size(); ++rank) {
+    for (size_t rank = 0; rank < speeds.size(); ++rank) {
       if (speeds[rank] != usual) others.push_back(static_cast<int>(rank));
     }
     std::ranges::stable_sort(others, {}, [&](int rank) { return speeds[index(rank)]; });
@@ -123,8 +123,8 @@ struct Group {
 
 /// Places of one speed in alike rows and columns.
 struct Cell {
-  std::size_t row_group;
-  std::size_t column_group;
+  size_t row_group;
+  size_t column_group;
   double count;
   double speed;
 };
@@ -145,15 +145,15 @@ class AlikePieces {
     auto row_group = grouped_by_speeds(row_at, ranks.other_speeds, grid.rows);
     auto column_group = grouped_by_speeds(column_at, ranks.other_speeds, grid.columns);
     // First blocks with other ranks, then those that share pieces with them, and so on.
-    constexpr std::size_t enough_cells = 256;
-    std::size_t cell_count = 0;
+    constexpr size_t enough_cells = 256;
+    size_t cell_count = 0;
     do {
       cell_count = rows_.size() * columns_.size();
       number_kinds(row_group, column_group);
       rows_ = split(row_group, &Segment::row);
       columns_ = split(column_group, &Segment::column);
     } while (rows_.size() * columns_.size() > cell_count && cell_count < enough_cells);
-    for (std::size_t k = 0; k < segments_.size(); ++k) {
+    for (size_t k = 0; k < segments_.size(); ++k) {
       const auto kind = index(kind_of_[k]);
       if (kind >= piece_counts_.size()) piece_counts_.resize(kind + 1);
       piece_counts_[kind] += segments_[k].piece_count;
@@ -161,14 +161,14 @@ class AlikePieces {
     Numbers usual_counts;
     for (const auto& row : rows_)
       for (const auto& column : columns_) usual_counts.push_back(row.count * column.count);
-    std::map<std::tuple<std::size_t, std::size_t, double>, double> other_counts;
-    for (std::size_t k = 0; k < places.size(); ++k) {
+    std::map<std::tuple<size_t, size_t, double>, double> other_counts;
+    for (size_t k = 0; k < places.size(); ++k) {
       const auto row = index(row_group[index(row_at[k])]);
       const auto column = index(column_group[index(column_at[k])]);
       usual_counts[row * columns_.size() + column] -= 1.0;
       other_counts[{row, column, ranks.other_speeds[k]}] += 1.0;
     }
-    for (std::size_t k = 0; k < usual_counts.size(); ++k) {
+    for (size_t k = 0; k < usual_counts.size(); ++k) {
       if (usual_counts[k] > 0.0)
         cells_.push_back({k / columns_.size(), k % columns_.size(), usual_counts[k], ranks.usual});
     }
@@ -176,22 +176,22 @@ class AlikePieces {
       cells_.push_back({std::get<0>(at), std::get<1>(at), count, std::get<2>(at)});
   }
 
-  [[nodiscard]] const std::vector<Group>& rows() const { return rows_; }
-  [[nodiscard]] const std::vector<Group>& columns() const { return columns_; }
-  [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
-  [[nodiscard]] const Numbers& piece_counts() const { return piece_counts_; }
+  const std::vector<Group>& rows() const { return rows_; }
+  const std::vector<Group>& columns() const { return columns_; }
+  const std::vector<Cell>& cells() const { return cells_; }
+  const Numbers& piece_counts() const { return piece_counts_; }
 
   /// [kind] from [segment]
-  [[nodiscard]] Numbers means(const Numbers& of_segments) const {
+  Numbers means(const Numbers& of_segments) const {
     Numbers of_kinds(piece_counts_.size());
-    for (std::size_t k = 0; k < segments_.size(); ++k) {
+    for (size_t k = 0; k < segments_.size(); ++k) {
       const auto kind = index(kind_of_[k]);
       of_kinds[kind] += of_segments[k] * segments_[k].piece_count / piece_counts_[kind];
     }
     return of_kinds;
   }
   /// [segment] from [kind]
-  [[nodiscard]] Numbers spread(const Numbers& of_kinds) const {
+  Numbers spread(const Numbers& of_kinds) const {
     Numbers of_segments;
     for (const int kind : kind_of_) of_segments.push_back(of_kinds[index(kind)]);
     return of_segments;
@@ -202,7 +202,7 @@ class AlikePieces {
   static std::vector<int> grouped_by_speeds(const std::vector<int>& block_of, const Numbers& speeds,
                                             int block_count) {
     std::map<int, Numbers> speeds_in;
-    for (std::size_t k = 0; k < block_of.size(); ++k) speeds_in[block_of[k]].push_back(speeds[k]);
+    for (size_t k = 0; k < block_of.size(); ++k) speeds_in[block_of[k]].push_back(speeds[k]);
     std::vector<int> groups(index(block_count));
     Numbering<Numbers> number;
     number({});
@@ -217,11 +217,11 @@ class AlikePieces {
       kind_of_.push_back(number({row_group[index(segment.row)], column_group[index(segment.column)]}));
   }
   /// Splits groups of blocks by the kinds of their pieces.
-  [[nodiscard]] std::vector<Group> split(std::vector<int>& group_of, int Segment::*block) const {
+  std::vector<Group> split(std::vector<int>& group_of, int Segment::*block) const {
     Numbering<std::pair<int, KindCounts>> number;
     std::vector<Group> groups;
     std::pair<int, KindCounts> key;
-    for (std::size_t begin = 0; begin < segments_.size();) {
+    for (size_t begin = 0; begin < segments_.size();) {
       const int number_of_block = segments_[begin].*block;
       auto& group = group_of[index(number_of_block)];
       key.first = group;
@@ -288,7 +288,7 @@ Fit descend(const Numbers& start, const AlikePieces& alike) {
       Numbers row_pushes(rows.size());
       Numbers column_pushes(columns.size());
       double sum = 0.0;
-      for (std::size_t k = 0; k < times.size(); ++k) {
+      for (size_t k = 0; k < times.size(); ++k) {
         const auto& cell = alike.cells()[k];
         const double push = cell.count * std::pow(times[k] / slowest, power);
         row_pushes[cell.row_group] += push;
@@ -298,13 +298,13 @@ Fit descend(const Numbers& start, const AlikePieces& alike) {
       Numbers gradients(shares.size());
       const auto add = [&](const std::vector<Group>& groups, const Numbers& pushes,
                            const Numbers& of_groups) {
-        for (std::size_t group = 0; group < groups.size(); ++group)
+        for (size_t group = 0; group < groups.size(); ++group)
           for (const auto& [kind, count] : groups[group].pieces)
             gradients[index(kind)] += count * pushes[group] / (sum * of_groups[group]);
       };
       add(alike.rows(), row_pushes, rows);
       add(alike.columns(), column_pushes, columns);
-      for (std::size_t kind = 0; kind < shares.size(); ++kind) {
+      for (size_t kind = 0; kind < shares.size(); ++kind) {
         shares[kind] *= std::exp(-std::min(gradients[kind] / counts[kind], largest_push) / power);
         shares[kind] = std::max(shares[kind], smallest_piece);
       }
@@ -327,8 +327,8 @@ SpeedShares simple_shares(std::span<const double> speeds, ProcessGrid grid) {
 /// [piece]
 Numbers pieces_of(const std::vector<Segment>& segments, const Numbers& shares) {
   Numbers pieces;
-  for (std::size_t k = 0; k < segments.size(); ++k)
-    pieces.insert(pieces.end(), static_cast<std::size_t>(segments[k].piece_count), shares[k]);
+  for (size_t k = 0; k < segments.size(); ++k)
+    pieces.insert(pieces.end(), static_cast<size_t>(segments[k].piece_count), shares[k]);
   return pieces;
 }
 
@@ -345,7 +345,7 @@ class Starts {
     count_ = static_cast<int>(std::clamp(enough_pieces / piece_count, fewest, most));
   }
 
-  [[nodiscard]] int count() const { return count_; }
+  int count() const { return count_; }
   /// [segment]
   [[nodiscard]] Numbers next() {
     Numbers shares(piece_counts_.size(), 1.0);
@@ -371,7 +371,7 @@ class Starts {
 };
 
 /// So many places of the least work, by growing work, then by place; or of the most work, from the last place on.
-std::vector<int> extreme_places(const BlockShares& blocks, std::size_t count, bool is_least) {
+std::vector<int> extreme_places(const BlockShares& blocks, size_t count, bool is_least) {
   // No place beyond the first rows and columns has less work than `count` others.
   const auto first_of = [&](const Numbers& shares) {
     std::vector<int> order(shares.size());
@@ -379,7 +379,7 @@ std::vector<int> extreme_places(const BlockShares& blocks, std::size_t count, bo
     const auto key = [&](int k) {
       return is_least ? std::pair(shares[index(k)], k) : std::pair(-shares[index(k)], -k);
     };
-    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+    const auto end = order.begin() + static_cast<ptrdiff_t>(std::min(count, order.size()));
     std::ranges::partial_sort(order, end, {}, key);
     order.erase(end, order.end());
     return order;
@@ -388,8 +388,8 @@ std::vector<int> extreme_places(const BlockShares& blocks, std::size_t count, bo
   const auto columns = first_of(blocks.columns);
   struct Candidate {
     double work;
-    std::size_t row;
-    std::size_t column;
+    size_t row;
+    size_t column;
     int place;
   };
   const auto comes_later = [&](const Candidate& a, const Candidate& b) {
@@ -397,7 +397,7 @@ std::vector<int> extreme_places(const BlockShares& blocks, std::size_t count, bo
                     : std::pair(a.work, a.place) < std::pair(b.work, b.place);
   };
   std::priority_queue<Candidate, std::vector<Candidate>, decltype(comes_later)> next(comes_later);
-  const auto push = [&](std::size_t row, std::size_t column) {
+  const auto push = [&](size_t row, size_t column) {
     if (row == rows.size() || column == columns.size()) return;
     next.push({blocks.rows[index(rows[row])] * blocks.columns[index(columns[column])], row, column,
                rows[row] * static_cast<int>(blocks.columns.size()) + columns[column]});
@@ -419,7 +419,7 @@ std::vector<int> places_for(const Numbers& shares, const MixedRanks& ranks) {
   const auto blocks = block_shares(ranks.segments, shares, ranks.grid);
   const auto& speeds = ranks.other_speeds;
   const auto slow_count = std::ranges::lower_bound(speeds, ranks.usual) - speeds.begin();
-  auto places = extreme_places(blocks, static_cast<std::size_t>(slow_count), true);
+  auto places = extreme_places(blocks, static_cast<size_t>(slow_count), true);
   const auto for_fast = extreme_places(blocks, speeds.size() - places.size(), false);
   places.insert(places.end(), for_fast.rbegin(), for_fast.rend());
   return places;
@@ -431,7 +431,7 @@ std::vector<int> ranks_at(const std::vector<int>& places, const MixedRanks& rank
   auto rank_at = ranks.grid.ranks_by_place();
   for (const int rank : ranks.others) rank_at[index(rank)] = nobody;
   std::vector<int> displaced;
-  for (std::size_t k = 0; k < places.size(); ++k) {
+  for (size_t k = 0; k < places.size(); ++k) {
     const int there = std::exchange(rank_at[index(places[k])], ranks.others[k]);
     if (there != nobody) displaced.push_back(there);
   }
@@ -458,7 +458,7 @@ void exchange_ranks(Placed& best, const MixedRanks& ranks) {
   bool is_better = true;
   while (is_better) {
     is_better = false;
-    for (std::size_t a = 0; a < best.places.size(); ++a) {
+    for (size_t a = 0; a < best.places.size(); ++a) {
       for (int place = 0; place < rank_count; ++place) {
         auto places = best.places;
         if (places[a] == place) continue;
@@ -528,7 +528,7 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
   if (pieces.size() != speeds.size())
     throw std::invalid_argument("speed shares: there must be one share for each piece");
   BlockShares blocks{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+  for (size_t piece = 0; piece < pieces.size(); ++piece) {
     blocks.rows[piece / index(grid.columns)] += pieces[piece];
     blocks.columns[piece / index(grid.rows)] += pieces[piece];
   }

@@ -46,10 +46,10 @@ Message message_of(std::span<double> buffer, const std::vector<IndexRange>& rang
   return message;
 }
 
-std::int64_t byte_count_of(const std::vector<IndexRange>& ranges) {
-  std::int64_t count = 0;
+int64_t byte_count_of(const std::vector<IndexRange>& ranges) {
+  int64_t count = 0;
   for (const auto& range : ranges) count += range.size();
-  return count * static_cast<std::int64_t>(sizeof(double));
+  return count * static_cast<int64_t>(sizeof(double));
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void Transfer::start() {
 }
 
 std::vector<IndexRange> whole(std::span<const double> buffer) {
-  return {IndexRange{.begin = 0, .end = static_cast<std::int64_t>(buffer.size())}};
+  return {IndexRange{.begin = 0, .end = static_cast<int64_t>(buffer.size())}};
 }
 
 Endpoint::Endpoint(RankGroup& group, TrafficCounts& sent) : group_(group), sent_(sent) {

@@ -31,10 +31,10 @@ class Transfer {
   static Transfer receive(MPI_Comm communicator, std::span<double> buffer,
                           const std::vector<IndexRange>& ranges, int source, Operation operation);
 
-  [[nodiscard]] bool idle() const { return handle_ == MPI_REQUEST_NULL; }
-  [[nodiscard]] std::int64_t byte_count() const { return byte_count_; }
-  [[nodiscard]] MPI_Request handle() const { return handle_; }
-  [[nodiscard]] int partner() const { return partner_; }
+  bool idle() const { return handle_ == MPI_REQUEST_NULL; }
+  int64_t byte_count() const { return byte_count_; }
+  MPI_Request handle() const { return handle_; }
+  int partner() const { return partner_; }
 
   void start();
 
@@ -48,7 +48,7 @@ class Transfer {
   OwnedDatatype type_;  // where there are several ranges
   OwnedRequest request_;
   MPI_Request handle_ = MPI_REQUEST_NULL;
-  std::int64_t byte_count_ = 0;
+  int64_t byte_count_ = 0;
 };
 
 /// All of a buffer as the ranges of a Transfer.
@@ -68,11 +68,11 @@ class Endpoint {
   /// Collective over the group.
   Endpoint(RankGroup& group, TrafficCounts& sent);
 
-  [[nodiscard]] MPI_Comm handle() const { return group_.handle(); }
+  MPI_Comm handle() const { return group_.handle(); }
   void start_send(Operation operation, Transfer& send) const;
   void wait_for_receive(const Transfer& receive) const;
   /// Looks once, which lets MPI work.
-  [[nodiscard]] bool has_arrived(const Transfer& receive) const;
+  bool has_arrived(const Transfer& receive) const;
   void wait_for_send(const Transfer& send) const;
   /// For a send that was started a while ago: its receiver may sleep because it needs calls of MPI on this
   /// rank to fetch the message, which this rank makes from now on.

@@ -25,7 +25,7 @@ std::vector<Step> steps_of(const Endpoint& endpoint, const BlockCollective& coll
   std::vector<Step> steps;
   for (const auto& planned : collective.schedule.steps) {
     Step step;
-    const auto rank_of = [&](int member) { return collective.ranks[static_cast<std::size_t>(member)]; };
+    const auto rank_of = [&](int member) { return collective.ranks[static_cast<size_t>(member)]; };
     if (planned.send_to != ScheduleStep::no_partner && collective.pieces.element_count(planned.sent) > 0) {
       step.send = Transfer::send(communicator, collective.block, collective.pieces.ranges(planned.sent),
                                  rank_of(planned.send_to), collective.operation);
@@ -37,8 +37,7 @@ std::vector<Step> steps_of(const Endpoint& endpoint, const BlockCollective& coll
         step.receive = Transfer::receive(communicator, collective.block, ranges,
                                          rank_of(planned.receive_from), collective.operation);
       } else {
-        step.scratch =
-            Buffer(memory, static_cast<std::size_t>(collective.pieces.element_count(planned.received)));
+        step.scratch = Buffer(memory, static_cast<size_t>(collective.pieces.element_count(planned.received)));
         step.receive = Transfer::receive(communicator, step.scratch.span(), whole(step.scratch.span()),
                                          rank_of(planned.receive_from), collective.operation);
         step.targets = std::move(ranges);
@@ -73,7 +72,7 @@ class ScheduledSteps final : public PreparedGather {
     if (!steps_.empty()) start(steps_.front());
   }
   void end_run() override {
-    for (std::size_t k = 0; k < steps_.size(); ++k) {
+    for (size_t k = 0; k < steps_.size(); ++k) {
       auto& step = steps_[k];
       if (k > 0) start(step);
       endpoint_.wait_for(step.send, step.receive);
@@ -88,7 +87,7 @@ class ScheduledSteps final : public PreparedGather {
     arrived_ = 0;
     send_next();
   }
-  void wait_for_part(std::size_t part) override {
+  void wait_for_part(size_t part) override {
     for (; arrived_ < part; send_next()) {
       endpoint_.remind(steps_[arrived_].send);
       endpoint_.wait_for_receive(steps_[arrived_].receive);
@@ -120,7 +119,7 @@ class ScheduledSteps final : public PreparedGather {
   Operation operation_;
   std::span<double> block_;
   std::vector<Step> steps_;
-  std::size_t arrived_ = 0;  // steps of a gather in parts
+  size_t arrived_ = 0;  // steps of a gather in parts
 };
 
 class Move final : public PreparedOperation {
@@ -156,9 +155,7 @@ class TwoSidedOperations final : public OperationMaker {
   TwoSidedOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
       : endpoint_(group, sent), memory_(memory) {}
 
-  std::span<double> allocate(std::size_t count) override {
-    return buffers_.emplace_back(memory_, count).span();
-  }
+  std::span<double> allocate(size_t count) override { return buffers_.emplace_back(memory_, count).span(); }
   std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
     return std::make_unique<ScheduledSteps>(endpoint_, collective, memory_);
   }

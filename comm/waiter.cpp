@@ -25,11 +25,11 @@ constexpr microseconds spin_time{100};
 // A yield may give way to nobody (see doorbells.hpp), so this does not last long either.
 constexpr microseconds spin_and_yield_time{200};
 // Looks before the clock is read for the first time: most waits are over by then.
-constexpr std::int64_t looks_without_clock = 32;
+constexpr int64_t looks_without_clock = 32;
 
 // Several messages may have come with one ring, and one poll takes only a few of them out of MPI's queues
 // (UCX begins with one and takes more while it finds more).
-constexpr std::int64_t polls_per_ring = 8;
+constexpr int64_t polls_per_ring = 8;
 
 constexpr microseconds shortest_nap{20};
 constexpr microseconds longest_nap{1'000};
@@ -48,14 +48,14 @@ void relax_core() {
 
 /// As sched_setattr(2) takes it; the C library has no type for it.
 struct SchedulingAttributes {
-  std::uint32_t size = sizeof(SchedulingAttributes);
-  std::uint32_t policy = SCHED_OTHER;
-  std::uint64_t flags = 0;
-  std::int32_t nice = 0;
-  std::uint32_t priority = 0;
-  std::uint64_t runtime = 0;  // the slice, ns; 0: the system's
-  std::uint64_t deadline = 0;
-  std::uint64_t period = 0;
+  uint32_t size = sizeof(SchedulingAttributes);
+  uint32_t policy = SCHED_OTHER;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime = 0;  // the slice, ns; 0: the system's
+  uint64_t deadline = 0;
+  uint64_t period = 0;
 };
 
 /// Makes the waiting of this thread, and of threads that it starts later, end in time: for naps, and beside
@@ -68,7 +68,7 @@ void wake_in_time() {
   // Since Linux 6.12 a thread that wakes comes before one with a longer slice (3 ms by default). Class S on 3
   // hosts with 2 ranks each, 4 cores for all beside 25 processes (2026-11-22, medians): native 11.8 s without,
   // 1.9 s with it; put more than 30 s without, 12.9 s with it.
-  constexpr std::uint64_t slice_ns = 100'000;
+  constexpr uint64_t slice_ns = 100'000;
   SchedulingAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   if (attributes.policy != SCHED_OTHER || attributes.runtime < slice_ns) return;  // somebody's decision
@@ -147,8 +147,8 @@ void Waiter::wait_all(std::span<MPI_Request> requests) {
 void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
   if (mode_ != WaitMode::yield) return wait_all({&request, 1});
   // Read before the polls that follow, so that no ring after them is missed.
-  std::uint32_t rung = bells.rung(bell);
-  std::int64_t polls_since = 0;
+  uint32_t rung = bells.rung(bell);
+  int64_t polls_since = 0;
   poll({&request, 1}, [&] {
     if (++polls_since < polls_per_ring) return;
     bells.sleep_unless_rung(bell, rung);

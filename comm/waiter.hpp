@@ -35,7 +35,7 @@ class Pauses {
   /// A nap ends by a timer, so a rank that naps in a wait takes the core from those that it waits for: with ten
   /// naps of 20 us before each sleep, class A on 16 ranks and 2 cores took 1.5 to 1.9 times as long (AMD EPYC
   /// Zen 5, virtual machine, 2026-11). 0, 4 and 20 yields could not be told apart.
-  static constexpr std::int64_t yields_before_rest = 20;
+  static constexpr int64_t yields_before_rest = 20;
 
   /// A nap lasts as long as the wait until then, divided by this.
   static constexpr int usual_naps = 10;
@@ -52,7 +52,7 @@ class Pauses {
 
   WaitMode mode_;
   int naps_per_wait_;
-  std::int64_t looks_ = 0;
+  int64_t looks_ = 0;
   Clock::time_point start_{};
 };
 
@@ -60,7 +60,7 @@ class Doorbells;
 enum class Bell;
 
 /// Reads a clock; used to tell waiting from working. May be nullptr: nothing is measured then.
-using TickSource = std::uint64_t (*)() noexcept;
+using TickSource = uint64_t (*)() noexcept;
 
 /// Waits by polling, but in block mode. MPI's own blocking calls never give the processor away: with MPICH 4.0.2 an 8-byte
 /// allreduce of 16 ranks on 2 cores takes 75 ms, a butterfly of polled messages 0.1 ms.
@@ -94,18 +94,16 @@ class Waiter {
   /// The next wait is for that rank of the group. Only for who reports on waits that do not end.
   void expect(int rank) { expected_rank_ = rank; }
   /// The rank that is waited for at this moment. From any thread.
-  [[nodiscard]] int awaited_rank() const {
-    return std::atomic_ref(awaited_rank_).load(std::memory_order_relaxed);
-  }
+  int awaited_rank() const { return std::atomic_ref(awaited_rank_).load(std::memory_order_relaxed); }
 
   /// Waits from now on in the possible_mode() for `mode`.
   void set_mode(WaitMode mode);
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
-  [[nodiscard]] WaitMode mode() const { return mode_; }
+  WaitMode mode() const { return mode_; }
   /// Ticks spent waiting since the Waiter was made.
-  [[nodiscard]] std::uint64_t waited_ticks() const { return waited_ticks_; }
+  uint64_t waited_ticks() const { return waited_ticks_; }
   /// The number of waits that were timed, each by two readings of the tick source.
-  [[nodiscard]] std::uint64_t wait_count() const { return wait_count_; }
+  uint64_t wait_count() const { return wait_count_; }
 
  private:
   /// Calls pause() after each look in vain.
@@ -118,15 +116,15 @@ class Waiter {
 
   WaitMode mode_;
   TickSource ticks_;
-  std::uint64_t waited_ticks_ = 0;
-  std::uint64_t wait_count_ = 0;
+  uint64_t waited_ticks_ = 0;
+  uint64_t wait_count_ = 0;
   int expected_rank_ = unknown_rank;    // in the next wait
   mutable int awaited_rank_ = no_rank;  // read by other threads, too
 };
 
 template <typename Reached, typename Pause>
 void Waiter::look_until(const Reached& reached, const Pause& pause) {
-  const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
+  const uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
   if (!reached()) {
     record_awaited(expected_rank_);
     do {
@@ -144,7 +142,7 @@ void Waiter::look_until(const Reached& reached, const Pause& pause) {
 template <typename Reached, typename Sleep>
 void Waiter::wait_until(const Reached& reached, const Sleep& sleep) {
   Pauses pauses(mode_);
-  std::int64_t looks = 0;
+  int64_t looks = 0;
   look_until(reached, [&] {
     if (mode_ == WaitMode::yield && ++looks > Pauses::yields_before_rest) {
       sleep();

@@ -18,19 +18,19 @@ class WordExchange {
   explicit WordExchange(RankGroup& group);
 
   /// outgoing[r] goes to rank r, none if it is empty; that for this rank stays where it is. Collective. Throws MpiError.
-  void exchange(std::span<const std::vector<std::uint64_t>> outgoing);
+  void exchange(std::span<const std::vector<uint64_t>> outgoing);
   /// The words of another rank, valid until the next exchange().
-  [[nodiscard]] std::span<const std::uint64_t> received_from(int rank) const {
-    const auto r = static_cast<std::size_t>(rank);
-    return std::span(incoming_[r]).first(static_cast<std::size_t>(incoming_counts_[r]));
+  std::span<const uint64_t> received_from(int rank) const {
+    const auto r = static_cast<size_t>(rank);
+    return std::span(incoming_[r]).first(static_cast<size_t>(incoming_counts_[r]));
   }
   /// The received words, moved out of the buffers.
-  [[nodiscard]] std::vector<std::vector<std::uint64_t>> take_received();
+  [[nodiscard]] std::vector<std::vector<uint64_t>> take_received();
 
  private:
   RankGroup& group_;
-  std::vector<std::int64_t> incoming_counts_;
-  std::vector<std::vector<std::uint64_t>> incoming_;  // as long as the longest so far
+  std::vector<int64_t> incoming_counts_;
+  std::vector<std::vector<uint64_t>> incoming_;  // as long as the longest so far
 };
 
 }  // namespace cg2d::comm

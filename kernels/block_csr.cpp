@@ -18,27 +18,26 @@ class Builder {
   class Seat {
    public:
     Seat() = default;
-    Seat(std::size_t owner, std::size_t place) : word_(static_cast<std::uint32_t>(8 * owner + place)) {}
-    [[nodiscard]] std::uint32_t owner() const { return word_ / 8; }
-    [[nodiscard]] std::uint32_t place() const { return word_ % 8; }
+    Seat(size_t owner, size_t place) : word_(static_cast<uint32_t>(8 * owner + place)) {}
+    uint32_t owner() const { return word_ / 8; }
+    uint32_t place() const { return word_ % 8; }
 
    private:
-    std::uint32_t word_;
+    uint32_t word_;
   };
 
  public:
-  static constexpr std::size_t most_rows =
-      std::numeric_limits<std::uint32_t>::max() / 8;  // with a place behind it
+  static constexpr size_t most_rows = std::numeric_limits<uint32_t>::max() / 8;  // with a place behind it
 
   Builder(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
       : half_(half),
         indices_(indices),
         members_(all.members),
-        size_(static_cast<std::size_t>(all.size)),
+        size_(static_cast<size_t>(all.size)),
         count_(all.count()),
-        seats_(static_cast<std::size_t>(indices.count())),
+        seats_(static_cast<size_t>(indices.count())),
         mirrored_starts_(count_ + 1) {
-    for (std::size_t k = 0; k < members_.size(); ++k) {
+    for (size_t k = 0; k < members_.size(); ++k) {
       if (members_[k] == Supervariables::no_member) continue;
       seats_[members_[k]] = Seat(k / size_, k % size_);
     }
@@ -48,19 +47,19 @@ class Builder {
   std::optional<BlockCsr> build(int thread_count) {
     BlockCsr made;
     made.size = static_cast<int>(size_);
-    made.row_starts = PageBuffer<std::int64_t>(count_ + 1);
-    std::vector<std::vector<std::uint32_t>> columns(static_cast<std::size_t>(thread_count));
-    const auto border = [&](std::size_t k) { return count_ * k / static_cast<std::size_t>(thread_count); };
-    make_on_threads(thread_count, [&](std::size_t thread) {
+    made.row_starts = PageBuffer<int64_t>(count_ + 1);
+    std::vector<std::vector<uint32_t>> columns(static_cast<size_t>(thread_count));
+    const auto border = [&](size_t k) { return count_ * k / static_cast<size_t>(thread_count); };
+    make_on_threads(thread_count, [&](size_t thread) {
       columns[thread] = find_blocks(border(thread), border(thread + 1), made.row_starts);
     });
     std::partial_sum(made.row_starts.data(), made.row_starts.data() + count_ + 1, made.row_starts.data());
-    const auto block_count = static_cast<std::size_t>(made.row_starts[count_]);
+    const auto block_count = static_cast<size_t>(made.row_starts[count_]);
     const auto value_count = block_count * size_ * size_;
-    if (3 * value_count > 4 * static_cast<std::size_t>(half_.nonzero_count())) return std::nullopt;
-    made.columns = PageBuffer<std::uint32_t>(block_count + spare_block_values);
+    if (3 * value_count > 4 * static_cast<size_t>(half_.nonzero_count())) return std::nullopt;
+    made.columns = PageBuffer<uint32_t>(block_count + spare_block_values);
     made.values = PageBuffer<double>(value_count + spare_block_values);
-    make_on_threads(thread_count, [&](std::size_t thread) {
+    make_on_threads(thread_count, [&](size_t thread) {
       place_entries(border(thread), border(thread + 1), columns[thread], made);
     });
     return made;
@@ -70,84 +69,82 @@ class Builder {
   /// An entry in the row of another supervariable than the one whose blocks have it: its column's.
   struct Mirrored {
     double value;
-    Seat seat;            // of the column
-    std::uint32_t index;  // of the row
+    Seat seat;       // of the column
+    uint32_t index;  // of the row
   };
 
   void list_mirrored() {
     const auto for_each = [this](const auto& visit) {
-      std::size_t entry = 0;
-      for (std::int64_t row = 0; row < half_.row_count; ++row) {
-        const auto index = static_cast<std::size_t>(indices_.of_row(row));
+      size_t entry = 0;
+      for (int64_t row = 0; row < half_.row_count; ++row) {
+        const auto index = static_cast<size_t>(indices_.of_row(row));
         const auto owner = seats_[index].owner();
-        const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(row) + 1]);
+        const auto end = static_cast<size_t>(half_.row_starts[static_cast<size_t>(row) + 1]);
         for (; entry < end; ++entry) {
-          const auto other = seats_[static_cast<std::size_t>(half_.columns[entry])];
+          const auto other = seats_[static_cast<size_t>(half_.columns[entry])];
           if (other.owner() < owner) visit(other, index, entry);
         }
       }
     };
-    for_each([&](Seat column, std::size_t, std::size_t) { ++mirrored_starts_[column.owner() + 1]; });
+    for_each([&](Seat column, size_t, size_t) { ++mirrored_starts_[column.owner() + 1]; });
     std::partial_sum(mirrored_starts_.begin(), mirrored_starts_.end(), mirrored_starts_.begin());
     mirrored_ = PageBuffer<Mirrored>(mirrored_starts_.back());
     auto next = mirrored_starts_;
-    for_each([&](Seat column, std::size_t index, std::size_t entry) {
+    for_each([&](Seat column, size_t index, size_t entry) {
       mirrored_[next[column.owner()]++] = {
-          .value = half_.values[entry], .seat = column, .index = static_cast<std::uint32_t>(index)};
+          .value = half_.values[entry], .seat = column, .index = static_cast<uint32_t>(index)};
     });
   }
 
   /// visit(place of the row's index, the other index' seat, value) for the entries of a row of blocks.
   template <typename Visit>
-  void for_each_entry(std::size_t owner, const Visit& visit) const {
-    for (std::size_t place = 0; place < size_; ++place) {
+  void for_each_entry(size_t owner, const Visit& visit) const {
+    for (size_t place = 0; place < size_; ++place) {
       const auto index = members_[owner * size_ + place];
       if (index == Supervariables::no_member) break;
       const auto row = indices_.row_of(index);
       if (!row) continue;
-      const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row) + 1]);
-      for (auto entry = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row)]);
-           entry < end; ++entry) {
-        const auto other = seats_[static_cast<std::size_t>(half_.columns[entry])];
+      const auto end = static_cast<size_t>(half_.row_starts[static_cast<size_t>(*row) + 1]);
+      for (auto entry = static_cast<size_t>(half_.row_starts[static_cast<size_t>(*row)]); entry < end;
+           ++entry) {
+        const auto other = seats_[static_cast<size_t>(half_.columns[entry])];
         if (other.owner() >= owner) visit(place, other, half_.values[entry]);
       }
     }
     for (auto k = mirrored_starts_[owner]; k < mirrored_starts_[owner + 1]; ++k) {
       const auto& entry = mirrored_[k];
-      visit(std::size_t{entry.seat.place()}, seats_[entry.index], entry.value);
+      visit(size_t{entry.seat.place()}, seats_[entry.index], entry.value);
     }
   }
 
   /// Rows [begin, end): the columns of their blocks, rising, and how many each has, behind its place.
-  [[nodiscard]] std::vector<std::uint32_t> find_blocks(std::size_t begin, std::size_t end,
-                                                       PageBuffer<std::int64_t>& counts) const {
-    std::vector<std::uint32_t> last_row(count_, Supervariables::no_member);  // that has a block with it
-    std::vector<std::uint32_t> columns;
+  std::vector<uint32_t> find_blocks(size_t begin, size_t end, PageBuffer<int64_t>& counts) const {
+    std::vector<uint32_t> last_row(count_, Supervariables::no_member);  // that has a block with it
+    std::vector<uint32_t> columns;
     for (auto owner = begin; owner < end; ++owner) {
       const auto first = columns.size();
-      for_each_entry(owner, [&](std::size_t, Seat other, double) {
+      for_each_entry(owner, [&](size_t, Seat other, double) {
         if (last_row[other.owner()] == owner) return;
-        last_row[other.owner()] = static_cast<std::uint32_t>(owner);
+        last_row[other.owner()] = static_cast<uint32_t>(owner);
         columns.push_back(other.owner());
       });
-      std::sort(columns.begin() + static_cast<std::ptrdiff_t>(first), columns.end());
-      counts[owner + 1] = static_cast<std::int64_t>(columns.size() - first);
+      std::sort(columns.begin() + static_cast<ptrdiff_t>(first), columns.end());
+      counts[owner + 1] = static_cast<int64_t>(columns.size() - first);
     }
     return columns;
   }
 
-  void place_entries(std::size_t begin, std::size_t end, const std::vector<std::uint32_t>& columns,
-                     BlockCsr& made) const {
+  void place_entries(size_t begin, size_t end, const std::vector<uint32_t>& columns, BlockCsr& made) const {
     std::vector<double*> block_of(count_);
-    const auto first = static_cast<std::size_t>(made.row_starts[begin]);
+    const auto first = static_cast<size_t>(made.row_starts[begin]);
     for (auto owner = begin; owner < end; ++owner) {
-      for (auto k = static_cast<std::size_t>(made.row_starts[owner]);
-           k < static_cast<std::size_t>(made.row_starts[owner + 1]); ++k) {
+      for (auto k = static_cast<size_t>(made.row_starts[owner]);
+           k < static_cast<size_t>(made.row_starts[owner + 1]); ++k) {
         const auto column = columns[k - first];
         made.columns[k] = column;
         block_of[column] = made.values.data() + k * size_ * size_;
       }
-      for_each_entry(owner, [&](std::size_t place, Seat other, double value) {
+      for_each_entry(owner, [&](size_t place, Seat other, double value) {
         block_of[other.owner()][place * size_ + other.place()] = value;
       });
     }
@@ -155,30 +152,30 @@ class Builder {
 
   const CsrBlock& half_;
   const BlockIndices& indices_;
-  const std::vector<std::uint32_t>& members_;
-  std::size_t size_;
-  std::size_t count_;
+  const std::vector<uint32_t>& members_;
+  size_t size_;
+  size_t count_;
   std::vector<Seat> seats_;  // of each index
-  std::vector<std::size_t> mirrored_starts_;
+  std::vector<size_t> mirrored_starts_;
   PageBuffer<Mirrored> mirrored_;
 };
 
 /// The end of the supervariables that rows of blocks have blocks with, or are.
-std::int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
-  std::int64_t end = rows.end;
-  for (auto row = static_cast<std::size_t>(rows.begin); row < static_cast<std::size_t>(rows.end); ++row) {
+int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
+  int64_t end = rows.end;
+  for (auto row = static_cast<size_t>(rows.begin); row < static_cast<size_t>(rows.end); ++row) {
     if (matrix.row_starts[row] == matrix.row_starts[row + 1]) continue;
-    const auto last = matrix.columns[static_cast<std::size_t>(matrix.row_starts[row + 1]) - 1];
-    end = std::max(end, std::int64_t{last} + 1);
+    const auto last = matrix.columns[static_cast<size_t>(matrix.row_starts[row + 1]) - 1];
+    end = std::max(end, int64_t{last} + 1);
   }
   return end;
 }
 
 }  // namespace
 
-std::int64_t BlockCsr::byte_count() const {
-  return static_cast<std::int64_t>(values.size() * sizeof(double) + columns.size() * sizeof(std::uint32_t) +
-                                   row_starts.size() * sizeof(std::int64_t));
+int64_t BlockCsr::byte_count() const {
+  return static_cast<int64_t>(values.size() * sizeof(double) + columns.size() * sizeof(uint32_t) +
+                              row_starts.size() * sizeof(int64_t));
 }
 
 std::vector<StoredArray> BlockCsr::stored_arrays() {
@@ -187,12 +184,12 @@ std::vector<StoredArray> BlockCsr::stored_arrays() {
 }
 
 bool BlockCsr::has_columns_in_range(int thread_count) const {
-  const auto end = static_cast<std::uint64_t>(row_count());
-  return all_parts_hold(thread_count, [&](std::size_t part) {
-    const auto count = columns.size() / static_cast<std::size_t>(thread_count) + 1;
+  const auto end = static_cast<uint64_t>(row_count());
+  return all_parts_hold(thread_count, [&](size_t part) {
+    const auto count = columns.size() / static_cast<size_t>(thread_count) + 1;
     const auto own = columns.span().subspan(std::min(part * count, columns.size()));
     return std::ranges::all_of(own.first(std::min(count, own.size())),
-                               [=](std::uint32_t column) { return column < end; });
+                               [=](uint32_t column) { return column < end; });
   });
 }
 
@@ -217,7 +214,7 @@ BlockCsrKernel::BlockCsrKernel(BlockCsr matrix, InstructionSet set, const Kernel
       prefetch_distance_(
           options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
   const auto borders = split_rows_by_nonzeros(matrix_.row_starts.span(), options.thread_count);
-  for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
+  for (size_t part = 0; part + 1 < borders.size(); ++part) {
     const RowRange rows{.begin = borders[part], .end = borders[part + 1]};
     parts_.push_back({.rows = rows, .written = {.begin = rows.begin, .end = end_of_columns(matrix_, rows)}});
   }

@@ -18,20 +18,20 @@
 namespace cg2d::kernels {
 
 /// Doubles that a supervariable takes in a vector: whole registers of 2 or 4, zeros behind its members.
-constexpr std::int64_t places_of(std::int64_t size) { return size <= 2 ? 2 : size <= 4 ? 4 : 8; }
+constexpr int64_t places_of(int64_t size) { return size <= 2 ? 2 : size <= 4 ? 4 : 8; }
 
 /// Blocks of size x size entries in rows of blocks. Either of two mirrored blocks is stored, in the row of the supervariable that comes first; of one
 /// on the diagonal one entry of each mirrored pair, and half of those on the diagonal.
 struct BlockCsr {
   int size = 0;
-  PageBuffer<std::int64_t> row_starts;  ///< of each supervariable and the end
-  PageBuffer<std::uint32_t> columns;    ///< supervariables
-  PageBuffer<double> values;            ///< block after block, each row by row
+  PageBuffer<int64_t> row_starts;  ///< of each supervariable and the end
+  PageBuffer<uint32_t> columns;    ///< supervariables
+  PageBuffer<double> values;       ///< block after block, each row by row
 
-  [[nodiscard]] std::int64_t row_count() const { return static_cast<std::int64_t>(row_starts.size()) - 1; }
-  [[nodiscard]] std::int64_t byte_count() const;
+  int64_t row_count() const { return static_cast<int64_t>(row_starts.size()) - 1; }
+  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
-  [[nodiscard]] bool has_columns_in_range(int thread_count) const;
+  bool has_columns_in_range(int thread_count) const;
 };
 
 /// Empty: zeros would fill more than a quarter. Cost: four passes over the entries. Takes 16 bytes while it works for each entry that is
@@ -57,14 +57,14 @@ std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet
 // ---------------------------------------------------------------- products
 
 /// Numbers behind the last ones that a loop may read.
-inline constexpr std::size_t spare_block_values = 8;
+inline constexpr size_t spare_block_values = 8;
 
 /// Rows [first_row, last_row) of blocks.
 struct BlockRows {
   const BlockCsr& matrix;
-  std::int64_t first_row;
-  std::int64_t last_row;
-  std::int64_t prefetch_distance;
+  int64_t first_row;
+  int64_t last_row;
+  int64_t prefetch_distance;
 };
 /// pairs: p of each supervariable, places_of(size) doubles, and its q behind it. Adds to q.
 using BlockRowLoop = void (*)(const BlockRows& rows, double* pairs);
@@ -73,10 +73,10 @@ using BlockRowLoops = std::array<BlockRowLoop, largest_supervariable + 1>;
 
 /// Several vectors, the elements of an index side by side. members: of each supervariable as many indices as it has places.
 struct BlockRowVectors {
-  const std::uint32_t* members;
+  const uint32_t* members;
   const double* p;
   double* q;  // is added to
-  std::int64_t count;
+  int64_t count;
 };
 using SeveralBlockRowLoop = void (*)(const BlockRows& rows, const BlockRowVectors& vectors);
 using SeveralBlockRowLoops = std::array<SeveralBlockRowLoop, largest_supervariable + 1>;
@@ -86,13 +86,11 @@ class BlockCsrKernel : public SpmvKernel {
  public:
   BlockCsrKernel(BlockCsr matrix, InstructionSet set, const KernelOptions& options);
 
-  [[nodiscard]] std::string_view name() const final { return "blocks"; }
-  [[nodiscard]] std::string_view instruction_set() const final { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const final { return matrix_.byte_count(); }
+  std::string_view name() const final { return "blocks"; }
+  std::string_view instruction_set() const final { return name_of(set_); }
+  int64_t matrix_byte_count() const final { return matrix_.byte_count(); }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() final { return matrix_.stored_arrays(); }
-  [[nodiscard]] bool has_columns_in_range() const final {
-    return matrix_.has_columns_in_range(thread_count());
-  }
+  bool has_columns_in_range() const final { return matrix_.has_columns_in_range(thread_count()); }
 
  protected:
   /// The rows of blocks of one thread, the supervariables that these have as rows or columns, and numbers of its own.
@@ -102,12 +100,12 @@ class BlockCsrKernel : public SpmvKernel {
     PageBuffer<double> numbers{};
   };
 
-  [[nodiscard]] const BlockCsr& matrix() const { return matrix_; }
-  [[nodiscard]] int thread_count() const { return static_cast<int>(parts_.size()); }
+  const BlockCsr& matrix() const { return matrix_; }
+  int thread_count() const { return static_cast<int>(parts_.size()); }
   [[nodiscard]] std::vector<Part>& parts() { return parts_; }
-  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
+  const std::vector<Part>& parts() const { return parts_; }
   /// The rows that a thread multiplies in a share.
-  [[nodiscard]] BlockRows rows_of_share(const Part& part, const ProductMode& mode) const {
+  BlockRows rows_of_share(const Part& part, const ProductMode& mode) const {
     const ShareRange share(part.rows.end - part.rows.begin, mode);
     return {.matrix = matrix_,
             .first_row = part.rows.begin + share.begin,
@@ -115,7 +113,7 @@ class BlockCsrKernel : public SpmvKernel {
             .prefetch_distance = prefetch_distance_};
   }
   /// The supervariables whose sums a thread adds up.
-  [[nodiscard]] RowRange sums_of(int thread) const {
+  RowRange sums_of(int thread) const {
     return {.begin = matrix_.row_count() * thread / thread_count(),
             .end = matrix_.row_count() * (thread + 1) / thread_count()};
   }
@@ -123,7 +121,7 @@ class BlockCsrKernel : public SpmvKernel {
  private:
   BlockCsr matrix_;
   InstructionSet set_;
-  std::int64_t prefetch_distance_;
+  int64_t prefetch_distance_;
   std::vector<Part> parts_;
 };
 

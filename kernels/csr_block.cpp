@@ -5,13 +5,13 @@
 namespace cg2d::kernels {
 
 void CsrBlock::make_room_by_lengths() {
-  for (std::size_t row = 1; row < row_starts.size(); ++row) row_starts[row] += row_starts[row - 1];
-  resize(static_cast<std::size_t>(nonzero_count()));
+  for (size_t row = 1; row < row_starts.size(); ++row) row_starts[row] += row_starts[row - 1];
+  resize(static_cast<size_t>(nonzero_count()));
 }
 
-std::int64_t CsrBlock::byte_count() const {
-  return static_cast<std::int64_t>(row_starts.size() * sizeof(std::int64_t) +
-                                   columns.size() * sizeof(std::int32_t) + values.size() * sizeof(double));
+int64_t CsrBlock::byte_count() const {
+  return static_cast<int64_t>(row_starts.size() * sizeof(int64_t) + columns.size() * sizeof(int32_t) +
+                              values.size() * sizeof(double));
 }
 
 std::vector<StoredArray> CsrBlock::stored_arrays() {
@@ -19,18 +19,18 @@ std::vector<StoredArray> CsrBlock::stored_arrays() {
           stored_array(ArrayKind::structure, row_starts)};
 }
 
-bool CsrBlock::has_columns_in_range(std::int64_t first_row, std::int64_t last_row) const {
-  const auto begin = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(first_row)]);
-  const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(last_row)]);
+bool CsrBlock::has_columns_in_range(int64_t first_row, int64_t last_row) const {
+  const auto begin = static_cast<size_t>(row_starts[static_cast<size_t>(first_row)]);
+  const auto end = static_cast<size_t>(row_starts[static_cast<size_t>(last_row)]);
   // As unsigned numbers, negative ones are too large.
-  std::uint32_t greatest = 0;
+  uint32_t greatest = 0;
   for (auto entry = begin; entry < end; ++entry)
-    greatest = std::max(greatest, static_cast<std::uint32_t>(columns[entry]));
-  return begin == end || greatest < static_cast<std::uint64_t>(column_count);
+    greatest = std::max(greatest, static_cast<uint32_t>(columns[entry]));
+  return begin == end || greatest < static_cast<uint64_t>(column_count);
 }
 
-CsrBlock CsrBlock::first_rows(std::int64_t count) const {
-  const auto entry_count = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(count)]);
+CsrBlock CsrBlock::first_rows(int64_t count) const {
+  const auto entry_count = static_cast<size_t>(row_starts[static_cast<size_t>(count)]);
   auto copy = with_room(count, column_count, entry_count);
   std::copy_n(row_starts.data(), copy.row_starts.size(), copy.row_starts.data());
   std::copy_n(columns.data(), entry_count, copy.columns.data());
@@ -38,31 +38,31 @@ CsrBlock CsrBlock::first_rows(std::int64_t count) const {
   return copy;
 }
 
-CsrBlock CsrBlock::from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows) {
-  std::size_t nonzero_count = 0;
+CsrBlock CsrBlock::from_rows(int64_t column_count, const std::vector<std::vector<Entry>>& rows) {
+  size_t nonzero_count = 0;
   for (const auto& row : rows) nonzero_count += row.size();
   auto block = with_room(std::ssize(rows), column_count, nonzero_count);
-  std::size_t position = 0;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
+  size_t position = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
     for (const auto& entry : rows[row]) {
       block.columns[position] = entry.column;
       block.values[position] = entry.value;
       ++position;
     }
-    block.row_starts[row + 1] = static_cast<std::int64_t>(position);
+    block.row_starts[row + 1] = static_cast<int64_t>(position);
   }
   return block;
 }
 
-std::vector<std::int64_t> split_rows_by_nonzeros(std::span<const std::int64_t> row_starts, int part_count) {
-  const auto row_count = static_cast<std::int64_t>(row_starts.size()) - 1;
-  std::vector<std::int64_t> borders{0};
+std::vector<int64_t> split_rows_by_nonzeros(std::span<const int64_t> row_starts, int part_count) {
+  const auto row_count = static_cast<int64_t>(row_starts.size()) - 1;
+  std::vector<int64_t> borders{0};
   for (int part = 1; part < part_count; ++part) {
     // Quotient and remainder are multiplied separately: nonzeros times parts might exceed 2^63.
     const auto goal =
         row_starts.back() / part_count * part + row_starts.back() % part_count * part / part_count;
     const auto border = std::lower_bound(row_starts.begin(), row_starts.end(), goal) - row_starts.begin();
-    borders.push_back(std::clamp<std::int64_t>(border, borders.back(), row_count));
+    borders.push_back(std::clamp<int64_t>(border, borders.back(), row_count));
   }
   borders.push_back(row_count);
   return borders;

@@ -21,7 +21,7 @@ enum class ArrayKind {
 /// An array of matrix data in the format of its owner, for checksums of it and for faults on purpose.
 struct StoredArray {
   ArrayKind kind = ArrayKind::values;
-  std::size_t element_size = 0;  ///< bytes
+  size_t element_size = 0;  ///< bytes
   std::span<std::byte> bytes{};
   /// For owners that take memory with the same contents in place of their own; nullptr: this one does not.
   PageMemory* memory = nullptr;
@@ -39,9 +39,9 @@ StoredArray stored_array(ArrayKind kind, PageBuffer<T>& elements) {
 
 /// A block in the format of a kernel on one thread, whose arrays are not in memory: they are lent to the kernel before a product.
 struct ExternalArrays {
-  std::int64_t row_count = 0;
-  std::int64_t column_count = 0;
-  std::span<const std::size_t> array_bytes{};  ///< bytes of each of the kernel's StoredArrays
+  int64_t row_count = 0;
+  int64_t column_count = 0;
+  std::span<const size_t> array_bytes{};  ///< bytes of each of the kernel's StoredArrays
 };
 
 /// Row r is the entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in
@@ -50,62 +50,62 @@ struct ExternalArrays {
 /// block's columns always fit 32 bits.
 struct CsrBlock {
   /// Value and column.
-  static constexpr double bytes_per_nonzero = sizeof(double) + sizeof(std::int32_t);
+  static constexpr double bytes_per_nonzero = sizeof(double) + sizeof(int32_t);
 
-  std::int64_t row_count = 0;
-  std::int64_t column_count = 0;
-  PageBuffer<std::int64_t> row_starts;
-  PageBuffer<std::int32_t> columns;
+  int64_t row_count = 0;
+  int64_t column_count = 0;
+  PageBuffer<int64_t> row_starts;
+  PageBuffer<int32_t> columns;
   PageBuffer<double> values;
 
-  [[nodiscard]] std::int64_t nonzero_count() const {
-    return row_starts.empty() ? 0 : row_starts[static_cast<std::size_t>(row_count)];
+  int64_t nonzero_count() const {
+    return row_starts.empty() ? 0 : row_starts[static_cast<size_t>(row_count)];
   }
   /// The columns of a row.
-  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int64_t row) const {
-    const auto begin = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row)]);
-    const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row) + 1]);
+  std::span<const int32_t> columns_of(int64_t row) const {
+    const auto begin = static_cast<size_t>(row_starts[static_cast<size_t>(row)]);
+    const auto end = static_cast<size_t>(row_starts[static_cast<size_t>(row) + 1]);
     return columns.span().subspan(begin, end - begin);
   }
   /// The values of its entries.
-  [[nodiscard]] std::span<const double> values_of(std::int64_t row) const {
-    const auto begin = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row)]);
-    const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row) + 1]);
+  std::span<const double> values_of(int64_t row) const {
+    const auto begin = static_cast<size_t>(row_starts[static_cast<size_t>(row)]);
+    const auto end = static_cast<size_t>(row_starts[static_cast<size_t>(row) + 1]);
     return values.span().subspan(begin, end - begin);
   }
   /// Rows without entries, and room for so many.
-  static CsrBlock with_room(std::int64_t row_count, std::int64_t column_count, std::size_t entry_count = 0) {
+  static CsrBlock with_room(int64_t row_count, int64_t column_count, size_t entry_count = 0) {
     return {.row_count = row_count,
             .column_count = column_count,
-            .row_starts = PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
-            .columns = PageBuffer<std::int32_t>(entry_count),
+            .row_starts = PageBuffer<int64_t>(static_cast<size_t>(row_count) + 1),
+            .columns = PageBuffer<int32_t>(entry_count),
             .values = PageBuffer<double>(entry_count)};
   }
   /// Makes row_starts of the lengths of the rows, that of row r in row_starts[r+1], and room for exactly these entries; keeps the first ones.
   void make_room_by_lengths();
   /// Room for as many entries; keeps the first ones.
-  void resize(std::size_t entry_count) {
+  void resize(size_t entry_count) {
     columns.resize(entry_count);
     values.resize(entry_count);
   }
-  [[nodiscard]] std::int64_t byte_count() const;
+  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether all columns of the rows first_row ... last_row-1 are in [0, column_count).
-  [[nodiscard]] bool has_columns_in_range(std::int64_t first_row, std::int64_t last_row) const;
+  bool has_columns_in_range(int64_t first_row, int64_t last_row) const;
   /// Copies the first rows into a new block. (A kernel takes over the block that it is given.)
-  [[nodiscard]] CsrBlock first_rows(std::int64_t count) const;
-  [[nodiscard]] CsrBlock copy() const { return first_rows(row_count); }
+  CsrBlock first_rows(int64_t count) const;
+  CsrBlock copy() const { return first_rows(row_count); }
 
   struct Entry {
-    std::int32_t column;
+    int32_t column;
     double value;
   };
   /// Makes a small block for tests and examples from one list of entries per row, columns rising.
-  static CsrBlock from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows);
+  static CsrBlock from_rows(int64_t column_count, const std::vector<std::vector<Entry>>& rows);
 };
 
 /// Cuts the rows into `part_count` consecutive parts of about equal numbers of nonzeros: part_count + 1
 /// borders.
-std::vector<std::int64_t> split_rows_by_nonzeros(std::span<const std::int64_t> row_starts, int part_count);
+std::vector<int64_t> split_rows_by_nonzeros(std::span<const int64_t> row_starts, int part_count);
 
 }  // namespace cg2d::kernels

@@ -19,10 +19,9 @@ HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
 
 template <typename Column>
-HWY_INLINE double short_row(const double* values, const Column* columns, std::int64_t length,
-                            const double* p) {
+HWY_INLINE double short_row(const double* values, const Column* columns, int64_t length, const double* p) {
   double sum = 0.0;
-  for (std::int64_t k = 0; k < length; ++k) sum += values[k] * p[columns[k]];
+  for (int64_t k = 0; k < length; ++k) sum += values[k] * p[columns[k]];
   return sum;
 }
 
@@ -33,20 +32,20 @@ using RowLanes =
 
 /// Two sums, or four where a register has two lanes at most, so that an addition does not wait for the one before it.
 template <typename Elements, typename Column>
-HWY_INLINE double long_row(const double* values, const Column* columns, std::int64_t length, const double* p,
-                           std::int64_t distance) {
+HWY_INLINE double long_row(const double* values, const Column* columns, int64_t length, const double* p,
+                           int64_t distance) {
   const RowLanes<Elements> d;
   constexpr bool has_four_sums = !Elements::are_gathered;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   auto sum0 = hn::Zero(d);
   auto sum1 = hn::Zero(d);
   [[maybe_unused]] auto sum2 = hn::Zero(d);
   [[maybe_unused]] auto sum3 = hn::Zero(d);
-  const auto add = [&](std::int64_t first, VectorOf<decltype(d)>& sum) HWY_ATTR {
+  const auto add = [&](int64_t first, VectorOf<decltype(d)>& sum) HWY_ATTR {
     sum = hn::MulAdd(hn::LoadU(d, values + first), Elements::load(d, p, columns + first), sum);
   };
-  std::int64_t k = 0;
-  const std::int64_t step = (has_four_sums ? 4 : 2) * lanes;
+  int64_t k = 0;
+  const int64_t step = (has_four_sums ? 4 : 2) * lanes;
   for (; k + step <= length; k += step) {
     prefetch_entries(values + k, columns + k, distance);
     add(k, sum0);
@@ -60,7 +59,7 @@ HWY_INLINE double long_row(const double* values, const Column* columns, std::int
   double rest = 0.0;
   if constexpr (Elements::has_masks) {
     if (k < length) {
-      const auto count = static_cast<std::size_t>(length - k);
+      const auto count = static_cast<size_t>(length - k);
       sum0 = hn::MulAdd(hn::MaskedLoad(hn::FirstN(d, count), d, values + k),
                         Elements::load_first(d, count, p, columns + k), sum0);
     }
@@ -77,8 +76,8 @@ void multiply_rows(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& se
                    double* q) {
   const double* values = rows.values;
   const Column* columns = rows.columns;
-  for (std::int64_t row = 0; row < rows.row_count; ++row) {
-    const std::int64_t length = rows.lengths[row];
+  for (int64_t row = 0; row < rows.row_count; ++row) {
+    const int64_t length = rows.lengths[row];
     const double sum = length < settings.critical_vector_length
                            ? short_row(values, columns, length, p)
                            : long_row<Elements>(values, columns, length, p, settings.prefetch_distance);

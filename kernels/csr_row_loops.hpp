@@ -16,19 +16,19 @@ struct CsrRows {
   Lengths lengths;
   const Column* columns;
   const double* values;
-  std::int64_t row_count;
+  int64_t row_count;
   bool are_added;  // adds the products to q instead of overwriting it
 };
 
 /// The lengths of rows, from the positions at which they start.
 struct RowLengths {
-  const std::int64_t* starts;
-  std::int64_t operator[](std::int64_t row) const { return starts[row + 1] - starts[row]; }
+  const int64_t* starts;
+  int64_t operator[](int64_t row) const { return starts[row + 1] - starts[row]; }
 };
 
 struct CsrLoopConfig {
-  std::int64_t critical_vector_length;  // shorter rows take the scalar loop
-  std::int64_t prefetch_distance;       // in entries
+  int64_t critical_vector_length;  // shorter rows take the scalar loop
+  int64_t prefetch_distance;       // in entries
 };
 
 /// p: the element of column 0; q: one element per row.

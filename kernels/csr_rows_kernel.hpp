@@ -17,8 +17,8 @@ namespace cg2d::kernels {
 
 /// The operands of a loop over rows, which sets q[row] for the rows [first_row, last_row), or adds to it.
 struct CsrRowOperands {
-  std::int64_t first_row;
-  std::int64_t last_row;
+  int64_t first_row;
+  int64_t last_row;
   const double* p;
   double* q;  // q of the whole block
   bool are_added;
@@ -44,30 +44,30 @@ class CsrKernel : public SpmvKernel {
     place_near_threads(block_, borders_);
   }
 
-  [[nodiscard]] std::string_view name() const final { return name_; }
-  [[nodiscard]] std::string_view instruction_set() const final { return instruction_set_; }
-  [[nodiscard]] std::int64_t matrix_byte_count() const final {
-    return block_.byte_count() + static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
+  std::string_view name() const final { return name_; }
+  std::string_view instruction_set() const final { return instruction_set_; }
+  int64_t matrix_byte_count() const final {
+    return block_.byte_count() + static_cast<int64_t>(row_bounds_.size() * sizeof(double));
   }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() final {
     auto arrays = block_.stored_arrays();
     if (!row_bounds_.empty()) arrays.push_back(stored_array(ArrayKind::structure, std::span(row_bounds_)));
     return arrays;
   }
-  [[nodiscard]] bool has_columns_in_range() const final {
-    return all_parts_hold(thread_count(), [this](std::size_t part) {
+  bool has_columns_in_range() const final {
+    return all_parts_hold(thread_count(), [this](size_t part) {
       return block_.has_columns_in_range(borders_[part], borders_[part + 1]);
     });
   }
 
  protected:
-  [[nodiscard]] const CsrBlock& block() const { return block_; }
-  [[nodiscard]] int thread_count() const { return static_cast<int>(borders_.size()) - 1; }
-  [[nodiscard]] const double* row_bounds() const { return row_bounds_.data(); }
+  const CsrBlock& block() const { return block_; }
+  int thread_count() const { return static_cast<int>(borders_.size()) - 1; }
+  const double* row_bounds() const { return row_bounds_.data(); }
   /// The rows of a thread in a share: a share is a share of every thread's rows.
-  [[nodiscard]] RowRange rows_of(int thread, const ProductMode& mode) const {
-    const auto first_row = borders_[static_cast<std::size_t>(thread)];
-    const ShareRange rows(borders_[static_cast<std::size_t>(thread) + 1] - first_row, mode);
+  RowRange rows_of(int thread, const ProductMode& mode) const {
+    const auto first_row = borders_[static_cast<size_t>(thread)];
+    const ShareRange rows(borders_[static_cast<size_t>(thread) + 1] - first_row, mode);
     return {.begin = first_row + rows.begin, .end = first_row + rows.end};
   }
 
@@ -75,7 +75,7 @@ class CsrKernel : public SpmvKernel {
   std::string_view name_;
   std::string_view instruction_set_;
   CsrBlock block_;
-  std::vector<std::int64_t> borders_;
+  std::vector<int64_t> borders_;
   std::vector<double> row_bounds_;
 };
 

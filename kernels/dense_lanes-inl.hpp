@@ -22,7 +22,7 @@ using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
 /// Four lanes at most: eight are slower (Zen 4, kernel "blocks": 0.40, 3.5, 9.4 instead of 0.31, 3.1, 8.6 ms for classes A, B and C), since
 /// more rows and columns end within a register.
 using Lanes = std::conditional_t<register_bytes >= sizeof(FourLanes), FourLanes, TwoLanes>;
-constexpr std::int64_t lanes = sizeof(Lanes) / sizeof(double);
+constexpr int64_t lanes = sizeof(Lanes) / sizeof(double);
 
 template <typename Vector>
 HWY_INLINE Vector load(const double* source) {

@@ -15,30 +15,30 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace exact_csr {
 
-constexpr std::int64_t prefetch_distance = 256;  // in entries
+constexpr int64_t prefetch_distance = 256;  // in entries
 
 /// A row's entries, and the constants for its sum.
 struct Row {
   const double* values = nullptr;
-  const std::int32_t* columns = nullptr;
-  std::int64_t length = 0;
+  const int32_t* columns = nullptr;
+  int64_t length = 0;
   SplitConstants constants;
 };
 
 template <typename Elements>
 HWY_INLINE ExactSum sum_of_row(const Row& row, const double* p) {
   const hn::ScalableTag<double> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto begin = hn::Set(d, row.constants.high);
   const auto low_constants = hn::Set(d, row.constants.low);
   auto high0 = begin;
   auto high1 = begin;
   auto low0 = hn::Zero(d);
   auto low1 = hn::Zero(d);
-  const auto terms = [&](std::int64_t k) HWY_ATTR {
+  const auto terms = [&](int64_t k) HWY_ATTR {
     return hn::Mul(hn::LoadU(d, row.values + k), Elements::load(d, p, row.columns + k));
   };
-  std::int64_t k = 0;
+  int64_t k = 0;
   for (; k + 2 * lanes <= row.length; k += 2 * lanes) {
     prefetch_entries(row.values + k, row.columns + k, prefetch_distance);
     add_terms(low_constants, terms(k), high0, low0);
@@ -53,7 +53,7 @@ HWY_INLINE ExactSum sum_of_row(const Row& row, const double* p) {
 
 template <typename Elements>
 void multiply_rows(double most_terms, const CsrBlock& block, const CsrRowOperands& operands) {
-  const std::int64_t* starts = block.row_starts.data();
+  const int64_t* starts = block.row_starts.data();
   for (auto row = operands.first_row; row < operands.last_row; ++row) {
     const auto sum = sum_of_row<Elements>(
         {.values = block.values.data() + starts[row],

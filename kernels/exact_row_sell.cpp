@@ -21,9 +21,9 @@ struct Form {
 
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& rows,
-                                  std::int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+                                  int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
     const RowSellLanes d;
-    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto n = static_cast<int64_t>(hn::Lanes(d));
     double bounds_of_listed[row_sell_lanes];
     const double* bounds = vectors.row_bounds + rows.first;
     if (rows.listed_count != 0) {
@@ -34,9 +34,9 @@ struct Form {
     const auto p_bound = hn::Set(d, vectors.p_bound);
     const auto high_factor = hn::Set(d, SplitConstants::high_factor);
     const auto low_factor = hn::Set(d, vectors.low_factor);
-    const auto bounds_from = [&](std::int64_t lane)
+    const auto bounds_from = [&](int64_t lane)
                                  HWY_ATTR { return hn::Mul(hn::LoadU(d, bounds + lane), p_bound); };
-    const auto begin = [&](std::int64_t lane, Lanes& high, Lanes& constants) HWY_ATTR {
+    const auto begin = [&](int64_t lane, Lanes& high, Lanes& constants) HWY_ATTR {
       const auto lane_bounds = bounds_from(lane);
       high = hn::Mul(lane_bounds, high_factor);
       constants = hn::Mul(lane_bounds, low_factor);
@@ -52,7 +52,7 @@ struct Form {
       begin(first_lane + 3 * n, high3, constants3);
     }
     for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
-      const auto add = [&](std::int64_t lane, Lanes constants, Lanes& high, Lanes& low) HWY_ATTR {
+      const auto add = [&](int64_t lane, Lanes constants, Lanes& high, Lanes& low) HWY_ATTR {
         add_terms(constants, hn::Mul(hn::LoadU(d, values + lane), elements(lane)), high, low);
       };
       add(first_lane, constants0, high0, low0);
@@ -62,7 +62,7 @@ struct Form {
         add(first_lane + 3 * n, constants3, high3, low3);
       }
     });
-    const auto end = [&](std::int64_t lane, Lanes high, Lanes low) HWY_ATTR {
+    const auto end = [&](int64_t lane, Lanes high, Lanes low) HWY_ATTR {
       hn::StoreU(hn::Sub(high, hn::Mul(bounds_from(lane), high_factor)), d, sums.high + lane);
       hn::StoreU(low, d, sums.low + lane);
     };

@@ -21,8 +21,8 @@ using Lanes = VectorOf<SellLanes>;
 /// that is what is left without the fraction.
 HWY_INLINE Lanes low_constants(Lanes high, double low_share) {
   const SellLanes d;
-  const hn::Rebind<std::int64_t, SellLanes> of_bits;
-  constexpr std::int64_t binade_bits = ~((std::int64_t{1} << 52) - 1);
+  const hn::Rebind<int64_t, SellLanes> of_bits;
+  constexpr int64_t binade_bits = ~((int64_t{1} << 52) - 1);
   const auto binade = hn::BitCast(d, hn::And(hn::BitCast(of_bits, high), hn::Set(of_bits, binade_bits)));
   return hn::Mul(binade, hn::Set(d, low_share));
 }
@@ -31,14 +31,13 @@ struct Form {
   static constexpr int most_registers = 2;  // each with two sums and a constant
 
   template <int Registers, typename Elements>
-  static HWY_INLINE void multiply(const SellChunk& chunk, std::int64_t first_lane,
-                                  const SellVectors& vectors) {
+  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellVectors& vectors) {
     const SellLanes d;
-    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto n = static_cast<int64_t>(hn::Lanes(d));
     const auto other = Registers > 1 ? n : 0;
     const double* values = chunk.values + first_lane;
-    const std::uint16_t* columns = chunk.columns + first_lane;
-    const std::uint16_t* rows = chunk.rows + first_lane;
+    const uint16_t* columns = chunk.columns + first_lane;
+    const uint16_t* rows = chunk.rows + first_lane;
     double* const q = vectors.q + chunk.window_row;
     double* const q_low = vectors.q_low + chunk.window_row;
     auto high0 = FewElements::load(d, q, rows);
@@ -47,7 +46,7 @@ struct Form {
     auto low1 = FewElements::load(d, q_low, rows + other);
     const auto constants0 = low_constants(high0, vectors.low_share);
     const auto constants1 = low_constants(high1, vectors.low_share);
-    for (std::uint32_t step = 0; step < chunk.steps; ++step, values += sell_lanes, columns += sell_lanes) {
+    for (uint32_t step = 0; step < chunk.steps; ++step, values += sell_lanes, columns += sell_lanes) {
       prefetch_entries(values, columns, chunk.prefetch_distance);
       add_terms(constants0, hn::Mul(hn::LoadU(d, values), Elements::load(d, chunk.p, columns)), high0, low0);
       if constexpr (Registers > 1)

@@ -20,7 +20,7 @@ namespace exact_vectors {
 
 // The loops are the same for all instruction sets, but for the register that Register fits; so are their results, whatever that is.
 
-constexpr std::size_t lane_count = sizeof(Register) / sizeof(double);
+constexpr size_t lane_count = sizeof(Register) / sizeof(double);
 
 void load_products(Register& target, const double* x, const double* y) {
   Register factors{};
@@ -37,11 +37,11 @@ void keep_largest(const Register& numbers, Register& largest) {
 
 /// load(register, k) loads the numbers from k on; number(k) is one of them.
 template <typename Load, typename Number>
-HWY_INLINE double largest_of(std::size_t size, const Load& load, const Number& number) {
+HWY_INLINE double largest_of(size_t size, const Load& load, const Number& number) {
   constexpr auto count = lane_count;
   Register first{};
   Register second{};
-  std::size_t k = 0;
+  size_t k = 0;
   for (; k + 2 * count <= size; k += 2 * count) {
     Register numbers{};
     load(numbers, k);
@@ -50,23 +50,22 @@ HWY_INLINE double largest_of(std::size_t size, const Load& load, const Number& n
     keep_largest(numbers, second);
   }
   double largest = 0.0;
-  for (std::size_t lane = 0; lane < count; ++lane) largest = std::max({largest, first[lane], second[lane]});
+  for (size_t lane = 0; lane < count; ++lane) largest = std::max({largest, first[lane], second[lane]});
   for (; k < size; ++k) largest = std::max(largest, std::abs(number(k)));
   return largest;
 }
 
 double largest_magnitude(std::span<const double> x) {
   return largest_of(
-      x.size(), [&](Register& numbers, std::size_t k) HWY_ATTR { load_register(numbers, x.data() + k); },
-      [&](std::size_t k) HWY_ATTR { return x.data()[k]; });
+      x.size(), [&](Register& numbers, size_t k) HWY_ATTR { load_register(numbers, x.data() + k); },
+      [&](size_t k) HWY_ATTR { return x.data()[k]; });
 }
 
 double largest_product(std::span<const double> x, std::span<const double> y) {
   return largest_of(
       x.size(),
-      [&](Register& products, std::size_t k)
-          HWY_ATTR { load_products(products, x.data() + k, y.data() + k); },
-      [&](std::size_t k) HWY_ATTR { return x.data()[k] * y.data()[k]; });
+      [&](Register& products, size_t k) HWY_ATTR { load_products(products, x.data() + k, y.data() + k); },
+      [&](size_t k) HWY_ATTR { return x.data()[k] * y.data()[k]; });
 }
 
 ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitConstants& constants) {
@@ -75,7 +74,7 @@ ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitCo
   const Register low = Register{} + constants.low;
   RunningSums<Register> first{.high = high, .low = Register{}};
   RunningSums<Register> second{.high = high, .low = Register{}};
-  std::size_t k = 0;
+  size_t k = 0;
   for (; k + 2 * count <= x.size(); k += 2 * count) {
     Register terms{};
     load_products(terms, x.data() + k, y.data() + k);
@@ -88,7 +87,7 @@ ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitCo
   RunningSums<double> rest{.high = constants.high, .low = 0.0};
   for (; k < x.size(); ++k) add_term(constants.low, x.data()[k] * y.data()[k], rest);
   ExactSum total{.high = rest.high - constants.high, .low = rest.low};
-  for (std::size_t lane = 0; lane < count; ++lane) {
+  for (size_t lane = 0; lane < count; ++lane) {
     total.high += highs[lane];
     total.low += lows[lane];
   }
@@ -97,7 +96,7 @@ ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitCo
 
 void add_scaled(double a, std::span<const double> x, std::span<double> y) {
   constexpr auto count = lane_count;
-  std::size_t k = 0;
+  size_t k = 0;
   for (; k + count <= y.size(); k += count) {
     Register products{};
     Register sums{};

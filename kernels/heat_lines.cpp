@@ -13,12 +13,11 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace heat_lines {
 
-void step_on_line(const HeatLines& all_lines, const HeatWeights& all_weights, std::int64_t count,
-                  double* target) {
+void step_on_line(const HeatLines& all_lines, const HeatWeights& all_weights, int64_t count, double* target) {
   const HeatLines lines = all_lines;  // local copies: no store can change them
   const HeatWeights weights = all_weights;
 #pragma omp simd
-  for (std::int64_t x = 0; x < count; ++x) {
+  for (int64_t x = 0; x < count; ++x) {
     const double next = lines.next[x];
     const double sum = (lines.middle[x - 1] + lines.middle[x + 1]) + (lines.lower[x] + lines.upper[x]) +
                        (lines.previous[x] + next);

@@ -28,8 +28,7 @@ struct HeatWeights {
 /// target[x] = the step at the points 0 ... count-1 of the middle line. `previous` then holds what `next` has: who goes along y keeps two
 /// lines, and the third one, which has just been made, takes the place of the oldest. Sums have one order, and no product is fused with a
 /// sum: the same bits from every loop.
-using HeatLoop = void (*)(const HeatLines& lines, const HeatWeights& weights, std::int64_t count,
-                          double* target);
+using HeatLoop = void (*)(const HeatLines& lines, const HeatWeights& weights, int64_t count, double* target);
 
 /// The loop for an instruction set, by default the widest of this processor. Throws std::invalid_argument where the processor does
 /// not have the set.

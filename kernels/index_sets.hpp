@@ -19,30 +19,30 @@ inline constexpr int largest_index_set = 24;  // class D has 22; the code grows 
 
 /// The indices that a block has among its rows and among its columns (KernelOptions::column_of_row_0), one after the other.
 struct SharedIndices {
-  std::int64_t first_row = 0;
-  std::int64_t first_column = 0;
-  std::int64_t count = 0;
+  int64_t first_row = 0;
+  int64_t first_column = 0;
+  int64_t count = 0;
 
-  SharedIndices(const CsrBlock& block, std::optional<std::int64_t> column_of_row_0);
+  SharedIndices(const CsrBlock& block, std::optional<int64_t> column_of_row_0);
 };
 
 /// Sets of shared indices, which are numbered from 0. An entry of the block is in one set at most. Those of one or two members are single
 /// entries (add_single_entries).
 struct IndexSets {
-  std::vector<std::uint8_t> sizes;
+  std::vector<uint8_t> sizes;
   /// Set after set, rising.
-  std::vector<std::uint32_t> members;
+  std::vector<uint32_t> members;
   /// Set after set: which entry of the block each element of the packed triangle is, counted from 1; 0: none. The members on the
   /// diagonal come first, then column j of the strict lower triangle, which holds the members j+1, j+2, ...
-  std::vector<std::uint32_t> entries;
+  std::vector<uint32_t> entries;
 
-  static constexpr std::uint32_t no_entry = 0;
+  static constexpr uint32_t no_entry = 0;
 
-  [[nodiscard]] bool empty() const { return sizes.empty(); }
+  bool empty() const { return sizes.empty(); }
 };
 
 /// Elements of a packed triangle with its diagonal.
-constexpr std::int64_t packed_size(std::int64_t size) { return size * (size + 1) / 2; }
+constexpr int64_t packed_size(int64_t size) { return size * (size + 1) / 2; }
 
 /// Finds sets in a block that stores one entry of each mirrored pair (Storage::half), from its pattern alone. At least three of four
 /// pairs of a set are entries that no set before it has. No sets: a sample of the rows shows none, a quarter of the entries are not
@@ -63,17 +63,17 @@ void add_single_entries(const CsrBlock& half, const SharedIndices& shared, Index
 // ---------------------------------------------------------------- products
 
 /// How many sets ahead p and q are fetched.
-inline constexpr std::int64_t sets_ahead = 5;
+inline constexpr int64_t sets_ahead = 5;
 /// Elements behind the last ones that a loop may read.
-inline constexpr std::size_t spare_values = 4;
-inline constexpr std::size_t spare_members = static_cast<std::size_t>(sets_ahead) * largest_index_set;
+inline constexpr size_t spare_values = 4;
+inline constexpr size_t spare_members = static_cast<size_t>(sets_ahead) * largest_index_set;
 
 /// Sets of one size, one after the other.
 struct SetRange {
-  const double* values;          // packed triangles
-  const std::uint32_t* members;  // places of their elements of p
-  std::int64_t count;
-  std::int64_t prefetch_distance;
+  const double* values;     // packed triangles
+  const uint32_t* members;  // places of their elements of p
+  int64_t count;
+  int64_t prefetch_distance;
 };
 /// pairs: p and q of each shared index, so that a member is twice its index. Adds to q.
 using SetLoop = void (*)(const SetRange& range, double* pairs);
@@ -86,7 +86,7 @@ inline constexpr int largest_set_of_several = 16;
 struct SetVectors {
   const double* p;
   double* q;  // is added to
-  std::int64_t count;
+  int64_t count;
 };
 using SeveralSetLoop = void (*)(const SetRange& range, const SetVectors& vectors);
 using SeveralSetLoops = std::array<SeveralSetLoop, largest_set_of_several + 1>;

@@ -11,9 +11,9 @@ namespace cg2d::kernels {
 namespace {
 
 // The sizes of the small block.
-constexpr std::int64_t small_rows = 512;
-constexpr std::int64_t small_columns = 2048;
-constexpr std::int64_t small_row_entries = 16;
+constexpr int64_t small_rows = 512;
+constexpr int64_t small_columns = 2048;
+constexpr int64_t small_row_entries = 16;
 // Interleaved, of 4 us each: other work on the core meets one loop as often as another, and the shortest counts.
 constexpr int round_count = 16;
 constexpr int products_per_round = 2;
@@ -23,23 +23,23 @@ constexpr double worthwhile_share = 0.8;
 
 /// Every row has one entry in each of equal ranges of columns, at a place that looks random.
 CsrBlock small_block() {
-  constexpr std::int64_t range = small_columns / small_row_entries;
+  constexpr int64_t range = small_columns / small_row_entries;
   CsrBlock block{.row_count = small_rows,
                  .column_count = small_columns,
-                 .row_starts = PageBuffer<std::int64_t>(small_rows + 1),
-                 .columns = PageBuffer<std::int32_t>(small_rows * small_row_entries),
+                 .row_starts = PageBuffer<int64_t>(small_rows + 1),
+                 .columns = PageBuffer<int32_t>(small_rows * small_row_entries),
                  .values = PageBuffer<double>(small_rows * small_row_entries)};
-  std::uint32_t random = 1;
-  std::size_t entry = 0;
-  for (std::int64_t row = 0; row < small_rows; ++row) {
-    block.row_starts[static_cast<std::size_t>(row)] = static_cast<std::int64_t>(entry);
-    for (std::int64_t k = 0; k < small_row_entries; ++k, ++entry) {
+  uint32_t random = 1;
+  size_t entry = 0;
+  for (int64_t row = 0; row < small_rows; ++row) {
+    block.row_starts[static_cast<size_t>(row)] = static_cast<int64_t>(entry);
+    for (int64_t k = 0; k < small_row_entries; ++k, ++entry) {
       random = random * 1664525U + 1013904223U;  // Numerical Recipes, 2nd ed., section 7.1
-      block.columns[entry] = static_cast<std::int32_t>(k * range + (random >> 16) % range);
+      block.columns[entry] = static_cast<int32_t>(k * range + (random >> 16) % range);
       block.values[entry] = 1.0;
     }
   }
-  block.row_starts[small_rows] = static_cast<std::int64_t>(entry);
+  block.row_starts[small_rows] = static_cast<int64_t>(entry);
   return block;
 }
 

@@ -13,16 +13,16 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace machine_rates {
 
-constexpr std::size_t lanes = register_bytes / sizeof(double);
+constexpr size_t lanes = register_bytes / sizeof(double);
 
-constexpr std::size_t accumulators = 8;  // keeps two additions per clock under way, four clocks each
+constexpr size_t accumulators = 8;  // keeps two additions per clock under way, four clocks each
 
 /// The sum of numbers that are aligned to 64 bytes, as many as a multiple of doubles_per_step.
-double sum(const double* numbers, std::size_t count) {
+double sum(const double* numbers, size_t count) {
   Register sums[accumulators] = {};
-  for (std::size_t first = 0; first < count; first += accumulators * lanes) {
+  for (size_t first = 0; first < count; first += accumulators * lanes) {
 #pragma GCC unroll 8
-    for (std::size_t k = 0; k < accumulators; ++k) {
+    for (size_t k = 0; k < accumulators; ++k) {
       Register vector{};
       load_register(vector, numbers + first + k * lanes);
       sums[k] += vector;
@@ -30,31 +30,31 @@ double sum(const double* numbers, std::size_t count) {
   }
   double total = 0.0;
   for (const auto& sum : sums)
-    for (std::size_t lane = 0; lane < lanes; ++lane) total += sum[lane];
+    for (size_t lane = 0; lane < lanes; ++lane) total += sum[lane];
   return total;
 }
 
-constexpr std::size_t chains =
+constexpr size_t chains =
     12;  // enough for two units with a latency of five clocks; they and two constants fit into 16 registers
 
 /// Computes x := factor x + addend again and again. The chains begin with different numbers: otherwise a compiler could make one chain
 /// do for all. The sum of all chains, of which each element tends to addend / (1 - factor).
-double chain(double factor, double addend, std::int64_t step_count) {
+double chain(double factor, double addend, int64_t step_count) {
   const Register factors = Register{} + factor;
   const Register addends = Register{} + addend;
   Register values[chains];
-  for (std::size_t k = 0; k < chains; ++k) values[k] = Register{} + static_cast<double>(k);
-  for (std::int64_t step = 0; step < step_count; ++step)
+  for (size_t k = 0; k < chains; ++k) values[k] = Register{} + static_cast<double>(k);
+  for (int64_t step = 0; step < step_count; ++step)
     for (auto& value : values) value = value * factors + addends;
   double total = 0.0;
   for (const auto& value : values)
-    for (std::size_t lane = 0; lane < lanes; ++lane) total += value[lane];
+    for (size_t lane = 0; lane < lanes; ++lane) total += value[lane];
   return total;
 }
 
 auto sum_for(InstructionSet /*set*/) { return &sum; }
 auto chain_for(InstructionSet /*set*/) { return &chain; }
-std::int64_t chain_elements(InstructionSet /*set*/) { return chains * lanes; }
+int64_t chain_elements(InstructionSet /*set*/) { return chains * lanes; }
 
 }  // namespace machine_rates
 }  // namespace
@@ -75,17 +75,17 @@ HWY_AFTER_NAMESPACE();
 namespace cg2d::kernels {
 namespace {
 
-constexpr std::size_t doubles_per_step = 64;  // as many as the accumulators of the widest loop hold
-constexpr std::int64_t steps_per_pass = 200'000;
-constexpr std::int64_t flops_per_element = 2;
+constexpr size_t doubles_per_step = 64;  // as many as the accumulators of the widest loop hold
+constexpr int64_t steps_per_pass = 200'000;
+constexpr int64_t flops_per_element = 2;
 
 auto widest_loop() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::sum_for); }
 auto widest_chain() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_for); }
-std::int64_t chain_elements() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_elements); }
+int64_t chain_elements() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_elements); }
 
 }  // namespace
 
-double ReadBandwidth::at(std::int64_t byte_count) {
+double ReadBandwidth::at(int64_t byte_count) {
   constexpr double steps_per_power = 4.0;
   const long exponent = std::lround(steps_per_power * std::log2(static_cast<double>(byte_count)));
   const auto known = measured_.find(exponent);
@@ -94,12 +94,11 @@ double ReadBandwidth::at(std::int64_t byte_count) {
   return measured_[exponent] = measure(rounded);
 }
 
-double ReadBandwidth::measure(std::int64_t byte_count) const {
+double ReadBandwidth::measure(int64_t byte_count) const {
   constexpr int batch_count = 16;
-  constexpr std::int64_t batch_byte_count = std::int64_t{1}
-                                            << 25;  // far longer than a barrier of the threads
+  constexpr int64_t batch_byte_count = int64_t{1} << 25;  // far longer than a barrier of the threads
   ReadWork work(thread_count_, byte_count);
-  const auto pass_count = std::max<std::int64_t>(batch_byte_count / work.byte_count(), 1);
+  const auto pass_count = std::max<int64_t>(batch_byte_count / work.byte_count(), 1);
   double shortest_s = std::numeric_limits<double>::infinity();
   bool is_right = true;
   for (int batch = 0; batch < batch_count; ++batch) {
@@ -113,34 +112,33 @@ double ReadBandwidth::measure(std::int64_t byte_count) const {
   return static_cast<double>(work.byte_count() * pass_count) / shortest_s / bytes_per_gigabyte;
 }
 
-ReadWork::ReadWork(int thread_count, std::int64_t byte_count) {
-  const auto threads = static_cast<std::size_t>(thread_count);
-  const std::size_t steps =
-      static_cast<std::size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
-  const std::size_t count = std::max<std::size_t>(steps, 1) * doubles_per_step;  // numbers of each thread
+ReadWork::ReadWork(int thread_count, int64_t byte_count) {
+  const auto threads = static_cast<size_t>(thread_count);
+  const size_t steps = static_cast<size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
+  const size_t count = std::max<size_t>(steps, 1) * doubles_per_step;  // numbers of each thread
   numbers_ = PageBuffer<double>(count * threads);
-  for (std::size_t part = 0; part < threads; ++part)
+  for (size_t part = 0; part < threads; ++part)
     parts_.push_back({.numbers = numbers_.data() + part * count, .count = count});
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
   for (int index = 0; index < thread_count; ++index) {
-    auto& part = parts_[static_cast<std::size_t>(index)];
-    constexpr std::size_t period = 7;
-    for (std::size_t k = 0; k < part.count; ++k) {
+    auto& part = parts_[static_cast<size_t>(index)];
+    constexpr size_t period = 7;
+    for (size_t k = 0; k < part.count; ++k) {
       part.numbers[k] = static_cast<double>(k % period);
       part.expected_sum += part.numbers[k];
     }
   }
 }
 
-bool ReadWork::read(std::int64_t pass_count) {
+bool ReadWork::read(int64_t pass_count) {
   const auto loop = widest_loop();
   const int thread_count = static_cast<int>(parts_.size());
   // The schedule is that of writing: each thread reads its own part.
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
   for (int index = 0; index < thread_count; ++index) {
-    auto& part = parts_[static_cast<std::size_t>(index)];
+    auto& part = parts_[static_cast<size_t>(index)];
     double sum = 0.0;
-    for (std::int64_t pass = 0; pass < pass_count; ++pass) sum += loop(part.numbers, part.count);
+    for (int64_t pass = 0; pass < pass_count; ++pass) sum += loop(part.numbers, part.count);
     part.sum = sum;
   }
   return std::ranges::all_of(parts_, [&](const auto& part) {
@@ -148,19 +146,19 @@ bool ReadWork::read(std::int64_t pass_count) {
   });
 }
 
-std::int64_t ArithmeticWork::flop_count() const {
+int64_t ArithmeticWork::flop_count() const {
   return chain_elements() * steps_per_pass * flops_per_element * thread_count_;
 }
 
-bool ArithmeticWork::compute(std::int64_t pass_count) const {
+bool ArithmeticWork::compute(int64_t pass_count) const {
   constexpr double factor = 0.5;
   constexpr double addend = 1.0;
   constexpr double fixed_point = addend / (1.0 - factor);
   const auto loop = widest_chain();
-  std::vector<double> sums(static_cast<std::size_t>(thread_count_));
+  std::vector<double> sums(static_cast<size_t>(thread_count_));
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int thread = 0; thread < thread_count_; ++thread)
-    sums[static_cast<std::size_t>(thread)] = loop(factor, addend, pass_count * steps_per_pass);
+    sums[static_cast<size_t>(thread)] = loop(factor, addend, pass_count * steps_per_pass);
   return std::ranges::all_of(
       sums, [](double sum) { return sum == fixed_point * static_cast<double>(chain_elements()); });
 }

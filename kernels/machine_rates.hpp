@@ -16,20 +16,18 @@ class ReadWork {
  public:
   /// thread_count: OpenMP threads, >= 1; each reads the part that it wrote first. byte_count is rounded down
   /// to a few hundred bytes of each thread, at least one such step. Throws std::bad_alloc.
-  ReadWork(int thread_count, std::int64_t byte_count);
+  ReadWork(int thread_count, int64_t byte_count);
 
   /// Bytes of one pass.
-  [[nodiscard]] std::int64_t byte_count() const {
-    return static_cast<std::int64_t>(numbers_.size() * sizeof(double));
-  }
+  int64_t byte_count() const { return static_cast<int64_t>(numbers_.size() * sizeof(double)); }
   /// Reads all of them `pass_count` times. False if a sum is wrong.
-  [[nodiscard]] bool read(std::int64_t pass_count);
+  [[nodiscard]] bool read(int64_t pass_count);
 
  private:
   /// The numbers that one thread reads: integers, so that every sum is exact.
   struct Part {
     double* numbers = nullptr;
-    std::size_t count = 0;
+    size_t count = 0;
     double expected_sum = 0.0;  // sum of one pass
     double sum = 0.0;           // sum of one batch
   };
@@ -46,10 +44,10 @@ class ReadBandwidth {
   /// GB/s (10^9 bytes) of reading `byte_count` bytes again and again: the best of several batches of passes.
   /// byte_count is rounded to a power of 2^(1/4), and each such size is measured once. Cost: 0.5 to 4 GB of
   /// reading. Throws std::runtime_error if a sum is wrong, std::bad_alloc.
-  double at(std::int64_t byte_count);
+  double at(int64_t byte_count);
 
  private:
-  [[nodiscard]] double measure(std::int64_t byte_count) const;
+  double measure(int64_t byte_count) const;
 
   int thread_count_;
   std::map<long, double> measured_;  // GB/s by the size's exponent, in quarters
@@ -62,9 +60,9 @@ class ArithmeticWork {
   explicit ArithmeticWork(int thread_count) : thread_count_(thread_count) {}
 
   /// Multiplications and additions of one pass.
-  [[nodiscard]] std::int64_t flop_count() const;
+  int64_t flop_count() const;
   /// Computes `pass_count` passes, a fraction of a millisecond each. False if a result is wrong.
-  [[nodiscard]] bool compute(std::int64_t pass_count) const;
+  bool compute(int64_t pass_count) const;
 
  private:
   int thread_count_;

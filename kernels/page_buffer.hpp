@@ -15,16 +15,16 @@ namespace cg2d::kernels {
 
 /// Maps `byte_count` zeroed bytes of anonymous memory, advised for huge pages; nullptr for 0 bytes. Throws
 /// std::bad_alloc.
-void* map_pages(std::size_t byte_count);
-void unmap_pages(void* address, std::size_t byte_count) noexcept;
+void* map_pages(size_t byte_count);
+void unmap_pages(void* address, size_t byte_count) noexcept;
 
 namespace detail {
 
 /// Makes the memory longer or shorter, at a new address if need be; keeps the contents. Throws
 /// std::bad_alloc.
-void* remap_pages(void* address, std::size_t old_byte_count, std::size_t new_byte_count);
+void* remap_pages(void* address, size_t old_byte_count, size_t new_byte_count);
 /// Gives back the pages that lie wholly within the bytes begin ... end-1; they read as zeros afterwards.
-void drop_pages(void* address, std::size_t begin, std::size_t end) noexcept;
+void drop_pages(void* address, size_t begin, size_t end) noexcept;
 
 }  // namespace detail
 
@@ -33,9 +33,9 @@ class PageMemory {
  public:
   PageMemory() = default;
   /// Zeroed pages. Throws std::bad_alloc when the address space has no room; a page is taken only when it is first written.
-  explicit PageMemory(std::size_t byte_count) : address_(map_pages(byte_count)), byte_count_(byte_count) {}
+  explicit PageMemory(size_t byte_count) : address_(map_pages(byte_count)), byte_count_(byte_count) {}
   /// Memory of so many bytes that is nowhere until lend().
-  static PageMemory nowhere(std::size_t byte_count) {
+  static PageMemory nowhere(size_t byte_count) {
     PageMemory memory;
     memory.byte_count_ = byte_count;
     memory.is_own_ = false;
@@ -51,7 +51,7 @@ class PageMemory {
   ~PageMemory() { release(); }
 
   /// Only pages of its own.
-  void resize(std::size_t byte_count) {
+  void resize(size_t byte_count) {
     address_ = detail::remap_pages(address_, byte_count_, byte_count);
     byte_count_ = byte_count;
   }
@@ -62,8 +62,8 @@ class PageMemory {
     is_own_ = false;
   }
 
-  [[nodiscard]] void* address() const { return address_; }
-  [[nodiscard]] std::size_t byte_count() const { return byte_count_; }
+  void* address() const { return address_; }
+  size_t byte_count() const { return byte_count_; }
 
  private:
   void release() noexcept {
@@ -76,7 +76,7 @@ class PageMemory {
   }
 
   void* address_ = nullptr;
-  std::size_t byte_count_ = 0;
+  size_t byte_count_ = 0;
   bool is_own_ = true;
 };
 
@@ -89,37 +89,37 @@ class PageBuffer {
  public:
   PageBuffer() = default;
   /// Throws std::bad_alloc, as PageMemory.
-  explicit PageBuffer(std::size_t size) : memory_(bytes_of(size)) {}
+  explicit PageBuffer(size_t size) : memory_(bytes_of(size)) {}
   /// Without its elements until memory with them is lent.
-  static PageBuffer nowhere(std::size_t size) {
+  static PageBuffer nowhere(size_t size) {
     PageBuffer buffer;
     buffer.memory_ = PageMemory::nowhere(bytes_of(size));
     return buffer;
   }
 
   /// Keeps the first min(size(), size) elements; new ones are zero. Copies nothing. Throws std::bad_alloc.
-  void resize(std::size_t size) { memory_.resize(bytes_of(size)); }
+  void resize(size_t size) { memory_.resize(bytes_of(size)); }
 
   /// Gives whole pages of the elements begin ... end-1 back to the system. Each of these elements then is
   /// zero or keeps its value.
-  void drop(std::size_t begin, std::size_t end) noexcept {
+  void drop(size_t begin, size_t end) noexcept {
     detail::drop_pages(data(), begin * sizeof(T), end * sizeof(T));
   }
 
   [[nodiscard]] T* data() { return static_cast<T*>(memory_.address()); }
-  [[nodiscard]] const T* data() const { return static_cast<const T*>(memory_.address()); }
-  [[nodiscard]] std::size_t size() const { return memory_.byte_count() / sizeof(T); }
-  [[nodiscard]] bool empty() const { return memory_.byte_count() == 0; }
-  [[nodiscard]] T& operator[](std::size_t index) { return data()[index]; }
-  [[nodiscard]] const T& operator[](std::size_t index) const { return data()[index]; }
+  const T* data() const { return static_cast<const T*>(memory_.address()); }
+  size_t size() const { return memory_.byte_count() / sizeof(T); }
+  bool empty() const { return memory_.byte_count() == 0; }
+  [[nodiscard]] T& operator[](size_t index) { return data()[index]; }
+  const T& operator[](size_t index) const { return data()[index]; }
   [[nodiscard]] std::span<T> span() { return {data(), size()}; }
-  [[nodiscard]] std::span<const T> span() const { return {data(), size()}; }
+  std::span<const T> span() const { return {data(), size()}; }
   [[nodiscard]] PageMemory& memory() { return memory_; }
 
  private:
   /// Throws std::bad_alloc for a size whose number of bytes overflows.
-  static std::size_t bytes_of(std::size_t size) {
-    if (size > std::numeric_limits<std::size_t>::max() / (2 * sizeof(T))) throw std::bad_alloc();
+  static size_t bytes_of(size_t size) {
+    if (size > std::numeric_limits<size_t>::max() / (2 * sizeof(T))) throw std::bad_alloc();
     return size * sizeof(T);
   }
 

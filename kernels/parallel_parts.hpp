@@ -14,8 +14,8 @@ namespace cg2d::kernels {
 
 /// Rows [begin, end) of a block.
 struct RowRange {
-  std::int64_t begin;
-  std::int64_t end;
+  int64_t begin;
+  int64_t end;
 };
 
 /// make(thread) on each of so many threads, the others at the same time. Throws what `make` throws.
@@ -25,7 +25,7 @@ void make_on_threads(int thread_count, const Make& make) {
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
   for (int thread = 0; thread < thread_count; ++thread) {
     try {
-      make(static_cast<std::size_t>(thread));
+      make(static_cast<size_t>(thread));
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
@@ -39,8 +39,8 @@ void make_on_threads(int thread_count, const Make& make) {
 template <typename Part, typename Make>
 std::vector<Part> make_parts(const CsrBlock& block, int thread_count, const Make& make) {
   const auto borders = split_rows_by_nonzeros(block.row_starts.span(), thread_count);
-  std::vector<Part> parts(static_cast<std::size_t>(thread_count));
-  make_on_threads(thread_count, [&](std::size_t thread) {
+  std::vector<Part> parts(static_cast<size_t>(thread_count));
+  make_on_threads(thread_count, [&](size_t thread) {
     parts[thread] = make(RowRange{.begin = borders[thread], .end = borders[thread + 1]});
   });
   return parts;
@@ -61,8 +61,7 @@ template <typename Holds>
 bool all_parts_hold(int part_count, const Holds& holds) {
   int failure_count = 0;
 #pragma omp parallel for num_threads(part_count) schedule(static, 1) reduction(+ : failure_count) if (part_count > 1)
-  for (int part = 0; part < part_count; ++part)
-    failure_count += holds(static_cast<std::size_t>(part)) ? 0 : 1;
+  for (int part = 0; part < part_count; ++part) failure_count += holds(static_cast<size_t>(part)) ? 0 : 1;
   return failure_count == 0;
 }
 
@@ -70,6 +69,6 @@ bool all_parts_hold(int part_count, const Holds& holds) {
 /// k reads the rows borders[k] ... borders[k+1]-1. The block may have been made by another thread. Old pages
 /// are given back as new ones are taken, so that the peak of memory hardly grows. With one thread nothing is
 /// moved. Throws std::bad_alloc. Cost: one copy of the block.
-void place_near_threads(CsrBlock& block, std::span<const std::int64_t> borders);
+void place_near_threads(CsrBlock& block, std::span<const int64_t> borders);
 
 }  // namespace cg2d::kernels

@@ -30,10 +30,10 @@ class PartsKernel : public SpmvKernel {
               std::span<const double> row_bounds = {})
       : name_(name), set_(set), parts_(std::move(parts)), row_bounds_(row_bounds.begin(), row_bounds.end()) {}
 
-  [[nodiscard]] std::string_view name() const final { return name_; }
-  [[nodiscard]] std::string_view instruction_set() const final { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const final {
-    auto bytes = static_cast<std::int64_t>(row_bounds_.size() * sizeof(double));
+  std::string_view name() const final { return name_; }
+  std::string_view instruction_set() const final { return name_of(set_); }
+  int64_t matrix_byte_count() const final {
+    auto bytes = static_cast<int64_t>(row_bounds_.size() * sizeof(double));
     for (const auto& part : parts_) bytes += part.byte_count();
     return bytes;
   }
@@ -42,15 +42,14 @@ class PartsKernel : public SpmvKernel {
     if (!row_bounds_.empty()) arrays.push_back(stored_array(ArrayKind::structure, std::span(row_bounds_)));
     return arrays;
   }
-  [[nodiscard]] bool has_columns_in_range() const final {
-    return all_parts_hold(part_count(),
-                          [this](std::size_t part) { return parts_[part].has_columns_in_range(); });
+  bool has_columns_in_range() const final {
+    return all_parts_hold(part_count(), [this](size_t part) { return parts_[part].has_columns_in_range(); });
   }
 
  protected:
-  [[nodiscard]] int part_count() const { return static_cast<int>(parts_.size()); }
-  [[nodiscard]] const Part& part_at(int index) const { return parts_[static_cast<std::size_t>(index)]; }
-  [[nodiscard]] const std::vector<double>& row_bounds() const { return row_bounds_; }
+  int part_count() const { return static_cast<int>(parts_.size()); }
+  const Part& part_at(int index) const { return parts_[static_cast<size_t>(index)]; }
+  const std::vector<double>& row_bounds() const { return row_bounds_; }
   /// multiply(part) for each part, by its thread.
   template <typename Multiply>
   void on_each_part(const Multiply& multiply) const {

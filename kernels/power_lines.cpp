@@ -16,17 +16,17 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace power_lines {
 
-void step_on_line(const PowerLines& all_lines, double weight, std::int64_t count, double* target) {
+void step_on_line(const PowerLines& all_lines, double weight, int64_t count, double* target) {
   const PowerLines lines = all_lines;  // a local copy: no store can change it
 #pragma omp simd
-  for (std::int64_t x = 0; x < count; ++x) {
+  for (int64_t x = 0; x < count; ++x) {
     const double sum = (lines.middle[x - 1] + lines.middle[x + 1]) + (lines.lower[x] + lines.upper[x]) +
                        (lines.previous[x] + lines.next[x]);
     target[x] = -weight * sum - lines.before[x];
   }
 }
 
-void combine_lines(const LinePair& polynomial, const PowerWeights& all_weights, std::int64_t count,
+void combine_lines(const LinePair& polynomial, const PowerWeights& all_weights, int64_t count,
                    const SumLines& sums) {
   const PowerWeights weights = all_weights;
   const double* const of_p = polynomial.p;
@@ -35,7 +35,7 @@ void combine_lines(const LinePair& polynomial, const PowerWeights& all_weights, 
   double* const r = sums.r;
   double* const x = sums.x;
 #pragma omp simd
-  for (std::int64_t k = 0; k < count; ++k) {
+  for (int64_t k = 0; k < count; ++k) {
     const double from_p = of_p[k];
     const double from_r = of_r[k];
     p[k] += weights.p[0] * from_p + weights.p[1] * from_r;
@@ -45,7 +45,7 @@ void combine_lines(const LinePair& polynomial, const PowerWeights& all_weights, 
 }
 
 /// Point x belongs to part x modulo 8 of a sum, in registers of whatever width.
-constexpr std::size_t part_count = 8;
+constexpr size_t part_count = 8;
 using Parts = std::array<double, part_count>;
 
 constexpr double sum_of(const Parts& parts) {
@@ -54,17 +54,17 @@ constexpr double sum_of(const Parts& parts) {
 
 /// One of the six sums, in registers.
 struct LaneSum {
-  static constexpr std::size_t lane_count = sizeof(Register) / sizeof(double);
+  static constexpr size_t lane_count = sizeof(Register) / sizeof(double);
   std::array<Register, part_count / lane_count> lanes{};
 
-  [[nodiscard]] HWY_INLINE Parts parts() const {
+  HWY_INLINE Parts parts() const {
     Parts result{};
     std::memcpy(result.data(), lanes.data(), sizeof(result));
     return result;
   }
 };
 
-void add_sums_of_lines(const LinePair& now, const LinePair& before, std::int64_t count, PowerSums& sums) {
+void add_sums_of_lines(const LinePair& now, const LinePair& before, int64_t count, PowerSums& sums) {
   constexpr auto lane_count = LaneSum::lane_count;
   LaneSum pp{};
   LaneSum rr{};
@@ -72,9 +72,9 @@ void add_sums_of_lines(const LinePair& now, const LinePair& before, std::int64_t
   LaneSum pp_before{};
   LaneSum rr_before{};
   LaneSum pr_before{};
-  const auto whole = static_cast<std::size_t>(count) / part_count * part_count;
-  for (std::size_t x = 0; x < whole; x += part_count) {
-    for (std::size_t part = 0; part < part_count / lane_count; ++part) {
+  const auto whole = static_cast<size_t>(count) / part_count * part_count;
+  for (size_t x = 0; x < whole; x += part_count) {
+    for (size_t part = 0; part < part_count / lane_count; ++part) {
       const auto place = x + part * lane_count;
       Register p{};
       Register r{};
@@ -94,7 +94,7 @@ void add_sums_of_lines(const LinePair& now, const LinePair& before, std::int64_t
   }
   const auto add = [&](const LaneSum& sum, const double* left, const double* right, double& total) {
     auto parts = sum.parts();
-    for (auto x = whole; x < static_cast<std::size_t>(count); ++x) parts[x - whole] += left[x] * right[x];
+    for (auto x = whole; x < static_cast<size_t>(count); ++x) parts[x - whole] += left[x] * right[x];
     total += sum_of(parts);
   };
   add(pp, now.p, now.p, sums.pp);

@@ -55,12 +55,11 @@ struct SumLines {
 /// The loops for one instruction set.
 struct PowerLoops {
   /// target[x] = -weight * (sum of the 6 neighbours) - before[x], for the points 0 ... count-1.
-  void (*step)(const PowerLines& lines, double weight, std::int64_t count, double* target) = nullptr;
+  void (*step)(const PowerLines& lines, double weight, int64_t count, double* target) = nullptr;
   /// Adds the sums of `count` points.
-  void (*add_sums)(const LinePair& now, const LinePair& before, std::int64_t count,
-                   PowerSums& sums) = nullptr;
+  void (*add_sums)(const LinePair& now, const LinePair& before, int64_t count, PowerSums& sums) = nullptr;
   /// Adds a polynomial of p and r to three lines.
-  void (*combine)(const LinePair& polynomial, const PowerWeights& weights, std::int64_t count,
+  void (*combine)(const LinePair& polynomial, const PowerWeights& weights, int64_t count,
                   const SumLines& sums) = nullptr;
 };
 

@@ -9,14 +9,14 @@ namespace cg2d::kernels {
 /// per nonzero.) Always inlined: otherwise gcc 12 takes it for a function without effect and drops the calls
 /// in loops for other instruction sets.
 template <typename Number>
-inline __attribute__((always_inline)) void prefetch(const Number* numbers, std::int64_t distance) {
+inline __attribute__((always_inline)) void prefetch(const Number* numbers, int64_t distance) {
   constexpr int for_reading = 0;
   constexpr int second_level = 2;
   __builtin_prefetch(numbers + distance, for_reading, second_level);
 }
 template <typename Column>
 inline __attribute__((always_inline)) void prefetch_entries(const double* values, const Column* columns,
-                                                            std::int64_t distance) {
+                                                            int64_t distance) {
   prefetch(values, distance);
   prefetch(columns, distance);
 }

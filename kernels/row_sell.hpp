@@ -21,55 +21,54 @@
 
 namespace cg2d::kernels {
 
-inline constexpr std::int64_t row_sell_lanes = 8;
+inline constexpr int64_t row_sell_lanes = 8;
 /// sigma: the rows that are ordered by length. A multiple of the lanes.
-inline constexpr std::int64_t row_sell_window_rows = 256;
+inline constexpr int64_t row_sell_window_rows = 256;
 
 /// The elements of p for a far step are fetched so many far steps before: they are anywhere. Zen 5, the 5-point Laplacian of
 /// 1000 x 1000 points in a random order, 2 ranks, 2026-11: 5.1 ms without, 3.9 with 4, 3.3 with 16, 3.5 with 64.
-inline constexpr std::int64_t row_sell_far_ahead = 16;
+inline constexpr int64_t row_sell_far_ahead = 16;
 
 /// Eight rows of a window.
 struct RowChunk {
-  std::uint32_t consecutive_steps;
-  std::uint32_t near_steps;
-  std::uint32_t far_steps;
-  std::uint16_t first_row;  ///< row of lane 0, counted from the window's first row
-  std::uint16_t
-      listed_row_count;  ///< 0: the lanes' rows follow each other; else so many are in RowSellPart::rows
+  uint32_t consecutive_steps;
+  uint32_t near_steps;
+  uint32_t far_steps;
+  uint16_t first_row;         ///< row of lane 0, counted from the window's first row
+  uint16_t listed_row_count;  ///< 0: the lanes' rows follow each other; else so many are in RowSellPart::rows
 };
 
 /// Places in the arrays of a part.
 struct RowSellPlace {
-  std::int64_t chunk = 0;
-  std::int64_t step = 0;          ///< in values
-  std::int64_t base = 0;          ///< in bases
-  std::int64_t near_step = 0;     ///< in near_columns
-  std::int64_t far_step = 0;      ///< in far_columns
-  std::int64_t listed_chunk = 0;  ///< in rows
+  int64_t chunk = 0;
+  int64_t step = 0;          ///< in values
+  int64_t base = 0;          ///< in bases
+  int64_t near_step = 0;     ///< in near_columns
+  int64_t far_step = 0;      ///< in far_columns
+  int64_t listed_chunk = 0;  ///< in rows
 };
 
 /// The consecutive rows of a block that one thread multiplies.
 struct RowSellPart {
-  std::int64_t first_row = 0;
-  std::int64_t row_count = 0;
-  std::int64_t column_count = 0;
-  PageBuffer<double> values;               ///< row_sell_lanes per step
-  PageBuffer<std::int32_t> bases;          ///< one per consecutive or near step
-  PageBuffer<std::uint16_t> near_columns;  ///< row_sell_lanes per near step, counted from the step's base
-  PageBuffer<std::int32_t>
+  int64_t first_row = 0;
+  int64_t row_count = 0;
+  int64_t column_count = 0;
+  PageBuffer<double> values;          ///< row_sell_lanes per step
+  PageBuffer<int32_t> bases;          ///< one per consecutive or near step
+  PageBuffer<uint16_t> near_columns;  ///< row_sell_lanes per near step, counted from the step's base
+  PageBuffer<int32_t>
       far_columns;  ///< row_sell_lanes per far step; after the last one row_sell_far_ahead steps of zeros
   PageBuffer<RowChunk> chunks;
-  PageBuffer<std::uint16_t>
+  PageBuffer<uint16_t>
       rows;  ///< row_sell_lanes per chunk with listed rows, counted from the window's first row
   std::vector<RowSellPlace> windows;  ///< where each window begins, and the end
 
-  [[nodiscard]] std::int64_t window_count() const { return static_cast<std::int64_t>(windows.size()) - 1; }
+  int64_t window_count() const { return static_cast<int64_t>(windows.size()) - 1; }
   /// Bytes that one product reads.
-  [[nodiscard]] std::int64_t byte_count() const;
+  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every step's columns are in [0, column_count).
-  [[nodiscard]] bool has_columns_in_range() const;
+  bool has_columns_in_range() const;
 };
 
 /// Makes the whole block, one part per thread, rows split by nonzeros, each by the thread that will use it. Cost: two passes

@@ -12,9 +12,9 @@ namespace cg2d::kernels {
 /// Some windows of a part, to be multiplied.
 struct RowSellWindows {
   const RowSellPart& part;
-  std::int64_t first_window;
-  std::int64_t last_window;
-  std::int64_t prefetch_distance;
+  int64_t first_window;
+  int64_t last_window;
+  int64_t prefetch_distance;
   bool are_added;
 };
 

@@ -20,14 +20,14 @@ using RowSellLanes = hn::CappedTag<double, row_sell_lanes>;
 /// The place in a part's arrays where a chunk begins.
 struct RowSellCursor {
   const double* values;
-  const std::int32_t* bases;
-  const std::uint16_t* near_columns;
-  const std::int32_t* far_columns;
-  const std::uint16_t* rows;
-  std::int64_t prefetch_distance;
+  const int32_t* bases;
+  const uint16_t* near_columns;
+  const int32_t* far_columns;
+  const uint16_t* rows;
+  int64_t prefetch_distance;
 
   HWY_INLINE void pass(const RowChunk& chunk) {
-    const std::int64_t based_steps = std::int64_t{chunk.consecutive_steps} + chunk.near_steps;
+    const int64_t based_steps = int64_t{chunk.consecutive_steps} + chunk.near_steps;
     values += (based_steps + chunk.far_steps) * row_sell_lanes;
     bases += based_steps;
     near_columns += chunk.near_steps * row_sell_lanes;
@@ -38,9 +38,9 @@ struct RowSellCursor {
 
 /// The rows of a chunk: `first`, first + 1, ..., or those that are listed, counted from `first`.
 struct ChunkRows {
-  std::int64_t first;
+  int64_t first;
   int listed_count;
-  const std::uint16_t* listed;
+  const uint16_t* listed;
   bool are_added;
 };
 
@@ -73,24 +73,22 @@ template <typename Add>
 HWY_INLINE void for_each_step(const RowChunk& chunk, const RowSellCursor& begin, const double* p, Add add) {
   const RowSellLanes d;
   RowSellCursor at = begin;
-  for (std::uint32_t step = 0; step < chunk.consecutive_steps; ++step, at.values += row_sell_lanes) {
+  for (uint32_t step = 0; step < chunk.consecutive_steps; ++step, at.values += row_sell_lanes) {
     const double* const first = p + *at.bases++;
     prefetch_entries(at.values, at.values, at.prefetch_distance);
-    add(at.values, [&](std::int64_t lane) HWY_ATTR { return hn::LoadU(d, first + lane); });
+    add(at.values, [&](int64_t lane) HWY_ATTR { return hn::LoadU(d, first + lane); });
   }
-  for (std::uint32_t step = 0; step < chunk.near_steps; ++step, at.values += row_sell_lanes) {
+  for (uint32_t step = 0; step < chunk.near_steps; ++step, at.values += row_sell_lanes) {
     const double* const base = p + *at.bases++;
     prefetch_entries(at.values, at.values, at.prefetch_distance);
-    add(at.values,
-        [&](std::int64_t lane) HWY_ATTR { return FewElements::load(d, base, at.near_columns + lane); });
+    add(at.values, [&](int64_t lane) HWY_ATTR { return FewElements::load(d, base, at.near_columns + lane); });
     at.near_columns += row_sell_lanes;
   }
-  for (std::uint32_t step = 0; step < chunk.far_steps; ++step, at.values += row_sell_lanes) {
-    for (std::int64_t lane = 0; lane < row_sell_lanes; ++lane)
+  for (uint32_t step = 0; step < chunk.far_steps; ++step, at.values += row_sell_lanes) {
+    for (int64_t lane = 0; lane < row_sell_lanes; ++lane)
       __builtin_prefetch(p + at.far_columns[row_sell_far_ahead * row_sell_lanes + lane]);
     prefetch_entries(at.values, at.values, at.prefetch_distance);
-    add(at.values,
-        [&](std::int64_t lane) HWY_ATTR { return FewElements::load(d, p, at.far_columns + lane); });
+    add(at.values, [&](int64_t lane) HWY_ATTR { return FewElements::load(d, p, at.far_columns + lane); });
     at.far_columns += row_sell_lanes;
   }
 }
@@ -99,9 +97,9 @@ HWY_INLINE void for_each_step(const RowChunk& chunk, const RowSellCursor& begin,
 /// store(rows, sums, vectors).
 template <typename Form, int Registers>
 void multiply_windows(const RowSellWindows& range, const RowSellVectors& vectors) {
-  const auto lanes_at_once = Registers * static_cast<std::int64_t>(hn::Lanes(RowSellLanes()));
+  const auto lanes_at_once = Registers * static_cast<int64_t>(hn::Lanes(RowSellLanes()));
   const auto& part = range.part;
-  const auto& begin = part.windows[static_cast<std::size_t>(range.first_window)];
+  const auto& begin = part.windows[static_cast<size_t>(range.first_window)];
   RowSellCursor at{.values = part.values.data() + begin.step * row_sell_lanes,
                    .bases = part.bases.data() + begin.base,
                    .near_columns = part.near_columns.data() + begin.near_step * row_sell_lanes,
@@ -109,10 +107,10 @@ void multiply_windows(const RowSellWindows& range, const RowSellVectors& vectors
                    .rows = part.rows.data() + begin.listed_chunk * row_sell_lanes,
                    .prefetch_distance = range.prefetch_distance};
   for (auto window = range.first_window; window < range.last_window; ++window) {
-    const auto index = static_cast<std::size_t>(window);
+    const auto index = static_cast<size_t>(window);
     const auto window_row = part.first_row + window * row_sell_window_rows;
     for (auto number = part.windows[index].chunk; number < part.windows[index + 1].chunk; ++number) {
-      const RowChunk chunk = part.chunks[static_cast<std::size_t>(number)];
+      const RowChunk chunk = part.chunks[static_cast<size_t>(number)];
       const bool are_listed = chunk.listed_row_count != 0;
       const ChunkRows rows{.first = are_listed ? window_row : window_row + chunk.first_row,
                            .listed_count = chunk.listed_row_count,
@@ -120,7 +118,7 @@ void multiply_windows(const RowSellWindows& range, const RowSellVectors& vectors
                            .are_added = range.are_added};
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): Form::multiply sets what Form::store takes
       ChunkSums sums;
-      for (std::int64_t lane = 0; lane < row_sell_lanes; lane += lanes_at_once)
+      for (int64_t lane = 0; lane < row_sell_lanes; lane += lanes_at_once)
         Form::template multiply<Registers>(chunk, at, rows, lane, vectors, sums);
       Form::store(rows, sums, vectors);
       at.pass(chunk);

@@ -9,14 +9,14 @@
 
 namespace cg2d::kernels {
 
-inline constexpr std::int64_t sell_lanes = 8;
+inline constexpr int64_t sell_lanes = 8;
 
 /// Some column blocks of a part, to be multiplied.
 struct SellBlocks {
   const SellPart& part;
-  std::int64_t first_block;
-  std::int64_t last_block;
-  std::int64_t prefetch_distance;
+  int64_t first_block;
+  int64_t last_block;
+  int64_t prefetch_distance;
 };
 
 /// The vectors of a loop, which are those of the whole block.

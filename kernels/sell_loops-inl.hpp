@@ -17,12 +17,12 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 /// A chunk, with its part of p.
 struct SellChunk {
   const double* values;
-  const std::uint16_t* columns;
-  std::uint32_t steps;
-  const double* p;            // p of the column block
-  const std::uint16_t* rows;  // row of each lane, counted from the window's first row
-  std::int64_t window_row;    // the window's first row
-  std::int64_t prefetch_distance;
+  const uint16_t* columns;
+  uint32_t steps;
+  const double* p;       // p of the column block
+  const uint16_t* rows;  // row of each lane, counted from the window's first row
+  int64_t window_row;    // the window's first row
+  int64_t prefetch_distance;
 };
 
 /// A chunk's lanes, or as many as a register has, which may be known only at run time.
@@ -31,11 +31,11 @@ using SellLanes = hn::CappedTag<double, sell_lanes>;
 /// Form::most_registers, and Form::multiply<Registers, Elements>(chunk, first_lane, vectors): so many registers side by side.
 template <typename Form, int Registers, typename Elements>
 void multiply_blocks(const SellBlocks& range, const SellVectors& vectors) {
-  const auto lanes_at_once = Registers * static_cast<std::int64_t>(hn::Lanes(SellLanes()));
+  const auto lanes_at_once = Registers * static_cast<int64_t>(hn::Lanes(SellLanes()));
   const SellPart& part = range.part;
-  const std::int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;
-  const std::uint32_t* steps = part.steps.data() + *first_chunk;
-  const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(range.first_block)] * sell_lanes;
+  const int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;
+  const uint32_t* steps = part.steps.data() + *first_chunk;
+  const int64_t first_entry = part.first_step[static_cast<size_t>(range.first_block)] * sell_lanes;
   SellChunk chunk{.values = part.values.data() + first_entry,
                   .columns = part.columns.data() + first_entry,
                   .steps = 0,
@@ -43,12 +43,12 @@ void multiply_blocks(const SellBlocks& range, const SellVectors& vectors) {
                   .rows = part.rows.data() + *first_chunk * sell_lanes,
                   .window_row = 0,
                   .prefetch_distance = range.prefetch_distance};
-  for (std::int64_t block = range.first_block; block < range.last_block; ++block) {
+  for (int64_t block = range.first_block; block < range.last_block; ++block) {
     chunk.window_row = part.first_row;
-    for (std::int64_t window = 0; window < part.window_count; ++window) {
-      for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {
+    for (int64_t window = 0; window < part.window_count; ++window) {
+      for (int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {
         chunk.steps = *steps++;
-        for (std::int64_t lane = 0; lane < sell_lanes; lane += lanes_at_once)
+        for (int64_t lane = 0; lane < sell_lanes; lane += lanes_at_once)
           Form::template multiply<Registers, Elements>(chunk, lane, vectors);
         chunk.values += chunk.steps * sell_lanes;
         chunk.columns += chunk.steps * sell_lanes;

@@ -11,69 +11,69 @@
 namespace cg2d::kernels {
 namespace {
 
-constexpr std::size_t max_lanes = 8;
+constexpr size_t max_lanes = 8;
 
-std::int64_t parts_of(std::int64_t total, std::int64_t part) { return (total + part - 1) / part; }
+int64_t parts_of(int64_t total, int64_t part) { return (total + part - 1) / part; }
 
 /// Counts, for one window of rows at a time, the entries of each row in each column block, and sorts the rows
 /// of each block by falling length.
 class WindowSorter {
  public:
-  WindowSorter(const CsrBlock& block, const SellShape& shape, std::int64_t block_count)
+  WindowSorter(const CsrBlock& block, const SellShape& shape, int64_t block_count)
       : block_(block),
-        shift_(std::countr_zero(static_cast<std::uint64_t>(shape.block_width))),
-        window_rows_(static_cast<std::size_t>(shape.window_rows)),
-        lengths_(static_cast<std::size_t>(block_count) * window_rows_),
-        entry_counts_(static_cast<std::size_t>(block_count)),
+        shift_(std::countr_zero(static_cast<uint64_t>(shape.block_width))),
+        window_rows_(static_cast<size_t>(shape.window_rows)),
+        lengths_(static_cast<size_t>(block_count) * window_rows_),
+        entry_counts_(static_cast<size_t>(block_count)),
         // A row has at most one entry per column of a block.
-        bucket_ends_(static_cast<std::size_t>(shape.block_width) + 2) {
+        bucket_ends_(static_cast<size_t>(shape.block_width) + 2) {
     ordered_.reserve(window_rows_);
   }
 
   /// Takes the rows [first_row, last_row) as the window.
-  void count(std::int64_t first_row, std::int64_t last_row) {
+  void count(int64_t first_row, int64_t last_row) {
     clear();
-    row_count_ = static_cast<std::size_t>(last_row - first_row);
-    for (std::size_t row = 0; row < row_count_; ++row) {
-      const auto r = static_cast<std::size_t>(first_row) + row;
-      for (auto k = static_cast<std::size_t>(block_.row_starts[r]);
-           k < static_cast<std::size_t>(block_.row_starts[r + 1]); ++k) {
-        const auto column_block = static_cast<std::size_t>(block_.columns[k]) >> shift_;
+    row_count_ = static_cast<size_t>(last_row - first_row);
+    for (size_t row = 0; row < row_count_; ++row) {
+      const auto r = static_cast<size_t>(first_row) + row;
+      for (auto k = static_cast<size_t>(block_.row_starts[r]);
+           k < static_cast<size_t>(block_.row_starts[r + 1]); ++k) {
+        const auto column_block = static_cast<size_t>(block_.columns[k]) >> shift_;
         ++lengths_[column_block * window_rows_ + row];
         ++entry_counts_[column_block];
       }
     }
   }
 
-  [[nodiscard]] std::uint32_t length(std::int64_t column_block, std::size_t row) const {
-    return lengths_[static_cast<std::size_t>(column_block) * window_rows_ + row];
+  uint32_t length(int64_t column_block, size_t row) const {
+    return lengths_[static_cast<size_t>(column_block) * window_rows_ + row];
   }
 
   /// The rows of the window with entries in the column block, longest first, rows of equal length in order.
-  std::span<const std::uint16_t> rows_by_length(std::int64_t column_block) {
-    if (entry_counts_[static_cast<std::size_t>(column_block)] == 0) return {};
-    const auto* lengths = lengths_.data() + static_cast<std::size_t>(column_block) * window_rows_;
+  std::span<const uint16_t> rows_by_length(int64_t column_block) {
+    if (entry_counts_[static_cast<size_t>(column_block)] == 0) return {};
+    const auto* lengths = lengths_.data() + static_cast<size_t>(column_block) * window_rows_;
     const auto longest = *std::max_element(lengths, lengths + row_count_);
     std::fill_n(bucket_ends_.begin(), longest + 2, 0U);
-    for (std::size_t row = 0; row < row_count_; ++row) ++bucket_ends_[longest - lengths[row]];
-    std::uint32_t end = 0;
-    for (std::size_t bucket = 0; bucket <= longest; ++bucket) {
+    for (size_t row = 0; row < row_count_; ++row) ++bucket_ends_[longest - lengths[row]];
+    uint32_t end = 0;
+    for (size_t bucket = 0; bucket <= longest; ++bucket) {
       const auto begin = end;
       end += bucket_ends_[bucket];
       bucket_ends_[bucket] = begin;
     }
     ordered_.resize(row_count_);
-    for (std::size_t row = 0; row < row_count_; ++row) {
-      ordered_[bucket_ends_[longest - lengths[row]]++] = static_cast<std::uint16_t>(row);
+    for (size_t row = 0; row < row_count_; ++row) {
+      ordered_[bucket_ends_[longest - lengths[row]]++] = static_cast<uint16_t>(row);
     }
-    const auto empty_rows = static_cast<std::size_t>(std::count(lengths, lengths + row_count_, 0U));
+    const auto empty_rows = static_cast<size_t>(std::count(lengths, lengths + row_count_, 0U));
     return std::span(ordered_).first(row_count_ - empty_rows);
   }
 
  private:
   /// Only blocks with entries: of a mesh, a window has entries in few of many.
   void clear() {
-    for (std::size_t column_block = 0; column_block < entry_counts_.size(); ++column_block) {
+    for (size_t column_block = 0; column_block < entry_counts_.size(); ++column_block) {
       if (entry_counts_[column_block] == 0) continue;
       std::fill_n(lengths_.data() + column_block * window_rows_, window_rows_, 0U);
       entry_counts_[column_block] = 0;
@@ -82,19 +82,19 @@ class WindowSorter {
 
   const CsrBlock& block_;
   int shift_;
-  std::size_t window_rows_;
-  std::size_t row_count_ = 0;
-  std::vector<std::uint32_t> lengths_;       // by column block, then row
-  std::vector<std::uint32_t> entry_counts_;  // entries of each column block; a window has less than 2^32
-  std::vector<std::uint32_t> bucket_ends_;
-  std::vector<std::uint16_t> ordered_;
+  size_t window_rows_;
+  size_t row_count_ = 0;
+  std::vector<uint32_t> lengths_;       // by column block, then row
+  std::vector<uint32_t> entry_counts_;  // entries of each column block; a window has less than 2^32
+  std::vector<uint32_t> bucket_ends_;
+  std::vector<uint16_t> ordered_;
 };
 
 /// The rows of one chunk, with their entries in its column block.
 struct ChunkRows {
-  std::span<const std::uint16_t> rows;                // rows of the window, at most one per lane
-  std::array<std::int64_t, max_lanes> first_entry{};  // in the block, of each row
-  std::array<std::uint32_t, max_lanes> length{};      // length of each row, falling
+  std::span<const uint16_t> rows;                // rows of the window, at most one per lane
+  std::array<int64_t, max_lanes> first_entry{};  // in the block, of each row
+  std::array<uint32_t, max_lanes> length{};      // length of each row, falling
 };
 
 /// Says which entry of a chunk stands in which step and lane.
@@ -105,55 +105,55 @@ class ChunkArranger {
   /// Lays the entries out in order, and moves those that would meet another one of the same column in a lane
   /// that must be distinct. Returns the number of steps: more than the longest row has entries where moving
   /// within the row does not help.
-  std::uint32_t arrange(const ChunkRows& chunk) {
+  uint32_t arrange(const ChunkRows& chunk) {
     step_count_ = chunk.length[0];
-    entries_.assign(static_cast<std::size_t>(step_count_ * shape_.lanes), no_entry);
-    for (std::size_t lane = 0; lane < chunk.rows.size(); ++lane) {
-      for (std::uint32_t step = 0; step < chunk.length[lane]; ++step)
+    entries_.assign(static_cast<size_t>(step_count_ * shape_.lanes), no_entry);
+    for (size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+      for (uint32_t step = 0; step < chunk.length[lane]; ++step)
         entry(step, lane) = chunk.first_entry[lane] + step;
       if (shape_.distinct != DistinctLanes::none) part_from_lanes_before(lane);
     }
     return step_count_;
   }
 
-  static constexpr std::int64_t no_entry = -1;
-  [[nodiscard]] std::int64_t entry_at(std::uint32_t step, std::size_t lane) const {
-    return entries_[static_cast<std::size_t>(step * shape_.lanes) + lane];
+  static constexpr int64_t no_entry = -1;
+  int64_t entry_at(uint32_t step, size_t lane) const {
+    return entries_[static_cast<size_t>(step * shape_.lanes) + lane];
   }
 
  private:
-  std::int64_t& entry(std::uint32_t step, std::size_t lane) {
-    return entries_[static_cast<std::size_t>(step * shape_.lanes) + lane];
+  int64_t& entry(uint32_t step, size_t lane) {
+    return entries_[static_cast<size_t>(step * shape_.lanes) + lane];
   }
 
-  [[nodiscard]] bool must_differ(std::size_t lane, std::size_t other) const {
+  bool must_differ(size_t lane, size_t other) const {
     return shape_.distinct == DistinctLanes::all || other == (lane ^ 2U);
   }
 
-  [[nodiscard]] bool meets_lanes_before(std::uint32_t step, std::size_t lane) const {
+  bool meets_lanes_before(uint32_t step, size_t lane) const {
     const auto column = column_of(entry_at(step, lane));
     if (column < 0) return false;
-    for (std::size_t other = 0; other < lane; ++other) {
+    for (size_t other = 0; other < lane; ++other) {
       if (must_differ(lane, other) && column == column_of(entry_at(step, other))) return true;
     }
     return false;
   }
 
-  [[nodiscard]] std::int64_t column_of(std::int64_t entry) const {
-    return entry == no_entry ? -1 : block_.columns[static_cast<std::size_t>(entry)];
+  int64_t column_of(int64_t entry) const {
+    return entry == no_entry ? -1 : block_.columns[static_cast<size_t>(entry)];
   }
 
-  void part_from_lanes_before(std::size_t lane) {
-    for (std::uint32_t step = 0; step < step_count_; ++step) {
+  void part_from_lanes_before(size_t lane) {
+    for (uint32_t step = 0; step < step_count_; ++step) {
       if (!meets_lanes_before(step, lane) || changes_places(step, lane)) continue;
-      entries_.resize(entries_.size() + static_cast<std::size_t>(shape_.lanes), no_entry);
+      entries_.resize(entries_.size() + static_cast<size_t>(shape_.lanes), no_entry);
       std::swap(entry(step, lane), entry(step_count_++, lane));
     }
   }
 
   /// Swaps the entry with one of another step of its lane, if then both meet nothing.
-  bool changes_places(std::uint32_t step, std::size_t lane) {
-    for (std::uint32_t other = 0; other < step_count_; ++other) {
+  bool changes_places(uint32_t step, size_t lane) {
+    for (uint32_t other = 0; other < step_count_; ++other) {
       if (other == step) continue;
       std::swap(entry(step, lane), entry(other, lane));
       if (!meets_lanes_before(step, lane) && !meets_lanes_before(other, lane)) return true;
@@ -164,26 +164,26 @@ class ChunkArranger {
 
   const CsrBlock& block_;
   const SellShape& shape_;
-  std::uint32_t step_count_ = 0;
-  std::vector<std::int64_t> entries_;  // by step, then lane
+  uint32_t step_count_ = 0;
+  std::vector<int64_t> entries_;  // by step, then lane
 };
 
 /// The position of the next chunk of a column block, and of the positions of its window.
 struct Place {
-  std::int64_t chunk = 0;
-  std::int64_t step = 0;
-  std::int64_t position = 0;
+  int64_t chunk = 0;
+  int64_t step = 0;
+  int64_t position = 0;
 };
 
 /// Makes one part: counts the entries, allocates, and fills in the entries.
 class PartMaker {
  public:
-  PartMaker(const CsrBlock& block, std::int64_t first_row, std::int64_t last_row, const SellShape& shape)
+  PartMaker(const CsrBlock& block, int64_t first_row, int64_t last_row, const SellShape& shape)
       : block_(block),
         sorter_(block, shape, parts_of(block.column_count, shape.block_width)),
         part_(SellPart::of_rows(shape, first_row, last_row - first_row, block.column_count)),
         arranger_(block, part_.shape),
-        lanes_(static_cast<std::size_t>(shape.lanes)) {}
+        lanes_(static_cast<size_t>(shape.lanes)) {}
 
   SellPart make() {
     auto places = plan();
@@ -192,24 +192,24 @@ class PartMaker {
   }
 
  private:
-  [[nodiscard]] std::size_t cell(std::int64_t column_block, std::int64_t window) const {
-    return static_cast<std::size_t>(column_block * part_.window_count + window);
+  size_t cell(int64_t column_block, int64_t window) const {
+    return static_cast<size_t>(column_block * part_.window_count + window);
   }
 
   /// Calls visit(chunk, column block, window) for every chunk: window by window, and in each block by block.
   template <typename Visitor>
   void for_each_chunk(const Visitor& visit) {
-    std::vector<std::int64_t> next_entry(static_cast<std::size_t>(part_.shape.window_rows));
-    for (std::int64_t window = 0; window < part_.window_count; ++window) {
-      const std::int64_t begin = part_.first_row + window * part_.shape.window_rows;
-      const std::int64_t end = std::min(part_.first_row + part_.row_count, begin + part_.shape.window_rows);
+    std::vector<int64_t> next_entry(static_cast<size_t>(part_.shape.window_rows));
+    for (int64_t window = 0; window < part_.window_count; ++window) {
+      const int64_t begin = part_.first_row + window * part_.shape.window_rows;
+      const int64_t end = std::min(part_.first_row + part_.row_count, begin + part_.shape.window_rows);
       sorter_.count(begin, end);
       std::copy(block_.row_starts.data() + begin, block_.row_starts.data() + end, next_entry.begin());
-      for (std::int64_t column_block = 0; column_block < part_.block_count; ++column_block) {
+      for (int64_t column_block = 0; column_block < part_.block_count; ++column_block) {
         const auto rows = sorter_.rows_by_length(column_block);
-        for (std::size_t first = 0; first < rows.size(); first += lanes_) {
+        for (size_t first = 0; first < rows.size(); first += lanes_) {
           ChunkRows chunk{.rows = rows.subspan(first, std::min(lanes_, rows.size() - first))};
-          for (std::size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+          for (size_t lane = 0; lane < chunk.rows.size(); ++lane) {
             auto& entry = next_entry[chunk.rows[lane]];
             chunk.first_entry[lane] = entry;
             chunk.length[lane] = sorter_.length(column_block, chunk.rows[lane]);
@@ -223,16 +223,16 @@ class PartMaker {
 
   /// Allocates the arrays, and returns the place of every window's first chunk.
   std::vector<Place> plan() {
-    std::vector<Place> places(static_cast<std::size_t>(part_.block_count * part_.window_count) + 1);
-    for_each_chunk([&](const ChunkRows& chunk, std::int64_t column_block, std::int64_t window) {
+    std::vector<Place> places(static_cast<size_t>(part_.block_count * part_.window_count) + 1);
+    for_each_chunk([&](const ChunkRows& chunk, int64_t column_block, int64_t window) {
       auto& size = places[cell(column_block, window)];
       ++size.chunk;
       size.step += arranger_.arrange(chunk);
       size.position = part_.shape.has_positions ? part_.shape.window_rows : 0;
     });
     Place next;
-    part_.first_chunk = PageBuffer<std::int64_t>(places.size());
-    for (std::size_t index = 0; index < places.size(); ++index) {
+    part_.first_chunk = PageBuffer<int64_t>(places.size());
+    for (size_t index = 0; index < places.size(); ++index) {
       auto& place = places[index];
       const Place size = place;
       place = next;
@@ -241,51 +241,50 @@ class PartMaker {
               .step = next.step + size.step,
               .position = next.position + size.position};
     }
-    const auto border_count = static_cast<std::size_t>(part_.block_count) + 1;
-    part_.first_step = PageBuffer<std::int64_t>(border_count);
-    part_.first_position = PageBuffer<std::int64_t>(border_count);
-    for (std::size_t border = 0; border < border_count; ++border) {
-      const auto& place = places[cell(static_cast<std::int64_t>(border), 0)];
+    const auto border_count = static_cast<size_t>(part_.block_count) + 1;
+    part_.first_step = PageBuffer<int64_t>(border_count);
+    part_.first_position = PageBuffer<int64_t>(border_count);
+    for (size_t border = 0; border < border_count; ++border) {
+      const auto& place = places[cell(static_cast<int64_t>(border), 0)];
       part_.first_step[border] = place.step;
       part_.first_position[border] = place.position;
     }
-    part_.values = PageBuffer<double>(static_cast<std::size_t>(next.step) * lanes_);
-    part_.columns = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.step) * lanes_);
-    part_.rows = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.chunk) * lanes_);
-    part_.steps = PageBuffer<std::uint32_t>(static_cast<std::size_t>(next.chunk));
-    part_.positions = PageBuffer<std::uint16_t>(static_cast<std::size_t>(next.position));
-    std::ranges::fill(part_.positions.span(), static_cast<std::uint16_t>(part_.shape.spare_position()));
+    part_.values = PageBuffer<double>(static_cast<size_t>(next.step) * lanes_);
+    part_.columns = PageBuffer<uint16_t>(static_cast<size_t>(next.step) * lanes_);
+    part_.rows = PageBuffer<uint16_t>(static_cast<size_t>(next.chunk) * lanes_);
+    part_.steps = PageBuffer<uint32_t>(static_cast<size_t>(next.chunk));
+    part_.positions = PageBuffer<uint16_t>(static_cast<size_t>(next.position));
+    std::ranges::fill(part_.positions.span(), static_cast<uint16_t>(part_.shape.spare_position()));
     return places;
   }
 
   /// Fills in all chunks; moves every place to the end of its window.
   void fill(std::vector<Place>& places) {
-    for_each_chunk([&](const ChunkRows& chunk, std::int64_t column_block, std::int64_t window) {
+    for_each_chunk([&](const ChunkRows& chunk, int64_t column_block, int64_t window) {
       auto& place = places[cell(column_block, window)];
       if (part_.shape.has_positions) fill_positions(chunk, place, first_chunk_of(column_block, window));
       fill_chunk(chunk, column_block, place);
     });
   }
 
-  [[nodiscard]] std::int64_t first_chunk_of(std::int64_t column_block, std::int64_t window) const {
+  int64_t first_chunk_of(int64_t column_block, int64_t window) const {
     return part_.first_chunk[cell(column_block, window)];
   }
 
-  void fill_positions(const ChunkRows& chunk, const Place& place, std::int64_t first_chunk) {
-    for (std::size_t lane = 0; lane < chunk.rows.size(); ++lane) {
-      part_.positions[static_cast<std::size_t>(place.position) + chunk.rows[lane]] =
-          static_cast<std::uint16_t>((place.chunk - first_chunk) * part_.shape.lanes +
-                                     static_cast<std::int64_t>(lane));
+  void fill_positions(const ChunkRows& chunk, const Place& place, int64_t first_chunk) {
+    for (size_t lane = 0; lane < chunk.rows.size(); ++lane) {
+      part_.positions[static_cast<size_t>(place.position) + chunk.rows[lane]] =
+          static_cast<uint16_t>((place.chunk - first_chunk) * part_.shape.lanes + static_cast<int64_t>(lane));
     }
   }
 
   /// Fills one chunk. Lanes without a row repeat the first lane's row.
-  void fill_chunk(const ChunkRows& chunk, std::int64_t column_block, Place& place) {
-    const std::uint32_t step_count = arranger_.arrange(chunk);
-    part_.steps[static_cast<std::size_t>(place.chunk)] = step_count;
-    for (std::size_t lane = 0; lane < lanes_; ++lane) {
+  void fill_chunk(const ChunkRows& chunk, int64_t column_block, Place& place) {
+    const uint32_t step_count = arranger_.arrange(chunk);
+    part_.steps[static_cast<size_t>(place.chunk)] = step_count;
+    for (size_t lane = 0; lane < lanes_; ++lane) {
       const auto row = lane < chunk.rows.size() ? chunk.rows[lane] : chunk.rows.front();
-      part_.rows[static_cast<std::size_t>(place.chunk) * lanes_ + lane] = row;
+      part_.rows[static_cast<size_t>(place.chunk) * lanes_ + lane] = row;
       fill_lane(lane, column_block * part_.shape.block_width,
                 {part_.values.data() + place.step * part_.shape.lanes,
                  part_.columns.data() + place.step * part_.shape.lanes},
@@ -298,24 +297,24 @@ class PartMaker {
   /// The entries of a chunk.
   struct ChunkEntries {
     double* values;
-    std::uint16_t* columns;
+    uint16_t* columns;
   };
 
   /// Fills one lane. A step without an entry is a zero; it is multiplied by an element of p that the row needs
   /// anyway, so that no infinity of another element enters the sum, or by a spare element, which is zero.
-  void fill_lane(std::size_t lane, std::int64_t first_column, ChunkEntries target, std::uint32_t step_count) {
+  void fill_lane(size_t lane, int64_t first_column, ChunkEntries target, uint32_t step_count) {
     auto column = part_.shape.distinct == DistinctLanes::none
                       ? target.columns[0]
-                      : static_cast<std::uint16_t>(part_.shape.spare_column(static_cast<std::int64_t>(lane)));
-    for (std::uint32_t step = 0; step < step_count; ++step) {
+                      : static_cast<uint16_t>(part_.shape.spare_column(static_cast<int64_t>(lane)));
+    for (uint32_t step = 0; step < step_count; ++step) {
       const auto place = step * lanes_ + lane;
       const auto entry = arranger_.entry_at(step, lane);
       if (entry == ChunkArranger::no_entry) {
         target.columns[place] = column;
         continue;
       }
-      const auto index = static_cast<std::size_t>(entry);
-      target.columns[place] = static_cast<std::uint16_t>(block_.columns[index] - first_column);
+      const auto index = static_cast<size_t>(entry);
+      target.columns[place] = static_cast<uint16_t>(block_.columns[index] - first_column);
       target.values[place] = block_.values[index];
       if (part_.shape.distinct == DistinctLanes::none) column = target.columns[place];
     }
@@ -325,21 +324,21 @@ class PartMaker {
   WindowSorter sorter_;
   SellPart part_;
   ChunkArranger arranger_;
-  std::size_t lanes_;
+  size_t lanes_;
 };
 
 void require_storable([[maybe_unused]] const SellShape& shape) {
-  assert(std::has_single_bit(static_cast<std::uint64_t>(shape.block_width)) && shape.block_width <= 1 << 16);
+  assert(std::has_single_bit(static_cast<uint64_t>(shape.block_width)) && shape.block_width <= 1 << 16);
   assert(0 < shape.window_rows && shape.window_rows <= 1 << 16);
-  assert(0 < shape.lanes && shape.lanes <= static_cast<std::int64_t>(max_lanes));
+  assert(0 < shape.lanes && shape.lanes <= static_cast<int64_t>(max_lanes));
   assert(shape.distinct == DistinctLanes::none || shape.block_width <= 1 << 15);
   assert(!shape.has_positions || shape.window_rows <= 1 << 15);
 }
 
 }  // namespace
 
-SellPart SellPart::of_rows(const SellShape& shape, std::int64_t first_row, std::int64_t row_count,
-                           std::int64_t column_count) {
+SellPart SellPart::of_rows(const SellShape& shape, int64_t first_row, int64_t row_count,
+                           int64_t column_count) {
   SellPart part;
   part.shape = shape;
   part.first_row = first_row;
@@ -354,7 +353,7 @@ std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const Sel
   std::vector<SellPart> parts(1);
   auto& part = parts.front();
   part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
-  std::size_t index = 0;
+  size_t index = 0;
   const auto place = [&]<typename T>(PageBuffer<T>& array) {
     if (index < block.array_bytes.size() && block.array_bytes[index] % sizeof(T) == 0)
       array = PageBuffer<T>::nowhere(block.array_bytes[index] / sizeof(T));
@@ -368,9 +367,9 @@ std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const Sel
   place(part.first_chunk);
   place(part.first_step);
   place(part.first_position);
-  const auto lanes = static_cast<std::size_t>(shape.lanes);
-  const auto borders = static_cast<std::size_t>(part.block_count) + 1;
-  const auto windows = static_cast<std::size_t>(part.block_count * part.window_count);
+  const auto lanes = static_cast<size_t>(shape.lanes);
+  const auto borders = static_cast<size_t>(part.block_count) + 1;
+  const auto windows = static_cast<size_t>(part.block_count * part.window_count);
   if (index != block.array_bytes.size() || part.values.size() != part.columns.size() ||
       part.values.size() % lanes != 0 || part.rows.size() != part.steps.size() * lanes ||
       part.first_chunk.size() != windows + 1 || part.first_step.size() != borders ||
@@ -379,11 +378,11 @@ std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const Sel
   return parts;
 }
 
-std::int64_t SellPart::byte_count() const {
-  return static_cast<std::int64_t>(
-      values.size() * sizeof(double) + columns.size() * sizeof(std::uint16_t) +
-      (rows.size() + positions.size()) * sizeof(std::uint16_t) + steps.size() * sizeof(std::uint32_t) +
-      (first_chunk.size() + first_step.size() + first_position.size()) * sizeof(std::int64_t));
+int64_t SellPart::byte_count() const {
+  return static_cast<int64_t>(
+      values.size() * sizeof(double) + columns.size() * sizeof(uint16_t) +
+      (rows.size() + positions.size()) * sizeof(uint16_t) + steps.size() * sizeof(uint32_t) +
+      (first_chunk.size() + first_step.size() + first_position.size()) * sizeof(int64_t));
 }
 
 std::vector<StoredArray> SellPart::stored_arrays() {
@@ -394,31 +393,30 @@ std::vector<StoredArray> SellPart::stored_arrays() {
 }
 
 bool SellPart::has_columns_in_range() const {
-  for (std::int64_t column_block = 0; column_block < block_count; ++column_block) {
-    const auto index = static_cast<std::size_t>(column_block);
+  for (int64_t column_block = 0; column_block < block_count; ++column_block) {
+    const auto index = static_cast<size_t>(column_block);
     const auto entries = columns.span().subspan(
-        static_cast<std::size_t>(first_step[index] * shape.lanes),
-        static_cast<std::size_t>((first_step[index + 1] - first_step[index]) * shape.lanes));
+        static_cast<size_t>(first_step[index] * shape.lanes),
+        static_cast<size_t>((first_step[index + 1] - first_step[index]) * shape.lanes));
     if (entries.empty()) continue;
     // In 16 bits and without branches, so that the compiler makes vectors of it.
-    const auto last = static_cast<std::uint16_t>(
+    const auto last = static_cast<uint16_t>(
         std::min(shape.block_width, column_count - column_block * shape.block_width) - 1);
-    const auto first_spare = static_cast<std::uint16_t>(shape.spare_column(0));
-    const auto spare_count =
-        static_cast<std::uint16_t>(shape.distinct == DistinctLanes::none ? 0 : shape.lanes);
-    std::uint16_t is_beyond = 0;
-    for (const std::uint16_t column : entries) {
-      const auto from_spare = static_cast<std::uint16_t>(column - first_spare);
-      is_beyond |= static_cast<std::uint16_t>(column > last ? 1 : 0) &
-                   static_cast<std::uint16_t>(from_spare >= spare_count ? 1 : 0);
+    const auto first_spare = static_cast<uint16_t>(shape.spare_column(0));
+    const auto spare_count = static_cast<uint16_t>(shape.distinct == DistinctLanes::none ? 0 : shape.lanes);
+    uint16_t is_beyond = 0;
+    for (const uint16_t column : entries) {
+      const auto from_spare = static_cast<uint16_t>(column - first_spare);
+      is_beyond |= static_cast<uint16_t>(column > last ? 1 : 0) &
+                   static_cast<uint16_t>(from_spare >= spare_count ? 1 : 0);
     }
     if (is_beyond != 0) return false;
   }
   return true;
 }
 
-std::int64_t SellBands::byte_count() const {
-  std::int64_t bytes = 0;
+int64_t SellBands::byte_count() const {
+  int64_t bytes = 0;
   for (const auto& band : bands) bytes += band.byte_count();
   return bytes;
 }
@@ -436,7 +434,7 @@ std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const
     const auto row_count = rows.end - rows.begin;
     const auto band_count = row_count > sizes.most_rows_of_one ? parts_of(row_count, sizes.rows) : 1;
     const auto windows = parts_of(parts_of(row_count, band_count), shape.window_rows);
-    const auto step = std::max<std::int64_t>(windows, 1) * shape.window_rows;
+    const auto step = std::max<int64_t>(windows, 1) * shape.window_rows;
     SellBands own;
     auto begin = rows.begin;
     do {

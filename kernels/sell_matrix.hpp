@@ -49,43 +49,42 @@ enum class DistinctLanes { none, pairs, all };
 
 /// The three sizes are powers of two; block_width and window_rows are at most 2^16, with distinct lanes 2^15.
 struct SellShape {
-  std::int64_t lanes = 8;  // C: rows of a chunk
-  std::int64_t block_width = 2048;
-  std::int64_t window_rows = 512;
+  int64_t lanes = 8;  // C: rows of a chunk
+  int64_t block_width = 2048;
+  int64_t window_rows = 512;
   DistinctLanes distinct = DistinctLanes::none;
   bool has_positions = false;
 
   /// The column of a lane without an entry, if lanes are distinct: a spare one after the block's columns.
-  [[nodiscard]] std::int64_t spare_column(std::int64_t lane) const { return block_width + lane; }
+  int64_t spare_column(int64_t lane) const { return block_width + lane; }
   /// The position of a row without an entry in the block: the one after those of all chunks.
-  [[nodiscard]] std::int64_t spare_position() const { return window_rows + lanes; }
+  int64_t spare_position() const { return window_rows + lanes; }
 };
 
 /// The consecutive rows of a block that one thread multiplies.
 struct SellPart {
   SellShape shape;
-  std::int64_t first_row = 0;
-  std::int64_t row_count = 0;
-  std::int64_t column_count = 0;
-  std::int64_t block_count = 0;
-  std::int64_t window_count = 0;
-  PageBuffer<double> values;                // shape.lanes per step
-  PageBuffer<std::uint16_t> columns;        // shape.lanes per step, counted from the block's first column
-  PageBuffer<std::uint16_t> rows;           // shape.lanes per chunk, counted from the window's first row
-  PageBuffer<std::uint32_t> steps;          // the number of steps of each chunk
-  PageBuffer<std::uint16_t> positions;      // shape.window_rows per window with chunks, if the shape has them
-  PageBuffer<std::int64_t> first_chunk;     // first chunk of each window, block by block, and the end
-  PageBuffer<std::int64_t> first_step;      // first step of each block, and the end
-  PageBuffer<std::int64_t> first_position;  // first position of each block, and the end
+  int64_t first_row = 0;
+  int64_t row_count = 0;
+  int64_t column_count = 0;
+  int64_t block_count = 0;
+  int64_t window_count = 0;
+  PageBuffer<double> values;           // shape.lanes per step
+  PageBuffer<uint16_t> columns;        // shape.lanes per step, counted from the block's first column
+  PageBuffer<uint16_t> rows;           // shape.lanes per chunk, counted from the window's first row
+  PageBuffer<uint32_t> steps;          // the number of steps of each chunk
+  PageBuffer<uint16_t> positions;      // shape.window_rows per window with chunks, if the shape has them
+  PageBuffer<int64_t> first_chunk;     // first chunk of each window, block by block, and the end
+  PageBuffer<int64_t> first_step;      // first step of each block, and the end
+  PageBuffer<int64_t> first_position;  // first position of each block, and the end
 
   /// Without arrays: the figures of the rows first_row ... first_row + row_count - 1 of a block.
-  static SellPart of_rows(const SellShape& shape, std::int64_t first_row, std::int64_t row_count,
-                          std::int64_t column_count);
+  static SellPart of_rows(const SellShape& shape, int64_t first_row, int64_t row_count, int64_t column_count);
   /// Bytes that one product reads.
-  [[nodiscard]] std::int64_t byte_count() const;
+  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every column lies in its block, or is a spare one.
-  [[nodiscard]] bool has_columns_in_range() const;
+  bool has_columns_in_range() const;
 };
 
 /// All rows of a block that is in files, as one part: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet to be lent
@@ -98,16 +97,16 @@ std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const 
 
 /// The cut of many rows into bands; multiples of the shape's window_rows.
 struct BandSizes {
-  std::int64_t most_rows_of_one = 0;  ///< up to so many rows are one band
-  std::int64_t rows = 0;              ///< most rows of a band, where there are more
+  int64_t most_rows_of_one = 0;  ///< up to so many rows are one band
+  int64_t rows = 0;              ///< most rows of a band, where there are more
 };
 /// The bands of one thread, one at least.
 struct SellBands {
   std::vector<SellPart> bands;
 
-  [[nodiscard]] std::int64_t byte_count() const;
+  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
-  [[nodiscard]] bool has_columns_in_range() const;
+  bool has_columns_in_range() const;
 };
 /// sell_parts() with each thread's rows in bands of about equal size, whole windows, one part each.
 std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,

@@ -17,37 +17,37 @@ namespace cg2d::kernels {
 
 /// The sets of one thread, those of one size one after the other.
 struct SetPart {
-  std::array<std::int64_t, largest_index_set + 1> counts{};  // sets of each size
+  std::array<int64_t, largest_index_set + 1> counts{};  // sets of each size
   PageBuffer<double> values;
-  PageBuffer<std::uint32_t> members;
+  PageBuffer<uint32_t> members;
 
-  [[nodiscard]] bool empty() const { return values.empty(); }
-  [[nodiscard]] std::int64_t byte_count() const;
+  bool empty() const { return values.empty(); }
+  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every member is below place_count.
-  [[nodiscard]] bool has_members_below(std::uint64_t place_count) const;
+  bool has_members_below(uint64_t place_count) const;
 };
 
 /// The sets of each thread, by the thread itself. places_per_index: a member is this many times its index, less than 2^32.
 /// Throws std::bad_alloc.
-std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block,
-                                    std::uint32_t places_per_index, int thread_count);
+std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block, uint32_t places_per_index,
+                                    int thread_count);
 
 /// Takes the entries that are in sets (entries_in_sets) out of the block.
 CsrBlock without_sets(CsrBlock block, const std::vector<bool>& is_in_set);
 
 /// multiply(size, SetRange) for the sets of each size that belong to the share that a mode asks for.
 template <typename Multiply>
-void multiply_share(const SetPart& part, const ProductMode& mode, std::int64_t prefetch_distance,
+void multiply_share(const SetPart& part, const ProductMode& mode, int64_t prefetch_distance,
                     const Multiply& multiply) {
-  const ShareRange share(std::accumulate(part.counts.begin(), part.counts.end(), std::int64_t{0}), mode);
-  std::int64_t first_set = 0;
+  const ShareRange share(std::accumulate(part.counts.begin(), part.counts.end(), int64_t{0}), mode);
+  int64_t first_set = 0;
   const double* values = part.values.data();
-  const std::uint32_t* members = part.members.data();
-  for (std::size_t size = 0; size < part.counts.size(); ++size) {
-    const auto members_of_set = static_cast<std::int64_t>(size);
-    const auto begin = std::clamp<std::int64_t>(share.begin - first_set, 0, part.counts[size]);
-    const auto end = std::clamp<std::int64_t>(share.end - first_set, 0, part.counts[size]);
+  const uint32_t* members = part.members.data();
+  for (size_t size = 0; size < part.counts.size(); ++size) {
+    const auto members_of_set = static_cast<int64_t>(size);
+    const auto begin = std::clamp<int64_t>(share.begin - first_set, 0, part.counts[size]);
+    const auto end = std::clamp<int64_t>(share.end - first_set, 0, part.counts[size]);
     if (begin < end) {
       multiply(size, SetRange{.values = values + begin * packed_size(members_of_set),
                               .members = members + begin * members_of_set,

@@ -18,14 +18,14 @@ namespace {
 namespace several_block_csr {
 
 /// A row of blocks for one register of vectors.
-template <std::int64_t Size, typename Row>
-HWY_INLINE void multiply_row(const BlockRows& rows, std::int64_t row, const BlockRowVectors& vectors) {
+template <int64_t Size, typename Row>
+HWY_INLINE void multiply_row(const BlockRows& rows, int64_t row, const BlockRowVectors& vectors) {
   const auto* const starts = rows.matrix.row_starts.data();
   const auto* const own = vectors.members + row * Size;
   Row sums[Size];
   Row p_of_row[Size];
 #pragma GCC unroll 8
-  for (std::int64_t k = 0; k < Size; ++k) {
+  for (int64_t k = 0; k < Size; ++k) {
     sums[k].clear();
     p_of_row[k].load(vectors.p + own[k] * vectors.count);
   }
@@ -33,16 +33,16 @@ HWY_INLINE void multiply_row(const BlockRows& rows, std::int64_t row, const Bloc
     const double* const values = rows.matrix.values.data() + block * Size * Size;
     const auto* const others = vectors.members + rows.matrix.columns.data()[block] * Size;
 #pragma GCC unroll 8
-    for (std::int64_t k = 0; k < Size * Size; k += 8) prefetch(values + k, rows.prefetch_distance);
+    for (int64_t k = 0; k < Size * Size; k += 8) prefetch(values + k, rows.prefetch_distance);
 #pragma GCC unroll 8
-    for (std::int64_t column = 0; column < Size; ++column) {
+    for (int64_t column = 0; column < Size; ++column) {
       const auto place = others[column] * vectors.count;
       Row p{};
       Row q{};
       p.load(vectors.p + place);
       q.load(vectors.q + place);
 #pragma GCC unroll 8
-      for (std::int64_t k = 0; k < Size; ++k) {
+      for (int64_t k = 0; k < Size; ++k) {
         sums[k].add_scaled(values[k * Size + column], p);
         q.add_scaled(values[k * Size + column], p_of_row[k]);
       }
@@ -50,7 +50,7 @@ HWY_INLINE void multiply_row(const BlockRows& rows, std::int64_t row, const Bloc
     }
   }
 #pragma GCC unroll 8
-  for (std::int64_t k = 0; k < Size; ++k) {
+  for (int64_t k = 0; k < Size; ++k) {
     double* const place = vectors.q + own[k] * vectors.count;
     Row q{};
     q.load(place);
@@ -59,10 +59,10 @@ HWY_INLINE void multiply_row(const BlockRows& rows, std::int64_t row, const Bloc
   }
 }
 
-template <std::int64_t Size, typename Row>
+template <int64_t Size, typename Row>
 void multiply_rows(const BlockRows& rows, const BlockRowVectors& vectors) {
   for (auto row = rows.first_row; row < rows.last_row; ++row) {
-    for (std::int64_t first = 0; first < vectors.count; first += Row::size) {
+    for (int64_t first = 0; first < vectors.count; first += Row::size) {
       multiply_row<Size, Row>(rows, row,
                               {.members = vectors.members,
                                .p = vectors.p + first,
@@ -72,8 +72,8 @@ void multiply_rows(const BlockRows& rows, const BlockRowVectors& vectors) {
   }
 }
 
-template <typename Row, std::int64_t... Sizes>
-SeveralBlockRowLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*sizes*/) {
+template <typename Row, int64_t... Sizes>
+SeveralBlockRowLoops loops_of(std::integer_sequence<int64_t, Sizes...> /*sizes*/) {
   SeveralBlockRowLoops loops{};
   ((loops[least_supervariable + Sizes] = &multiply_rows<least_supervariable + Sizes, Row>), ...);
   return loops;
@@ -84,7 +84,7 @@ LoopsForCount loops_for(InstructionSet /*set*/) {
   return [](int vector_count) HWY_ATTR {
     return with_lanes_for(vector_count, [](auto lanes) HWY_ATTR {
       return loops_of<Elements<decltype(lanes)::value, 1>>(
-          std::make_integer_sequence<std::int64_t, largest_supervariable + 1 - least_supervariable>());
+          std::make_integer_sequence<int64_t, largest_supervariable + 1 - least_supervariable>());
     });
   };
 }
@@ -108,15 +108,15 @@ namespace several_block_csr {
 class SeveralBlockCsr final : public BlockCsrKernel {
  public:
   /// members: columns, those of empty places, too.
-  SeveralBlockCsr(BlockCsr matrix, std::vector<std::uint32_t> members, std::int64_t column_count,
-                  InstructionSet set, const KernelOptions& options)
+  SeveralBlockCsr(BlockCsr matrix, std::vector<uint32_t> members, int64_t column_count, InstructionSet set,
+                  const KernelOptions& options)
       : BlockCsrKernel(std::move(matrix), set, options),
         members_(std::move(members)),
         multiply_rows_(CG2D_OF_SET(set, several_block_csr::loops_for)(
-            options.vector_count)[static_cast<std::size_t>(this->matrix().size)]),
+            options.vector_count)[static_cast<size_t>(this->matrix().size)]),
         vector_count_(options.vector_count) {
     for (auto& part : std::span(parts()).subspan(1))
-      part.numbers = PageBuffer<double>(static_cast<std::size_t>(column_count * vector_count_));
+      part.numbers = PageBuffer<double>(static_cast<size_t>(column_count * vector_count_));
   }
 
   /// All sums are over the columns.
@@ -127,7 +127,7 @@ class SeveralBlockCsr final : public BlockCsrKernel {
     {
 #pragma omp for schedule(static, 1)
       for (int thread = 0; thread < thread_count(); ++thread) {
-        auto& part = parts()[static_cast<std::size_t>(thread)];
+        auto& part = parts()[static_cast<size_t>(thread)];
         if (mode.share == 0 && (thread > 0 || !mode.is_continued)) clear(thread, operands.q_columns);
         multiply_rows_(rows_of_share(part, mode),
                        {.members = members_.data(),
@@ -153,11 +153,11 @@ class SeveralBlockCsr final : public BlockCsrKernel {
     }
   }
   void clear(int thread, std::span<double> q) {
-    auto& part = parts()[static_cast<std::size_t>(thread)];
+    auto& part = parts()[static_cast<size_t>(thread)];
     if (thread == 0) {
       std::ranges::fill(q, 0.0);
     } else {
-      for_each_member(part.written, [&](std::uint32_t index) {
+      for_each_member(part.written, [&](uint32_t index) {
         std::fill_n(part.numbers.data() + index * vector_count_, vector_count_, 0.0);
       });
     }
@@ -167,17 +167,16 @@ class SeveralBlockCsr final : public BlockCsrKernel {
     for (const auto& part : std::span(parts()).subspan(1)) {
       const RowRange own{.begin = std::max(range.begin, part.written.begin),
                          .end = std::min(range.end, part.written.end)};
-      for_each_member(own, [&](std::uint32_t index) {
-        const auto first = static_cast<std::size_t>(index * vector_count_);
-        for (auto k = first; k < first + static_cast<std::size_t>(vector_count_); ++k)
-          q[k] += part.numbers[k];
+      for_each_member(own, [&](uint32_t index) {
+        const auto first = static_cast<size_t>(index * vector_count_);
+        for (auto k = first; k < first + static_cast<size_t>(vector_count_); ++k) q[k] += part.numbers[k];
       });
     }
   }
 
-  std::vector<std::uint32_t> members_;
+  std::vector<uint32_t> members_;
   SeveralBlockRowLoop multiply_rows_;
-  std::int64_t vector_count_;
+  int64_t vector_count_;
 };
 
 }  // namespace several_block_csr
@@ -191,7 +190,7 @@ std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet
   if (!made) return nullptr;
   // An empty place has zeros as entries, and may be any index.
   auto& members = made->supervariables.members;
-  for (std::size_t k = 1; k < members.size(); ++k) {
+  for (size_t k = 1; k < members.size(); ++k) {
     if (members[k] == Supervariables::no_member) members[k] = members[k - 1];
   }
   const auto column_count = half.column_count;

@@ -15,7 +15,7 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace several_csr {
 
-constexpr std::int64_t prefetch_distance = 256;
+constexpr int64_t prefetch_distance = 256;
 
 struct CsrLoop {
   using Operands = std::pair<const CsrBlock&, const CsrRowOperands&>;
@@ -23,10 +23,10 @@ struct CsrLoop {
   template <typename Row>
   static HWY_INLINE void run(const Operands& operands) {
     const auto& [block, rows] = operands;
-    const std::int64_t* starts = block.row_starts.data();
-    const std::int32_t* columns = block.columns.data();
+    const int64_t* starts = block.row_starts.data();
+    const int32_t* columns = block.columns.data();
     const double* values = block.values.data();
-    for (std::int64_t row = rows.first_row; row < rows.last_row; ++row) {
+    for (int64_t row = rows.first_row; row < rows.last_row; ++row) {
       double* const q = rows.q + row * Row::size;
       Row sums{};
       if (rows.are_added) {
@@ -34,7 +34,7 @@ struct CsrLoop {
       } else {
         sums.clear();
       }
-      for (std::int64_t k = starts[row]; k < starts[row + 1]; ++k) {
+      for (int64_t k = starts[row]; k < starts[row + 1]; ++k) {
         prefetch_entries(values + k, columns + k, prefetch_distance);
         Row elements{};
         elements.load(rows.p + columns[k] * Row::size);

@@ -37,8 +37,8 @@ template <int Lanes, int Count>
 struct Elements {
   using Part = typename RegisterOf<Lanes>::Type;
   static_assert(sizeof(Part) == Lanes * sizeof(double));
-  static constexpr std::int64_t lanes = Lanes;
-  static constexpr std::int64_t size = lanes * Count;
+  static constexpr int64_t lanes = Lanes;
+  static constexpr int64_t size = lanes * Count;
   /// A register at any multiple of 8 bytes. clang 14 forgets an alignment that stands at Part itself.
   struct __attribute__((packed, may_alias)) Unaligned {
     Part value;

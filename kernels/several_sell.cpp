@@ -24,47 +24,47 @@ namespace several_sell {
 
 constexpr auto lanes = several_sell_lanes;
 constexpr auto window_rows = several_sell_window_rows;
-constexpr std::int64_t prefetch_distance = 512;
+constexpr int64_t prefetch_distance = 512;
 
 /// Four rows of a window in one column block.
 struct Chunk {
   const double* values;
-  const std::uint16_t* columns;
-  std::int64_t steps;
-  const std::uint16_t* rows;  // row of each lane
-  const double* p_columns;    // p of the column block
-  const double* p_rows;       // p of the window, with half storage
-  double* q_rows;             // q of the window
-  double* q_columns;          // q of the column block, with half storage
+  const uint16_t* columns;
+  int64_t steps;
+  const uint16_t* rows;     // row of each lane
+  const double* p_columns;  // p of the column block
+  const double* p_rows;     // p of the window, with half storage
+  double* q_rows;           // q of the window
+  double* q_columns;        // q of the column block, with half storage
 };
 
 /// A window's rows are taken in the order of their lengths, which no processor foresees; between two column blocks
 /// they may leave every cache. Addresses after the last row are harmless to fetch.
 template <typename Row>
-HWY_INLINE void prefetch_next_window(const double* q, std::int64_t chunk_number) {
-  constexpr std::int64_t line = 8;  // doubles
-  constexpr std::int64_t chunk_size = lanes * Row::size;
+HWY_INLINE void prefetch_next_window(const double* q, int64_t chunk_number) {
+  constexpr int64_t line = 8;  // doubles
+  constexpr int64_t chunk_size = lanes * Row::size;
   const double* const next = q + window_rows * Row::size + chunk_number * chunk_size;
 #pragma GCC unroll 8
-  for (std::int64_t k = 0; k < chunk_size; k += line) __builtin_prefetch(next + k, 1, 2);
+  for (int64_t k = 0; k < chunk_size; k += line) __builtin_prefetch(next + k, 1, 2);
 }
 
-template <bool StoresHalf, typename Row, std::int64_t LaneCount>
-HWY_INLINE void multiply_lanes(const Chunk& chunk, std::int64_t first_lane) {
+template <bool StoresHalf, typename Row, int64_t LaneCount>
+HWY_INLINE void multiply_lanes(const Chunk& chunk, int64_t first_lane) {
   const double* values = chunk.values + first_lane;
-  const std::uint16_t* columns = chunk.columns + first_lane;
+  const uint16_t* columns = chunk.columns + first_lane;
   Row sums[LaneCount];
   [[maybe_unused]] Row p_rows[LaneCount];
 #pragma GCC unroll 4
-  for (std::int64_t lane = 0; lane < LaneCount; ++lane) {
+  for (int64_t lane = 0; lane < LaneCount; ++lane) {
     sums[lane].clear();
     if constexpr (StoresHalf) p_rows[lane].load(chunk.p_rows + chunk.rows[first_lane + lane] * Row::size);
   }
   for (auto rest = chunk.steps; rest > 0; --rest, values += lanes, columns += lanes) {
     prefetch_entries(values, columns, prefetch_distance);
 #pragma GCC unroll 4
-    for (std::int64_t lane = 0; lane < LaneCount; ++lane) {
-      const std::int64_t column = columns[lane] * Row::size;
+    for (int64_t lane = 0; lane < LaneCount; ++lane) {
+      const int64_t column = columns[lane] * Row::size;
       Row elements{};
       elements.load(chunk.p_columns + column);
       sums[lane].add_scaled(values[lane], elements);
@@ -78,7 +78,7 @@ HWY_INLINE void multiply_lanes(const Chunk& chunk, std::int64_t first_lane) {
   }
   // One lane after the other: lanes without a row of their own add zeros to the row of another one.
 #pragma GCC unroll 4
-  for (std::int64_t lane = 0; lane < LaneCount; ++lane) {
+  for (int64_t lane = 0; lane < LaneCount; ++lane) {
     double* const q = chunk.q_rows + chunk.rows[first_lane + lane] * Row::size;
     Row row{};
     row.load(q);
@@ -94,12 +94,12 @@ struct Loop {
   template <typename Row>
   static HWY_INLINE void run(const Operands& operands) {
     // As many lanes at once as fit registers: the sums, and with half storage p over the rows.
-    constexpr std::int64_t registers = 8;
-    constexpr std::int64_t lanes_at_once =
-        std::clamp<std::int64_t>(registers * Row::lanes / (Row::size * (StoresHalf ? 2 : 1)), 1, lanes);
+    constexpr int64_t registers = 8;
+    constexpr int64_t lanes_at_once =
+        std::clamp<int64_t>(registers * Row::lanes / (Row::size * (StoresHalf ? 2 : 1)), 1, lanes);
     const SellPart& part = operands.part;
-    const std::int64_t* first_chunk = part.first_chunk.data() + operands.first_block * part.window_count;
-    const std::int64_t entry = part.first_step[static_cast<std::size_t>(operands.first_block)] * lanes;
+    const int64_t* first_chunk = part.first_chunk.data() + operands.first_block * part.window_count;
+    const int64_t entry = part.first_step[static_cast<size_t>(operands.first_block)] * lanes;
     Chunk chunk{.values = part.values.data() + entry,
                 .columns = part.columns.data() + entry,
                 .steps = 0,
@@ -109,17 +109,17 @@ struct Loop {
                 .q_rows = nullptr,
                 .q_columns = nullptr};
     for (auto block = operands.first_block; block < operands.last_block; ++block) {
-      const std::int64_t first_column = block * part.shape.block_width * Row::size;
+      const int64_t first_column = block * part.shape.block_width * Row::size;
       chunk.p_columns = operands.p_columns + first_column;
       if constexpr (StoresHalf) chunk.q_columns = operands.q_columns + first_column;
-      for (std::int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {
-        const std::int64_t first_row = (part.first_row + window * window_rows) * Row::size;
+      for (int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {
+        const int64_t first_row = (part.first_row + window * window_rows) * Row::size;
         if constexpr (StoresHalf) chunk.p_rows = operands.p_rows + first_row;
         chunk.q_rows = operands.q_rows + first_row;
         for (auto number = first_chunk[0]; number < first_chunk[1]; ++number) {
           prefetch_next_window<Row>(chunk.q_rows, number - first_chunk[0]);
-          chunk.steps = part.steps[static_cast<std::size_t>(number)];
-          for (std::int64_t lane = 0; lane < lanes; lane += lanes_at_once)
+          chunk.steps = part.steps[static_cast<size_t>(number)];
+          for (int64_t lane = 0; lane < lanes; lane += lanes_at_once)
             multiply_lanes<StoresHalf, Row, lanes_at_once>(chunk, lane);
           chunk.values += chunk.steps * lanes;
           chunk.columns += chunk.steps * lanes;
@@ -155,12 +155,12 @@ namespace several_sell {
 /// rows and the matrix. Zen 5, 2026-11, class B, ms with 256 and 512 KB: 10.0 and 10.5 for 8 vectors, 18.8 and 17.1 for 16.
 /// Throws what place_of_count() throws.
 SellShape shape_for(const KernelOptions& options) {
-  constexpr std::int64_t cached_bytes = std::int64_t{256} << 10;
+  constexpr int64_t cached_bytes = int64_t{256} << 10;
   static_cast<void>(several::place_of_count(options.vector_count));
-  const auto bytes_per_column = static_cast<std::int64_t>(sizeof(double)) * options.vector_count;
+  const auto bytes_per_column = static_cast<int64_t>(sizeof(double)) * options.vector_count;
   return {.lanes = several_sell_lanes,
-          .block_width = std::min<std::int64_t>(options.tuning.block_width.value_or(max_block_width),
-                                                cached_bytes / bytes_per_column),
+          .block_width = std::min<int64_t>(options.tuning.block_width.value_or(max_block_width),
+                                           cached_bytes / bytes_per_column),
           .window_rows = several_sell_window_rows};
 }
 
@@ -223,7 +223,7 @@ class Kernel final : public PartsKernel<SellPart> {
            .q_columns = q_columns});
   }
   /// The columns of a share, as elements of a vector: those of its column blocks.
-  [[nodiscard]] RowRange elements_of_share(const ProductMode& mode) const {
+  RowRange elements_of_share(const ProductMode& mode) const {
     const auto& any = part_at(0);
     const ShareRange blocks(any.block_count, mode);
     return {.begin = vector_count_ * std::min(blocks.begin * any.shape.block_width, any.column_count),
@@ -232,21 +232,21 @@ class Kernel final : public PartsKernel<SellPart> {
 
   bool stores_half_;
   several::LoopFunction<SeveralSellOperands> loop_;
-  std::int64_t vector_count_;
+  int64_t vector_count_;
   ColumnSums column_sums_;
 };
 
 /// A row's sums are loaded and stored once per column block where it has entries, so that these must be worth it.
 /// On meshes they are not: plain CSR takes few entries per row as fast as the memory gives them. One pass over the
 /// entries.
-bool are_worthwhile(const CsrBlock& block, std::int64_t width) {
-  constexpr std::int64_t least_entries = 4;  // mean entries of a row in a column block
-  const int shift = std::countr_zero(static_cast<std::uint64_t>(width));
-  std::int64_t pieces = 0;
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
-    std::int32_t last = -1;
-    for (const std::int32_t column : block.columns_of(row)) {
-      const std::int32_t column_block = column >> shift;
+bool are_worthwhile(const CsrBlock& block, int64_t width) {
+  constexpr int64_t least_entries = 4;  // mean entries of a row in a column block
+  const int shift = std::countr_zero(static_cast<uint64_t>(width));
+  int64_t pieces = 0;
+  for (int64_t row = 0; row < block.row_count; ++row) {
+    int32_t last = -1;
+    for (const int32_t column : block.columns_of(row)) {
+      const int32_t column_block = column >> shift;
       if (column_block != last) ++pieces;
       last = column_block;
     }

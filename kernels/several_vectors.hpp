@@ -42,8 +42,8 @@ template <typename Operands>
 using LoopsByCount = std::array<LoopFunction<Operands>, vector_counts.size()>;
 
 /// The place of 2, 4, 8 or 16 in vector_counts. Throws std::invalid_argument for another number.
-inline std::size_t place_of_count(int vector_count) {
-  for (std::size_t k = 0; k < vector_counts.size(); ++k) {
+inline size_t place_of_count(int vector_count) {
+  for (size_t k = 0; k < vector_counts.size(); ++k) {
     if (vector_counts[k] == vector_count) return k;
   }
   throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");

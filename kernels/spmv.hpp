@@ -72,10 +72,10 @@ struct ProductMode {
 
 /// The share of `count` items that a mode asks for.
 struct ShareRange {
-  std::int64_t begin;
-  std::int64_t end;
+  int64_t begin;
+  int64_t end;
 
-  ShareRange(std::int64_t count, const ProductMode& mode)
+  ShareRange(int64_t count, const ProductMode& mode)
       : begin(count * mode.share / mode.share_count), end(count * (mode.share + 1) / mode.share_count) {}
 };
 
@@ -88,22 +88,22 @@ class SpmvKernel {
   SpmvKernel& operator=(const SpmvKernel&) = delete;
 
   /// The kernel's name, as in the table.
-  [[nodiscard]] virtual std::string_view name() const = 0;
+  virtual std::string_view name() const = 0;
   /// The instruction set of the loop that runs, e.g. "avx512".
-  [[nodiscard]] virtual std::string_view instruction_set() const = 0;
+  virtual std::string_view instruction_set() const = 0;
   /// The whole product, q overwritten. The same operands give the same bits every time.
   void multiply(const Operands& operands) { multiply(operands, {}); }
   /// The product added to q_rows, or one share of it. The bits do not depend on the number of shares.
   virtual void multiply(const Operands& operands, const ProductMode& mode) = 0;
   /// Bytes of matrix data that one product reads.
-  [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
+  virtual int64_t matrix_byte_count() const = 0;
 
   /// The arrays that a product reads, those without elements included; valid as long as the kernel. A caller that writes to
   /// them changes the matrix.
   [[nodiscard]] virtual std::vector<StoredArray> stored_arrays() = 0;
   /// Whether a product reads and writes only inside of its vectors, by the column numbers that are stored; the structure is
   /// taken as right. Cost: one pass over the column numbers, on the kernel's threads.
-  [[nodiscard]] virtual bool has_columns_in_range() const = 0;
+  virtual bool has_columns_in_range() const = 0;
 };
 
 /// The settings that can be tuned to a machine. In KernelOptions, an empty one is left to the kernel, and a
@@ -133,7 +133,7 @@ struct KernelOptions {
   std::optional<InstructionSet> instruction_set{};
   /// The column of the block that is the same element of the vectors as its row 0, where rows and columns are numbered alike; it need not
   /// be in the block. Where they meet, p_rows and p_columns are then the same numbers.
-  std::optional<std::int64_t> column_of_row_0{};
+  std::optional<int64_t> column_of_row_0{};
   /// Bounds of KernelRow::make_reproducible: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
   /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
   std::span<const double> row_bounds{};
@@ -199,9 +199,9 @@ struct KernelRow {
   std::unique_ptr<SpmvKernel> (*make_several_external)(const ExternalArrays& block,
                                                        const KernelOptions& options) = nullptr;
   /// Rows that are converted together, by any of the makers: panels that begin at multiples of it have the bits of the whole block.
-  std::int64_t panel_rows = 1;
+  int64_t panel_rows = 1;
   /// A panel has no more rows: `make` would cut them into several pieces, which make_external does not know. A multiple of panel_rows.
-  std::int64_t most_panel_rows = std::numeric_limits<std::int64_t>::max();
+  int64_t most_panel_rows = std::numeric_limits<int64_t>::max();
   /// Another instruction set's loop takes other arrays.
   bool format_depends_on_set = false;
   /// The reproducible kernel that is taken when none is asked for: the first row with this flag.
@@ -209,14 +209,14 @@ struct KernelRow {
   /// The kernel for several vectors that is taken when none is asked for: the first row with this flag.
   bool is_default_for_several = false;
 
-  [[nodiscard]] bool stores_half() const { return storage == Storage::half; }
+  bool stores_half() const { return storage == Storage::half; }
   /// make, make_for_several or make_reproducible: the one for these options.
-  [[nodiscard]] auto maker_for(const KernelOptions& options) const {
+  auto maker_for(const KernelOptions& options) const {
     if (options.most_terms > 0.0) return make_reproducible;
     return options.vector_count == 1 ? make : make_for_several;
   }
   /// make_external or make_several_external: the one for so many vectors.
-  [[nodiscard]] auto external_maker_for(int vector_count) const {
+  auto external_maker_for(int vector_count) const {
     return vector_count == 1 ? make_external : make_several_external;
   }
 };

@@ -23,20 +23,20 @@ namespace blocks {
 using dense::Lanes;
 using dense::lanes;
 using dense::load;
-using Bits = std::int64_t __attribute__((vector_size(sizeof(Lanes))));
+using Bits = int64_t __attribute__((vector_size(sizeof(Lanes))));
 
 /// The lanes from `first` on; zeros before them.
-HWY_INLINE Lanes from_lane(Lanes vector, std::int64_t first) {
+HWY_INLINE Lanes from_lane(Lanes vector, int64_t first) {
   Bits mask{};
 #pragma GCC unroll 4
-  for (std::int64_t lane = 0; lane < lanes; ++lane) mask[lane] = lane >= first ? -1 : 0;
+  for (int64_t lane = 0; lane < lanes; ++lane) mask[lane] = lane >= first ? -1 : 0;
   return reinterpret_cast<Lanes>(reinterpret_cast<Bits>(vector) & mask);
 }
 
 /// p of the first `count` members, and zeros.
 template <typename Vector>
-HWY_INLINE Vector gather(const double* pairs, const std::uint32_t* members, std::int64_t count) {
-  const auto at = [=](std::int64_t k) HWY_ATTR { return k < count ? pairs[members[k]] : 0.0; };
+HWY_INLINE Vector gather(const double* pairs, const uint32_t* members, int64_t count) {
+  const auto at = [=](int64_t k) HWY_ATTR { return k < count ? pairs[members[k]] : 0.0; };
   if constexpr (sizeof(Vector) == 2 * sizeof(double)) {
     return Vector{at(0), at(1)};
   } else {
@@ -44,33 +44,32 @@ HWY_INLINE Vector gather(const double* pairs, const std::uint32_t* members, std:
   }
 }
 
-template <std::int64_t Size>
+template <int64_t Size>
 void multiply_sets(const SetRange& range, double* pairs) {
-  constexpr std::int64_t groups = (Size + lanes - 1) / lanes;
-  constexpr std::int64_t value_count = packed_size(Size);
-  constexpr std::int64_t values_per_line = 8;
+  constexpr int64_t groups = (Size + lanes - 1) / lanes;
+  constexpr int64_t value_count = packed_size(Size);
+  constexpr int64_t values_per_line = 8;
   const double* values = range.values;
-  const std::uint32_t* members = range.members;
-  for (std::int64_t rest = range.count; rest > 0; --rest, values += value_count, members += Size) {
+  const uint32_t* members = range.members;
+  for (int64_t rest = range.count; rest > 0; --rest, values += value_count, members += Size) {
 #pragma GCC unroll 40
-    for (std::int64_t k = 0; k < value_count; k += values_per_line)
-      prefetch(values + k, range.prefetch_distance);
+    for (int64_t k = 0; k < value_count; k += values_per_line) prefetch(values + k, range.prefetch_distance);
 #pragma GCC unroll 24
-    for (std::int64_t k = 0; k < Size; ++k) __builtin_prefetch(pairs + members[sets_ahead * Size + k], 1, 3);
+    for (int64_t k = 0; k < Size; ++k) __builtin_prefetch(pairs + members[sets_ahead * Size + k], 1, 3);
     Lanes p[groups];
     Lanes y[groups];
 #pragma GCC unroll 8
-    for (std::int64_t group = 0; group < groups; ++group) {
+    for (int64_t group = 0; group < groups; ++group) {
       p[group] = gather<Lanes>(pairs, members + lanes * group, Size - lanes * group);
       y[group] = load<Lanes>(values + lanes * group) * p[group];
     }
     const double* column = values + Size;
 #pragma GCC unroll 8
-    for (std::int64_t group = 0; group < groups; ++group) {
+    for (int64_t group = 0; group < groups; ++group) {
       Lanes sums[lanes];
 #pragma GCC unroll 4
-      for (std::int64_t lane = 0; lane < lanes; ++lane) {
-        const std::int64_t j = lanes * group + lane;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        const int64_t j = lanes * group + lane;
         sums[lane] = Lanes{};
         if (j + 1 >= Size) continue;
         const double* const of_member_0 = column - (j + 1);
@@ -81,7 +80,7 @@ void multiply_sets(const SetRange& range, double* pairs) {
           sums[lane] = v * p[group];
         }
 #pragma GCC unroll 8
-        for (std::int64_t below = group + 1; below < groups; ++below) {
+        for (int64_t below = group + 1; below < groups; ++below) {
           const auto v = load<Lanes>(of_member_0 + lanes * below);
           y[below] += v * p_j;
           sums[lane] += v * p[below];
@@ -91,19 +90,19 @@ void multiply_sets(const SetRange& range, double* pairs) {
       y[group] += dense::sums_of(sums);
     }
 #pragma GCC unroll 24
-    for (std::int64_t k = 0; k < Size; ++k) pairs[members[k] + 1] += y[k / lanes][k % lanes];
+    for (int64_t k = 0; k < Size; ++k) pairs[members[k] + 1] += y[k / lanes][k % lanes];
   }
 }
 
-template <std::int64_t... Sizes>
-SetLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*sizes*/) {
+template <int64_t... Sizes>
+SetLoops loops_of(std::integer_sequence<int64_t, Sizes...> /*sizes*/) {
   SetLoops loops{};
   ((loops[1 + Sizes] = &multiply_sets<1 + Sizes>), ...);
   return loops;
 }
 
 SetLoops loops_for(InstructionSet /*set*/) {
-  return loops_of(std::make_integer_sequence<std::int64_t, largest_index_set>());
+  return loops_of(std::make_integer_sequence<int64_t, largest_index_set>());
 }
 
 }  // namespace blocks
@@ -166,13 +165,13 @@ class Kernel final : public SpmvKernel {
       block = without_sets(std::move(block), is_in_set);
     }
     for (const auto& part : parts_)
-      pairs_.emplace_back(part.empty() ? 0 : static_cast<std::size_t>(shared_.count));
+      pairs_.emplace_back(part.empty() ? 0 : static_cast<size_t>(shared_.count));
     if (parts_.empty() || block.nonzero_count() > 0) rest_ = make_rest(std::move(block), options);
   }
 
-  [[nodiscard]] std::string_view name() const override { return "blocks"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+  std::string_view name() const override { return "blocks"; }
+  std::string_view instruction_set() const override { return name_of(set_); }
+  int64_t matrix_byte_count() const override {
     auto bytes = rest_ ? rest_->matrix_byte_count() : 0;
     for (const auto& part : parts_) bytes += part.byte_count();
     return bytes;
@@ -182,10 +181,10 @@ class Kernel final : public SpmvKernel {
     for (const auto& array : arrays_of_parts(parts_)) all.push_back(array);
     return all;
   }
-  [[nodiscard]] bool has_columns_in_range() const override {
+  bool has_columns_in_range() const override {
     return (!rest_ || rest_->has_columns_in_range()) &&
-           all_parts_hold(static_cast<int>(parts_.size()), [this](std::size_t part) {
-             return parts_[part].has_members_below(2 * static_cast<std::uint64_t>(shared_.count));
+           all_parts_hold(static_cast<int>(parts_.size()), [this](size_t part) {
+             return parts_[part].has_members_below(2 * static_cast<uint64_t>(shared_.count));
            });
   }
 
@@ -200,15 +199,15 @@ class Kernel final : public SpmvKernel {
     {
 #pragma omp for schedule(static, 1)
       for (int thread = 0; thread < thread_count; ++thread)
-        multiply_part(static_cast<std::size_t>(thread), operands, mode);
+        multiply_part(static_cast<size_t>(thread), operands, mode);
       if (is_last) {
         const bool is_added = rest_ || mode.is_continued;
 #pragma omp for schedule(static)
-        for (std::int64_t index = 0; index < shared_.count; ++index) {
-          double& q = operands.q_columns[static_cast<std::size_t>(shared_.first_column + index)];
+        for (int64_t index = 0; index < shared_.count; ++index) {
+          double& q = operands.q_columns[static_cast<size_t>(shared_.first_column + index)];
           double sum = is_added ? q : 0.0;
           for (const auto& pairs : pairs_) {
-            if (!pairs.empty()) sum += pairs[static_cast<std::size_t>(index)].q;
+            if (!pairs.empty()) sum += pairs[static_cast<size_t>(index)].q;
           }
           q = sum;
         }
@@ -217,29 +216,29 @@ class Kernel final : public SpmvKernel {
   }
 
  private:
-  void multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode) {
+  void multiply_part(size_t thread, const Operands& operands, const ProductMode& mode) {
     auto& pairs = pairs_[thread];
     if (pairs.empty()) return;
     if (mode.share == 0) {
       const double* const p = operands.p_columns.data() + shared_.first_column;
-      for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = {.p = p[k], .q = 0.0};
+      for (size_t k = 0; k < pairs.size(); ++k) pairs[k] = {.p = p[k], .q = 0.0};
     }
     multiply_share(parts_[thread], mode, prefetch_distance_,
-                   [&](std::size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
+                   [&](size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
   }
   /// Without a remainder: sums that no set has.
   void clear_outside(const Operands& operands, const ProductMode& mode) const {
     if (!mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
     if (mode.is_continued) return;
-    const auto first = static_cast<std::size_t>(shared_.first_column);
+    const auto first = static_cast<size_t>(shared_.first_column);
     std::ranges::fill(operands.q_columns.first(first), 0.0);
-    std::ranges::fill(operands.q_columns.subspan(first + static_cast<std::size_t>(shared_.count)), 0.0);
+    std::ranges::fill(operands.q_columns.subspan(first + static_cast<size_t>(shared_.count)), 0.0);
   }
 
   InstructionSet set_;
   SetLoops loops_;
   SharedIndices shared_;
-  std::int64_t prefetch_distance_;
+  int64_t prefetch_distance_;
   std::vector<SetPart> parts_;                 // of each thread; none where there are no sets
   std::vector<PageBuffer<ColumnPair>> pairs_;  // p and sums of q of all shared indices, for each thread
   std::unique_ptr<SpmvKernel> rest_;           // nullptr: all entries are in sets

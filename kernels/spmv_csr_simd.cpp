@@ -13,9 +13,9 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace csr_simd {
 
-using Loop = CsrRowsLoop<RowLengths, std::int32_t>;
+using Loop = CsrRowsLoop<RowLengths, int32_t>;
 
-Loop loop_for(InstructionSet set) { return csr_loop_for<RowLengths, std::int32_t>(set); }
+Loop loop_for(InstructionSet set) { return csr_loop_for<RowLengths, int32_t>(set); }
 
 }  // namespace csr_simd
 }  // namespace
@@ -35,8 +35,8 @@ namespace csr_simd {
 
 constexpr Tuning defaults{.critical_vector_length = 8, .prefetch_distance = 256};
 
-CsrRows<RowLengths, std::int32_t> rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
-  const std::int64_t* starts = block.row_starts.data() + operands.first_row;
+CsrRows<RowLengths, int32_t> rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
+  const int64_t* starts = block.row_starts.data() + operands.first_row;
   return {.lengths = {.starts = starts},
           .columns = block.columns.data() + *starts,
           .values = block.values.data() + *starts,

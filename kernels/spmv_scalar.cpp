@@ -7,13 +7,12 @@ namespace cg2d::kernels {
 namespace {
 
 void multiply_rows(const CsrBlock& block, const CsrRowOperands& operands) {
-  const std::int64_t* row_starts = block.row_starts.data();
-  const std::int32_t* columns = block.columns.data();
+  const int64_t* row_starts = block.row_starts.data();
+  const int32_t* columns = block.columns.data();
   const double* values = block.values.data();
-  for (std::int64_t row = operands.first_row; row < operands.last_row; ++row) {
+  for (int64_t row = operands.first_row; row < operands.last_row; ++row) {
     double sum = 0.0;
-    for (std::int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k)
-      sum += values[k] * operands.p[columns[k]];
+    for (int64_t k = row_starts[row]; k < row_starts[row + 1]; ++k) sum += values[k] * operands.p[columns[k]];
     operands.q[row] = operands.are_added ? operands.q[row] + sum : sum;
   }
 }

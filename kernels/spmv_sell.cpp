@@ -18,26 +18,25 @@ struct Form {
   static constexpr int most_registers = 4;
 
   template <int Registers, typename Elements>
-  static HWY_INLINE void multiply(const SellChunk& chunk, std::int64_t first_lane,
-                                  const SellVectors& vectors) {
+  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellVectors& vectors) {
     const SellLanes d;
-    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto n = static_cast<int64_t>(hn::Lanes(d));
     const double* values = chunk.values + first_lane;
-    const std::uint16_t* columns = chunk.columns + first_lane;
+    const uint16_t* columns = chunk.columns + first_lane;
     auto sum0 = hn::Zero(d);
     [[maybe_unused]] auto sum1 = hn::Zero(d);
     [[maybe_unused]] auto sum2 = hn::Zero(d);
     [[maybe_unused]] auto sum3 = hn::Zero(d);
-    const auto add = [&](std::int64_t lane, VectorOf<SellLanes>& sum) HWY_ATTR {
+    const auto add = [&](int64_t lane, VectorOf<SellLanes>& sum) HWY_ATTR {
       sum = hn::MulAdd(hn::LoadU(d, values + lane), Elements::load(d, chunk.p, columns + lane), sum);
     };
-    std::uint32_t step = 0;
+    uint32_t step = 0;
 #if HWY_HAVE_SCALABLE
     // Four steps are four cache lines of values and one of columns: with SVE of 512 bits 7 instructions a step, not 10.
     for (; step + 4 <= chunk.steps; step += 4, values += 4 * sell_lanes, columns += 4 * sell_lanes) {
       prefetch(columns, chunk.prefetch_distance);
 #pragma GCC unroll 4
-      for (std::int64_t place = 0; place < 4 * sell_lanes; place += sell_lanes) {
+      for (int64_t place = 0; place < 4 * sell_lanes; place += sell_lanes) {
         prefetch(values + place, chunk.prefetch_distance);
         add(place, sum0);
         if constexpr (Registers > 1) add(place + n, sum1);
@@ -61,7 +60,7 @@ struct Form {
     // Lanes without a row repeat the first lane's row, so that the last one tells whether there is any.
     if (chunk.rows[sell_lanes - 1] != chunk.rows[0]) {
       double* const window = vectors.q + chunk.window_row;
-      const auto add_to_rows = [&](std::int64_t lane, VectorOf<SellLanes> sum) HWY_ATTR {
+      const auto add_to_rows = [&](int64_t lane, VectorOf<SellLanes> sum) HWY_ATTR {
         const auto places = Elements::places(d, chunk.rows + first_lane + lane);
         Elements::scatter(d, hn::Add(Elements::at(d, window, places), sum), window, places);
       };
@@ -83,8 +82,7 @@ struct Form {
     }
     // One lane after the other, since lanes without a row repeat the first lane's row.
     double* const window = vectors.q + chunk.window_row;
-    for (std::int64_t lane = 0; lane < Registers * n; ++lane)
-      window[chunk.rows[first_lane + lane]] += sums[lane];
+    for (int64_t lane = 0; lane < Registers * n; ++lane) window[chunk.rows[first_lane + lane]] += sums[lane];
   }
 };
 
@@ -108,7 +106,7 @@ namespace {
 namespace sell {
 
 constexpr int default_block_width = 2048;
-constexpr std::int64_t window_rows = 512;
+constexpr int64_t window_rows = 512;
 
 // In entries: fetches 8 kB of values and 2 kB of columns before their use.
 constexpr int default_prefetch_distance = 1024;
@@ -148,8 +146,8 @@ class Kernel final : public PartsKernel<SellPart> {
     on_each_part([&](const SellPart& part) {
       double* const q = operands.q_rows.data() + part.first_row;
       const auto bounds = low_factor_ > 0.0 ? std::span(row_bounds())
-                                                  .subspan(static_cast<std::size_t>(part.first_row),
-                                                           static_cast<std::size_t>(part.row_count))
+                                                  .subspan(static_cast<size_t>(part.first_row),
+                                                           static_cast<size_t>(part.row_count))
                                             : std::span<const double>();
       if (mode.share == 0) {
         if (!mode.is_added) std::fill_n(q, part.row_count, 0.0);
@@ -172,7 +170,7 @@ class Kernel final : public PartsKernel<SellPart> {
 
  private:
   SellLoop loop_;
-  std::int64_t prefetch_distance_;
+  int64_t prefetch_distance_;
   double low_factor_;  // SplitConstants::low_factor(); 0: sums as usual
 };
 

@@ -18,15 +18,15 @@ struct Form {
 
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& /*rows*/,
-                                  std::int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+                                  int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
     const RowSellLanes d;
-    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto n = static_cast<int64_t>(hn::Lanes(d));
     auto sum0 = hn::Zero(d);
     [[maybe_unused]] auto sum1 = hn::Zero(d);
     [[maybe_unused]] auto sum2 = hn::Zero(d);
     [[maybe_unused]] auto sum3 = hn::Zero(d);
     for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
-      const auto add = [&](std::int64_t lane, VectorOf<RowSellLanes>& sum)
+      const auto add = [&](int64_t lane, VectorOf<RowSellLanes>& sum)
                            HWY_ATTR { sum = hn::MulAdd(hn::LoadU(d, values + lane), elements(lane), sum); };
       add(first_lane, sum0);
       if constexpr (Registers > 1) add(first_lane + n, sum1);
@@ -108,7 +108,7 @@ class Kernel final : public PartsKernel<RowSellPart> {
 
  private:
   RowSellLoop loop_;
-  std::int64_t prefetch_distance_;
+  int64_t prefetch_distance_;
   double low_factor_;  // 0: sums as usual
 };
 

@@ -43,7 +43,7 @@ struct Form {
     using symmetric_sell::lanes;
     const Two d;
     const double* values = chunk.values;
-    const std::uint16_t* columns = chunk.columns;
+    const uint16_t* columns = chunk.columns;
     ColumnPair* const pairs = chunk.pairs;
     const auto rows01 = FewElements::load(d, chunk.p_rows, chunk.rows);
     const auto rows23 = FewElements::load(d, chunk.p_rows, chunk.rows + 2);
@@ -53,7 +53,7 @@ struct Form {
     auto sums23 = hn::Zero(d);
     auto sums45 = hn::Zero(d);
     auto sums67 = hn::Zero(d);
-    for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+    for (uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
       prefetch_entries(values, columns, chunk.prefetch_distance);
       const FourColumns low(columns);
       const FourColumns high(columns + 4);
@@ -91,7 +91,7 @@ using symmetric_sell::lanes;
 using symmetric_sell::Loop;
 
 constexpr int default_block_width = 8192;
-constexpr std::int64_t window_rows = 2048;
+constexpr int64_t window_rows = 2048;
 
 /// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() {

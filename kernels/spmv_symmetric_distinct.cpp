@@ -24,15 +24,15 @@ struct Form {
 
   static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
     const hn::CappedTag<double, lanes> d;
-    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto n = static_cast<int64_t>(hn::Lanes(d));
     double* const p = &chunk.pairs->p;
     double* const q = &chunk.pairs->q;
-    for (std::int64_t lane = 0; lane < lanes; lane += n) {
+    for (int64_t lane = 0; lane < lanes; lane += n) {
       const double* values = chunk.values + lane;
-      const std::uint16_t* columns = chunk.columns + lane;
+      const uint16_t* columns = chunk.columns + lane;
       const auto p_rows = Gathers::load(d, chunk.p_rows, chunk.rows + lane);
       auto sums = hn::Zero(d);
-      for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+      for (uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
         prefetch_entries(values, columns, chunk.prefetch_distance);
         const auto pair = hn::ShiftLeft<1>(Gathers::places(d, columns));
         const auto value = hn::LoadU(d, values);
@@ -54,9 +54,9 @@ struct Form {
 
   using Pairs = hn::CappedTag<double, 4>;
   using PairsVector = VectorOf<Pairs>;
-  static constexpr std::int64_t lanes_of_two =
+  static constexpr int64_t lanes_of_two =
       hn::MaxLanes(Pairs());  // in a register of even lanes and one of odd ones
-  static constexpr std::int64_t register_count = lanes / lanes_of_two;
+  static constexpr int64_t register_count = lanes / lanes_of_two;
 
   /// The pairs of a lane, and of the next but one where a register has room for both.
   static HWY_INLINE PairsVector load(const double* pair, [[maybe_unused]] const double* other_pair) {
@@ -90,17 +90,17 @@ struct Form {
 
   static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
     const Pairs d;
-    constexpr std::int64_t next = lanes_of_two == 4 ? 2 : 0;  // from a lane to the other one in its register
+    constexpr int64_t next = lanes_of_two == 4 ? 2 : 0;  // from a lane to the other one in its register
     const double* values = chunk.values;
-    const std::uint16_t* columns = chunk.columns;
+    const uint16_t* columns = chunk.columns;
     PairsVector even_rows[register_count];
     PairsVector odd_rows[register_count];
     PairsVector even_sums[register_count];
     PairsVector odd_sums[register_count];
-    const auto row_of = [&](std::int64_t lane) HWY_ATTR {
+    const auto row_of = [&](int64_t lane) HWY_ATTR {
       return two_lanes(hn::CappedTag<double, 2>(), 0.0, chunk.p_rows[chunk.rows[lane]]);
     };
-    const auto rows_of = [&](std::int64_t lane) HWY_ATTR {
+    const auto rows_of = [&](int64_t lane) HWY_ATTR {
 #if HWY_MAX_BYTES == 16
       return row_of(lane);
 #else
@@ -108,20 +108,20 @@ struct Form {
 #endif
     };
 #pragma GCC unroll 4
-    for (std::int64_t k = 0; k < register_count; ++k) {
+    for (int64_t k = 0; k < register_count; ++k) {
       even_rows[k] = rows_of(k * lanes_of_two);
       odd_rows[k] = rows_of(k * lanes_of_two + 1);
       even_sums[k] = odd_sums[k] = hn::Zero(d);
     }
-    for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+    for (uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
       prefetch_entries(values, columns, chunk.prefetch_distance);
       const FourColumns low(columns);
       const FourColumns high(columns + 4);
-      const auto pair_of = [&](std::int64_t lane) HWY_ATTR {
+      const auto pair_of = [&](int64_t lane) HWY_ATTR {
         return &chunk.pairs[lane < 4 ? low.at(lane) : high.at(lane - 4)].p;
       };
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < register_count; ++k) {
+      for (int64_t k = 0; k < register_count; ++k) {
         const auto lane = k * lanes_of_two;
         const auto both = hn::LoadU(d, values + lane);
         multiply_two(hn::DupEven(both), pair_of(lane), pair_of(lane + next), even_rows[k], even_sums[k]);
@@ -129,7 +129,7 @@ struct Form {
       }
     }
 #pragma GCC unroll 4
-    for (std::int64_t k = 0; k < register_count; ++k)
+    for (int64_t k = 0; k < register_count; ++k)
       hn::StoreU(hn::InterleaveLower(d, even_sums[k], odd_sums[k]), d, chunk.row_sums + k * lanes_of_two);
   }
 };
@@ -159,7 +159,7 @@ using symmetric_sell::Loop;
 
 constexpr int default_block_width = 2048;
 constexpr int widest_block = 1 << 14;
-constexpr std::int64_t window_rows = 1024;
+constexpr int64_t window_rows = 1024;
 
 /// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() {

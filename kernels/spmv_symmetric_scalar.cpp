@@ -20,7 +20,7 @@ class Kernel final : public CsrKernel {
   void multiply(const Operands& operands, const ProductMode& mode) override {
     const int count = thread_count();
     const bool is_last_share = mode.share + 1 == mode.share_count;
-    const std::int64_t columns_to_add = is_last_share ? block().column_count : 0;
+    const int64_t columns_to_add = is_last_share ? block().column_count : 0;
 #pragma omp parallel num_threads(count) if (count > 1)
     {
 #pragma omp for schedule(static, 1)
@@ -43,14 +43,14 @@ class Kernel final : public CsrKernel {
     if (mode.share == 0 && !is_continued) std::ranges::fill(q_columns, 0.0);
     const auto rows = rows_of(part, mode);
     const auto& stored = block();
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const auto r = static_cast<std::size_t>(row);
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      const auto r = static_cast<size_t>(row);
       const double p_row = operands.p_rows[r];
       double sum = 0.0;
-      for (auto k = static_cast<std::size_t>(stored.row_starts[r]);
-           k < static_cast<std::size_t>(stored.row_starts[r + 1]); ++k) {
-        sum += stored.values[k] * operands.p_columns[static_cast<std::size_t>(stored.columns[k])];
-        q_columns[static_cast<std::size_t>(stored.columns[k])] += stored.values[k] * p_row;
+      for (auto k = static_cast<size_t>(stored.row_starts[r]);
+           k < static_cast<size_t>(stored.row_starts[r + 1]); ++k) {
+        sum += stored.values[k] * operands.p_columns[static_cast<size_t>(stored.columns[k])];
+        q_columns[static_cast<size_t>(stored.columns[k])] += stored.values[k] * p_row;
       }
       operands.q_rows[r] = mode.is_added ? operands.q_rows[r] + sum : sum;
     }

@@ -16,15 +16,13 @@ namespace {
 namespace stencil_lines {
 
 /// The places of the lines around the middle one that a stencil reads.
-template <bool HasCorners, std::size_t... Outer>
+template <bool HasCorners, size_t... Outer>
 struct Neighbours {
   static constexpr bool has_corners = HasCorners;
   static constexpr double diagonal = static_cast<double>((HasCorners ? 3 : 1) * sizeof...(Outer) + 2);
 
-  static HWY_INLINE double outer(const StencilLines& lines, std::int64_t x) {
-    return (lines[Outer][x] + ...);
-  }
-  static HWY_INLINE double side(const StencilLines& lines, std::int64_t x) {
+  static HWY_INLINE double outer(const StencilLines& lines, int64_t x) { return (lines[Outer][x] + ...); }
+  static HWY_INLINE double side(const StencilLines& lines, int64_t x) {
     return HasCorners ? outer(lines, x) + lines[middle_line][x] : lines[middle_line][x];
   }
 };
@@ -40,24 +38,23 @@ using TwentySevenPoints =
 /// cache lines, and with it, in runs of whole cache lines, all but two of what is read: 0.33 ns per point, not 0.36
 /// (7 points in lines of 1024, second-level cache, avx512, Zen 5, 2026-11-22).
 template <typename Points>
-HWY_INLINE void compute_star(const StencilLines& all_lines, std::int64_t begin, std::int64_t end, double* q) {
+HWY_INLINE void compute_star(const StencilLines& all_lines, int64_t begin, int64_t end, double* q) {
   const StencilLines lines = all_lines;  // a local copy: no store to q can change it
   const double* const middle = lines[middle_line];
-  const auto from_border =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(middle + begin) / 8 % 8);
+  const auto from_border = static_cast<int64_t>(reinterpret_cast<uintptr_t>(middle + begin) / 8 % 8);
   const auto border = std::min(end, begin + (8 - from_border) % 8);
-  const auto point = [&](std::int64_t x) HWY_ATTR {
+  const auto point = [&](int64_t x) HWY_ATTR {
     return Points::diagonal * middle[x] - (middle[x - 1] + middle[x + 1]) - Points::outer(lines, x);
   };
-  for (std::int64_t x = begin; x < border; ++x) q[x - begin] = point(x);
+  for (int64_t x = begin; x < border; ++x) q[x - begin] = point(x);
 #pragma omp simd
-  for (std::int64_t x = border; x < end; ++x) q[x - begin] = point(x);
+  for (int64_t x = border; x < end; ++x) q[x - begin] = point(x);
 }
 
 /// With corners: the nine points at x once for their three uses, in a buffer that stays in the first-level cache.
 template <typename Points>
-HWY_INLINE void compute_full(const StencilLines& all_lines, std::int64_t begin, std::int64_t end, double* q) {
-  constexpr std::int64_t chunk = 512;
+HWY_INLINE void compute_full(const StencilLines& all_lines, int64_t begin, int64_t end, double* q) {
+  constexpr int64_t chunk = 512;
   const StencilLines lines = all_lines;
   const double* const middle = lines[middle_line];
   alignas(64) double outer[chunk + 2];
@@ -65,27 +62,27 @@ HWY_INLINE void compute_full(const StencilLines& all_lines, std::int64_t begin, 
   for (auto first = begin; first < end; first += chunk) {
     const auto count = std::min(chunk, end - first);
 #pragma omp simd
-    for (std::int64_t k = 0; k < count + 2; ++k) {
+    for (int64_t k = 0; k < count + 2; ++k) {
       outer[k] = Points::outer(lines, first - 1 + k);
       side[k] = outer[k] + middle[first - 1 + k];
     }
     double* const target = q + (first - begin);
 #pragma omp simd
-    for (std::int64_t k = 0; k < count; ++k)
+    for (int64_t k = 0; k < count; ++k)
       target[k] = Points::diagonal * middle[first + k] - (side[k] + side[k + 2]) - outer[k + 1];
   }
 }
 
 template <typename Points>
 void compute_ends(const StencilLines& lines, const LineRun& run, double* q) {
-  const auto point = [&](std::int64_t x, double side) {
+  const auto point = [&](int64_t x, double side) {
     q[x] = Points::diagonal * lines[middle_line][x] - side - Points::outer(lines, x);
   };
   if (run.length == 1) {
-    for (std::int64_t x = 0; run.begins && run.ends && x < run.count; ++x) point(x, 0.0);
+    for (int64_t x = 0; run.begins && run.ends && x < run.count; ++x) point(x, 0.0);
     return;
   }
-  for (std::int64_t k = 0; k < run.count; ++k) {
+  for (int64_t k = 0; k < run.count; ++k) {
     const auto first = k * run.length;
     const auto last = first + run.length - 1;
     if (run.begins) point(first, Points::side(lines, first + 1));
@@ -94,7 +91,7 @@ void compute_ends(const StencilLines& lines, const LineRun& run, double* q) {
 }
 
 template <typename Points>
-void compute(const StencilLines& lines, std::int64_t begin, std::int64_t end, double* q) {
+void compute(const StencilLines& lines, int64_t begin, int64_t end, double* q) {
   if constexpr (Points::has_corners) {
     compute_full<Points>(lines, begin, end, q);
   } else {
@@ -128,20 +125,20 @@ using Maker = StencilKernel (*)(int point_count);
 Maker maker_for(InstructionSet /*set*/) { return &kernel; }
 
 #if defined(__x86_64__)
-constexpr std::int64_t numbers_of_line = 8;
+constexpr int64_t numbers_of_line = 8;
 
 /// Writes whole cache lines past the caches.
-void stream_lines(const double* from, double* to, std::int64_t count) {
+void stream_lines(const double* from, double* to, int64_t count) {
 #if HWY_TARGET == HWY_STATIC_TARGET
-  for (std::int64_t k = 0; k < count * numbers_of_line; k += 2) _mm_stream_pd(to + k, _mm_loadu_pd(from + k));
+  for (int64_t k = 0; k < count * numbers_of_line; k += 2) _mm_stream_pd(to + k, _mm_loadu_pd(from + k));
 #else
   const hn::ScalableTag<double> d;
-  for (std::int64_t k = 0; k < count * numbers_of_line; k += hn::MaxLanes(d))
+  for (int64_t k = 0; k < count * numbers_of_line; k += hn::MaxLanes(d))
     hn::Stream(hn::LoadU(d, from + k), d, to + k);
 #endif
 }
 
-using Stream = void (*)(const double* from, double* to, std::int64_t count);
+using Stream = void (*)(const double* from, double* to, int64_t count);
 Stream stream_for(InstructionSet /*set*/) { return &stream_lines; }
 #endif
 
@@ -161,15 +158,15 @@ StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set)
   return kernel;
 }
 
-void fetch_ahead(const double* numbers, std::int64_t count) {
-  constexpr std::int64_t numbers_of_a_line = 8;
+void fetch_ahead(const double* numbers, int64_t count) {
+  constexpr int64_t numbers_of_a_line = 8;
   constexpr int for_reading = 0;
   constexpr int second_level = 2;
-  for (std::int64_t k = 0; k < count; k += numbers_of_a_line)
+  for (int64_t k = 0; k < count; k += numbers_of_a_line)
     __builtin_prefetch(numbers + k, for_reading, second_level);
 }
 
-double* StreamWriter::room(double* target, std::int64_t count) {
+double* StreamWriter::room(double* target, int64_t count) {
   if (target != target_ + count_) {
     write_all();
     target_ = target;
@@ -183,11 +180,9 @@ double* StreamWriter::room(double* target, std::int64_t count) {
 
 void StreamWriter::write_lines() {
 #if defined(__x86_64__)
-  const auto is_at_line = [&](std::int64_t k) {
-    return reinterpret_cast<std::uintptr_t>(target_ + k) % 64 == 0;
-  };
-  std::int64_t done = 0;
-  for (; done < count_ && !is_at_line(done); ++done) target_[done] = buffer_[static_cast<std::size_t>(done)];
+  const auto is_at_line = [&](int64_t k) { return reinterpret_cast<uintptr_t>(target_ + k) % 64 == 0; };
+  int64_t done = 0;
+  for (; done < count_ && !is_at_line(done); ++done) target_[done] = buffer_[static_cast<size_t>(done)];
   const auto line_count = (count_ - done) / line;
   static const auto stream_lines = CG2D_OF_SET(widest_instruction_set(), stencil_lines::stream_for);
   stream_lines(buffer_.data() + done, target_ + done, line_count);

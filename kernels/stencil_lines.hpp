@@ -16,20 +16,20 @@ namespace cg2d::kernels {
 /// Each points to its point 0. Stencils without corners read the lines of the same y or z only.
 inline constexpr int stencil_line_count = 9;
 using StencilLines = std::array<const double*, stencil_line_count>;
-constexpr std::size_t stencil_line(int y_step, int z_step) {
+constexpr size_t stencil_line(int y_step, int z_step) {
   const int number = 3 * (z_step + 1) + y_step + 1;
-  return static_cast<std::size_t>(number);
+  return static_cast<size_t>(number);
 }
-inline constexpr std::size_t middle_line = stencil_line(0, 0);
+inline constexpr size_t middle_line = stencil_line(0, 0);
 
 /// q[k] = the diagonal times point begin + k of the middle line, minus all its neighbours, for the points begin
 /// ... end-1. The lines are read from begin-1 to end.
-using StencilLoop = void (*)(const StencilLines& lines, std::int64_t begin, std::int64_t end, double* q);
+using StencilLoop = void (*)(const StencilLines& lines, int64_t begin, int64_t end, double* q);
 
 /// Lines of the domain that follow each other in memory, all of them and those around them.
 struct LineRun {
-  std::int64_t length = 0;  ///< points of each line
-  std::int64_t count = 0;
+  int64_t length = 0;  ///< points of each line
+  int64_t count = 0;
   bool begins = true;  ///< the first point of each line has no neighbour before it
   bool ends = true;    ///< the last point of each line has no neighbour after it
 };
@@ -44,11 +44,11 @@ struct StencilKernel {
   double diagonal;
   StencilLoop loop;
   EndsLoop ends;
-  double (*outer)(const StencilLines& lines, std::int64_t x);
-  double (*side)(const StencilLines& lines, std::int64_t x);
+  double (*outer)(const StencilLines& lines, int64_t x);
+  double (*side)(const StencilLines& lines, int64_t x);
 
   /// One point whose neighbours along x are given; for the ends of lines.
-  [[nodiscard]] double point(const StencilLines& lines, std::int64_t x, double left, double right) const {
+  double point(const StencilLines& lines, int64_t x, double left, double right) const {
     return diagonal * lines[middle_line][x] - (left + right) - outer(lines, x);
   }
 };
@@ -58,14 +58,14 @@ struct StencilKernel {
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set = {});
 
 /// Fetches numbers that are read soon into the second-level cache.
-void fetch_ahead(const double* numbers, std::int64_t count);
+void fetch_ahead(const double* numbers, int64_t count);
 
 /// Writes consecutive numbers past the caches, from a small buffer in whole cache lines: so that memory which is
 /// not read again soon is written without being read first. One thread's.
 class StreamWriter {
  public:
   /// The most numbers of one room().
-  static constexpr std::int64_t largest_room = 1024;
+  static constexpr int64_t largest_room = 1024;
 
   StreamWriter() = default;
   /// Afterwards the numbers are in memory, and ordered before what this thread writes from now on.
@@ -74,12 +74,12 @@ class StreamWriter {
   StreamWriter& operator=(const StreamWriter&) = delete;
 
   /// Room for the numbers target[0] ... target[count-1], which the caller writes before the next call.
-  [[nodiscard]] double* room(double* target, std::int64_t count);
+  [[nodiscard]] double* room(double* target, int64_t count);
   void finish();
 
  private:
-  static constexpr std::int64_t capacity = 2048;
-  static constexpr std::int64_t line = 8;
+  static constexpr int64_t capacity = 2048;
+  static constexpr int64_t line = 8;
 
   /// Writes whole cache lines; the rest, less than a line, stays in the buffer.
   void write_lines();
@@ -87,7 +87,7 @@ class StreamWriter {
 
   alignas(64) std::array<double, capacity> buffer_{};
   double* target_ = nullptr;  // target of buffer_[0]
-  std::int64_t count_ = 0;
+  int64_t count_ = 0;
 };
 
 }  // namespace cg2d::kernels

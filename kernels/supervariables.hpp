@@ -24,19 +24,19 @@ class BlockIndices {
   BlockIndices(const CsrBlock& block, const SharedIndices& shared)
       : column_count_(block.column_count), row_count_(block.row_count), shared_(shared) {}
 
-  [[nodiscard]] std::int64_t count() const { return column_count_ + row_count_ - shared_.count; }
-  [[nodiscard]] bool is_column(std::int64_t index) const { return index < column_count_; }
-  [[nodiscard]] bool is_shared(std::int64_t index) const {
+  int64_t count() const { return column_count_ + row_count_ - shared_.count; }
+  bool is_column(int64_t index) const { return index < column_count_; }
+  bool is_shared(int64_t index) const {
     return shared_.first_column <= index && index < shared_.first_column + shared_.count;
   }
-  [[nodiscard]] std::int64_t of_row(std::int64_t row) const {
+  int64_t of_row(int64_t row) const {
     const auto shared_row = row - shared_.first_row;
     if (shared_row < 0) return column_count_ + row;
     return shared_row < shared_.count ? shared_.first_column + shared_row
                                       : column_count_ + row - shared_.count;
   }
   /// Empty: the index is a column only.
-  [[nodiscard]] std::optional<std::int64_t> row_of(std::int64_t index) const {
+  std::optional<int64_t> row_of(int64_t index) const {
     if (is_shared(index)) return shared_.first_row + index - shared_.first_column;
     if (is_column(index)) return std::nullopt;
     const auto row = index - column_count_;
@@ -44,20 +44,20 @@ class BlockIndices {
   }
 
  private:
-  std::int64_t column_count_;
-  std::int64_t row_count_;
+  int64_t column_count_;
+  int64_t row_count_;
   SharedIndices shared_;
 };
 
 /// All indices of a block in supervariables, those that have no equal, too.
 struct Supervariables {
-  static constexpr std::uint32_t no_member = std::numeric_limits<std::uint32_t>::max();
+  static constexpr uint32_t no_member = std::numeric_limits<uint32_t>::max();
 
   int size = 0;  ///< places for members
   /// `size` of each supervariable; the last ones may be no_member.
-  std::vector<std::uint32_t> members;
+  std::vector<uint32_t> members;
 
-  [[nodiscard]] std::size_t count() const { return members.size() / static_cast<std::size_t>(size); }
+  size_t count() const { return members.size() / static_cast<size_t>(size); }
 };
 
 /// Whether a sample of the rows of a block that stores every entry shows supervariables. Cost: 32 rows, and some of those that they have entries with.

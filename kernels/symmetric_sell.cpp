@@ -16,16 +16,15 @@ std::vector<SellBands> one_external_band(const ExternalArrays& block, const Sell
 }  // namespace
 
 Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop,
-               std::vector<SellBands> bands_of_threads, std::int64_t column_count,
-               const KernelOptions& options)
+               std::vector<SellBands> bands_of_threads, int64_t column_count, const KernelOptions& options)
     : PartsKernel(name, set, std::move(bands_of_threads)),
       loop_(loop),
       prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
       column_count_(column_count),
       column_sums_(column_count, part_count()) {
   for (int thread = 0; thread < part_count(); ++thread) {
-    pairs_.emplace_back(static_cast<std::size_t>(loop.shape.spare_column(lanes)));
-    row_sums_.emplace_back(static_cast<std::size_t>(loop.shape.spare_position()) + 1);
+    pairs_.emplace_back(static_cast<size_t>(loop.shape.spare_column(lanes)));
+    row_sums_.emplace_back(static_cast<size_t>(loop.shape.spare_position()) + 1);
   }
 }
 
@@ -43,8 +42,8 @@ Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, cons
 void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
   const int thread_count = part_count();
   const ShareRange blocks(part_at(0).bands.front().block_count, mode);
-  const std::int64_t first_column = blocks.begin * loop_.shape.block_width;
-  const std::int64_t columns =
+  const int64_t first_column = blocks.begin * loop_.shape.block_width;
+  const int64_t columns =
       std::min(blocks.end * loop_.shape.block_width, column_count_) - std::min(first_column, column_count_);
 #pragma omp parallel num_threads(thread_count) if (thread_count > 1)
   {
@@ -81,8 +80,8 @@ void Kernel::multiply_band(int thread, const SellPart& band, const Operands& ope
                   .p_rows = operands.p_rows.data(),
                   .q_rows = operands.q_rows.data(),
                   .q_columns = column_sums_.of_thread(thread, operands.q_columns).data(),
-                  .pairs = pairs_[static_cast<std::size_t>(thread)].data(),
-                  .row_sums = row_sums_[static_cast<std::size_t>(thread)].data(),
+                  .pairs = pairs_[static_cast<size_t>(thread)].data(),
+                  .row_sums = row_sums_[static_cast<size_t>(thread)].data(),
                   .column_count = column_count_,
                   .is_continued = mode.is_continued});
 }

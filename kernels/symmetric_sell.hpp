@@ -20,12 +20,12 @@
 
 namespace cg2d::kernels::symmetric_sell {
 
-constexpr std::int64_t lanes = 8;
+constexpr int64_t lanes = 8;
 
 /// 1 MB of p and q for a band, where without bands it would be 4 MB or more. Class D on 2 ranks of an AMD EPYC (Zen 5; 750 000 rows and 183 column
 /// blocks for each) takes 0.64 times as long as without, class C (150 000 and 19 on 1 rank) 1.04 times: each band costs one pass over p and q
 /// of all columns. Bands of 2^15 and 2^17 rows: 0.72 and 0.77.
-constexpr BandSizes band_sizes{.most_rows_of_one = std::int64_t{1} << 18, .rows = std::int64_t{1} << 16};
+constexpr BandSizes band_sizes{.most_rows_of_one = int64_t{1} << 18, .rows = int64_t{1} << 16};
 
 // In entries: fetches 8 kB of values and 2 kB of columns before their use.
 constexpr int default_prefetch_distance = 1024;
@@ -45,16 +45,16 @@ struct PartOperands {
   double* q_columns;
   ColumnPair* pairs;
   double* row_sums;
-  std::int64_t column_count;
+  int64_t column_count;
   bool is_continued;  // q_columns already has sums of other rows
 };
 
 /// Some column blocks of a part, to be multiplied.
 struct PartBlocks {
   const SellPart& part;
-  std::int64_t first_block;
-  std::int64_t last_block;
-  std::int64_t prefetch_distance;
+  int64_t first_block;
+  int64_t last_block;
+  int64_t prefetch_distance;
 };
 
 /// Adds to q_rows, and overwrites q_columns within the column blocks, or adds to it.
@@ -80,13 +80,13 @@ class Kernel final : public PartsKernel<SellBands> {
 
  private:
   Kernel(std::string_view name, InstructionSet set, const Loop& loop, std::vector<SellBands> bands_of_threads,
-         std::int64_t column_count, const KernelOptions& options);
+         int64_t column_count, const KernelOptions& options);
   void multiply_bands(int thread, const Operands& operands, const ProductMode& mode);
   void multiply_band(int thread, const SellPart& band, const Operands& operands, const ProductMode& mode);
 
   Loop loop_;
-  std::int64_t prefetch_distance_;
-  std::int64_t column_count_;
+  int64_t prefetch_distance_;
+  int64_t column_count_;
   ColumnSums column_sums_;
   std::vector<PageBuffer<ColumnPair>> pairs_;  // one column block per thread
   std::vector<PageBuffer<double>> row_sums_;   // one window per thread

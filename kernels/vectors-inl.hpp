@@ -26,9 +26,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// A register of the compiler's vector extensions, for loops whose order of additions follows its length. (gcc 12 keeps vectors that are
 /// longer than a register in memory.)
 #if HWY_HAVE_SCALABLE
-constexpr std::size_t register_bytes = 16;
+constexpr size_t register_bytes = 16;
 #else
-constexpr std::size_t register_bytes = HWY_MAX_BYTES;
+constexpr size_t register_bytes = HWY_MAX_BYTES;
 #endif
 using Register = double __attribute__((vector_size(register_bytes)));
 
@@ -55,10 +55,10 @@ HWY_INLINE VectorOf<D> two_lanes(D d, double first, double second) {
 
 /// Four columns of 16 bits in one load. A core loads two floating-point operands per clock, whatever their width.
 struct FourColumns {
-  std::uint64_t word = 0;
+  uint64_t word = 0;
 
-  explicit HWY_INLINE FourColumns(const std::uint16_t* columns) { std::memcpy(&word, columns, sizeof(word)); }
-  [[nodiscard]] HWY_INLINE std::uint64_t at(std::int64_t place) const {
+  explicit HWY_INLINE FourColumns(const uint16_t* columns) { std::memcpy(&word, columns, sizeof(word)); }
+  HWY_INLINE uint64_t at(int64_t place) const {
     return (word >> (16 * (std::endian::native == std::endian::little ? place : 3 - place))) & 0xffff;
   }
 };
@@ -76,12 +76,12 @@ struct SingleLoads {
 
   template <typename D, typename Column>
   static HWY_INLINE VectorOf<D> load(D d, const double* p, const Column* columns) {
-    constexpr std::size_t lanes = hn::MaxLanes(d);
+    constexpr size_t lanes = hn::MaxLanes(d);
     if constexpr (lanes == 2) {
       return two_lanes(d, p[columns[0]], p[columns[1]]);
     } else {
       const hn::Half<D> half;
-      if constexpr (lanes == 4 && sizeof(Column) == sizeof(std::uint16_t)) {
+      if constexpr (lanes == 4 && sizeof(Column) == sizeof(uint16_t)) {
         const FourColumns four(columns);
         return hn::Combine(d, two_lanes(half, p[four.at(2)], p[four.at(3)]),
                            two_lanes(half, p[four.at(0)], p[four.at(1)]));
@@ -106,7 +106,7 @@ struct Gathers {
 
   /// The first `count` elements, and zeros; nothing behind the first `count` columns is read.
   template <typename D, typename Column>
-  static HWY_INLINE VectorOf<D> load_first(D d, std::size_t count, const double* p, const Column* columns) {
+  static HWY_INLINE VectorOf<D> load_first(D d, size_t count, const double* p, const Column* columns) {
     const auto mask = hn::FirstN(d, count);
 #if HWY_TARGET == HWY_SVE
     return svld1_gather_index(mask, p, widened(mask, columns));
@@ -128,7 +128,7 @@ struct Gathers {
   }
 #else
   template <typename D>
-  using Places = VectorOf<hn::Rebind<std::int32_t, D>>;
+  using Places = VectorOf<hn::Rebind<int32_t, D>>;
 
   template <typename D, typename Column>
   static HWY_INLINE Places<D> places(D d, const Column* columns) {
@@ -160,10 +160,10 @@ struct Gathers {
 
  private:
 #if HWY_TARGET == HWY_SVE
-  static HWY_INLINE svint64_t widened(svbool_t mask, const std::uint16_t* columns) {
+  static HWY_INLINE svint64_t widened(svbool_t mask, const uint16_t* columns) {
     return svld1uh_s64(mask, columns);
   }
-  static HWY_INLINE svint64_t widened(svbool_t mask, const std::int32_t* columns) {
+  static HWY_INLINE svint64_t widened(svbool_t mask, const int32_t* columns) {
     return svld1sw_s64(mask, columns);
   }
   template <typename D>
@@ -172,16 +172,16 @@ struct Gathers {
   }
 #else
   template <typename D>
-  static HWY_INLINE Places<D> widened(D /*d*/, VectorOf<hn::Rebind<std::int32_t, D>> columns) {
+  static HWY_INLINE Places<D> widened(D /*d*/, VectorOf<hn::Rebind<int32_t, D>> columns) {
     return columns;
   }
   template <typename D>
-  static HWY_INLINE Places<D> widened(D /*d*/, VectorOf<hn::Rebind<std::uint16_t, D>> columns) {
-    return hn::PromoteTo(hn::Rebind<std::int32_t, D>(), columns);
+  static HWY_INLINE Places<D> widened(D /*d*/, VectorOf<hn::Rebind<uint16_t, D>> columns) {
+    return hn::PromoteTo(hn::Rebind<int32_t, D>(), columns);
   }
   template <typename D>
   static HWY_INLINE auto of_64_bits(D /*d*/, Places<D> places) {
-    return hn::PromoteTo(hn::Rebind<std::int64_t, D>(), places);
+    return hn::PromoteTo(hn::Rebind<int64_t, D>(), places);
   }
 #endif
 };
@@ -207,7 +207,7 @@ auto with_elements_of([[maybe_unused]] InstructionSet set, Make make) {
 }
 
 /// make(registers) with as many registers side by side, as a constant, as the lanes of a chunk take: 1, 2 or 4, and no more than MostRegisters.
-template <std::size_t ChunkLanes, int MostRegisters, typename Make>
+template <size_t ChunkLanes, int MostRegisters, typename Make>
 auto with_registers_for(Make make) {
   const hn::CappedTag<double, ChunkLanes> d;
 #if HWY_HAVE_SCALABLE
@@ -227,13 +227,13 @@ HWY_INLINE double sum_of_lanes(D d, VectorOf<D> vector) {
 #if HWY_HAVE_SCALABLE
   return hn::GetLane(hn::SumOfLanes(d, vector));
 #else
-  constexpr std::size_t count = hn::MaxLanes(d);
+  constexpr size_t count = hn::MaxLanes(d);
   double sums[count];
   hn::StoreU(vector, d, sums);
 #pragma GCC unroll 4
-  for (std::size_t rest = count / 2; rest > 0; rest /= 2)
+  for (size_t rest = count / 2; rest > 0; rest /= 2)
 #pragma GCC unroll 4
-    for (std::size_t k = 0; k < rest; ++k) sums[k] = sums[2 * k] + sums[2 * k + 1];
+    for (size_t k = 0; k < rest; ++k) sums[k] = sums[2 * k] + sums[2 * k + 1];
   return sums[0];
 #endif
 }

@@ -44,7 +44,7 @@ struct Note {
   double least =
       -std::numeric_limits<double>::infinity();  ///< of numbers; without one NaN may stand for none
   bool is_above = false;                         ///< numbers must exceed `least`
-  std::size_t fewest = 0;                        ///< entries of a list, letters of a text
+  size_t fewest = 0;                             ///< entries of a list, letters of a text
   bool is_constant = false;                      ///< always the value that is described
   bool is_computable = false;  ///< products and ratios of several such numbers neither overflow nor vanish
 };
@@ -208,10 +208,10 @@ class Members {
   void add(const std::string& problem);
   /// Throws InputError with all problems.
   void finish() const;
-  [[nodiscard]] bool reads() const { return task_ == Task::read; }
-  [[nodiscard]] bool writes() const { return task_ == Task::write; }
+  bool reads() const { return task_ == Task::read; }
+  bool writes() const { return task_ == Task::write; }
   /// A member of the struct that is read with its path, in quotes.
-  [[nodiscard]] std::string where(std::string_view name) const;
+  std::string where(std::string_view name) const;
   /// Whether a file that is read has the member, and not as null; known from now on; true otherwise.
   bool has(std::string_view name);
 
@@ -230,11 +230,11 @@ class Members {
     } else if constexpr (std::same_as<T, bool>) {
       flag(value, note);
     } else if constexpr (std::integral<T>) {
-      auto number = static_cast<std::int64_t>(value);
-      constexpr auto most = std::in_range<std::int64_t>(std::numeric_limits<T>::max())
-                                ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
-                                : std::numeric_limits<std::int64_t>::max();
-      integer(number, static_cast<std::int64_t>(std::numeric_limits<T>::min()), most, note);
+      auto number = static_cast<int64_t>(value);
+      constexpr auto most = std::in_range<int64_t>(std::numeric_limits<T>::max())
+                                ? static_cast<int64_t>(std::numeric_limits<T>::max())
+                                : std::numeric_limits<int64_t>::max();
+      integer(number, static_cast<int64_t>(std::numeric_limits<T>::min()), most, note);
       value = static_cast<T>(number);
     } else if constexpr (std::floating_point<T>) {
       this->number(value, note);
@@ -250,10 +250,10 @@ class Members {
       }
     } else if constexpr (requires { value.emplace_back(); }) {
       value.resize(begin_list(value.size(), note));
-      for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
+      for (size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
     } else if constexpr (requires { std::tuple_size<T>::value; }) {
       if (begin_list(value.size(), {.fewest = value.size()}) != value.size()) return;
-      for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
+      for (size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
     } else {
       text(value, note);
     }
@@ -262,15 +262,15 @@ class Members {
  private:
   struct Place {
     Json* json;
-    std::string_view name{};             ///< of a member that is read
-    std::optional<std::size_t> index{};  ///< of an entry of a list
-    std::vector<std::string> known{};    ///< members that were asked for
+    std::string_view name{};           ///< of a member that is read
+    std::optional<size_t> index{};     ///< of an entry of a list
+    std::vector<std::string> known{};  ///< members that were asked for
   };
 
   /// The innermost value that is being visited.
   [[nodiscard]] Place& here() { return places_.back(); }
   /// Most members need none: it is put together for those that are complained of.
-  [[nodiscard]] std::string path() const;
+  std::string path() const;
   void refuse(const std::string& needed);
   /// Reading: takes what was found, unless the member is a constant of another value.
   template <typename Value>
@@ -289,15 +289,15 @@ class Members {
   std::vector<std::string> begin_map(std::vector<std::string> names);
   bool enter_named(const std::string& name);
   /// The number of the entries that are visited.
-  std::size_t begin_list(std::size_t size, const Note& note);
+  size_t begin_list(size_t size, const Note& note);
   /// Visits an entry, which ends with leave().
-  void enter_item(std::size_t index);
+  void enter_item(size_t index);
   void flag(bool& value, const Note& note);
-  void integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note);
+  void integer(int64_t& value, int64_t least, int64_t most, const Note& note);
   void number(double& value, const Note& note);
   void text(std::string& value, const Note& note);
   /// index: of the word; beyond them for none.
-  void word(const std::vector<std::string>& words, std::size_t& index);
+  void word(const std::vector<std::string>& words, size_t& index);
   void any(Json& value);
 
   template <typename T>
@@ -317,7 +317,7 @@ class Members {
   template <typename List, typename Describe>
   void visit_items(List& items, const Describe& describe_item, const Note& note) {
     items.resize(begin_list(items.size(), note));
-    for (std::size_t index = 0; index < items.size(); ++index) {
+    for (size_t index = 0; index < items.size(); ++index) {
       enter_item(index);
       visit_members([&] { describe_item(items[index], index); });
     }
@@ -326,12 +326,12 @@ class Members {
   template <typename Value>
   void visit_word(Value& value, std::span<const NamedValue<Value>> table) {
     auto index =
-        static_cast<std::size_t>(std::ranges::find(table, value, &NamedValue<Value>::value) - table.begin());
+        static_cast<size_t>(std::ranges::find(table, value, &NamedValue<Value>::value) - table.begin());
     word(names_of(table), index);
     if (index < table.size()) value = table[index].value;
   }
   template <typename T>
-  void item(T& value, std::size_t index, Note note) {
+  void item(T& value, size_t index, Note note) {
     note.fewest = 0;  // which is of the list
     enter_item(index);
     visit(value, note);

@@ -15,7 +15,7 @@ constexpr int most_levels = 100;
 bool nests_too_deep(std::string_view text) {
   int level = 0;
   bool is_string = false;
-  for (std::size_t k = 0; k < text.size(); ++k) {
+  for (size_t k = 0; k < text.size(); ++k) {
     const char letter = text[k];
     if (is_string && letter == '\\') {
       ++k;
@@ -41,7 +41,7 @@ void Members::complain(const std::string& problem) {
 }
 
 void Members::finish() const {
-  constexpr std::ptrdiff_t most_shown = 12;
+  constexpr ptrdiff_t most_shown = 12;
   if (problems_.empty()) return;
   const auto code = has_bad_figure_ ? ExitCode::bad_data : ExitCode::usage;
   if (problems_.size() == 1) throw InputError(problems_.front(), code);
@@ -67,7 +67,7 @@ bool Members::has(std::string_view name) {
 
 std::string Members::path() const {
   std::string text;
-  for (std::size_t depth = 1; depth < places_.size(); ++depth) {
+  for (size_t depth = 1; depth < places_.size(); ++depth) {
     const auto& [json, name, index, known] = places_[depth];
     text += index ? fmt::format("[{}]", *index) : fmt::format("{}{}", text.empty() ? "" : ".", name);
   }
@@ -75,7 +75,7 @@ std::string Members::path() const {
 }
 
 void Members::refuse(const std::string& needed) {
-  constexpr std::size_t most_shown = 40;
+  constexpr size_t most_shown = 40;
   const auto shown = json_text(*here().json).substr(0, most_shown);
   add(places_.size() == 1 ? fmt::format("{} is needed", needed)
                           : fmt::format("\"{}\" is {}: it must be {}", path(), shown, needed));
@@ -117,7 +117,7 @@ bool Members::is_written(const Value& value, const char* type, const Note& note)
     if (std::is_same_v<Value, double>)
       json[note.is_above ? "exclusiveMinimum" : "minimum"] = note.least;
     else
-      json["minimum"] = static_cast<std::int64_t>(note.least) + (note.is_above ? 1 : 0);
+      json["minimum"] = static_cast<int64_t>(note.least) + (note.is_above ? 1 : 0);
   }
   return true;
 }
@@ -202,7 +202,7 @@ bool Members::enter_named(const std::string& name) {
   return true;
 }
 
-std::size_t Members::begin_list(std::size_t size, const Note& note) {
+size_t Members::begin_list(size_t size, const Note& note) {
   auto& list = *here().json;
   if (writes()) {
     list = Json::array();
@@ -211,14 +211,14 @@ std::size_t Members::begin_list(std::size_t size, const Note& note) {
   if (!reads()) {
     list["type"] = "array";
     if (note.fewest > 0) list["minItems"] = note.fewest;
-    return std::max<std::size_t>(size, 1);
+    return std::max<size_t>(size, 1);
   }
   if (list.is_array() && list.size() >= note.fewest) return list.size();
   refuse(note.fewest == 0 ? "a list" : fmt::format("a list of at least {}", note.fewest));
   return 0;
 }
 
-void Members::enter_item(std::size_t index) {
+void Members::enter_item(size_t index) {
   auto& list = *here().json;
   if (reads())
     places_.push_back({.json = &list.at(index), .index = index});
@@ -232,16 +232,16 @@ void Members::flag(bool& value, const Note& note) {
   take(value, here().json->get<bool>(), note);
 }
 
-void Members::integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note) {
+void Members::integer(int64_t& value, int64_t least, int64_t most, const Note& note) {
   if (is_written(value, "integer", note)) return;
   const auto& json = *here().json;
   const double found = json.is_number() ? json.get<double>() : 0.5;
-  const bool is_large = json.is_number_unsigned() && !std::in_range<std::int64_t>(json.get<std::uint64_t>());
+  const bool is_large = json.is_number_unsigned() && !std::in_range<int64_t>(json.get<uint64_t>());
   // The largest 64-bit integer has no double: its neighbour, a power of two, no longer fits.
   const bool is_whole =
       json.is_number_integer() || (found == std::floor(found) && std::abs(found) < std::ldexp(1.0, 63));
   if (is_large || !is_whole) return refuse("a whole number");
-  const auto number = json.is_number_float() ? static_cast<std::int64_t>(found) : json.get<std::int64_t>();
+  const auto number = json.is_number_float() ? static_cast<int64_t>(found) : json.get<int64_t>();
   if (number < least || number > most)
     return refuse(fmt::format("a whole number from {} to {}", least, most));
   if (is_within(found, note)) take(value, number, note);
@@ -267,14 +267,14 @@ void Members::text(std::string& value, const Note& note) {
   take(value, json.get<std::string>(), note);
 }
 
-void Members::word(const std::vector<std::string>& words, std::size_t& index) {
+void Members::word(const std::vector<std::string>& words, size_t& index) {
   auto& json = *here().json;
   if (writes()) json = words.at(index);
   if (task_ == Task::specify) json["enum"] = words;
   if (!reads()) return;
   const auto found = json.is_string() ? std::ranges::find(words, json.get<std::string>()) : words.end();
   if (found == words.end()) return refuse(fmt::format("{}", fmt::join(words, " or ")));
-  index = static_cast<std::size_t>(found - words.begin());
+  index = static_cast<size_t>(found - words.begin());
 }
 
 void Members::any(Json& value) {

@@ -28,8 +28,8 @@ inline std::string json_text(const Json& json, int indentation = -1) {
 template <typename Integer>
 Integer integer_at(const Json& json, const std::string& key) {
   const auto& value = json.at(key);
-  const bool is_large = value.is_number_unsigned() && !std::in_range<Integer>(value.get<std::uint64_t>());
-  if (!value.is_number_integer() || is_large || !std::in_range<Integer>(value.get<std::int64_t>()))
+  const bool is_large = value.is_number_unsigned() && !std::in_range<Integer>(value.get<uint64_t>());
+  if (!value.is_number_integer() || is_large || !std::in_range<Integer>(value.get<int64_t>()))
     throw InputError("its " + key + " is " + json_text(value) +
                      ": a whole number in the usual range is needed");
   return value.get<Integer>();

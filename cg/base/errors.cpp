@@ -58,7 +58,7 @@ constexpr std::array exit_codes{
                 "run solve convert sweep tune stencil batch"}};
 
 /// The place, or the one before it where a character of several bytes begins.
-std::size_t begin_of_character(std::string_view text, std::size_t place) {
+size_t begin_of_character(std::string_view text, size_t place) {
   constexpr int most_bytes_after_first = 3;
   for (int k = 0; k < most_bytes_after_first && (static_cast<unsigned char>(text[place]) & 0xc0U) == 0x80U;
        ++k)
@@ -71,7 +71,7 @@ std::size_t begin_of_character(std::string_view text, std::size_t place) {
 std::string one_line(std::string_view message) {
   std::string line;
   line.reserve(message.size());
-  for (std::size_t place = 0; place < message.size(); ++place) {
+  for (size_t place = 0; place < message.size(); ++place) {
     const auto letter = static_cast<unsigned char>(message[place]);
     const auto next = place + 1 < message.size() ? static_cast<unsigned char>(message[place + 1]) : 0;
     // U+0080 to U+009F, which terminals obey, too.
@@ -88,7 +88,7 @@ std::string one_line(std::string_view message) {
   }
   if (line.size() <= most_message_bytes) return line;
   constexpr std::string_view gap = " [...] ";
-  constexpr std::size_t half = (most_message_bytes - gap.size()) / 2;
+  constexpr size_t half = (most_message_bytes - gap.size()) / 2;
   const auto end_begin =
       begin_of_character(line, line.size() - half + 3);  // 3: at most so many bytes before it
   return line.substr(0, begin_of_character(line, half)).append(gap).append(line, end_begin);

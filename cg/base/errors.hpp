@@ -53,7 +53,7 @@ bool ends_with(std::string_view command, const ExitCodeRow& row);
 std::string_view status_name(ExitCode code);
 
 /// The longest message of a RunError, in bytes: for messages that quote a file.
-inline constexpr std::size_t most_message_bytes = 2000;
+inline constexpr size_t most_message_bytes = 2000;
 /// A message as one line: control characters, which files may hold and terminals obey, as \x1b, and the middle of one that is too
 /// long left out.
 std::string one_line(std::string_view message);
@@ -66,7 +66,7 @@ class RunError : public std::runtime_error {
   template <typename... Values>
   RunError(ExitCode code, fmt::format_string<Values...> message, Values&&... values)
       : RunError(code, fmt::format(message, std::forward<Values>(values)...)) {}
-  [[nodiscard]] ExitCode code() const { return code_; }
+  ExitCode code() const { return code_; }
 
  private:
   ExitCode code_ = ExitCode::internal;

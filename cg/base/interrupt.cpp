@@ -149,7 +149,7 @@ bool wait_for_end_request(std::chrono::milliseconds longest) {
 }
 
 void stop_waiting_for_end_request() {
-  const std::uint64_t one = 1;
+  const uint64_t one = 1;
   static_cast<void>(!write(end_request, &one, sizeof(one)));
 }
 

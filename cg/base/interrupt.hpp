@@ -61,7 +61,7 @@ class InterruptWatch {
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
-  [[nodiscard]] bool asked() const;
+  bool asked() const;
 
  private:
   bool heeded_;
@@ -78,7 +78,7 @@ class TimeLimit {
   TimeLimit& operator=(const TimeLimit&) = delete;
 
   /// Whether a watch has reported it.
-  [[nodiscard]] bool was_reported() const;
+  bool was_reported() const;
 };
 
 /// For messages, after a watch of any rank has reported a request: "interrupted by a signal", or by a TimeLimit.

@@ -55,8 +55,8 @@ void require_files_on_disk(std::span<const FileOption> options) {
 }
 
 void require_different_files(std::span<const FileOption> options) {
-  for (std::size_t first = 0; first < options.size(); ++first) {
-    for (std::size_t second = first + 1; second < options.size(); ++second) {
+  for (size_t first = 0; first < options.size(); ++first) {
+    for (size_t second = first + 1; second < options.size(); ++second) {
       const auto& a = options[first];
       const auto& b = options[second];
       if (a.path.empty() || b.path.empty() || may_share(a.use, b.use)) continue;

@@ -35,12 +35,12 @@ void cannot_write(const std::string& path) {
 }
 
 std::optional<std::string> text_of_file(const std::string& path) {
-  constexpr std::size_t portion_bytes = std::size_t{1} << 16;
+  constexpr size_t portion_bytes = size_t{1} << 16;
   std::error_code error;
   const auto file_bytes = std::filesystem::file_size(path, error);
   const bool is_regular = !error;
-  const std::int64_t most_bytes = is_regular ? 1'000'000'000 : 250'000'000;
-  const auto require_size = [&](std::size_t size) {
+  const int64_t most_bytes = is_regular ? 1'000'000'000 : 250'000'000;
+  const auto require_size = [&](size_t size) {
     if (std::cmp_greater(size, most_bytes)) throw InputError("it has more than {}", format_bytes(most_bytes));
   };
   if (is_regular) require_size(file_bytes);
@@ -51,7 +51,7 @@ std::optional<std::string> text_of_file(const std::string& path) {
     const auto size = text.size();
     text.resize(size + portion_bytes);
     file.read(text.data() + size, portion_bytes);
-    text.resize(size + static_cast<std::size_t>(file.gcount()));
+    text.resize(size + static_cast<size_t>(file.gcount()));
     require_size(text.size());
   }
   if (file.eof() && !file.bad()) {
@@ -194,7 +194,7 @@ void OutputFile::fail(int reason, std::string place) const {
 }
 
 void OutputFile::write(std::string_view text) {
-  constexpr std::size_t most_kept_bytes = std::size_t{2} << 20;
+  constexpr size_t most_kept_bytes = size_t{2} << 20;
   text_ += text;
   // Nothing is lost of a target that is written in place before its successor is there as a whole.
   if (text_.size() < most_kept_bytes || descriptor_ < 0) return;
@@ -231,8 +231,7 @@ void OutputFile::commit() {
   struct stat whole {};
   fstat(file_->descriptor(), &whole);
   for (off_t copied = 0; copied < whole.st_size;)
-    if (sendfile(descriptor_, file_->descriptor(), &copied,
-                 static_cast<std::size_t>(whole.st_size - copied)) <= 0)
+    if (sendfile(descriptor_, file_->descriptor(), &copied, static_cast<size_t>(whole.st_size - copied)) <= 0)
       fail(errno, file_->keep());
   if (!put_on_device(descriptor_)) fail(errno, file_->keep());
 }

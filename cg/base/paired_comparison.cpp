@@ -44,8 +44,8 @@ std::vector<double> logarithms_of(std::vector<double> ratios) {
 double drift_of(const std::vector<double>& values) {
   std::vector<double> slopes;
   double signs = 0.0;
-  for (std::size_t late = 1; late < values.size(); ++late) {
-    for (std::size_t early = 0; early < late; ++early) {
+  for (size_t late = 1; late < values.size(); ++late) {
+    for (size_t early = 0; early < late; ++early) {
       const double rise = values[late] - values[early];
       signs += (rise > 0.0 ? 1.0 : 0.0) - (rise < 0.0 ? 1.0 : 0.0);
       slopes.push_back(rise / static_cast<double>(late - early));
@@ -89,21 +89,21 @@ double median_ratio(const RoundTimes& slower, const RoundTimes& faster) {
 
 /// The part of wrong_verdict_probability that each comparison of the best one with another gets: two alternatives
 /// or more.
-double tail_probability_of(std::size_t alternative_count) {
+double tail_probability_of(size_t alternative_count) {
   return wrong_verdict_probability / static_cast<double>(alternative_count - 1);
 }
 
 /// The alternative that the others beat least.
-std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
+size_t candidate_of(std::span<const RoundTimes> alternatives) {
   std::vector<double> greatest_ratios(alternatives.size(), 0.0);
-  for (std::size_t one = 0; one < alternatives.size(); ++one) {
-    for (std::size_t other = 0; other < alternatives.size(); ++other) {
+  for (size_t one = 0; one < alternatives.size(); ++one) {
+    for (size_t other = 0; other < alternatives.size(); ++other) {
       if (other != one)
         greatest_ratios[one] =
             std::max(greatest_ratios[one], median_ratio(alternatives[one], alternatives[other]));
     }
   }
-  return static_cast<std::size_t>(std::ranges::min_element(greatest_ratios) - greatest_ratios.begin());
+  return static_cast<size_t>(std::ranges::min_element(greatest_ratios) - greatest_ratios.begin());
 }
 
 /// The standard deviation of the noise by the median deviation, which outliers do not change.
@@ -122,10 +122,10 @@ std::string percent_of(double gain) {
 /// "faster than 2x1 (40.81 s) in 2 of 3 rounds, than 4x1 (43.2 s) in 3 of 3".
 std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::string> names,
                                std::span<const double> medians_s) {
-  constexpr std::size_t most_named = 4;
+  constexpr size_t most_named = 4;
   std::string text;
   std::string unpaired;
-  std::size_t count = 0;
+  size_t count = 0;
   for (const auto index : verdict.undecided) {
     const auto& against = verdict.against[index];
     const auto name = names[index] + (medians_s.empty() ? "" : fmt::format(" ({:.4g} s)", medians_s[index]));
@@ -133,7 +133,7 @@ std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::
       unpaired += (unpaired.empty() ? "in no round with " : ", ") + name;
     } else if (++count == 1) {
       text = fmt::format("faster than {} in {} of {}", name, against.above_one,
-                         format_count(static_cast<std::int64_t>(against.round_count), "round"));
+                         format_count(static_cast<int64_t>(against.round_count), "round"));
     } else if (count <= most_named) {
       text += fmt::format(", than {} in {} of {}", name, against.above_one, against.round_count);
     }
@@ -149,12 +149,12 @@ RatioInterval interval_of(const std::vector<double>& ratios, double tail_probabi
   if (ratios.empty()) return interval;
   interval.median = median_of_ratios(ratios);
   interval.above_one =
-      static_cast<std::size_t>(std::ranges::count_if(ratios, [](double ratio) { return ratio > 1.0; }));
+      static_cast<size_t>(std::ranges::count_if(ratios, [](double ratio) { return ratio > 1.0; }));
   const int rank = rank_of_bound(static_cast<int>(ratios.size()), tail_probability);
   if (rank == 0) return interval;
   auto ordered = ratios;
   std::ranges::sort(ordered);
-  const auto place = static_cast<std::size_t>(rank);
+  const auto place = static_cast<size_t>(rank);
   const double growth = std::exp(0.5 * drift_of(logarithms_of(ratios)));
   interval.low = ordered[place - 1] / growth;
   interval.high = ordered[ordered.size() - place] * growth;
@@ -220,7 +220,7 @@ std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound
   const int first = std::max(fewest, static_cast<int>(ratios.size()) + 2);
   for (int count = first; count <= most_suggested_rounds; ++count) {
     const int rank = rank_of_bound(count, tail_probability);
-    if (rank > 0 && binomial_cumulative(count, wrong_side)[static_cast<std::size_t>(rank) - 1] >= power)
+    if (rank > 0 && binomial_cumulative(count, wrong_side)[static_cast<size_t>(rank) - 1] >= power)
       return count;
   }
   return std::nullopt;
@@ -247,15 +247,15 @@ std::string_view best_mark(Certainty certainty, bool may_be_best) {
   return certainty == Certainty::decided ? "*" : "~";
 }
 
-bool BestVerdict::is_better_than(std::size_t other) const {
+bool BestVerdict::is_better_than(size_t other) const {
   return other != candidate && std::ranges::find(undecided, other) == undecided.end();
 }
 
-bool are_mostly_disturbed(std::int64_t disturbed_count, std::int64_t run_count) {
+bool are_mostly_disturbed(int64_t disturbed_count, int64_t run_count) {
   return 2 * disturbed_count > run_count;
 }
 
-void note_disturbed_runs(std::int64_t disturbed_count, std::int64_t run_count, BestVerdict& verdict) {
+void note_disturbed_runs(int64_t disturbed_count, int64_t run_count, BestVerdict& verdict) {
   verdict.is_noisy = !verdict.undecided.empty() && are_mostly_disturbed(disturbed_count, run_count);
   if (verdict.is_noisy) verdict.suggested_rounds.reset();
 }
@@ -271,7 +271,7 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives) {
   int rounds = 0;
   bool is_hopeless = false;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t other = 0; other < alternatives.size(); ++other) {
+  for (size_t other = 0; other < alternatives.size(); ++other) {
     if (other == verdict.candidate) continue;
     const auto ratios = paired_ratios(alternatives[other], candidate);
     auto& against = verdict.against[other];
@@ -291,21 +291,21 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives) {
   return verdict;
 }
 
-std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision) {
+std::vector<size_t> open_alternatives(const BestVerdict& verdict, double precision) {
   auto open = verdict.undecided;
   std::erase_if(open, [&](auto index) { return verdict.against[index].is_below(1.0 + precision); });
   if (!open.empty()) open.push_back(verdict.candidate);
   return open;
 }
 
-int rounds_for_verdict(std::size_t alternative_count) {
+int rounds_for_verdict(size_t alternative_count) {
   constexpr int first_look = 3;
   return alternative_count < 2 ? first_look : fewest_rounds(tail_probability_of(alternative_count));
 }
 
-int rounds_after_next_block(int round_count, std::size_t alternative_count) {
+int rounds_after_next_block(int round_count, size_t alternative_count) {
   return std::max({round_count + 2, round_count + round_count / 2,
-                   rounds_for_verdict(std::max<std::size_t>(2, alternative_count))});
+                   rounds_for_verdict(std::max<size_t>(2, alternative_count))});
 }
 
 std::string gain_text(const RatioInterval& ratio) {
@@ -342,7 +342,7 @@ std::string verdict_text(const BestVerdict& verdict, std::span<const std::string
     return paired_rounds_text(verdict, names, medians_s) + advice_text(verdict, rounds_option);
   auto text =
       fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
-  for (std::size_t index = 0; index < medians_s.size(); ++index) {
+  for (size_t index = 0; index < medians_s.size(); ++index) {
     if (medians_s[index] < medians_s[verdict.candidate])
       text += fmt::format(" in the same rounds, though the median of {} is {:.4g} s", names[index],
                           medians_s[index]);

@@ -41,13 +41,13 @@ struct RatioInterval {
   double median = 1.0;  ///< median of one round or more
   double low = 0.0;     ///< 0 and infinity where there are too few rounds
   double high = std::numeric_limits<double>::infinity();
-  std::size_t round_count = 0;  ///< 0: no round has both
-  std::size_t above_one = 0;    ///< of these rounds: how many have a ratio above 1
-  int fewest_rounds = 0;        ///< that have an interval
+  size_t round_count = 0;  ///< 0: no round has both
+  size_t above_one = 0;    ///< of these rounds: how many have a ratio above 1
+  int fewest_rounds = 0;   ///< that have an interval
 
-  [[nodiscard]] bool is_bounded() const { return low > 0.0; }
-  [[nodiscard]] bool is_above(double ratio) const { return is_bounded() && low > ratio; }
-  [[nodiscard]] bool is_below(double ratio) const { return is_bounded() && high < ratio; }
+  bool is_bounded() const { return low > 0.0; }
+  bool is_above(double ratio) const { return is_bounded() && low > ratio; }
+  bool is_below(double ratio) const { return is_bounded() && high < ratio; }
 };
 
 /// The interval of these ratios, which are positive and in the order of the rounds. Each of its two ends is
@@ -86,26 +86,26 @@ std::string_view best_mark(Certainty certainty, bool may_be_best);
 /// The verdict on several alternatives.
 struct BestVerdict {
   /// The one that the others beat least by their median ratios, decided or not. Not always the one with the least median.
-  std::size_t candidate = 0;
+  size_t candidate = 0;
   /// Time of each alternative by that of the candidate. Nothing for the candidate itself.
   std::vector<RatioInterval> against;
-  std::vector<std::size_t> undecided{};  ///< alternatives that are not distinguishable from the candidate
-  std::size_t next = 0;  ///< the alternative with the least ratio; the candidate if it is alone
+  std::vector<size_t> undecided{};  ///< alternatives that are not distinguishable from the candidate
+  size_t next = 0;                  ///< the alternative with the least ratio; the candidate if it is alone
   /// Rounds that should separate them; empty where nothing is undecided, or no number of rounds would do.
   std::optional<int> suggested_rounds{};
   bool is_noisy = false;  ///< undecided, and most runs were disturbed: see note_disturbed_runs()
 
-  [[nodiscard]] Certainty certainty() const;
+  Certainty certainty() const;
   /// Whether the candidate is better than every other one, and there is one.
-  [[nodiscard]] bool is_decided() const { return certainty() == Certainty::decided; }
+  bool is_decided() const { return certainty() == Certainty::decided; }
   /// Whether it is distinguishable from that one.
-  [[nodiscard]] bool is_better_than(std::size_t other) const;
+  bool is_better_than(size_t other) const;
 };
 
 /// Where most of the runs were disturbed, a verdict that is open suggests no more rounds: they would be disturbed, too.
-void note_disturbed_runs(std::int64_t disturbed_count, std::int64_t run_count, BestVerdict& verdict);
+void note_disturbed_runs(int64_t disturbed_count, int64_t run_count, BestVerdict& verdict);
 /// Whether that holds of so many runs.
-bool are_mostly_disturbed(std::int64_t disturbed_count, std::int64_t run_count);
+bool are_mostly_disturbed(int64_t disturbed_count, int64_t run_count);
 
 /// alternatives: at least one, each with a round. The candidate is the one whose greatest median ratio to
 /// another one is least. It is better than another one when the interval of their ratio is above
@@ -116,7 +116,7 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives);
 
 /// The fewest rounds in which find_best() can decide between so many alternatives: 7 for two, 8 for three, 9 for four
 /// to six. A single alternative is in no question: it gets a median of three.
-int rounds_for_verdict(std::size_t alternative_count);
+int rounds_for_verdict(size_t alternative_count);
 
 /// Rounds are added until every verdict is decided, or what is open is known to be within `precision` (0.02: 2 %)
 /// of the best, or the time is spent.
@@ -126,11 +126,11 @@ struct UntilSure {
 };
 /// The alternatives that need more rounds: the candidate and those that are neither worse than it nor within
 /// `precision` of it. Empty where there are none of the latter.
-std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision);
+std::vector<size_t> open_alternatives(const BestVerdict& verdict, double precision);
 /// The number of rounds after the next block of them: half as many again as there are, at least as many as can
 /// decide between so many alternatives. Long blocks keep the looks at the data few: each is another chance to be
 /// wrong.
-int rounds_after_next_block(int round_count, std::size_t alternative_count);
+int rounds_after_next_block(int round_count, size_t alternative_count);
 
 /// "12 % (8 ... 15 %)": by how much the ratio is above 1. "12 %" where there is no interval.
 std::string gain_text(const RatioInterval& ratio);

@@ -16,25 +16,25 @@
 namespace cg2d {
 namespace {
 
-std::optional<std::int64_t> kibibytes_in(const std::string& path, const std::string& key) {
-  constexpr std::int64_t kibibyte = 1024;
+std::optional<int64_t> kibibytes_in(const std::string& path, const std::string& key) {
+  constexpr int64_t kibibyte = 1024;
   const auto number = number_in_file(path, key);
   return number ? std::optional(*number * kibibyte) : std::nullopt;
 }
 
 /// A size from the summary of this process's memory map.
-std::int64_t mapped_bytes(const std::string& key) {
+int64_t mapped_bytes(const std::string& key) {
   return kibibytes_in("/proc/self/smaps_rollup", key).value_or(0);
 }
 
 /// Bytes; none without a limit. resource: RLIMIT_AS or RLIMIT_DATA.
-std::optional<std::int64_t> limit_of(auto resource) {
+std::optional<int64_t> limit_of(auto resource) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
   return saturated(static_cast<double>(limit.rlim_cur));
 }
 
-MemoryRoom room_within(std::int64_t limit, std::int64_t used, MemoryRoom::Bound bound) {
+MemoryRoom room_within(int64_t limit, int64_t used, MemoryRoom::Bound bound) {
   return {.available_bytes = limit - used, .bound = bound, .limit_bytes = limit};
 }
 
@@ -43,10 +43,10 @@ MemoryRoom room_within(std::int64_t limit, std::int64_t used, MemoryRoom::Bound 
 constexpr double planned_share = 15.0 / 16.0;
 
 /// Stacks of the threads to come, which are mapped as a whole: those of OpenMP, and the watches of the program.
-std::int64_t stack_bytes_to_come(int thread_count) {
+int64_t stack_bytes_to_come(int thread_count) {
   constexpr int own_thread_count = 2;
   pthread_attr_t attributes;
-  std::size_t byte_count = 0;
+  size_t byte_count = 0;
   if (pthread_getattr_default_np(&attributes) != 0) return 0;
   pthread_attr_getstacksize(&attributes, &byte_count);
   pthread_attr_destroy(&attributes);
@@ -55,20 +55,18 @@ std::int64_t stack_bytes_to_come(int thread_count) {
 
 // The size of the largest base pages in use (64 KiB). Vector operations on less run on one thread in any
 // case.
-constexpr std::size_t smallest_mapping = std::size_t{1} << 16;
+constexpr size_t smallest_mapping = size_t{1} << 16;
 constexpr std::align_val_t alignment{64};
 
 class PageMemory final : public std::pmr::memory_resource {
-  void* do_allocate(std::size_t byte_count, std::size_t asked) override {
-    if (asked > static_cast<std::size_t>(alignment)) throw std::bad_alloc();
+  void* do_allocate(size_t byte_count, size_t asked) override {
+    if (asked > static_cast<size_t>(alignment)) throw std::bad_alloc();
     return allocate_pages(byte_count);
   }
-  void do_deallocate(void* address, std::size_t byte_count, std::size_t /*asked*/) override {
+  void do_deallocate(void* address, size_t byte_count, size_t /*asked*/) override {
     free_pages(address, byte_count);
   }
-  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-    return this == &other;
-  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 };
 
 }  // namespace
@@ -111,7 +109,7 @@ MemoryRoom memory_room(int process_count) {
   return room;
 }
 
-std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count) {
+std::string enough_limit_text(const MemoryRoom& room, int64_t missing_bytes, int process_count) {
   using enum MemoryRoom::Bound;
   if (room.bound == free_memory) return {};
   constexpr std::array names{"free memory",
@@ -126,12 +124,12 @@ std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes
                      : missing_bytes;
   // What a group is charged for the same program differs more: 4 to 15 MB with 2 to 4
   // ranks in groups of 60 MB, by which pages of the libraries are in memory already.
-  constexpr std::int64_t group_slack = std::int64_t{8} << 20;
+  constexpr int64_t group_slack = int64_t{8} << 20;
   // A limit of a process is for what is mapped: rows are mapped 32 MiB at a time, and earlier runs of a study leave heap and stacks behind.
-  constexpr std::int64_t process_slack = std::int64_t{36} << 20;
+  constexpr int64_t process_slack = int64_t{36} << 20;
   const auto slack = room.bound == control_group ? group_slack : process_grain_bytes;
   missing = saturated_sum(missing, is_of_each ? process_slack : slack * process_count);
-  return fmt::format("{} of {} would do; or ", names.at(static_cast<std::size_t>(room.bound)),
+  return fmt::format("{} of {} would do; or ", names.at(static_cast<size_t>(room.bound)),
                      format_bytes_above(saturated_sum(room.limit_bytes, missing)));
 }
 
@@ -143,32 +141,32 @@ void keep_heap_small_where_limited() {
   mallopt(M_ARENA_MAX, 1);
 }
 
-std::int64_t planned_process_bytes(int thread_count) {
-  constexpr std::int64_t growth = std::int64_t{6} << 20;
-  constexpr std::int64_t thread_bytes = std::int64_t{1} << 18;
-  static const std::int64_t bytes_at_start = resident_bytes();
+int64_t planned_process_bytes(int thread_count) {
+  constexpr int64_t growth = int64_t{6} << 20;
+  constexpr int64_t thread_bytes = int64_t{1} << 18;
+  static const int64_t bytes_at_start = resident_bytes();
   const auto bytes = bytes_at_start + growth + thread_bytes * (thread_count - 1);
   return (bytes + process_grain_bytes - 1) / process_grain_bytes * process_grain_bytes;
 }
 
-std::int64_t peak_resident_bytes() {
+int64_t peak_resident_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  return static_cast<int64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::int64_t resident_bytes() { return mapped_bytes("Rss:"); }
+int64_t resident_bytes() { return mapped_bytes("Rss:"); }
 
-std::int64_t huge_page_bytes() { return mapped_bytes("AnonHugePages:"); }
+int64_t huge_page_bytes() { return mapped_bytes("AnonHugePages:"); }
 
-void* allocate_pages(std::size_t byte_count) {
+void* allocate_pages(size_t byte_count) {
   if (byte_count >= smallest_mapping) return kernels::map_pages(byte_count);
   void* const address = ::operator new(byte_count, alignment);
   std::memset(address, 0, byte_count);
   return address;
 }
 
-void free_pages(void* address, std::size_t byte_count) noexcept {
+void free_pages(void* address, size_t byte_count) noexcept {
   if (byte_count >= smallest_mapping) {
     kernels::unmap_pages(address, byte_count);
   } else {

@@ -15,12 +15,12 @@
 namespace cg2d {
 
 /// Peak resident memory of this process so far, bytes.
-std::int64_t peak_resident_bytes();
+int64_t peak_resident_bytes();
 
 /// Resident memory of this process now, and the part of it in huge pages; bytes, 0 where the system does not
 /// tell.
-std::int64_t resident_bytes();
-std::int64_t huge_page_bytes();
+int64_t resident_bytes();
+int64_t huge_page_bytes();
 
 /// The memory that processes may still take, and the limit that bounds it.
 struct MemoryRoom {
@@ -33,10 +33,10 @@ struct MemoryRoom {
     user
   };  ///< as enough_limit_text() has their names
 
-  std::int64_t available_bytes =
-      std::numeric_limits<std::int64_t>::max();  ///< less than 0: so much too much is in use already
+  int64_t available_bytes =
+      std::numeric_limits<int64_t>::max();  ///< less than 0: so much too much is in use already
   Bound bound = Bound::free_memory;
-  std::int64_t limit_bytes = 0;  ///< the value of that limit; 0 for free memory, which has none
+  int64_t limit_bytes = 0;  ///< the value of that limit; 0 for free memory, which has none
 
   /// Takes a tighter bound in place of this one.
   void tighten(const MemoryRoom& other) {
@@ -53,10 +53,10 @@ MemoryRoom enforced_room(int process_count, int thread_count);
 /// The lesser one of both.
 MemoryRoom memory_room(int process_count = 1);
 /// Planned bytes of a process are multiples of it: the next start may plan so many more.
-inline constexpr std::int64_t process_grain_bytes = std::int64_t{4} << 20;
+inline constexpr int64_t process_grain_bytes = int64_t{4} << 20;
 /// For messages: the limit that would do where processes miss so many bytes, as "--memory-limit of 283 MB would do; or "; empty where
 /// no limit but the machine itself bounds the room.
-std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count);
+std::string enough_limit_text(const MemoryRoom& room, int64_t missing_bytes, int process_count);
 
 /// Where address space or data of this process are limited (ulimit -v, -d): memory that is freed goes back to the system at once, and threads
 /// reserve none of their own. At the start of a program, before it has threads.
@@ -66,13 +66,13 @@ void keep_heap_small_where_limited();
 /// libraries have started, and what they take until the end, with `thread_count` threads. Later calls say the same: what a matrix has
 /// left to the allocator is there for the next one. Rounded up to 4 MiB, so that the number does not differ from run to run by the pages
 /// that happen to be resident.
-std::int64_t planned_process_bytes(int thread_count);
+int64_t planned_process_bytes(int thread_count);
 
 /// Zeroed memory. From 64 KiB on it has pages of its own, which no thread has touched; from 2 MiB on it
 /// begins on a border of huge pages. Aligned to 64 bytes. Throws std::bad_alloc.
-void* allocate_pages(std::size_t byte_count);
+void* allocate_pages(size_t byte_count);
 /// `byte_count`: as it was asked for.
-void free_pages(void* address, std::size_t byte_count) noexcept;
+void free_pages(void* address, size_t byte_count) noexcept;
 
 /// Memory of allocate_pages() for the buffers of a communicator (comm::CommunicatorOptions::memory).
 std::pmr::memory_resource& page_memory();
@@ -90,8 +90,8 @@ struct HugePageAllocator {
   HugePageAllocator(const HugePageAllocator<U>& /*other*/) noexcept {}  // NOLINT(google-explicit-constructor)
 
   // Containers ask for no more than max_size(), so the product does not overflow.
-  [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
-  void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
+  [[nodiscard]] T* allocate(size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
+  void deallocate(T* address, size_t count) noexcept { free_pages(address, count * sizeof(T)); }
 
   /// Without a value: zero in fresh memory. A container that has shrunk and grows again in place finds its
   /// former values.

@@ -42,10 +42,10 @@ std::optional<double> DurationModel::expected(const Work& work) const {
   return rate.seconds / rate.amount * work.amount;
 }
 
-double expected_rest_s(std::span<const Work> works, std::size_t begun, double elapsed_s) {
+double expected_rest_s(std::span<const Work> works, size_t begun, double elapsed_s) {
   double done_s = 1.0;
   double rest_s = 0.0;
-  for (std::size_t k = 0; k < works.size(); ++k) (k < begun ? done_s : rest_s) += works[k].amount;
+  for (size_t k = 0; k < works.size(); ++k) (k < begun ? done_s : rest_s) += works[k].amount;
   return rest_s * (elapsed_s + 1.0) / done_s;
 }
 
@@ -76,13 +76,13 @@ bool stderr_takes_text() {
 }
 
 /// Characters of UTF-8: all bytes but those after the first of each.
-std::size_t columns_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
+size_t columns_of(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
 }
 
-std::size_t terminal_width() {
-  constexpr std::size_t usual_columns = 80;
+size_t terminal_width() {
+  constexpr size_t usual_columns = 80;
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return usual_columns;
   return size.ws_col;
@@ -103,7 +103,7 @@ std::string ProgressText::times() const {
                      format_duration(*remaining_s));
 }
 
-std::string ProgressText::line(std::size_t column_count) const {
+std::string ProgressText::line(size_t column_count) const {
   const auto text = one_line("cg2d: " + task + (part.empty() ? "" : ", " + part));
   const auto end = times();
   constexpr std::string_view cut = "...";
@@ -138,7 +138,7 @@ struct ProgressLine {
       return write_on_stderr(fmt::format("cg2d: {}{}\n", text.task, shown_s < long_s ? "" : text.times()));
     if (!stderr_takes_text()) return;
     line_is_drawn = 1;
-    const auto columns = std::max<std::size_t>(terminal_width(), 2) - 1;  // a full line would wrap
+    const auto columns = std::max<size_t>(terminal_width(), 2) - 1;  // a full line would wrap
     write_on_stderr(fmt::format("\r{}\033[K", text.line(columns)));
   }
 };
@@ -281,11 +281,11 @@ Progress::TimedRegion::~TimedRegion() {
 
 void show_progress_time() { draw_progress_time(false); }
 
-std::size_t place_of(std::span<const Work> works, std::size_t next, std::string_view key) {
+size_t place_of(std::span<const Work> works, size_t next, std::string_view key) {
   const auto has_key = [&](const Work& work) { return work.key == key; };
-  auto found = std::find_if(works.begin() + static_cast<std::ptrdiff_t>(next), works.end(), has_key);
+  auto found = std::find_if(works.begin() + static_cast<ptrdiff_t>(next), works.end(), has_key);
   if (found == works.end()) found = std::ranges::find_if(works, has_key);
-  return static_cast<std::size_t>(found - works.begin());
+  return static_cast<size_t>(found - works.begin());
 }
 
 void PlannedProgress::say(const std::string& key) {

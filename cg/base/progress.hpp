@@ -32,7 +32,7 @@ class DurationModel {
   void add(const Work& work, double seconds);
   /// The median of the works with the same key; without any, the seconds per amount of those of its kind, or else
   /// of all, times its amount. Nothing before the first work.
-  [[nodiscard]] std::optional<double> expected(const Work& work) const;
+  std::optional<double> expected(const Work& work) const;
 
  private:
   struct Rate {
@@ -47,7 +47,7 @@ class DurationModel {
 
 /// The seconds that works take from works[begun] on, when those before took elapsed_s. Amounts are seconds that they take on a common
 /// machine, which counts as much as one second of work.
-double expected_rest_s(std::span<const Work> works, std::size_t begun, double elapsed_s);
+double expected_rest_s(std::span<const Work> works, size_t begun, double elapsed_s);
 
 /// The text of a progress line, and its times in seconds.
 struct ProgressText {
@@ -57,9 +57,9 @@ struct ProgressText {
   std::optional<double> remaining_s{};
 
   /// "cg2d: task, part (16 %, 12 s, about 1 min 05 s left)", shortened to that many columns, times last.
-  [[nodiscard]] std::string line(std::size_t column_count) const;
+  std::string line(size_t column_count) const;
   /// " (16 %, 12 s, about 1 min 05 s left)".
-  [[nodiscard]] std::string times() const;
+  std::string times() const;
 };
 
 /// Writes one line, after the progress line of a terminal has been erased. A line that cannot be written (a full
@@ -126,7 +126,7 @@ class Progress {
  private:
   /// has_line: elsewhere than on a terminal.
   void show(const std::string& text, bool has_line) const;
-  [[nodiscard]] bool is_due() const;
+  bool is_due() const;
 
   bool is_shown_ = false;
   bool warns_ = false;
@@ -140,7 +140,7 @@ void show_progress_time();
 
 /// The place of the work with this key: the next one from `next` on, or an earlier one if there is none, which is done again with all after
 /// it. Beyond them: it is not planned.
-std::size_t place_of(std::span<const Work> works, std::size_t next, std::string_view key);
+size_t place_of(std::span<const Work> works, size_t next, std::string_view key);
 
 /// Says the works of a task that are known from the beginning as they begin, and how long the rest may take.
 class PlannedProgress {
@@ -153,7 +153,7 @@ class PlannedProgress {
  private:
   const Progress& progress_;
   std::vector<Work> works_;
-  std::size_t next_ = 0;  // after the current work
+  size_t next_ = 0;  // after the current work
   Stopwatch stopwatch_;
 };
 

@@ -32,14 +32,14 @@ MemoryFile::MemoryFile() : file_(memfd_create("text", MFD_CLOEXEC)) {
 
 std::string MemoryFile::text() const {
   const auto size = lseek(descriptor(), 0, SEEK_END);
-  std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
+  std::string text(size > 0 ? static_cast<size_t>(size) : 0, '\0');
   if (!read_whole(descriptor(), 0, std::as_writable_bytes(std::span(text)))) cannot_write("a file in memory");
   return text;
 }
 
 RedirectedStreams::RedirectedStreams(int output, int errors) {
   flush_streams();
-  for (std::size_t k = 0; k < own_streams.size(); ++k)
+  for (size_t k = 0; k < own_streams.size(); ++k)
     kept_.at(k) = fcntl(own_streams.at(k), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (kept_[0] < 0 || kept_[1] < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(errors, STDERR_FILENO) < 0)
     cannot_create("a copy of standard output");
@@ -54,7 +54,7 @@ RedirectedStreams::~RedirectedStreams() {
 
 void RedirectedStreams::lead_back() const noexcept {
   flush_streams();
-  for (std::size_t k = 0; k < own_streams.size(); ++k) dup2(kept_.at(k), own_streams.at(k));
+  for (size_t k = 0; k < own_streams.size(); ++k) dup2(kept_.at(k), own_streams.at(k));
 }
 
 void RedirectedStreams::undo() noexcept {

@@ -15,9 +15,9 @@ class MemoryFile {
   /// Throws RunError (cannot_create).
   MemoryFile();
 
-  [[nodiscard]] int descriptor() const { return file_.number(); }
+  int descriptor() const { return file_.number(); }
   /// All that has been written to it. Throws RunError (cannot_write), when it cannot be read.
-  [[nodiscard]] std::string text() const;
+  std::string text() const;
 
  private:
   Descriptor file_;

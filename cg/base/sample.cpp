@@ -29,7 +29,7 @@ std::pair<double, double> weighted_solution(const std::vector<LinePoint>& points
 }
 
 /// The least value that at least so many quarters of the sorted values do not exceed.
-double value_at_quarter(const std::vector<double>& sorted, std::size_t quarters) {
+double value_at_quarter(const std::vector<double>& sorted, size_t quarters) {
   return sorted[(quarters * sorted.size() + 3) / 4 - 1];
 }
 
@@ -46,7 +46,7 @@ Sample sample_of(std::vector<double> values) {
 }
 
 double spread_of_repeats(std::vector<double> seconds) {
-  constexpr std::size_t fewest = 4;
+  constexpr size_t fewest = 4;
   if (seconds.size() < fewest) return 0.0;
   const auto sample = sample_of(std::move(seconds));
   return (sample.upper_quartile - sample.lower_quartile) / sample.median;

@@ -24,9 +24,7 @@ namespace cg2d {
 /// Runs from its construction.
 class Stopwatch {
  public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-  }
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -40,9 +38,9 @@ struct Sample {
   double maximum = 0.0;
   double lower_quartile = 0.0;
   double upper_quartile = 0.0;
-  std::size_t count = 0;
+  size_t count = 0;
   /// (maximum - minimum) / median: "spread" in every table and file of the program. A single value has none.
-  [[nodiscard]] std::optional<double> spread() const {
+  std::optional<double> spread() const {
     if (count < 2) return std::nullopt;
     return (maximum - minimum) / median;
   }

@@ -41,10 +41,10 @@ void record_memory(const std::string& folder, bool is_version_2, ControlGroupLim
       number_in_file(folder + (is_version_2 ? "/memory.current" : "/memory.usage_in_bytes"), "");
   if (!limit || !used) return;
   // In version 1 the statistics of a group have those of its children under "total_...".
-  std::int64_t cached = 0;
+  int64_t cached = 0;
   for (const std::string key : {"inactive_file ", "active_file "})
     cached += number_in_file(folder + "/memory.stat", (is_version_2 ? "" : "total_") + key).value_or(0);
-  const auto available = *limit - std::max<std::int64_t>(0, *used - cached);
+  const auto available = *limit - std::max<int64_t>(0, *used - cached);
   if (limits.available_bytes && *limits.available_bytes <= available) return;
   limits.available_bytes = available;
   limits.limit_bytes = *limit;
@@ -53,8 +53,8 @@ void record_memory(const std::string& folder, bool is_version_2, ControlGroupLim
 /// "200000 100000" in a file of version 2, "max 100000" without a limit; two files in version 1.
 void record_quota(const std::string& folder, ControlGroupLimits& limits) {
   std::ifstream both(folder + "/cpu.max");
-  std::int64_t quota = 0;
-  std::int64_t period = 0;
+  int64_t quota = 0;
+  int64_t period = 0;
   if (!(both >> quota >> period)) {
     quota = number_in_file(folder + "/cpu.cfs_quota_us", "").value_or(0);
     period = number_in_file(folder + "/cpu.cfs_period_us", "").value_or(0);
@@ -97,12 +97,12 @@ void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
 
 }  // namespace
 
-std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
+std::optional<int64_t> number_in_file(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with(key)) continue;
     std::istringstream rest(line.substr(key.size()));
-    std::int64_t number = 0;
+    int64_t number = 0;
     if (rest >> number) return number;
   }
   return std::nullopt;
@@ -135,7 +135,7 @@ SystemUsage system_usage(UsageScope scope) {
   timespec time{};
   getrusage(scope == UsageScope::thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
   clock_gettime(scope == UsageScope::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &time);
-  constexpr std::int64_t nanoseconds_per_s = 1'000'000'000;
+  constexpr int64_t nanoseconds_per_s = 1'000'000'000;
   return {.switches = usage.ru_nvcsw + usage.ru_nivcsw,
           .involuntary_switches = usage.ru_nivcsw,
           .minor_faults = usage.ru_minflt,
@@ -158,9 +158,9 @@ std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders) {
   std::map<int, ThreadDelay> delays;
   visit_numbered(folders.proc + "/self/task", "", [&](int thread, const fs::path& path) {
     std::ifstream file(path / "schedstat");
-    std::int64_t running_ns = 0;
-    std::int64_t waiting_ns = 0;
-    std::int64_t slice_count = 0;
+    int64_t running_ns = 0;
+    int64_t waiting_ns = 0;
+    int64_t slice_count = 0;
     // A kernel that does not count has no file, or zeros in it.
     if (!(file >> running_ns >> waiting_ns >> slice_count) || slice_count == 0) return;
     delays[thread] = {.delay_s = static_cast<double>(waiting_ns) * 1e-9, .slice_count = slice_count};

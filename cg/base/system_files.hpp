@@ -12,7 +12,7 @@ namespace cg2d {
 
 /// The number after `key` in the first line of a file that begins with it; an empty key takes the first number
 /// of the file. Empty where there is none.
-std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key);
+std::optional<int64_t> number_in_file(const std::string& path, const std::string& key);
 
 /// Folders of the system's files; tests have trees of their own.
 struct SystemFolders {
@@ -23,9 +23,9 @@ struct SystemFolders {
 struct ControlGroupLimits {
   /// Bytes that the tightest group still allows; empty without a limit. Page cache counts as allowed: the system
   /// takes it back when memory gets short.
-  std::optional<std::int64_t> available_bytes;
+  std::optional<int64_t> available_bytes;
   /// The limit of that group, bytes.
-  std::optional<std::int64_t> limit_bytes;
+  std::optional<int64_t> limit_bytes;
   /// The least quota of processor time, in processors; empty without one.
   std::optional<double> processors;
 };
@@ -35,12 +35,12 @@ ControlGroupLimits control_group_limits(const SystemFolders& system = {});
 
 /// The account, as getrusage and the clocks of processor time have it: sums since the start.
 struct SystemUsage {
-  std::int64_t switches = 0;              ///< to another thread, voluntary and involuntary
-  std::int64_t involuntary_switches = 0;  ///< switches by which the system took the processor away
-  std::int64_t minor_faults = 0;
-  std::int64_t major_faults = 0;
-  std::int64_t page_faults = 0;  ///< minor and major
-  std::int64_t processor_ns = 0;
+  int64_t switches = 0;              ///< to another thread, voluntary and involuntary
+  int64_t involuntary_switches = 0;  ///< switches by which the system took the processor away
+  int64_t minor_faults = 0;
+  int64_t major_faults = 0;
+  int64_t page_faults = 0;  ///< minor and major
+  int64_t processor_ns = 0;
 };
 /// The threads that an account is about: the calling one, or all of the process.
 enum class UsageScope { thread, process };
@@ -56,8 +56,8 @@ NodeTimes read_node_times(const SystemFolders& folders = {});
 
 /// A thread's waiting for a processor since its start (sched-stats.rst, /proc/<pid>/schedstat).
 struct ThreadDelay {
-  double delay_s = 0.0;          ///< runnable, but not running
-  std::int64_t slice_count = 0;  ///< times that it got a processor
+  double delay_s = 0.0;     ///< runnable, but not running
+  int64_t slice_count = 0;  ///< times that it got a processor
 };
 /// The delays of all threads of this process, by their ids; empty where the kernel does not count.
 std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders = {});

@@ -6,7 +6,7 @@
 namespace cg2d {
 namespace {
 
-std::string aligned(const std::string& text, std::size_t width, bool is_number) {
+std::string aligned(const std::string& text, size_t width, bool is_number) {
   return is_number ? fmt::format("{:>{}}", text, width) : fmt::format("{:<{}}", text, width);
 }
 
@@ -39,19 +39,19 @@ std::string Table::text(std::string_view indent) const {
   std::string names(indent);
   std::vector<std::string> lines(has_gap_.size(), names);
   for (const auto& column : columns_) {
-    const auto cell = [&](std::size_t line) {
+    const auto cell = [&](size_t line) {
       const auto text = line < column.cells.size() ? column.cells[line] : std::string();
       return text.empty() && !column.name.empty() ? "-" : text;
     };
     auto width = column.name.size();
-    for (std::size_t line = 0; line < lines.size(); ++line) width = std::max(width, cell(line).size());
+    for (size_t line = 0; line < lines.size(); ++line) width = std::max(width, cell(line).size());
     const auto* const gap = &column == columns_.data() ? "" : "  ";
     names += gap + aligned(column.name, width, column.is_number);
-    for (std::size_t line = 0; line < lines.size(); ++line)
+    for (size_t line = 0; line < lines.size(); ++line)
       lines[line] += gap + aligned(cell(line), width, column.is_number);
   }
   auto text = without_blanks_at_end(names) + "\n";
-  for (std::size_t line = 0; line < lines.size(); ++line)
+  for (size_t line = 0; line < lines.size(); ++line)
     text += without_blanks_at_end(lines[line]) + (has_gap_[line] ? "\n\n" : "\n");
   return text;
 }

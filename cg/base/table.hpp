@@ -33,9 +33,9 @@ class Table {
     return put(column, fmt::format(format, values...), true);
   }
 
-  [[nodiscard]] bool is_empty() const { return has_gap_.empty(); }
+  bool is_empty() const { return has_gap_.empty(); }
   /// The names of the columns, then the lines, each after the indent.
-  [[nodiscard]] std::string text(std::string_view indent = " ") const;
+  std::string text(std::string_view indent = " ") const;
 
  private:
   struct Column {

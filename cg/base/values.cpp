@@ -18,13 +18,13 @@ bool same_letter(char a, char b) { return lower_letter(a) == lower_letter(b); }
 
 /// Single letters to insert, remove or replace, and neighbours to exchange, so that one text becomes the other
 /// (optimal string alignment).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> distance(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) distance[i][0] = i;
-  std::iota(distance[0].begin(), distance[0].end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = distance[i - 1][j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> distance(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) distance[i][0] = i;
+  std::iota(distance[0].begin(), distance[0].end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = distance[i - 1][j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
       distance[i][j] = std::min({replaced, distance[i - 1][j] + 1, distance[i][j - 1] + 1});
       const bool is_exchange =
           i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]);
@@ -68,8 +68,8 @@ std::string environment_variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
-  constexpr std::int64_t most = std::numeric_limits<int>::max();
+comm::ProcessGrid grid_of(int64_t columns, int64_t rows) {
+  constexpr int64_t most = std::numeric_limits<int>::max();
   const bool is_grid = columns >= 1 && rows >= 1 && columns <= most && rows <= most;
   if (!is_grid || columns * rows > most)
     throw InputError("a grid of {} x {} ranks is not valid: it must have 1 ... {}", columns, rows, most);
@@ -109,15 +109,15 @@ std::string valid_grids(int rank_count) {
 }
 
 void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
-  if (static_cast<std::int64_t>(grid.columns) * grid.rows == rank_count) return;
+  if (static_cast<int64_t>(grid.columns) * grid.rows == rank_count) return;
   throw InputError("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
                    format_count(rank_count, "rank"), valid_grids(rank_count));
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
   // In short names one wrong letter is much; a third of the letters wrong is another word.
-  constexpr std::size_t short_size = 4;
-  std::size_t least = (name.size() <= short_size ? 1 : std::max(std::size_t{2}, name.size() / 3)) + 1;
+  constexpr size_t short_size = 4;
+  size_t least = (name.size() <= short_size ? 1 : std::max(size_t{2}, name.size() / 3)) + 1;
   std::string nearest;
   for (const auto& candidate : names) {
     const auto distance = edit_distance(name, candidate);
@@ -146,10 +146,10 @@ void require_started(const std::string& option, int rank_count, int started_coun
                    started_count, rank_count);
 }
 
-std::string format_bytes(std::int64_t byte_count) {
+std::string format_bytes(int64_t byte_count) {
   constexpr std::array<std::string_view, 7> units{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   auto value = static_cast<double>(byte_count);
-  std::size_t unit = 0;
+  size_t unit = 0;
   // Three digits are shown: what rounds to 1000 takes the next unit.
   while (std::abs(value) >= (unit == 0 ? 1000.0 : 999.5) && unit + 1 < units.size()) {
     value /= 1000.0;
@@ -158,11 +158,11 @@ std::string format_bytes(std::int64_t byte_count) {
   return unit == 0 ? fmt::format("{} B", byte_count) : fmt::format("{:.3g} {}", value, units[unit]);
 }
 
-std::string format_bytes_above(std::int64_t byte_count) {
+std::string format_bytes_above(int64_t byte_count) {
   // The grain of three digits.
-  std::int64_t grain = 1;
-  while (byte_count / grain >= 1000 && grain < std::int64_t{1'000'000'000'000'000}) grain *= 10;
-  if (byte_count > std::numeric_limits<std::int64_t>::max() - grain) return format_bytes(byte_count);
+  int64_t grain = 1;
+  while (byte_count / grain >= 1000 && grain < int64_t{1'000'000'000'000'000}) grain *= 10;
+  if (byte_count > std::numeric_limits<int64_t>::max() - grain) return format_bytes(byte_count);
   return format_bytes((byte_count + grain - 1) / grain * grain);
 }
 
@@ -179,17 +179,17 @@ std::string format_fortran(double value, int digits) {
                      std::abs(exponent));
 }
 
-std::string format_count(std::int64_t count, const std::string& noun) {
+std::string format_count(int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view text) {
+std::optional<uint64_t> seed_from(std::string_view option, std::string_view text) {
   constexpr std::string_view prefix = "random:";
   if (!text.starts_with(prefix)) return std::nullopt;
-  const auto seed = number_from<std::uint64_t>(text.substr(prefix.size()));
+  const auto seed = number_from<uint64_t>(text.substr(prefix.size()));
   if (!seed)
     throw InputError("{} {}: the seed must be a whole number up to {}, as in random:1", option, text,
-                     std::numeric_limits<std::uint64_t>::max());
+                     std::numeric_limits<uint64_t>::max());
   return seed;
 }
 
@@ -229,8 +229,8 @@ void describe_hexadecimal(Members& m, std::string_view name, Integer& value, std
   if (m.reads() && std::from_chars(digits.data(), end, value, base).ptr != end)
     m.complain(fmt::format("{} is \"{}\": hexadecimal digits are needed", m.where(name), digits));
 }
-template void describe_hexadecimal(Members&, std::string_view, std::uint32_t&, std::string_view);
-template void describe_hexadecimal(Members&, std::string_view, std::uint64_t&, std::string_view);
+template void describe_hexadecimal(Members&, std::string_view, uint32_t&, std::string_view);
+template void describe_hexadecimal(Members&, std::string_view, uint64_t&, std::string_view);
 
 void describe_columns(Members& m, comm::ProcessGrid& grid) {
   m("columns", grid.columns, in_column("px", at_least(1)));

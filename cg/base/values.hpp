@@ -98,7 +98,7 @@ std::optional<Value> value_in(std::span<const NamedValue<Value>> table, std::str
 }
 
 /// Throws InputError when there is no such grid: both must be at least 1, and MPI must have numbers for the ranks.
-comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows);
+comm::ProcessGrid grid_of(int64_t columns, int64_t rows);
 /// "2x4" -> 2 columns, 4 rows; "auto" -> nothing. Throws InputError that names the grids and `other_words` as
 /// valid.
 std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_view other_words = "");
@@ -122,7 +122,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 std::string_view without_byte_order_mark(std::string_view text);
 /// The seed of "random:SEED"; empty for a text that does not begin so. Throws InputError that names the option where the seed is no whole
 /// number.
-std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view text);
+std::optional<uint64_t> seed_from(std::string_view option, std::string_view text);
 /// "90", "90s", "10min", "2h" -> seconds. Throws InputError that names the option.
 double seconds_from(std::string_view option, std::string_view text);
 /// The same for a limit, which must be more than 0.
@@ -136,25 +136,25 @@ void require_started(const std::string& option, int rank_count, int started_coun
 inline constexpr int most_threads = 1024;
 
 /// A byte count, or the sum of two, at least 0; the largest number there is for anything greater.
-inline std::int64_t saturated(double byte_count) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  return byte_count < static_cast<double>(most) ? static_cast<std::int64_t>(byte_count) : most;
+inline int64_t saturated(double byte_count) {
+  constexpr auto most = std::numeric_limits<int64_t>::max();
+  return byte_count < static_cast<double>(most) ? static_cast<int64_t>(byte_count) : most;
 }
-inline std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+inline int64_t saturated_sum(int64_t a, int64_t b) {
+  constexpr auto most = std::numeric_limits<int64_t>::max();
   return a > most - b ? most : a + b;
 }
 
 /// "12.3 MB", decimal units.
-std::string format_bytes(std::int64_t byte_count);
+std::string format_bytes(int64_t byte_count);
 /// "12.3 MB", rounded up: a limit of so many bytes is no smaller.
-std::string format_bytes_above(std::int64_t byte_count);
+std::string format_bytes_above(int64_t byte_count);
 
 /// A number as Fortran's E<width>.<digits> prints it: "0.2271274548263E+02".
 std::string format_fortran(double value, int digits);
 
 /// "1 rank", "2 ranks".
-std::string format_count(std::int64_t count, const std::string& noun);
+std::string format_count(int64_t count, const std::string& noun);
 
 class Members;
 /// A number as its hexadecimal digits.

@@ -94,7 +94,7 @@ std::shared_ptr<Program> make_program() {
 /// "--config FILE" or "--config=FILE" after the command: read before CLI11 parses, which takes one file for all.
 std::string config_path_in(const std::vector<std::string>& arguments) {
   constexpr std::string_view option = "--config";
-  for (std::size_t k = 1; k < arguments.size(); ++k) {
+  for (size_t k = 1; k < arguments.size(); ++k) {
     if (arguments[k] == option && k + 1 < arguments.size()) return arguments[k + 1];
     if (arguments[k].starts_with("--config=")) return arguments[k].substr(option.size() + 1);
   }
@@ -111,7 +111,7 @@ std::vector<std::string> with_switches_on(std::vector<std::string> arguments, co
     const auto is_word = [](const auto& part) { return part == "off" || part == "on"; };
     return std::ranges::all_of(split_at(text, ','), is_word) || (!takes_nameless && !text.starts_with('-'));
   };
-  for (std::size_t k = 0; k < arguments.size() && arguments[k] != "--"; ++k) {
+  for (size_t k = 0; k < arguments.size() && arguments[k] != "--"; ++k) {
     const auto* const option = command.get_option_no_throw(arguments[k]);
     const bool has_value = k + 1 < arguments.size() && is_value(arguments[k + 1]);
     if (option != nullptr && option->get_type_name() == "off|on" && !has_value) arguments[k] += "=on";
@@ -177,7 +177,7 @@ Action with_checks(const Subcommand& command, std::vector<FileOption> files, std
 std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
 
 ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
-  for (std::size_t k = 1; k < arguments.size(); ++k) {
+  for (size_t k = 1; k < arguments.size(); ++k) {
     if (arguments[k].find_first_of("\r\n") !=
         std::string::npos)  // two lines of an error message that quotes it
       throw InputError("argument {} contains a line break; arguments must be one line each", k);
@@ -243,7 +243,7 @@ std::string config_file_text(const std::vector<std::string>& arguments) {
 
 /// Throws InputError where the texts of the ranks differ. Collective.
 void require_same(const std::string& text, const std::string& complaint, comm::RankGroup& group) {
-  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
+  const auto hash = static_cast<int64_t>(std::hash<std::string>{}(text) >> 1);
   if (group.minimum(hash) != group.maximum(hash)) throw InputError(complaint);
 }
 
@@ -254,7 +254,7 @@ ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGr
   try {
     // Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
     // they would wait for each other for ever.
-    const auto given = std::span(arguments).subspan(std::min<std::size_t>(1, arguments.size()));
+    const auto given = std::span(arguments).subspan(std::min<size_t>(1, arguments.size()));
     require_same(fmt::format("{}", fmt::join(given, "\n")),
                  "the ranks were started with different arguments; start all with the same", group);
     require_same(config_file_text(arguments),

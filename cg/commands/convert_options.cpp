@@ -21,14 +21,14 @@ struct ConvertOptions {
   std::vector<std::string> scratch;  ///< folders, by rank
   std::optional<double> symmetrize_tolerance;
   bool mirrors = false;
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 std::string file_text(const std::string& path) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
-  return error ? path : fmt::format("{} ({})", path, format_bytes(static_cast<std::int64_t>(bytes)));
+  return error ? path : fmt::format("{} ({})", path, format_bytes(static_cast<int64_t>(bytes)));
 }
 
 /// Times: since the begin. Collective.

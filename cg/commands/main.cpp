@@ -177,12 +177,12 @@ void bound_thread_waiting(int argument_count, char** arguments) {
 /// half-written ends with "OMP: Error #15: ... found unknown library already initialized" (LLVM 14).
 /// Collective. Cost: one gather, and a barrier for each rank with the same process id.
 void start_openmp(comm::RankGroup& group) {
-  const std::array own{std::int64_t{getpid()}};
-  const auto process_ids = group.gather_all(std::span<const std::int64_t>(own));
+  const std::array own{int64_t{getpid()}};
+  const auto process_ids = group.gather_all(std::span<const int64_t>(own));
   const auto turn = std::count_if(process_ids.begin(), process_ids.begin() + group.rank(),
                                   [&](const auto& other) { return other.front() == own.front(); });
-  const auto last_turn = group.maximum(std::int64_t{turn});
-  for (std::int64_t now = 0; now <= last_turn; ++now) {
+  const auto last_turn = group.maximum(int64_t{turn});
+  for (int64_t now = 0; now <= last_turn; ++now) {
     if (now == turn) omp_get_max_threads();
     group.barrier();
   }
@@ -223,7 +223,7 @@ ExitCode part(ExitCode code, std::jthread& watch) {
   constexpr std::chrono::seconds limit_between_hosts{3};
   constexpr std::chrono::seconds limit_on_one_host{20};
   std::fflush(nullptr);
-  const auto last = comm::exchange_last_codes(MPI_COMM_WORLD, static_cast<std::int64_t>(code));
+  const auto last = comm::exchange_last_codes(MPI_COMM_WORLD, static_cast<int64_t>(code));
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto limit = last.on_several_hosts ? limit_between_hosts : limit_on_one_host;
@@ -251,7 +251,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"), unused)) void reco
     void (*handler)(int);
     unsigned long others[16];
   } action{};
-  constexpr std::size_t signal_set_bytes = 8;
+  constexpr size_t signal_set_bytes = 8;
   syscall(SYS_rt_sigaction, SIGHUP, nullptr, &action, signal_set_bytes);
   hangup_was_ignored = action.handler == SIG_IGN;
 }

@@ -37,7 +37,7 @@ RankPair pair_from(const std::string& text) {
   return {*first, *second};
 }
 
-std::int64_t variable_bytes_from(const std::string& option, const std::string& text) {
+int64_t variable_bytes_from(const std::string& option, const std::string& text) {
   const auto bytes = byte_count_from(option, text);
   if (bytes > largest_variable_byte_count)
     throw InputError("{} {}: must be within 1 ... {} bytes", option, bytes, largest_variable_byte_count);
@@ -95,8 +95,7 @@ void declare_pingpong(Subcommand& command) {
   auto& pingpong = command.with<PingPongOptions>(&cg2d::pingpong);
   auto& transfers = pingpong.transfers;
   pingpong.pairs.push_back({0, 1});
-  for (std::int64_t bytes = 8; bytes <= std::int64_t{8} << 20; bytes *= 4)
-    transfers.byte_counts.push_back(bytes);
+  for (int64_t bytes = 8; bytes <= int64_t{8} << 20; bytes *= 4) transfers.byte_counts.push_back(bytes);
   transfers.variable_counts = {1, 8};
   transfers.methods = pingpong_method_names();
   pingpong.problem = problem_class("A");

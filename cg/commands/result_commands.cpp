@@ -41,7 +41,7 @@ struct CompareOptions {
 
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
-  std::int64_t code = 0;
+  int64_t code = 0;
   write_output(options.output, group, [&] {
     const auto& labels = options.labels;
     const auto comparison =
@@ -50,7 +50,7 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
     if (comparison.common.empty())
       throw InputError("{} and {}: no configuration is in both; {}", options.before, options.after,
                        difference_between(comparison));
-    code = static_cast<std::int64_t>(comparison.exit_code());
+    code = static_cast<int64_t>(comparison.exit_code());
     return options.format == "json" ? document_text(comparison) : comparison_text(comparison);
   });
   return static_cast<ExitCode>(group.maximum(code));
@@ -97,9 +97,9 @@ ExitCode run_python(const PageOptions& options) {
 /// for rank 0. A signal that ends this process ends that one, too. Collective. Returns the package's exit code.
 /// Throws RunError (unavailable) where Python or the package is missing.
 ExitCode make_page(const PageOptions& options, comm::RankGroup& group) {
-  std::int64_t code = 0;
+  int64_t code = 0;
   agree_on(group, [&] {
-    if (group.rank() == 0) code = static_cast<std::int64_t>(run_python(options));
+    if (group.rank() == 0) code = static_cast<int64_t>(run_python(options));
   });
   return static_cast<ExitCode>(group.maximum(code));
 }

@@ -8,7 +8,7 @@
 
 namespace cg2d {
 
-std::int64_t byte_count_from(const std::string& option, const std::string& text) {
+int64_t byte_count_from(const std::string& option, const std::string& text) {
   const auto digit_count = text.find_last_of("0123456789.") + 1;  // 0 without any
   auto prefix = text.substr(digit_count);
   std::ranges::transform(prefix, prefix.begin(), lower_letter);
@@ -24,7 +24,7 @@ std::int64_t byte_count_from(const std::string& option, const std::string& text)
   constexpr double largest = 9e18;  // within 63 bits
   if (!is_known || !(bytes >= 1.0 && bytes <= largest))
     throw InputError("{}: \"{}\" is not a size, such as 8GB or 512MiB", option, text);
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<int64_t>(bytes);
 }
 
 std::vector<std::string> class_letters() {
@@ -91,7 +91,7 @@ void resolve_profile(ProfileSource& profile, bool measures) {
         "--keep-disturbed: goes with --transport auto or --cut speed only, whose measurement it keeps");
 }
 
-void add_memory_limit_option(Subcommand& command, std::int64_t& bytes) {
+void add_memory_limit_option(Subcommand& command, int64_t& bytes) {
   command.add("--memory-limit SIZE",
               "memory that a node's ranks may take, such as 8GB or 512MiB, whatever the system says is free",
               bytes, &byte_count_from, {.standing = "free memory"});

@@ -17,7 +17,7 @@
 namespace cg2d {
 
 /// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes. Throws InputError.
-std::int64_t byte_count_from(const std::string& option, const std::string& text);
+int64_t byte_count_from(const std::string& option, const std::string& text);
 
 /// The letters of all classes, with the name of an iteration other than the benchmark's before them.
 std::vector<std::string> class_letters();
@@ -42,7 +42,7 @@ void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile);
 void resolve_profile(ProfileSource& profile, bool measures);
 
 /// --memory-limit SIZE; --bind auto|none
-void add_memory_limit_option(Subcommand& command, std::int64_t& bytes);
+void add_memory_limit_option(Subcommand& command, int64_t& bytes);
 void add_bind_option(Subcommand& command, BindMode& bind);
 /// The options of every command that runs the benchmark or solves systems: --profile, --no-profile, --memory-limit, --hostname.
 void add_session_options(Subcommand& command, SessionOptions& session);

@@ -163,18 +163,18 @@ class Subcommand {
   void convert() const;
 
   /// After parsing: whether an option was given.
-  [[nodiscard]] bool has(std::string_view option) const;
+  bool has(std::string_view option) const;
   /// Its texts, as they were given.
-  [[nodiscard]] Texts texts_of(std::string_view option) const;
+  Texts texts_of(std::string_view option) const;
   /// The first of them; empty without one.
-  [[nodiscard]] std::string text_of(std::string_view option) const;
+  std::string text_of(std::string_view option) const;
   /// Throws InputError for the first of these that was given: its name, and the reason.
   void refuse(const std::vector<std::string_view>& options, std::string_view reason) const;
   /// The files that the arguments name, in the order of declaration. A value that stands for no file ("ones", "random:1") is
   /// left out; of a list of folders ("DIR,...") each is one.
-  [[nodiscard]] std::vector<FileOption> named_files() const;
+  std::vector<FileOption> named_files() const;
 
-  [[nodiscard]] CLI::App& parser() const { return parser_; }
+  CLI::App& parser() const { return parser_; }
 
   std::function<void()> check = [] {};  ///< of the options together; may complete them; throws InputError
   Action work;

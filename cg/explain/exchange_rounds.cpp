@@ -24,7 +24,7 @@ struct Actor {
   std::span<const ScheduleStep> steps{};  ///< that are still to be done
   bool waits = false;                     ///< for the other end of a message of the first of them
 
-  [[nodiscard]] int rank_of(int partner) const { return exchange->ranks[index_of(partner)]; }
+  int rank_of(int partner) const { return exchange->ranks[index_of(partner)]; }
 };
 
 /// Whether that partner, if there is one, does a step now in which this member is at that end.
@@ -86,7 +86,7 @@ void send(const std::vector<Actor>& actors, int rank, const AllPieces& before, E
        .receiver = receiver,
        .vector = exchange.vector,
        .pieces = given,
-       .byte_count = exchange.pieces.element_count(step.sent) * static_cast<std::int64_t>(sizeof(double)),
+       .byte_count = exchange.pieces.element_count(step.sent) * static_cast<int64_t>(sizeof(double)),
        .is_added = is_added});
   if (!is_added) return;
   // These sums now belong to the receiver.

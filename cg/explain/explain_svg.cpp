@@ -84,8 +84,8 @@ comm::IndexRange places_of(const ExplainedStep& step, int rank, const AllPieces&
   comm::IndexRange places{.begin = 0, .end = 0};
   const auto widen = [&](const AllPieces& held) {
     for (const auto& piece : held[index_of(rank)]) {
-      places.begin = places.size() == 0 ? piece.number : std::min<std::int64_t>(places.begin, piece.number);
-      places.end = std::max<std::int64_t>(places.end, piece.number + 1);
+      places.begin = places.size() == 0 ? piece.number : std::min<int64_t>(places.begin, piece.number);
+      places.end = std::max<int64_t>(places.end, piece.number + 1);
     }
   };
   widen(state);
@@ -109,8 +109,8 @@ class Lanes {
         bottom_ += lane_height;
       }
     }
-    std::int64_t most_places = 1;
-    std::size_t longest = 12;
+    int64_t most_places = 1;
+    size_t longest = 12;
     for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
       for (const auto& [name, held] : states_)
         most_places = std::max(most_places, places_of(step_, rank, *held).size());
@@ -124,22 +124,22 @@ class Lanes {
   }
 
   void draw() const {
-    for (std::size_t state = 0; state < states_.size(); ++state) {
+    for (size_t state = 0; state < states_.size(); ++state) {
       drawing_.text(state_left(state), drawing_.bottom, "soft", states_[state].name);
       if (state < step_.rounds.size())
         drawing_.text(gap_left(state) + gap_width_ / 2, drawing_.bottom, "soft middle",
                       fmt::format("round {}", state + 1));
     }
-    for (std::size_t k = 0; k < step_.groups.size(); ++k) {
+    for (size_t k = 0; k < step_.groups.size(); ++k) {
       if (!step_.groups[k].name.empty())
         drawing_.text(margin, group_tops_[k] - 5, "soft", step_.groups[k].name);
     }
-    for (std::size_t rank = 0; rank < lanes_.size(); ++rank)
+    for (size_t rank = 0; rank < lanes_.size(); ++rank)
       drawing_.text(margin, lanes_[rank] + 4, "", fmt::format("rank {}", rank));
-    for (std::size_t state = 0; state < states_.size(); ++state) {
-      for (std::size_t rank = 0; rank < lanes_.size(); ++rank) draw_strip(state, static_cast<int>(rank));
+    for (size_t state = 0; state < states_.size(); ++state) {
+      for (size_t rank = 0; rank < lanes_.size(); ++rank) draw_strip(state, static_cast<int>(rank));
     }
-    for (std::size_t round = 0; round < step_.rounds.size(); ++round) {
+    for (size_t round = 0; round < step_.rounds.size(); ++round) {
       for (const auto& message : step_.rounds[round].messages) draw_arrow(round, message);
       for (const auto& message : step_.rounds[round].messages) {  // above all arrows
         drawing_.text(gap_left(round) + 6, lanes_[index_of(message.sender)] - 5, "data message",
@@ -151,25 +151,25 @@ class Lanes {
   }
 
  private:
-  [[nodiscard]] double state_left(std::size_t state) const {
+  double state_left(size_t state) const {
     return margin + lane_name_width + static_cast<double>(state) * (strip_width_ + gap_width_);
   }
-  [[nodiscard]] double gap_left(std::size_t round) const { return state_left(round) + strip_width_; }
-  [[nodiscard]] static std::string label_of(const ExplainedMessage& message) {
+  double gap_left(size_t round) const { return state_left(round) + strip_width_; }
+  static std::string label_of(const ExplainedMessage& message) {
     return fmt::format("{}{}, {}", message.is_added ? "+" : "", pieces_text(message.vector, message.pieces),
                        format_bytes(message.byte_count));
   }
 
   /// The pieces that a rank holds: one box per piece, filled as far as it is summed; runs of boxes that are too
   /// narrow for a number are one box.
-  void draw_strip(std::size_t state, int rank) const {
+  void draw_strip(size_t state, int rank) const {
     const auto& held = *states_[state].held;
     const auto& pieces = held[index_of(rank)];
     const double top = lanes_[index_of(rank)] - cell_height / 2;
     const auto places = places_of(step_, rank, held);
     const bool has_numbers = cell_width_ >= 14;
     drawing_.open(fmt::format("rank {} holds {}", rank, held_text(pieces)));
-    for (std::size_t k = 0, end = 0; k < pieces.size(); k = end) {
+    for (size_t k = 0, end = 0; k < pieces.size(); k = end) {
       const auto& piece = pieces[k];
       end = k + 1;
       while (!has_numbers && end < pieces.size() && pieces[end].number == pieces[end - 1].number + 1 &&
@@ -193,7 +193,7 @@ class Lanes {
     drawing_.close();
   }
 
-  void draw_arrow(std::size_t round, const ExplainedMessage& message) const {
+  void draw_arrow(size_t round, const ExplainedMessage& message) const {
     const double left = gap_left(round) + 4;
     const double right = gap_left(round) + gap_width_ - 5;
     const double from = lanes_[index_of(message.sender)];
@@ -234,17 +234,17 @@ void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
   const double left = margin + lane_name_width;
   drawing.line(40, "head", "The matrix blocks, and the pieces of p and q that each rank owns");
   drawing.bottom += 34;
-  const auto block_text = [](std::string_view vector, std::int64_t first, std::int64_t count) {
+  const auto block_text = [](std::string_view vector, int64_t first, int64_t count) {
     return count == 1 ? fmt::format("{}{}", vector, first)
                       : fmt::format("{}{}-{}", vector, first, first + count - 1);
   };
   for (int column = 0; column < grid.columns; ++column)
     drawing.text(left + (column + 0.5) * block_width, drawing.bottom - 6, "data middle",
-                 block_text("p", std::int64_t{column} * grid.rows, grid.rows));
+                 block_text("p", int64_t{column} * grid.rows, grid.rows));
   for (int row = 0; row < grid.rows; ++row) {
     const double top = drawing.bottom + row * block_height;
     drawing.text(margin, top + block_height / 2 + 4, "data",
-                 block_text("q", std::int64_t{row} * grid.columns, grid.columns));
+                 block_text("q", int64_t{row} * grid.columns, grid.columns));
     for (int column = 0; column < grid.columns; ++column) {
       const int rank = grid.rank_at(row, column);
       const double x = left + column * block_width;
@@ -262,7 +262,7 @@ void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
 }
 
 void draw_costs(Drawing& drawing, const Explanation& explained) {
-  std::int64_t most = 1;
+  int64_t most = 1;
   for (const auto& cost : explained.grids) most = std::max(most, cost.traffic.busiest.byte_count);
   drawing.line(48, "head",
                fmt::format("All grids of {}: what the busiest rank sends in one CG step",

@@ -35,7 +35,7 @@ std::string blocks_of_matrix(const comm::BlockLayout& layout) {
 
 std::string messages_of(const ExplainedStep& step) {
   Table table;
-  for (std::size_t round = 0; round < step.rounds.size(); ++round) {
+  for (size_t round = 0; round < step.rounds.size(); ++round) {
     for (const auto& message : step.rounds[round].messages) {
       table.line().number("round", "{}", round + 1).word("from", fmt::format("rank {}", message.sender));
       table.word("to", fmt::format("-> rank {}", message.receiver))

@@ -32,7 +32,7 @@ struct StepRow {
   int (BlockLayout::*receiver_of)(int rank) const = nullptr;
   void (*describe)(const BlockLayout& layout, ExplainedStep& step) = nullptr;
 
-  [[nodiscard]] bool is_sum() const { return vector == "q"; }
+  bool is_sum() const { return vector == "q"; }
 };
 
 /// A schedule that has one form.
@@ -94,7 +94,7 @@ void move_pieces(const StepRow& row, const BlockLayout& layout, ExplainedStep& s
                               .receiver = receiver,
                               .vector = row.vector,
                               .pieces = {number},
-                              .byte_count = size * static_cast<std::int64_t>(sizeof(double))});
+                              .byte_count = size * static_cast<int64_t>(sizeof(double))});
   }
   if (round.messages.empty()) return;
   round.held_after = step.held_after;
@@ -217,7 +217,7 @@ std::vector<GridCost> costs_of_grids(const Explanation& explained) {
 
 std::vector<ExplainedStep::State> ExplainedStep::states() const {
   std::vector<State> states{{"before", &held_before}};
-  for (std::size_t round = 0; round + 1 < rounds.size(); ++round)
+  for (size_t round = 0; round + 1 < rounds.size(); ++round)
     states.push_back({fmt::format("after round {}", round + 1), &rounds[round].held_after});
   states.push_back({"after", &held_after});
   return states;
@@ -237,10 +237,10 @@ ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps) {
   std::vector<comm::Traffic> by_rank(steps.empty() ? 0 : steps.front().held_before.size());
   for (const auto& step : steps) {
     const auto sent = step.sent_by_rank();
-    for (std::size_t rank = 0; rank < sent.size(); ++rank) by_rank[rank] += sent[rank];
+    for (size_t rank = 0; rank < sent.size(); ++rank) by_rank[rank] += sent[rank];
     total.round_count += step.round_count();
   }
-  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+  for (size_t rank = 0; rank < by_rank.size(); ++rank) {
     total.all_ranks += by_rank[rank];
     if (by_rank[rank].byte_count < total.busiest.byte_count) continue;
     total.busiest = by_rank[rank];
@@ -272,8 +272,8 @@ Explanation explain_step(const Problem& problem, const Configuration& configurat
 std::string pieces_text(std::string_view vector, std::span<const int> pieces) {
   if (vector == scalar) return std::string(vector);
   std::string text;
-  for (std::size_t k = 0; k < pieces.size();) {
-    std::size_t last = k;
+  for (size_t k = 0; k < pieces.size();) {
+    size_t last = k;
     while (last + 1 < pieces.size() && pieces[last + 1] == pieces[last] + 1) ++last;
     text += fmt::format("{}{}{}", text.empty() ? "" : " ", vector, pieces[k]);
     if (last > k) text += fmt::format("-{}", pieces[last]);
@@ -284,7 +284,7 @@ std::string pieces_text(std::string_view vector, std::span<const int> pieces) {
 
 std::string held_text(const RankPieces& held) {
   std::string text;
-  for (std::size_t k = 0; k < held.size();) {
+  for (size_t k = 0; k < held.size();) {
     std::vector<int> alike;
     const auto& first = held[k];
     for (; k < held.size() && held[k].vector == first.vector && held[k].summed_ranks == first.summed_ranks;
@@ -404,7 +404,7 @@ void describe(Members& m, Explanation& explained) {
   m.derived("kernel", planned_kernel(explained.configuration).name);
   m("symmetric_storage", explained.is_mirrored);
   m("pieces", pieces, {.meaning = "The cut of all vectors.", .fewest = 1});
-  m.list("ranks", pieces, {.fewest = 1}, [&](const auto& /*piece*/, std::size_t number) {
+  m.list("ranks", pieces, {.fewest = 1}, [&](const auto& /*piece*/, size_t number) {
     const auto rank = static_cast<int>(number);
     const auto row = layout.grid().row_of(rank);
     const auto column = layout.grid().column_of(rank);

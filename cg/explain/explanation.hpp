@@ -14,7 +14,7 @@ namespace cg2d {
 // ---------------------------------------------------------------- the rounds of one operation
 
 /// The place of a rank, a member or a piece in a vector.
-inline std::size_t index_of(int number) { return static_cast<std::size_t>(number); }
+inline size_t index_of(int number) { return static_cast<size_t>(number); }
 
 /// A piece of a vector on one rank. Empty pieces are held nowhere.
 struct HeldPiece {
@@ -22,7 +22,7 @@ struct HeldPiece {
   int number = 0;           ///< number of the piece in the layout
   int summed_ranks = 0;     ///< how many ranks' partial sums it adds up; 0: it is no sum
   int rank_count = 0;       ///< ranks in the whole sum; 0: it is no sum
-  [[nodiscard]] bool is_partial() const { return summed_ranks < rank_count; }
+  bool is_partial() const { return summed_ranks < rank_count; }
   friend bool operator==(const HeldPiece&, const HeldPiece&) = default;
 };
 /// The pieces of one rank by growing number, and those of all ranks.
@@ -35,7 +35,7 @@ struct ExplainedMessage {
   int receiver = 0;
   std::string_view vector;
   std::vector<int> pieces;  ///< numbers in the layout, in the order of the message
-  std::int64_t byte_count = 0;
+  int64_t byte_count = 0;
   bool is_added = false;  ///< the receiver adds it to its own partial sum, instead of putting it in place
 };
 
@@ -87,11 +87,11 @@ struct ExplainedStep {
     std::string name;
     const AllPieces* held;
   };
-  [[nodiscard]] std::vector<State> states() const;
+  std::vector<State> states() const;
   /// Messages and bytes that each rank sends, all times together.
-  [[nodiscard]] std::vector<comm::Traffic> sent_by_rank() const;
+  std::vector<comm::Traffic> sent_by_rank() const;
   /// Rounds of one CG step: all times together.
-  [[nodiscard]] int round_count() const { return times * static_cast<int>(rounds.size()); }
+  int round_count() const { return times * static_cast<int>(rounds.size()); }
 };
 
 /// Messages and bytes of some steps, each as often as one CG step has it.

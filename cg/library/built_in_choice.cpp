@@ -29,15 +29,15 @@ comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& co
 }
 
 std::vector<comm::ProcessGrid> shortlist_by_rule(
-    const MatrixFacts& matrix, const Configuration& configuration, int rank_count, std::size_t most,
+    const MatrixFacts& matrix, const Configuration& configuration, int rank_count, size_t most,
     const std::function<double(const comm::ProcessGrid&)>& product_s) {
   const bool mirrored = planned_kernel(configuration).stores_half();
-  std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
+  std::vector<std::pair<int64_t, comm::ProcessGrid>> by_cost;
   for (const auto& grid : comm::factorizations(rank_count)) {
     auto on_grid = configuration;
     on_grid.grid = grid;
     const auto layout = make_layout(matrix, on_grid);
-    std::int64_t cost = 0;
+    int64_t cost = 0;
     // Even pieces differ by one element at most, so any rank represents all; but ranks 0 and P-1 keep their
     // piece in every shuffle, so it must be another one where there is one.
     for (int rank = 0; rank < std::min(rank_count, 2); ++rank) {
@@ -48,9 +48,9 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(
     by_cost.emplace_back(cost, grid);
   }
   // The sort is stable: of equals the smallest Px stays first.
-  std::ranges::stable_sort(by_cost, {}, &std::pair<std::int64_t, comm::ProcessGrid>::first);
+  std::ranges::stable_sort(by_cost, {}, &std::pair<int64_t, comm::ProcessGrid>::first);
   std::vector<comm::ProcessGrid> grids;
-  for (std::size_t k = 0; k < std::min(most, by_cost.size()); ++k) grids.push_back(by_cost[k].second);
+  for (size_t k = 0; k < std::min(most, by_cost.size()); ++k) grids.push_back(by_cost[k].second);
   return grids;
 }
 

@@ -21,7 +21,7 @@ struct StepTraffic {
   comm::Traffic summation;
   comm::Traffic shuffle;
   comm::Traffic dot;
-  [[nodiscard]] comm::Traffic total() const { return collection + summation + shuffle + dot; }
+  comm::Traffic total() const { return collection + summation + shuffle + dot; }
 };
 
 /// mirrored: for symmetric storage.
@@ -30,11 +30,11 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 /// The grid for "auto": the factorization whose busiest rank sends least in one CG step, a
 /// message counted as start_up_bytes of data; the smallest Px of equals.
 comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count);
-inline constexpr std::int64_t start_up_bytes = 4096;
+inline constexpr int64_t start_up_bytes = 4096;
 /// The first `most` factorizations by the same rule, the best first. product_s: seconds of a product, where they depend on the grid; bytes
 /// are taken to move at rule_bytes_per_s.
 std::vector<comm::ProcessGrid> shortlist_by_rule(
-    const MatrixFacts& matrix, const Configuration& configuration, int rank_count, std::size_t most,
+    const MatrixFacts& matrix, const Configuration& configuration, int rank_count, size_t most,
     const std::function<double(const comm::ProcessGrid&)>& product_s = {});
 inline constexpr double rule_bytes_per_s = 1e10;  // so start_up_bytes take 0.4 us, as between ranks of a node
 

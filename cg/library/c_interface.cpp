@@ -108,10 +108,10 @@ Handle& handle_of(Handle* handle) {
 
 /// An array of C, which may be NULL where it has no elements.
 template <typename Element>
-std::span<Element> array_of(Element* elements, std::int64_t count) {
+std::span<Element> array_of(Element* elements, int64_t count) {
   if (count < 0) throw InputError("{}: a count is negative: {}", function, count);
   if (elements == nullptr && count > 0) throw InputError("{}: an array is NULL", function);
-  return {elements, static_cast<std::size_t>(count)};
+  return {elements, static_cast<size_t>(count)};
 }
 
 cg2d::SolverOptions options_from(const cg2d_options* options) {
@@ -161,7 +161,7 @@ int create(const char* name, cg2d_ranks* ranks, Made** target, const Check& chec
 
 template <typename Element>
 std::span<Element> piece_of(const cg2d_solver& solver, Element* piece) {
-  return array_of(piece, static_cast<std::int64_t>(solver.solver.local_size()));
+  return array_of(piece, static_cast<int64_t>(solver.solver.local_size()));
 }
 
 /// step(piece, place, group) with this rank's piece of a vector, after check() on every rank.
@@ -203,9 +203,8 @@ int cg2d_matrix_from_file(cg2d_ranks* ranks, const char* path, cg2d_matrix** mat
       [&](auto& group) { return cg2d_matrix{cg2d::matrix_from_file(path, group)}; });
 }
 
-int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t entry_count,
-                             const std::int64_t* rows, const std::int64_t* columns, const double* values,
-                             cg2d_matrix** matrix) {
+int cg2d_matrix_from_triples(cg2d_ranks* ranks, int64_t order, int64_t entry_count, const int64_t* rows,
+                             const int64_t* columns, const double* values, cg2d_matrix** matrix) {
   const auto check = [&] {
     std::ignore = array_of(rows, entry_count);
     std::ignore = array_of(columns, entry_count);
@@ -213,18 +212,18 @@ int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t
   };
   return create(__func__, ranks, matrix, check, [&](auto& group) {
     cg2d::MatrixBuilder builder(order, group);
-    for (std::int64_t k = 0; k < entry_count; ++k) builder.add(rows[k], columns[k], values[k]);
+    for (int64_t k = 0; k < entry_count; ++k) builder.add(rows[k], columns[k], values[k]);
     return cg2d_matrix{builder.finish()};
   });
 }
 
-int cg2d_matrix_from_rows(cg2d_ranks* ranks, std::int64_t order, std::int64_t first_row,
-                          std::int64_t row_count, const std::int64_t* row_starts, const std::int64_t* columns,
-                          const double* values, cg2d_matrix** matrix) {
+int cg2d_matrix_from_rows(cg2d_ranks* ranks, int64_t order, int64_t first_row, int64_t row_count,
+                          const int64_t* row_starts, const int64_t* columns, const double* values,
+                          cg2d_matrix** matrix) {
   cg2d::MatrixRows own{.first_row = first_row};
   const auto check = [&] {
     if (row_count == 0) return;
-    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    constexpr auto most = std::numeric_limits<int64_t>::max();
     own.row_starts = array_of(row_starts, row_count < 0 || row_count == most ? -1 : row_count + 1);
     own.columns = array_of(columns, own.row_starts.back());
     own.values = array_of(values, own.row_starts.back());
@@ -251,7 +250,7 @@ int cg2d_options_set(cg2d_options* options, const char* name, const char* value)
   });
 }
 
-int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, std::int64_t own_row_count) {
+int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, int64_t own_row_count) {
   return collective_status(
       __func__, ranks, [&] { require_pointers(options); },
       [&](auto& group) {
@@ -279,8 +278,8 @@ int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_optio
       });
 }
 
-int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, cg2d_product product,
-                                   void* context, const double* diagonal, const cg2d_options* options,
+int cg2d_solver_create_for_product(cg2d_ranks* ranks, int64_t local_size, cg2d_product product, void* context,
+                                   const double* diagonal, const cg2d_options* options,
                                    cg2d_solver** solver) {
   cg2d::SolverOptions own_options;
   const auto check = [&] {
@@ -295,7 +294,7 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, c
         throw InputError("it returned {}", status);
     };
     auto own_product =
-        std::make_unique<cg2d::FunctionOperator>(static_cast<std::size_t>(local_size), multiply, group);
+        std::make_unique<cg2d::FunctionOperator>(static_cast<size_t>(local_size), multiply, group);
     cg2d::Solver solver_of_it(*own_product, group, own_options);
     return cg2d_solver{.group = group, .product = std::move(own_product), .solver = std::move(solver_of_it)};
   });
@@ -303,32 +302,30 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, c
 
 void cg2d_solver_free(cg2d_solver* solver) { const std::unique_ptr<cg2d_solver> owned(solver); }
 
-std::int64_t cg2d_solver_local_size(const cg2d_solver* solver) {
-  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver.local_size());
+int64_t cg2d_solver_local_size(const cg2d_solver* solver) {
+  return solver == nullptr ? 0 : static_cast<int64_t>(solver->solver.local_size());
 }
-std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
+int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
   return solver == nullptr ? 0 : solver->solver.rows().begin;
 }
 
 // ---------------------------------------------------------------- vectors
 
-int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, const std::int64_t* rows,
+int cg2d_vector_from_elements(cg2d_solver* solver, int64_t element_count, const int64_t* rows,
                               const double* values, double* piece) {
   std::vector<cg2d::VectorElement> elements;
   const auto check = [&] {
     const auto own_rows = array_of(rows, element_count);
     const auto own_values = array_of(values, element_count);
     elements.resize(own_rows.size());
-    for (std::size_t k = 0; k < own_rows.size(); ++k)
-      elements[k] = {.row = own_rows[k], .value = own_values[k]};
+    for (size_t k = 0; k < own_rows.size(); ++k) elements[k] = {.row = own_rows[k], .value = own_values[k]};
   };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
     std::ranges::copy(cg2d::vector_from_elements(elements, place, group), own.begin());
   });
 }
 
-int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begin, std::int64_t end,
-                     double* values) {
+int cg2d_elements_of(cg2d_solver* solver, const double* piece, int64_t begin, int64_t end, double* values) {
   const auto check = [&] {
     if (values == nullptr && begin < end) throw InputError("{}: an array is NULL", function);
   };
@@ -398,22 +395,22 @@ const char* cg2d_solver_sentence(const cg2d_solver* solver) {
   return solver == nullptr ? "" : solver->sentence.c_str();
 }
 
-const double* cg2d_solver_history(const cg2d_solver* solver, std::int64_t* count) {
+const double* cg2d_solver_history(const cg2d_solver* solver, int64_t* count) {
   const bool is_there = solver != nullptr && count != nullptr;
-  if (count != nullptr) *count = is_there ? static_cast<std::int64_t>(solver->solution.history.size()) : 0;
+  if (count != nullptr) *count = is_there ? static_cast<int64_t>(solver->solution.history.size()) : 0;
   return is_there ? solver->solution.history.data() : nullptr;
 }
 
-std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
-  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver.phases().size());
+int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
+  return solver == nullptr ? 0 : static_cast<int64_t>(solver->solver.phases().size());
 }
 
-int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {
+int cg2d_solver_phase(const cg2d_solver* solver, int64_t index, cg2d_phase* phase) {
   return status_of(__func__, [&] {
     require_pointers(solver, phase);
     const auto count = cg2d_solver_phase_count(solver);
     if (index < 0 || index >= count) throw InputError("{}: {}: there are {} phases", function, index, count);
-    const auto& found = solver->solver.phases()[static_cast<std::size_t>(index)];
+    const auto& found = solver->solver.phases()[static_cast<size_t>(index)];
     *phase = {.name = found.name.data(),
               .time_s = found.time_s,
               .waited_s = found.waited_s,

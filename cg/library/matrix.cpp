@@ -25,19 +25,19 @@ void require_consistent(const MatrixRows& rows, int rank) {
   }
   if (rows.row_starts.front() != 0)
     refuse(fmt::format("row_starts begins with {}, must begin with 0", rows.row_starts.front()));
-  for (std::size_t k = 1; k < rows.row_starts.size(); ++k) {
+  for (size_t k = 1; k < rows.row_starts.size(); ++k) {
     if (rows.row_starts[k] < rows.row_starts[k - 1])
       refuse(fmt::format("row_starts falls from {} to {} after row {}", rows.row_starts[k - 1],
-                         rows.row_starts[k], rows.first_row + static_cast<std::int64_t>(k) - 1));
+                         rows.row_starts[k], rows.first_row + static_cast<int64_t>(k) - 1));
   }
-  if (const auto count = static_cast<std::int64_t>(rows.columns.size()); rows.row_starts.back() != count)
+  if (const auto count = static_cast<int64_t>(rows.columns.size()); rows.row_starts.back() != count)
     refuse(fmt::format("row_starts ends with {}, but there {}", rows.row_starts.back(),
                        count == 1 ? "is 1 entry" : fmt::format("are {} entries", count)));
 }
 
 }  // namespace
 
-MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group) : order_(order), group_(group) {
+MatrixBuilder::MatrixBuilder(int64_t order, comm::RankGroup& group) : order_(order), group_(group) {
   const auto smallest = group.minimum(order);
   const auto largest = group.maximum(order);
   if (smallest != largest)
@@ -48,8 +48,8 @@ MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group) : order
   agree_on(group, [&] { collector_.emplace(order, group); });
 }
 
-void MatrixBuilder::add(std::int64_t row, std::int64_t column, double value) {
-  const auto is_inside = [this](std::int64_t index) { return 0 <= index && index < order_; };
+void MatrixBuilder::add(int64_t row, int64_t column, double value) {
+  const auto is_inside = [this](int64_t index) { return 0 <= index && index < order_; };
   collector_->attempt([&] {
     if (!is_inside(row) || !is_inside(column))
       throw InputError("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}", row,
@@ -65,21 +65,21 @@ std::unique_ptr<SystemMatrix> MatrixBuilder::finish() {
   return std::make_unique<StoredMatrix>(collector_->finish(), "assembled", std::nullopt, group_);
 }
 
-std::unique_ptr<SystemMatrix> matrix_from_triples(std::int64_t order, std::span<const MatrixTriple> triples,
+std::unique_ptr<SystemMatrix> matrix_from_triples(int64_t order, std::span<const MatrixTriple> triples,
                                                   comm::RankGroup& group) {
   MatrixBuilder builder(order, group);
   for (const auto& triple : triples) builder.add(triple);
   return builder.finish();
 }
 
-std::unique_ptr<SystemMatrix> matrix_from_rows(std::int64_t order, const MatrixRows& rows,
+std::unique_ptr<SystemMatrix> matrix_from_rows(int64_t order, const MatrixRows& rows,
                                                comm::RankGroup& group) {
   agree_on(group, [&] { require_consistent(rows, group.rank()); });
   MatrixBuilder builder(order, group);
-  for (std::size_t k = 1; k < rows.row_starts.size(); ++k) {
-    const auto row = rows.first_row + static_cast<std::int64_t>(k) - 1;
+  for (size_t k = 1; k < rows.row_starts.size(); ++k) {
+    const auto row = rows.first_row + static_cast<int64_t>(k) - 1;
     for (auto entry = rows.row_starts[k - 1]; entry < rows.row_starts[k]; ++entry) {
-      const auto at = static_cast<std::size_t>(entry);
+      const auto at = static_cast<size_t>(entry);
       builder.add(row, rows.columns[at], rows.values[at]);
     }
   }

@@ -39,11 +39,11 @@ struct Solution {
   std::string preconditioner_remark{};  ///< on how it was made; empty: as usual
 
   /// The norm by the recurrence at the end.
-  [[nodiscard]] double recursive_residual_norm() const {
+  double recursive_residual_norm() const {
     return history.empty() ? result.first_residual_norm : history.back();
   }
   /// There is an x that meets the tolerance: converged, or b = 0.
-  [[nodiscard]] bool is_solved() const { return exit_code_of(result.end) == ExitCode::success; }
+  bool is_solved() const { return exit_code_of(result.end) == ExitCode::success; }
 };
 
 /// All that a solve and the observers of its steps know together. target_norm: empty where the rule that ends it names none.

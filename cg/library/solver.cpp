@@ -71,7 +71,7 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
   matrix.require_positive_diagonal(group);
   auto configuration = options.configuration;
   if (const auto& starts = options.piece_starts; !starts.empty()) {
-    const auto count = static_cast<std::size_t>(group.size()) + 1;
+    const auto count = static_cast<size_t>(group.size()) + 1;
     if (starts.size() != count || starts.front() != 0 || starts.back() != matrix.order() ||
         !std::ranges::is_sorted(starts))
       throw InputError("solver: piece_starts must be {} numbers that rise from 0 to {}", count,
@@ -97,12 +97,12 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
 /// One piece per rank, as long as the rank's vectors.
 comm::BlockLayout layout_of(const LinearOperator& matrix, comm::RankGroup& group) {
   const comm::ProcessGrid grid{.columns = 1, .rows = group.size()};
-  return {grid, piece_starts_of(static_cast<std::int64_t>(matrix.local_size()), grid, group)};
+  return {grid, piece_starts_of(static_cast<int64_t>(matrix.local_size()), grid, group)};
 }
 
 }  // namespace
 
-FunctionOperator::FunctionOperator(std::size_t local_size, Product product, comm::RankGroup& group)
+FunctionOperator::FunctionOperator(size_t local_size, Product product, comm::RankGroup& group)
     : product_(std::move(product)), group_(group) {
   agree_on(group, [&] {
     p_.resize(local_size);
@@ -217,7 +217,7 @@ struct Solver::Parts {
       phases_.push_back({.name = row.name,
                          .time_s = static_cast<double>(record.clocks) / ticks_per_second,
                          .waited_s = static_cast<double>(record.waited_clocks) / ticks_per_second,
-                         .call_count = static_cast<std::int64_t>(record.calls)});
+                         .call_count = static_cast<int64_t>(record.calls)});
     }
     std::optional<double> target_norm;
     if (tolerance != nullptr)
@@ -267,9 +267,9 @@ Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 Solver& Solver::operator=(Solver&&) noexcept = default;
 
-std::size_t Solver::local_size() const { return parts_->operator_->local_size(); }
+size_t Solver::local_size() const { return parts_->operator_->local_size(); }
 comm::IndexRange Solver::rows() const { return parts_->layout_.own_piece(parts_->group_.rank()); }
-std::int64_t Solver::row_of(std::size_t element) const { return place().row_of(element); }
+int64_t Solver::row_of(size_t element) const { return place().row_of(element); }
 PiecePlace Solver::place() const { return {parts_->layout_, parts_->permutation_, parts_->group_.rank()}; }
 const Configuration& Solver::configuration() const { return parts_->configuration_; }
 const std::vector<PhaseTime>& Solver::phases() const { return parts_->phases_; }

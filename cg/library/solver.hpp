@@ -20,12 +20,12 @@ class FunctionOperator final : public LinearOperator {
 
   /// local_size: elements of this rank's piece of every vector; may be 0, and another one on each rank. The group
   /// must outlive the operator. Collective. Throws RunError, MpiError, std::bad_alloc.
-  FunctionOperator(std::size_t local_size, Product product, comm::RankGroup& group);
+  FunctionOperator(size_t local_size, Product product, comm::RankGroup& group);
 
-  [[nodiscard]] std::size_t local_size() const override { return p_.size(); }
+  size_t local_size() const override { return p_.size(); }
   [[nodiscard]] std::span<double> operand() override { return p_; }
   void apply() override;
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  std::span<const double> result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override { sums_->sum_scalars(values); }
 
   /// An exception of the product makes its q NaN, so that CG ends on all ranks alike; this throws it, on every rank
@@ -50,7 +50,7 @@ struct SolverOptions {
       "none";  ///< "jacobi", "block-jacobi", "chebyshev:4"; preconditioner_table() has all
   std::string variant = "classic";  ///< the form of CG; cg_variant_table() has all
   /// Own borders of the pieces instead, see piece_starts_of(); empty: none.
-  std::vector<std::int64_t> piece_starts{};
+  std::vector<int64_t> piece_starts{};
   /// This rank's piece of the diagonal of a user's operator, for preconditioners that need it; read when the
   /// solver is made.
   std::span<const double> diagonal{};
@@ -62,7 +62,7 @@ struct PhaseTime {
   std::string_view name;  ///< as cg/timing/phase.hpp has it
   double time_s = 0.0;
   double waited_s = 0.0;  ///< part of time_s spent waiting for other ranks
-  std::int64_t call_count = 0;
+  int64_t call_count = 0;
 };
 
 /// Matrix, grid, kernel, communicator and preconditioner, ready to solve. Holds a reference to the group. Making it and
@@ -87,15 +87,15 @@ class Solver {
   Solver& operator=(const Solver&) = delete;
 
   /// Elements of this rank's piece of every vector; may be 0.
-  [[nodiscard]] std::size_t local_size() const;
+  size_t local_size() const;
   /// The rows that this rank's pieces belong to, in their order, unless the matrix was read in a random order.
-  [[nodiscard]] comm::IndexRange rows() const;
+  comm::IndexRange rows() const;
   /// The row that an element of this rank's pieces belongs to, in any case.
-  [[nodiscard]] std::int64_t row_of(std::size_t element) const;
+  int64_t row_of(size_t element) const;
   /// The place of vectors, for vectors.hpp and read_vector(). Valid as long as the solver.
-  [[nodiscard]] PiecePlace place() const;
+  PiecePlace place() const;
   /// The choices that were made; for a user's operator its grid is one process column.
-  [[nodiscard]] const Configuration& configuration() const;
+  const Configuration& configuration() const;
 
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. How it ended is in the solution;
   /// only what hinders it from being tried is an exception: a tolerance that is negative, NaN or another one than that
@@ -111,9 +111,9 @@ class Solver {
 
   /// The phases of the last solve, in the order of the phase table; those without calls are left out. Empty before
   /// the first solve, and without times_phases.
-  [[nodiscard]] const std::vector<PhaseTime>& phases() const;
+  const std::vector<PhaseTime>& phases() const;
   /// Seconds that the last solve took, on the slowest rank.
-  [[nodiscard]] double time_s() const;
+  double time_s() const;
 
  private:
   struct Parts;

@@ -9,18 +9,18 @@
 
 namespace cg2d {
 
-std::vector<std::int64_t> piece_starts_of(std::int64_t own_row_count, const comm::ProcessGrid& grid,
-                                          comm::RankGroup& group) {
+std::vector<int64_t> piece_starts_of(int64_t own_row_count, const comm::ProcessGrid& grid,
+                                     comm::RankGroup& group) {
   agree_on(group, [&] {
     require_grid_of(grid, group.size());
     if (own_row_count < 0)
       throw InputError("layout: {} rows on rank {}: must be 0 or more", own_row_count, group.rank());
   });
   const auto counts = group.gather_one(own_row_count);
-  std::vector<std::int64_t> starts{0};
+  std::vector<int64_t> starts{0};
   for (int piece = 0; piece < group.size(); ++piece) {
     const int owner = grid.rank_at(piece % grid.rows, piece / grid.rows);
-    starts.push_back(starts.back() + counts[static_cast<std::size_t>(owner)]);
+    starts.push_back(starts.back() + counts[static_cast<size_t>(owner)]);
   }
   return starts;
 }
@@ -46,16 +46,16 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
   const auto mine = place.layout.own_piece(group.rank());
   std::vector<double> values;
   agree_on(group, [&] {
-    if (static_cast<std::int64_t>(piece.size()) != mine.size())
+    if (static_cast<int64_t>(piece.size()) != mine.size())
       throw InputError("vector: the piece of rank {} has {} elements, got {}", group.rank(), mine.size(),
                        piece.size());
     if (rows.begin < 0 || rows.end < rows.begin || rows.end > place.layout.size())
       throw InputError("vector: rows from {} to before {} of rank {}: must be within 0 ... {}", rows.begin,
                        rows.end, group.rank(), place.layout.size() - 1);
-    values.resize(static_cast<std::size_t>(rows.size()));
+    values.resize(static_cast<size_t>(rows.size()));
   });
-  const auto index_of = [&](std::size_t k) {
-    const auto row = rows.begin + static_cast<std::int64_t>(k);
+  const auto index_of = [&](size_t k) {
+    const auto row = rows.begin + static_cast<int64_t>(k);
     return place.permutation ? (*place.permutation)(row) : row;
   };
   fetch(place.layout, piece, index_of, values, group);

@@ -24,8 +24,8 @@ namespace cg2d {
 /// caller's vectors then need not move. On a grid of one process column rank 0 has the first rows, rank 1 the next
 /// ones, and so on; on others the pieces stand in the order of the ranks that own them. Collective. Throws
 /// InputError, on every rank alike, for a negative number or a grid of another number of ranks.
-std::vector<std::int64_t> piece_starts_of(std::int64_t own_row_count, const comm::ProcessGrid& grid,
-                                          comm::RankGroup& group);
+std::vector<int64_t> piece_starts_of(int64_t own_row_count, const comm::ProcessGrid& grid,
+                                     comm::RankGroup& group);
 
 /// How a Solver's vectors lie on the ranks: a VectorPlace with the cut that it follows from. Valid as long as the solver.
 struct PiecePlace : VectorPlace {
@@ -38,7 +38,7 @@ struct PiecePlace : VectorPlace {
 
 /// An element of a vector, numbered from 0.
 struct VectorElement {
-  std::int64_t row = 0;
+  int64_t row = 0;
   double value = 0.0;
 };
 

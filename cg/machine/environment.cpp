@@ -27,8 +27,8 @@ std::string host_name() {
 
 /// Completes the node of that rank, whose names and ranks are known. Returns it.
 NodeInfo& inspect_node(Environment& environment, int rank, int thread_count) {
-  const int number = environment.ranks[static_cast<std::size_t>(rank)].node;
-  auto& node = environment.nodes[static_cast<std::size_t>(number)];
+  const int number = environment.ranks[static_cast<size_t>(rank)].node;
+  auto& node = environment.nodes[static_cast<size_t>(number)];
   node.job_rank_count = job_ranks_on_node;
   node.job_core_count = job_cores_on_node;
   node.memory = enforced_room(node.rank_count, thread_count);
@@ -143,8 +143,7 @@ void name_by_host(Environment& environment) {
 }
 
 /// What the ranks of the node may make: within what the system holds them to, the user's limit, or without one what is free.
-void set_memory(NodeInfo& node, std::int64_t growth, std::int64_t memory_limit_bytes,
-                Environment& environment) {
+void set_memory(NodeInfo& node, int64_t growth, int64_t memory_limit_bytes, Environment& environment) {
   for (auto* const room : {&node.memory, &node.free}) room->available_bytes -= growth * node.rank_count;
   if (memory_limit_bytes == 0) return node.memory.tighten(node.free);
   const MemoryRoom user{.available_bytes = memory_limit_bytes - environment.process_bytes * node.rank_count,
@@ -155,15 +154,15 @@ void set_memory(NodeInfo& node, std::int64_t growth, std::int64_t memory_limit_b
     environment.memory_warning =
         fmt::format("--memory-limit {}: the system says that {} has {} left for its ranks; the limit counts",
                     format_bytes(memory_limit_bytes), node.name,
-                    format_bytes(std::max<std::int64_t>(node.free.available_bytes, 0)));
+                    format_bytes(std::max<int64_t>(node.free.available_bytes, 0)));
 }
 
-Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes,
+Environment inspect_environment(comm::RankGroup& group, int thread_count, int64_t memory_limit_bytes,
                                 const Progress* progress) {
   Environment environment;
   const auto hosts = group.gather_all(host_name());
   const auto masks = group.gather_all(allowed_processors());
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+  for (size_t rank = 0; rank < hosts.size(); ++rank) {
     const auto known = std::ranges::find(environment.nodes, hosts[rank], &NodeInfo::host);
     const auto node = known - environment.nodes.begin();
     if (known == environment.nodes.end()) {
@@ -172,7 +171,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
       added.name = fmt::format("node {}", node);
       added.first_rank = static_cast<int>(rank);
     }
-    ++environment.nodes[static_cast<std::size_t>(node)].rank_count;
+    ++environment.nodes[static_cast<size_t>(node)].rank_count;
     environment.ranks.push_back({.processors = masks[rank], .node = static_cast<int>(node)});
   }
 
@@ -182,13 +181,13 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   const auto answers = group.gather_all(answer);
   for (auto& info : environment.nodes) {
     InspectedNode inspected{info};
-    read_into(visit_of(inspected), json_from(answers[static_cast<std::size_t>(info.first_rank)]));
+    read_into(visit_of(inspected), json_from(answers[static_cast<size_t>(info.first_rank)]));
     environment.ranks_oversubscribed |= info.is_oversubscribed(1);
     environment.oversubscribed |= info.is_oversubscribed(thread_count);
     environment.beside_other_tasks |= info.job_rank_count > 0;
   }
   environment.process_bytes = group.maximum(planned_process_bytes(thread_count));
-  const auto growth = std::max<std::int64_t>(0, environment.process_bytes - group.minimum(resident_bytes()));
+  const auto growth = std::max<int64_t>(0, environment.process_bytes - group.minimum(resident_bytes()));
   for (auto& node : environment.nodes) set_memory(node, growth, memory_limit_bytes, environment);
   environment.mpi_version = mpi_library_version();
   environment.blas = blas_version();
@@ -202,21 +201,20 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
 }
 
 const NodeInfo& Environment::node_of(int rank) const {
-  return nodes[static_cast<std::size_t>(ranks[static_cast<std::size_t>(rank)].node)];
+  return nodes[static_cast<size_t>(ranks[static_cast<size_t>(rank)].node)];
 }
 
-std::int64_t Environment::memory_of_node(const NodeInfo& node) const {
-  return std::max<std::int64_t>(saturated_sum(node.memory.available_bytes, process_bytes * node.rank_count),
-                                0);
+int64_t Environment::memory_of_node(const NodeInfo& node) const {
+  return std::max<int64_t>(saturated_sum(node.memory.available_bytes, process_bytes * node.rank_count), 0);
 }
 
-std::int64_t Environment::memory_of_rank(int rank) const {
+int64_t Environment::memory_of_rank(int rank) const {
   const auto& node = node_of(rank);
   return node.memory.available_bytes / node.rank_count;
 }
 
 void describe(Members& m, NodeInfo& node) {
-  auto available_bytes = std::max<std::int64_t>(node.memory.available_bytes, 0);
+  auto available_bytes = std::max<int64_t>(node.memory.available_bytes, 0);
   m("name", node.name,
     {.meaning = "node 0, node 1, ...; with --hostname that of the host.", .label = "Node", .fewest = 1});
   m("processor", node.processor, {.label = "Processor", .fewest = 1});
@@ -233,7 +231,7 @@ void describe(Members& m, NodeInfo& node) {
     or_null({.meaning = "That this job may use.", .label = "NUMA nodes", .least = 1.0}));
   m("load_average", node.load_average,
     or_null({.meaning = "Of 1, 5 and 15 minutes, before the run.", .label = "Load"}));
-  m.list("caches", node.caches, {}, [&](CacheInfo& cache, std::size_t /*index*/) {
+  m.list("caches", node.caches, {}, [&](CacheInfo& cache, size_t /*index*/) {
     m("level", cache.level, at_least(1));
     m("bytes", cache.byte_count, at_least(0));
     m("shared_by_cores", cache.shared_by_cores, at_least(1));
@@ -259,7 +257,7 @@ void describe(Members& m, Environment& environment, std::vector<std::vector<std:
   m("nodes", environment.nodes, {.fewest = 1});
   m.list("binding", environment.ranks,
          {.meaning = "Where every rank may run by its launcher, in rank order.", .fewest = 1},
-         [&](RankAffinity& place, std::size_t rank) {
+         [&](RankAffinity& place, size_t rank) {
            std::optional<std::vector<std::string>> processors;
            if (threads != nullptr && rank < threads->size()) processors = (*threads)[rank];
            m.derived("rank", rank, at_least(0));

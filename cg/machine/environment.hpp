@@ -30,7 +30,7 @@ ProcessorSet all_processors(const ProcessorSet& left, const ProcessorSet& right)
 /// One cache level of a processor.
 struct CacheInfo {
   int level = 0;
-  std::int64_t byte_count = 0;
+  int64_t byte_count = 0;
   int shared_by_cores = 0;
 };
 
@@ -78,9 +78,9 @@ struct NodeInfo : Topology {
 
   /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1d 32 KiB, L2 1
   /// MB".
-  [[nodiscard]] std::string processor_with_caches() const;
+  std::string processor_with_caches() const;
   /// Whether ranks with so many threads each outnumber the cores that they share with all of the job.
-  [[nodiscard]] bool is_oversubscribed(int thread_count) const;
+  bool is_oversubscribed(int thread_count) const;
 };
 
 struct Environment {
@@ -89,8 +89,8 @@ struct Environment {
   std::string mpi_version;
   std::string blas;
   std::optional<std::string> transparent_huge_pages{};  ///< the system's setting where rank 0 runs, if known
-  std::int64_t process_bytes = 0;  ///< planned_process_bytes() of the rank with most, when it was inspected
-  bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
+  int64_t process_bytes = 0;    ///< planned_process_bytes() of the rank with most, when it was inspected
+  bool oversubscribed = false;  ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
   std::string memory_warning{};  ///< the user's limit is more than the system says is free; empty: it is not
   /// The job does other tasks on some node at the same time, which slow this one down.
@@ -102,14 +102,14 @@ struct Environment {
   std::string flags{build_info::flags};
   std::string build_type{build_info::build_type};
 
-  [[nodiscard]] comm::WaitMode wait_mode() const {
+  comm::WaitMode wait_mode() const {
     return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
   }
-  [[nodiscard]] const NodeInfo& node_of(int rank) const;
+  const NodeInfo& node_of(int rank) const;
   /// Memory of a node for its ranks with their processes: the limit, where it is the user's.
-  [[nodiscard]] std::int64_t memory_of_node(const NodeInfo& node) const;
+  int64_t memory_of_node(const NodeInfo& node) const;
   /// The rank's part of the available memory of its node.
-  [[nodiscard]] std::int64_t memory_of_rank(int rank) const;
+  int64_t memory_of_rank(int rank) const;
 };
 
 /// During its lifetime other ranks of this job do other tasks on this node: those that inspect the environment count them in, so that
@@ -126,7 +126,7 @@ class BesideOtherTasks {
 /// Collective. Every rank gets the whole answer. Nodes are named by their numbers. memory_limit_bytes: of each node, for its ranks with their
 /// processes (--memory-limit; 0: what is free there). It counts in place of what the system says is free, within what it holds processes to.
 /// progress: of a command that reports no warnings of its own; the user is told there of a limit that is more than the system says is free.
-Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes = 0,
+Environment inspect_environment(comm::RankGroup& group, int thread_count, int64_t memory_limit_bytes = 0,
                                 const Progress* progress = nullptr);
 
 /// Gives each node its host's name.

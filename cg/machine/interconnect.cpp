@@ -13,9 +13,9 @@ namespace {
 using Extents = std::vector<int>;
 using Links = std::vector<std::string>;
 
-std::int64_t product_of(const Extents& extents) {
-  std::int64_t product = 1;
-  for (const int extent : extents) product = std::min(product * extent, std::int64_t{most_nodes} + 1);
+int64_t product_of(const Extents& extents) {
+  int64_t product = 1;
+  for (const int extent : extents) product = std::min(product * extent, int64_t{most_nodes} + 1);
   return product;
 }
 
@@ -31,7 +31,7 @@ Interconnect box_of_nodes(const Extents& extents, const Visit& visit) {
   return {static_cast<int>(product_of(extents)), [=](int node, int destination) {
             Links links;
             int stride = 1;
-            for (std::size_t dimension = 0; dimension < extents.size(); ++dimension) {
+            for (size_t dimension = 0; dimension < extents.size(); ++dimension) {
               const int from = node / stride % extents[dimension];
               const int to = destination / stride % extents[dimension];
               const auto node_at = [=](int coordinate) { return node + (coordinate - from) * stride; };
@@ -46,17 +46,16 @@ Interconnect box_of_nodes(const Extents& extents, const Visit& visit) {
 /// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
 /// coordinate only.
 Interconnect hyper_crossbar(const Extents& extents) {
-  return box_of_nodes(
-      extents, [](std::size_t dimension, int from, int to, const auto& node_at, Links& links) {
-        links.push_back(fmt::format("exchanger {} to its crossbar {}", node_at(from), dimension));
-        links.push_back(fmt::format("crossbar {} to exchanger {}", dimension, node_at(to)));
-      });
+  return box_of_nodes(extents, [](size_t dimension, int from, int to, const auto& node_at, Links& links) {
+    links.push_back(fmt::format("exchanger {} to its crossbar {}", node_at(from), dimension));
+    links.push_back(fmt::format("crossbar {} to exchanger {}", dimension, node_at(to)));
+  });
 }
 
 /// A router at each node, with links to the neighbours in each dimension, around the ends. A message goes the shorter way.
 Interconnect torus(const Extents& extents) {
   return box_of_nodes(
-      extents, [extents](std::size_t dimension, int from, int to, const auto& node_at, Links& links) {
+      extents, [extents](size_t dimension, int from, int to, const auto& node_at, Links& links) {
         const int extent = extents[dimension];
         const bool is_upwards = 2 * ((to - from + extent) % extent) <= extent;
         const int step = is_upwards ? 1 : extent - 1;

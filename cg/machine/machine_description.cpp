@@ -79,7 +79,7 @@ void describe_kernel(const Costs& costs, KernelCost& kernel) {
   const bool has_shapes = m.writes() ? !kernel.loop : m.has("shapes");
   m.way([&] {
     if (has_shapes) {
-      m.list("shapes", kernel.shapes, {.fewest = 1}, [&](BlockShapeCost& shape, std::size_t /*index*/) {
+      m.list("shapes", kernel.shapes, {.fewest = 1}, [&](BlockShapeCost& shape, size_t /*index*/) {
         m("rows", shape.rows, positive_cost());
         m("columns", shape.columns, positive_cost());
         m("nonzeros", shape.nonzeros, positive_cost());
@@ -90,7 +90,7 @@ void describe_kernel(const Costs& costs, KernelCost& kernel) {
       });
       double length_before = 0.0;
       m.list_if_any(
-          "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
+          "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, size_t /*index*/) {
             m("row_length", point.row_length, positive_cost());
             m("seconds_per_nonzero", point.seconds_per_nonzero, positive_cost());
             if (m.reads() && point.row_length <= length_before)
@@ -133,7 +133,7 @@ void describe(Members& m, MachineDescription& machine) {
     m.if_given("shuffles_kept_pieces", machine.shuffles_kept_pieces, true);
   });
   m.list_if_any(
-      "transports", machine.transports, {.fewest = 1}, [&](TransportCost& transport, std::size_t /*index*/) {
+      "transports", machine.transports, {.fewest = 1}, [&](TransportCost& transport, size_t /*index*/) {
         m("name", transport.name, not_empty());
         describe_network(costs, transport.network, true);
         if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
@@ -165,7 +165,7 @@ void describe(Members& m, MachineDescription& machine) {
               [&] { costs("seconds_per_nonzero", machine.outside_s_per_nonzero); });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
   m.list("kernels", machine.kernels, {.fewest = 1},
-         [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); });
+         [&](KernelCost& kernel, size_t /*index*/) { describe_kernel(costs, kernel); });
 }
 
 void describe(Members& m, Machine& machine) {

@@ -52,7 +52,7 @@ struct KernelCost {
 
   /// Seconds per nonzero on rows of that length, linear in its logarithm between the measured ones; the ends
   /// hold beyond them. 1 without a curve.
-  [[nodiscard]] double at_row_length(double row_length) const;
+  double at_row_length(double row_length) const;
 };
 
 /// Times of the network as one rank sees them.
@@ -66,7 +66,7 @@ struct NetworkCost {
 
   static constexpr auto element_bytes = static_cast<double>(sizeof(double));
   /// Beside the wire, in a step of a collection or a summation. A message without elements costs nothing.
-  [[nodiscard]] double software_s(double elements) const {
+  double software_s(double elements) const {
     return elements > 0.0 ? software_step_s + elements * element_bytes * software_s_per_byte : 0.0;
   }
 };
@@ -123,14 +123,14 @@ struct MachineDescription {
   MeasurementRecord measured{};             ///< record of the calibration
 
   /// The network of messages between two ranks: the node's own where both are on one and it has one.
-  [[nodiscard]] const NetworkCost& network_between(int rank, int partner) const {
+  const NetworkCost& network_between(int rank, int partner) const {
     return node.network && partner / node.ranks == rank / node.ranks ? *node.network : network;
   }
   /// This machine through another transport: with its network where it is known, else unchanged.
-  [[nodiscard]] MachineDescription through(std::string_view transport) const;
-  [[nodiscard]] bool has_kernel(std::string_view kernel_name) const;
+  MachineDescription through(std::string_view transport) const;
+  bool has_kernel(std::string_view kernel_name) const;
   /// Throws InputError that lists the known names.
-  [[nodiscard]] const KernelCost& kernel(std::string_view kernel_name) const;
+  const KernelCost& kernel(std::string_view kernel_name) const;
 };
 
 /// One machine in as many conditions as it was calibrated in: ranks that share cores cost more.
@@ -138,7 +138,7 @@ struct Machine {
   std::vector<MachineDescription> conditions;  ///< at least one
 
   /// The condition whose number of ranks is nearest, in ratio.
-  [[nodiscard]] const MachineDescription& for_ranks(int rank_count) const;
+  const MachineDescription& for_ranks(int rank_count) const;
   /// Replaces the condition of the same ranks and threads, or adds one.
   void put(MachineDescription condition);
 };

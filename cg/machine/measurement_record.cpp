@@ -37,7 +37,7 @@ std::string date_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime
 
 std::string describe(const MeasurementRecord& record) {
   if (record.date.empty()) return "of unknown date";
-  constexpr std::size_t day_length = 10;
+  constexpr size_t day_length = 10;
   const auto text = fmt::format("measured {}", record.date.substr(0, day_length));
   return record.disturbance.empty() ? text : fmt::format("{}, disturbed: {}", text, record.disturbance);
 }

@@ -44,7 +44,7 @@ struct MeasurementFile {
   std::string (*format)(const Document& document);
 
   /// The contents, none where there is no file. Throws InputError for a file of another kind.
-  [[nodiscard]] Document read(const std::string& path) const {
+  Document read(const std::string& path) const {
     try {
       const auto text = text_of_file(path);
       return text && !text->empty() ? parse(*text) : Document{};

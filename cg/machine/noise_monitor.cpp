@@ -20,13 +20,13 @@ constexpr double most_loop_difference = 0.10;
 double fixed_loop_s() {
   constexpr int piece_count = 8;
   constexpr int step_count = 1 << 16;
-  constexpr std::uint64_t factor = 6364136223846793005U;
+  constexpr uint64_t factor = 6364136223846793005U;
   double least_s = std::numeric_limits<double>::infinity();
   for (int piece = 0; piece < piece_count; ++piece) {
-    std::uint64_t a = 1;
-    std::uint64_t b = 2;
-    std::uint64_t c = 3;
-    std::uint64_t d = 4;
+    uint64_t a = 1;
+    uint64_t b = 2;
+    uint64_t c = 3;
+    uint64_t d = 4;
     const Stopwatch stopwatch;
     for (int step = 0; step < step_count; ++step) {
       a = a * factor + 1;
@@ -141,9 +141,9 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
   quiet.loop_before_s = range_of(ranks, &RankQuiet::loop_before_s);
   quiet.loop_after_s = range_of(ranks, &RankQuiet::loop_after_s);
   for (const auto& rank : ranks) add_rank(rank, quiet);
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+  for (size_t node = 0; node < environment.nodes.size(); ++node) {
     std::vector<RankQuiet> on_node;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
       if (environment.ranks.at(rank).node == static_cast<int>(node)) on_node.push_back(ranks[rank]);
     }
     add_load(on_node, quiet);

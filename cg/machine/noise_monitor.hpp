@@ -40,10 +40,10 @@ struct NodeLoad {
 /// One rank over the region. Trivially copyable: ranks send it as it is.
 struct RankQuiet {
   double region_s = 0.0;
-  double cpu_s = 0.0;                     ///< processor time of all its threads
-  std::int64_t involuntary_switches = 0;  ///< involuntary context switches of all its threads
-  double most_delay_s = -1.0;             ///< waiting of one thread for a processor; negative: not known
-  double loop_before_s = 0.0;             ///< the fixed loop
+  double cpu_s = 0.0;                ///< processor time of all its threads
+  int64_t involuntary_switches = 0;  ///< involuntary context switches of all its threads
+  double most_delay_s = -1.0;        ///< waiting of one thread for a processor; negative: not known
+  double loop_before_s = 0.0;        ///< the fixed loop
   double loop_after_s = 0.0;
   NodeLoad node;
 };
@@ -57,11 +57,11 @@ struct RankRange {
 /// The figures of one region, and the verdict. Shares are of the region's time; each is the worst rank's,
 /// processor's or node's. Empty: the system does not say.
 struct QuietResult {
-  std::vector<std::string> disturbances;       ///< one phrase for each criterion that is met; empty: quiet
-  bool is_oversubscribed = false;              ///< ranks x threads outnumber cores: fewer criteria count
-  std::optional<double> too_short_s;           ///< the region's seconds, in which no other load could show
-  std::int64_t involuntary_switches = 0;       ///< involuntary context switches of all ranks
-  std::int64_t most_involuntary_switches = 0;  ///< involuntary context switches of the rank with most of them
+  std::vector<std::string> disturbances;  ///< one phrase for each criterion that is met; empty: quiet
+  bool is_oversubscribed = false;         ///< ranks x threads outnumber cores: fewer criteria count
+  std::optional<double> too_short_s;      ///< the region's seconds, in which no other load could show
+  int64_t involuntary_switches = 0;       ///< involuntary context switches of all ranks
+  int64_t most_involuntary_switches = 0;  ///< involuntary context switches of the rank with most of them
   std::optional<double> delay_share;
   std::optional<double> steal_share;
   std::optional<double> other_load;   ///< processors that other processes kept busy, mean over the region
@@ -74,11 +74,11 @@ struct QuietResult {
   double loop_spread = 0.0;  ///< over the ranks of a node, the larger one of before and after
   double loop_change = 0.0;  ///< time of a rank's loop after by before, minus 1; the largest absolute value
 
-  [[nodiscard]] bool is_disturbed() const { return !disturbances.empty(); }
+  bool is_disturbed() const { return !disturbances.empty(); }
   /// The disturbances as one line; empty if there are none.
-  [[nodiscard]] std::string reason() const;
+  std::string reason() const;
   /// "yes: ..." or "no: ...", with the reason, or "unknown: ..." of a region too short to tell: the line "Quiet" of every command that times.
-  [[nodiscard]] std::string text() const;
+  std::string text() const;
 };
 
 /// The member "quiet" of commands that measure once; left out where it is not known.

@@ -118,7 +118,7 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
     });
   auto samples = race_samples(group, works, limits);
   std::vector<SumTime> times;
-  for (std::size_t k = 0; k < sums.size(); ++k) {
+  for (size_t k = 0; k < sums.size(); ++k) {
     agree_on(group, [&] {
       if (!sums[k].is_right)
         throw RunError(ExitCode::internal, "{}: a wrong sum on rank {}", sums[k].way, group.rank());

@@ -18,7 +18,7 @@ class MessageSeconds {
   }
 
   /// partner: a rank, which may be this one where the machine's shuffle takes its time for that.
-  [[nodiscard]] double message(int partner, double elements) const {
+  double message(int partner, double elements) const {
     const auto& network = machine_.network_between(rank_, partner);
     const bool is_within_node = &network != &machine_.network;
     const double bytes_per_s = is_within_node ? network.bytes_per_s : between_nodes_bytes_per_s_;
@@ -27,8 +27,7 @@ class MessageSeconds {
 
   /// One member's steps, one after the other; both directions of a step overlap. rank_of(member): a rank.
   template <typename RankOf>
-  [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces,
-                             const RankOf& rank_of) const {
+  double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces, const RankOf& rank_of) const {
     const auto transfer = [&](int partner, const comm::PieceRun& run) {
       if (partner == comm::ScheduleStep::no_partner) return 0.0;
       const auto elements = static_cast<double>(pieces.element_count(run));
@@ -46,7 +45,7 @@ class MessageSeconds {
   }
 
   /// The shuffle, which sends and receives at the same time.
-  [[nodiscard]] double shuffle(const comm::BlockLayout& layout) const {
+  double shuffle(const comm::BlockLayout& layout) const {
     const int destination = layout.shuffle_destination(rank_);
     const int source = layout.shuffle_source(rank_);
     double seconds = 0.0;
@@ -124,10 +123,10 @@ struct PredictedRun {
   const UnevenRanks& ranks;
   comm::BlockLayout layout;
 
-  [[nodiscard]] bool has_even_pieces() const { return matrix.piece_starts.empty(); }
-  [[nodiscard]] double largest_piece() const {
+  bool has_even_pieces() const { return matrix.piece_starts.empty(); }
+  double largest_piece() const {
     if (has_even_pieces()) return static_cast<double>(layout.size()) / layout.grid().rank_count();
-    std::int64_t most = 0;
+    int64_t most = 0;
     for (int piece = 0; piece < layout.grid().rank_count(); ++piece)
       most = std::max(most, layout.piece(piece).size());
     return static_cast<double>(most);
@@ -140,8 +139,8 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
   if (run.has_even_pieces()) return {even.multiply_s};
   const auto grid = run.layout.grid();
   const auto n = static_cast<double>(run.layout.size());
-  std::map<std::int64_t, std::vector<double>> of_width;  // [row]; most columns have one width
-  std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
+  std::map<int64_t, std::vector<double>> of_width;  // [row]; most columns have one width
+  std::vector<double> seconds(static_cast<size_t>(grid.rank_count()));
   for (int column = 0; column < grid.columns; ++column) {
     const auto width = run.layout.column_block(column).size();
     if (width == 0) continue;
@@ -153,7 +152,7 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
       const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
       const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
       const double share_of_wider = parts * (more_parts * static_cast<double>(width) / n - 1.0);
-      std::map<std::int64_t, double> of_height{{0, 0.0}};  // most rows have one of a few heights
+      std::map<int64_t, double> of_height{{0, 0.0}};  // most rows have one of a few heights
       for (int row = 0; row < grid.rows; ++row) {
         const auto height = run.layout.row_block(row).size();
         const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
@@ -168,7 +167,7 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
       }
     }
     for (int row = 0; row < grid.rows; ++row)
-      seconds[static_cast<std::size_t>(grid.rank_at(row, column))] = of_rows[static_cast<std::size_t>(row)];
+      seconds[static_cast<size_t>(grid.rank_at(row, column))] = of_rows[static_cast<size_t>(row)];
   }
   return seconds;
 }
@@ -185,10 +184,10 @@ ProductSeconds products_of(const PredictedRun& run, std::span<const double> seco
   ProductSeconds all;
   // share: of all products; slowness: [rank], empty: all are as the description says.
   const auto add = [&](double share, const std::vector<double>& slowness) {
-    const auto count = slowness.empty() ? seconds.size() : static_cast<std::size_t>(rank_count);
+    const auto count = slowness.empty() ? seconds.size() : static_cast<size_t>(rank_count);
     double sum_s = 0.0;
     double slowest_s = 0.0;
-    for (std::size_t rank = 0; rank < count; ++rank) {
+    for (size_t rank = 0; rank < count; ++rank) {
       const double rank_s =
           seconds[seconds.size() == 1 ? 0 : rank] * (slowness.empty() ? 1.0 : slowness[rank]);
       sum_s += rank_s;
@@ -203,15 +202,15 @@ ProductSeconds products_of(const PredictedRun& run, std::span<const double> seco
     return all;
   }
   // One outer step comes before the timed ones.
-  const std::int64_t first = OuterStepCalls::products;
-  const std::int64_t end = first + std::int64_t{OuterStepCalls::products} * run.outer_step_count;
-  std::vector<std::int64_t> borders{first, end};
+  const int64_t first = OuterStepCalls::products;
+  const int64_t end = first + int64_t{OuterStepCalls::products} * run.outer_step_count;
+  std::vector<int64_t> borders{first, end};
   for (const auto& change : slow.ranks) borders.push_back(std::clamp(change.first_product, first, end));
   std::ranges::sort(borders);
-  for (std::size_t k = 1; k < borders.size(); ++k) {
+  for (size_t k = 1; k < borders.size(); ++k) {
     if (borders[k] == borders[k - 1]) continue;
     auto slowness = factors_at(slow, rank_count, borders[k - 1]);
-    for (std::size_t rank = 0; rank < of_all.size(); ++rank) slowness[rank] *= of_all[rank];
+    for (size_t rank = 0; rank < of_all.size(); ++rank) slowness[rank] *= of_all[rank];
     add(static_cast<double>(borders[k] - borders[k - 1]) / static_cast<double>(end - first), slowness);
   }
   return all;
@@ -258,8 +257,8 @@ CommunicationCosts communication_costs(const MachineDescription& machine, const 
   const int rank_count = layout.grid().rank_count();
   const int count = std::min(rank_count, most_sampled_ranks);
   CommunicationCosts busiest;
-  for (std::int64_t k = 0; k <= count; ++k) {  // the last rank is one of them
-    const auto rank = static_cast<int>(std::min<std::int64_t>(k * rank_count / count, rank_count - 1));
+  for (int64_t k = 0; k <= count; ++k) {  // the last rank is one of them
+    const auto rank = static_cast<int>(std::min<int64_t>(k * rank_count / count, rank_count - 1));
     const auto costs = costs_of_rank(machine, layout, rank, options);
     busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
     busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);

@@ -19,8 +19,8 @@ struct Prediction {
   PhaseSeconds phases{};        ///< seconds of each phase in all outer steps
   double outside_s = 0.0;       ///< outside of the phases
 
-  [[nodiscard]] double total_s() const;
-  [[nodiscard]] double phase_s(Phase phase) const { return phases[index_of(phase)]; }
+  double total_s() const;
+  double phase_s(Phase phase) const { return phases[index_of(phase)]; }
 };
 
 /// Seconds of one call per operation: the columns of Table 4 of the paper, and the sum of a number over all

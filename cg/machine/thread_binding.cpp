@@ -21,7 +21,7 @@ bool run_threads_on(const std::vector<ProcessorSet>& processors) {
   {
     cpu_set_t mask;  // by the system's own call: hwloc's would need the topology on every rank
     CPU_ZERO(&mask);
-    for (const int processor : processors[static_cast<std::size_t>(omp_get_thread_num())]) {
+    for (const int processor : processors[static_cast<size_t>(omp_get_thread_num())]) {
       if (processor < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(processor), &mask);
     }
     refused_count += sched_setaffinity(0, sizeof(mask), &mask) == 0 ? 0 : 1;
@@ -35,18 +35,18 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
   if (environment.beside_other_tasks) return {.why_not = "other tasks of this job run on the same cores"};
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+  for (size_t node = 0; node < environment.nodes.size(); ++node) {
     std::vector<ProcessorSet> masks;
-    std::vector<std::size_t> ranks;
-    for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+    std::vector<size_t> ranks;
+    for (size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       const auto& place = environment.ranks[rank];
-      if (static_cast<std::size_t>(place.node) != node) continue;
+      if (static_cast<size_t>(place.node) != node) continue;
       ranks.push_back(rank);
       masks.push_back(processors_from(place.processors));
     }
     auto assignment = assign_cores(environment.nodes[node].cores, masks, thread_count);
     if (!assignment.why_not.empty()) return assignment;
-    for (std::size_t k = 0; k < ranks.size(); ++k) all.ranks[ranks[k]] = std::move(assignment.ranks[k]);
+    for (size_t k = 0; k < ranks.size(); ++k) all.ranks[ranks[k]] = std::move(assignment.ranks[k]);
   }
   return all;
 }
@@ -55,7 +55,7 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
 /// user. Throws RunError where the system refuses one.
 void try_threads(comm::RankGroup& group, int thread_count) {
   std::vector<std::thread> threads;
-  threads.reserve(static_cast<std::size_t>(thread_count));
+  threads.reserve(static_cast<size_t>(thread_count));
   std::latch all_tried(1);
   std::optional<std::string> refusal;
   try {
@@ -103,10 +103,10 @@ BindMode bind_mode_from(const std::string& name) {
 
 CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
                             const std::vector<ProcessorSet>& masks, int thread_count) {
-  const auto threads = static_cast<std::size_t>(thread_count);
+  const auto threads = static_cast<size_t>(thread_count);
   CoreAssignment assignment;
   std::vector<ProcessorSet> cores;  // of a mask, which neighbours mostly share, as the number of its ranks
-  std::size_t rank_count = 0;
+  size_t rank_count = 0;
   for (auto mask = masks.begin(); mask != masks.end(); ++mask) {
     if (mask == masks.begin() || *mask != *std::prev(mask)) {
       const auto overlaps = [&](const ProcessorSet& other) {
@@ -118,17 +118,17 @@ CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
       for (const auto& core : all_cores) {
         if (auto mine = common_processors(core, *mask); !mine.empty()) cores.push_back(std::move(mine));
       }
-      rank_count = static_cast<std::size_t>(std::ranges::count(masks, *mask));
+      rank_count = static_cast<size_t>(std::ranges::count(masks, *mask));
       if (threads == 1 && (cores.size() < 2 || rank_count < 2 * cores.size()))
         return {.why_not = "one thread per rank"};
       if (threads > 1 && rank_count * threads > cores.size())
         return {.why_not = fmt::format("{} x {} outnumber the {} that they may run on",
-                                       format_count(static_cast<std::int64_t>(rank_count), "rank"),
+                                       format_count(static_cast<int64_t>(rank_count), "rank"),
                                        format_count(thread_count, "thread"),
                                        format_count(std::ssize(cores), "core"))};
     }
-    const auto place = static_cast<std::size_t>(std::count(masks.begin(), mask, *mask));
-    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * place / rank_count);
+    const auto place = static_cast<size_t>(std::count(masks.begin(), mask, *mask));
+    const auto first = cores.begin() + static_cast<ptrdiff_t>(cores.size() * place / rank_count);
     assignment.ranks.emplace_back(first, first + thread_count);
   }
   return assignment;
@@ -136,12 +136,12 @@ CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
 
 std::string describe_binding(const BindingResult& result) {
   if (!result.is_bound) return "none: " + result.why_not;
-  constexpr std::size_t most_ranks = 4;
+  constexpr size_t most_ranks = 4;
   // Ranks of one thread are bound only where several share each core.
   std::string text = !result.ranks.empty() && result.ranks.front().size() == 1
                          ? "each rank to a core that it shares with others: "
                          : "each thread to a core of its own: ";
-  for (std::size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
+  for (size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
     text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
   if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
   return text;
@@ -149,9 +149,9 @@ std::string describe_binding(const BindingResult& result) {
 
 ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode,
                              int thread_count)
-    : earlier_(static_cast<std::size_t>(thread_count), processors_from(allowed_processors())) {
+    : earlier_(static_cast<size_t>(thread_count), processors_from(allowed_processors())) {
   require_threads(group, thread_count);
-  const bool openmp_binds = group.maximum(std::int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
+  const bool openmp_binds = group.maximum(int64_t{omp_get_proc_bind() != omp_proc_bind_false}) != 0;
   if (mode == BindMode::none) {
     result_.why_not = "not requested (--bind none)";
   } else if (openmp_binds) {
@@ -160,17 +160,17 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
     const auto assignment = assign_all(environment, thread_count);  // the same on every rank
     result_.why_not = assignment.why_not;
     if (result_.why_not.empty()) {
-      const bool is_mine_bound = run_threads_on(assignment.ranks[static_cast<std::size_t>(group.rank())]);
-      result_.is_bound = group.minimum(std::int64_t{is_mine_bound}) != 0;
+      const bool is_mine_bound = run_threads_on(assignment.ranks[static_cast<size_t>(group.rank())]);
+      result_.is_bound = group.minimum(int64_t{is_mine_bound}) != 0;
       if (!result_.is_bound) {
         result_.why_not = "the system refused it";
         run_threads_on(earlier_);
       }
     }
   }
-  std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
+  std::vector<std::string> lists(static_cast<size_t>(thread_count));
 #pragma omp parallel num_threads(thread_count) if (thread_count > 1)
-  lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
+  lists[static_cast<size_t>(omp_get_thread_num())] = allowed_processors();
   for (const auto& text : group.gather_all(fmt::format("{}", fmt::join(lists, "\n"))))
     result_.ranks.push_back(split_at(text, '\n'));
 }

@@ -57,7 +57,7 @@ class ThreadBinding {
   ThreadBinding(const ThreadBinding&) = delete;
   ThreadBinding& operator=(const ThreadBinding&) = delete;
 
-  [[nodiscard]] const BindingResult& result() const { return result_; }
+  const BindingResult& result() const { return result_; }
 
  private:
   std::vector<ProcessorSet> earlier_;  ///< [thread], before the binding

@@ -78,7 +78,7 @@ Topology machine_topology() {
     const auto* const cache = hwloc_get_obj_by_type(raw, type, 0);
     if (cache == nullptr) continue;
     topology.caches.push_back({.level = static_cast<int>(cache->attr->cache.depth),
-                               .byte_count = static_cast<std::int64_t>(cache->attr->cache.size),
+                               .byte_count = static_cast<int64_t>(cache->attr->cache.size),
                                .shared_by_cores = std::max(1, hwloc_get_nbobjs_inside_cpuset_by_type(
                                                                   raw, cache->cpuset, HWLOC_OBJ_CORE))});
   }

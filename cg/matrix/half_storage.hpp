@@ -19,25 +19,25 @@ class HalfStorageRule {
 
   /// A global row or column, with the number of its tile.
   struct Position {
-    std::int64_t index;
-    std::int64_t tile;  ///< never falling with the index
+    int64_t index;
+    int64_t tile;  ///< never falling with the index
   };
   /// Cost: log Px.
-  [[nodiscard]] Position position_of(std::int64_t index) const;
+  Position position_of(int64_t index) const;
 
   /// Exactly one of (row, column) and (column, row) is kept, or both are the same.
-  [[nodiscard]] static bool keeps(const Position& row, const Position& column) {
+  static bool keeps(const Position& row, const Position& column) {
     if (row.tile == column.tile) return row.index <= column.index;
     return (row.tile < column.tile) == ((row.tile + column.tile) % 2 == 0);
   }
 
   /// Rows and columns of all tiles but the last ones of the column blocks.
-  [[nodiscard]] std::int64_t tile_size() const { return std::int64_t{1} << tile_shift_; }
+  int64_t tile_size() const { return int64_t{1} << tile_shift_; }
 
  private:
   int tile_shift_;
-  std::int64_t tiles_per_block_ = 0;
-  std::vector<std::int64_t> block_starts_;  // first column of each column block
+  int64_t tiles_per_block_ = 0;
+  std::vector<int64_t> block_starts_;  // first column of each column block
 };
 
 /// Drops the entries that the rule does not keep from the block rows x columns of a symmetric matrix, in

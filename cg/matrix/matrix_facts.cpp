@@ -11,7 +11,7 @@
 
 namespace cg2d {
 
-MatrixKey npb_matrix_key(std::string_view class_name, std::int64_t order, int nonzer) {
+MatrixKey npb_matrix_key(std::string_view class_name, int64_t order, int nonzer) {
   const auto* const known = find_class(class_name);
   const bool is_class = known != nullptr && known->n == order && known->nonzer == nonzer;
   return {.name = is_class ? known->class_name : fmt::format("U(n {}, nonzer {})", order, nonzer),
@@ -28,7 +28,7 @@ MatrixFacts facts_of(const Problem& problem) {
           }};
 }
 
-MatrixFacts counted_facts(const MatrixKey& key, std::span<const std::int64_t> rows_by_length) {
+MatrixFacts counted_facts(const MatrixKey& key, std::span<const int64_t> rows_by_length) {
   const auto whole_rows = distribution_of(rows_by_length);
   return {.key = key,
           .nonzero_count = whole_rows.mean() * static_cast<double>(key.order),
@@ -37,8 +37,8 @@ MatrixFacts counted_facts(const MatrixKey& key, std::span<const std::int64_t> ro
           }};
 }
 
-std::uint64_t hash_of_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
+uint64_t hash_of_text(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325U;
   for (const char letter : text) {
     hash ^= static_cast<unsigned char>(letter);
     hash *= 0x100000001b3U;
@@ -48,7 +48,7 @@ std::uint64_t hash_of_text(std::string_view text) {
 
 namespace {
 
-double share_or_zero(std::int64_t part, std::int64_t whole) {
+double share_or_zero(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
 
@@ -57,7 +57,7 @@ double log_factorial(int value) { return std::lgamma(static_cast<double>(value) 
 /// Adds weight * P(k of `trials` positions lie in the block), for each k. Terms more than 12 standard
 /// deviations and 40 positions from the mean are below 1e-30 and left out.
 void add_binomial(double weight, int trials, double probability, std::vector<double>& share) {
-  if (share.size() <= static_cast<std::size_t>(trials)) share.resize(static_cast<std::size_t>(trials) + 1);
+  if (share.size() <= static_cast<size_t>(trials)) share.resize(static_cast<size_t>(trials) + 1);
   const double mean = trials * probability;
   const double reach = 12.0 * std::sqrt(mean * (1.0 - probability)) + 40.0;
   const int first = static_cast<int>(std::max(mean - reach, 0.0));
@@ -65,7 +65,7 @@ void add_binomial(double weight, int trials, double probability, std::vector<dou
   for (int k = first; k <= last; ++k) {
     const double log_choices = log_factorial(trials) - log_factorial(k) - log_factorial(trials - k);
     const double log_share = k * std::log(probability) + (trials - k) * std::log1p(-probability);
-    share[static_cast<std::size_t>(k)] += weight * std::exp(log_choices + log_share);
+    share[static_cast<size_t>(k)] += weight * std::exp(log_choices + log_share);
   }
 }
 
@@ -79,12 +79,12 @@ double RowLengths::short_row_nonzero_share() const {
   return share_or_zero(short_row_nonzero_count, nonzero_count);
 }
 
-RowLengths row_lengths(const kernels::CsrBlock& block, std::int64_t critical_vector_length) {
+RowLengths row_lengths(const kernels::CsrBlock& block, int64_t critical_vector_length) {
   RowLengths lengths{.critical_vector_length = critical_vector_length,
                      .row_count = block.row_count,
                      .nonzero_count = block.nonzero_count()};
   const auto* const starts = block.row_starts.data();
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
+  for (int64_t row = 0; row < block.row_count; ++row) {
     const auto length = starts[row + 1] - starts[row];
     lengths.shortest = row == 0 ? length : std::min(lengths.shortest, length);
     lengths.longest = std::max(lengths.longest, length);
@@ -111,14 +111,14 @@ RowLengths merged(const RowLengths& first, const RowLengths& second) {
 double RowLengthDistribution::mean() const { return nonzeros_below(static_cast<int>(share.size())); }
 
 double RowLengthDistribution::share_below(int length) const {
-  const auto end = share.begin() + std::min<std::ptrdiff_t>(std::max(length, 0), std::ssize(share));
+  const auto end = share.begin() + std::min<ptrdiff_t>(std::max(length, 0), std::ssize(share));
   return std::accumulate(share.begin(), end, 0.0);
 }
 
 double RowLengthDistribution::nonzeros_below(int length) const {
   double sum = 0.0;
   const auto end = std::min(std::max(length, 0), static_cast<int>(share.size()));
-  for (int k = 0; k < end; ++k) sum += k * share[static_cast<std::size_t>(k)];
+  for (int k = 0; k < end; ++k) sum += k * share[static_cast<size_t>(k)];
   return sum;
 }
 
@@ -142,8 +142,8 @@ RowLengthDistribution expected_row_lengths(const Problem& problem, int column_bl
   return distribution;
 }
 
-RowLengthDistribution distribution_of(std::span<const std::int64_t> rows_by_length) {
-  const auto rows = std::accumulate(rows_by_length.begin(), rows_by_length.end(), std::int64_t{0});
+RowLengthDistribution distribution_of(std::span<const int64_t> rows_by_length) {
+  const auto rows = std::accumulate(rows_by_length.begin(), rows_by_length.end(), int64_t{0});
   RowLengthDistribution distribution;
   for (const auto count : rows_by_length) distribution.share.push_back(share_or_zero(count, rows));
   return distribution;
@@ -152,7 +152,7 @@ RowLengthDistribution distribution_of(std::span<const std::int64_t> rows_by_leng
 RowLengthDistribution thinned(const RowLengthDistribution& whole_rows, int column_block_count) {
   if (column_block_count == 1) return whole_rows;
   RowLengthDistribution distribution;
-  for (std::size_t length = 0; length < whole_rows.share.size(); ++length) {
+  for (size_t length = 0; length < whole_rows.share.size(); ++length) {
     const double weight = whole_rows.share[length];
     if (weight > 0.0)
       add_binomial(weight, static_cast<int>(length), 1.0 / column_block_count, distribution.share);

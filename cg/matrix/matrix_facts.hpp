@@ -16,23 +16,23 @@ class Members;
 
 /// Figures of the rows of one block, or of several together. Trivially copyable: ranks send it as it is.
 struct RowLengths {
-  std::int64_t critical_vector_length = 0;
-  std::int64_t row_count = 0;
-  std::int64_t nonzero_count = 0;
-  std::int64_t shortest = 0;                 ///< 0 without rows
-  std::int64_t longest = 0;                  ///< 0 without rows
-  std::int64_t short_row_count = 0;          ///< rows below the critical vector length
-  std::int64_t short_row_nonzero_count = 0;  ///< nonzeros in them
+  int64_t critical_vector_length = 0;
+  int64_t row_count = 0;
+  int64_t nonzero_count = 0;
+  int64_t shortest = 0;                 ///< 0 without rows
+  int64_t longest = 0;                  ///< 0 without rows
+  int64_t short_row_count = 0;          ///< rows below the critical vector length
+  int64_t short_row_nonzero_count = 0;  ///< nonzeros in them
 
   /// Nonzeros per row; 0 without rows.
-  [[nodiscard]] double mean() const;
+  double mean() const;
   /// Parts of all rows and of all nonzeros, 0 to 1; 0 where there are none.
-  [[nodiscard]] double short_row_share() const;
-  [[nodiscard]] double short_row_nonzero_share() const;
+  double short_row_share() const;
+  double short_row_nonzero_share() const;
 };
 
 /// Counts the rows of a whole block, before a kernel takes it. Cost: one pass over the rows.
-RowLengths row_lengths(const kernels::CsrBlock& block, std::int64_t critical_vector_length);
+RowLengths row_lengths(const kernels::CsrBlock& block, int64_t critical_vector_length);
 
 /// The figures of the rows of both, which must have the same critical vector length.
 RowLengths merged(const RowLengths& first, const RowLengths& second);
@@ -42,10 +42,10 @@ RowLengths merged(const RowLengths& first, const RowLengths& second);
 struct RowLengthDistribution {
   std::vector<double> share;
 
-  [[nodiscard]] double mean() const;
+  double mean() const;
   /// Part of the rows that are shorter, and the nonzeros in these, per row of all.
-  [[nodiscard]] double share_below(int length) const;
-  [[nodiscard]] double nonzeros_below(int length) const;
+  double share_below(int length) const;
+  double nonzeros_below(int length) const;
 };
 
 /// The expected distribution in blocks of 1 / column_block_count of the columns of an NPB matrix. Row i is
@@ -56,7 +56,7 @@ struct RowLengthDistribution {
 RowLengthDistribution expected_row_lengths(const Problem& problem, int column_block_count);
 
 /// The distribution of counted rows: rows_by_length[l] of them have l nonzeros.
-RowLengthDistribution distribution_of(std::span<const std::int64_t> rows_by_length);
+RowLengthDistribution distribution_of(std::span<const int64_t> rows_by_length);
 
 /// The rows of blocks of 1 / column_block_count of the columns, expected from those of the whole matrix: each
 /// nonzero lies in a block with that probability, whatever the others do. That holds for entries spread over
@@ -71,9 +71,9 @@ void describe(Members& m, RowLengths& lengths);
 /// products cost the same: the shift of an NPB matrix makes no difference.
 struct MatrixKey {
   std::string name{};  ///< for people: "A", "U(n 1400, nonzer 7)", or a file's name
-  std::int64_t order = 0;
-  std::optional<int> nonzer{};     ///< the parameter of the NPB generator; empty for every other source
-  std::uint64_t pattern_hash = 0;  ///< hash of the source and the parameters that place the nonzeros
+  int64_t order = 0;
+  std::optional<int> nonzer{};  ///< the parameter of the NPB generator; empty for every other source
+  uint64_t pattern_hash = 0;    ///< hash of the source and the parameters that place the nonzeros
 
   friend bool operator==(const MatrixKey& first, const MatrixKey& second) {
     return first.pattern_hash == second.pattern_hash;
@@ -87,21 +87,21 @@ struct MatrixFacts {
   std::function<RowLengthDistribution(int column_block_count)> row_lengths{};
   /// Borders of the pieces of this matrix, for as many pieces as there are ranks; empty: pieces of equal numbers
   /// of rows.
-  std::vector<std::int64_t> piece_starts{};
+  std::vector<int64_t> piece_starts{};
 };
 
 /// The key of an NPB matrix. Where class_name is no class with these numbers, the name becomes "U(n 1400,
 /// nonzer 7)".
-MatrixKey npb_matrix_key(std::string_view class_name, std::int64_t order, int nonzer);
+MatrixKey npb_matrix_key(std::string_view class_name, int64_t order, int nonzer);
 
 /// The expected figures of an NPB matrix.
 MatrixFacts facts_of(const Problem& problem);
 
 /// The figures of any other matrix, from its counted rows: rows_by_length[l] of them have l nonzeros.
 /// Narrower blocks have the rows that thinned() expects.
-MatrixFacts counted_facts(const MatrixKey& key, std::span<const std::int64_t> rows_by_length);
+MatrixFacts counted_facts(const MatrixKey& key, std::span<const int64_t> rows_by_length);
 
 /// FNV-1a with 64 bits (Fowler, Noll, Vo; RFC 9923). Files keep such values: they never change.
-std::uint64_t hash_of_text(std::string_view text);
+uint64_t hash_of_text(std::string_view text);
 
 }  // namespace cg2d

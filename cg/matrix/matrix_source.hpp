@@ -11,9 +11,9 @@ namespace cg2d {
 
 /// Figures of a generated matrix that belong to no block; zero where a source draws no random numbers.
 struct SourceFacts {
-  std::uint64_t final_seed = 0;
-  std::int64_t duplicate_pairs = 0;     // dropped because the vector had the position
-  std::int64_t out_of_range_pairs = 0;  // dropped because the position was >= n
+  uint64_t final_seed = 0;
+  int64_t duplicate_pairs = 0;     // dropped because the vector had the position
+  int64_t out_of_range_pairs = 0;  // dropped because the position was >= n
 };
 
 struct SourcedBlock {
@@ -23,44 +23,40 @@ struct SourcedBlock {
 
 /// A cut of a block into strips of rows of about equal numbers.
 struct Strips {
-  int count = 1;                  ///< some are empty where there are few rows
-  std::int64_t row_multiple = 1;  ///< each begins at a multiple of it, counted from the block's first row
+  int count = 1;             ///< some are empty where there are few rows
+  int64_t row_multiple = 1;  ///< each begins at a multiple of it, counted from the block's first row
   /// About so much memory may be taken for the making of a strip, beside the strip itself. Less takes more time. Empty: as much as suits a
   /// whole block in memory.
-  std::optional<std::int64_t> working_bytes{};
+  std::optional<int64_t> working_bytes{};
 
   /// The rows of a strip of a block with these rows.
-  [[nodiscard]] comm::IndexRange rows_of(int strip, const comm::IndexRange& block_rows) const;
+  comm::IndexRange rows_of(int strip, const comm::IndexRange& block_rows) const;
 };
 
 /// One matrix, to be made block by block.
 class MatrixSource : public Interface {
  public:
   /// Known before anything is made, and the same on every rank.
-  [[nodiscard]] const MatrixFacts& facts() const { return facts_; }
+  const MatrixFacts& facts() const { return facts_; }
   /// The cut that make_layout() takes from now on; empty: equal numbers of rows.
-  void set_piece_starts(std::vector<std::int64_t> piece_starts) {
-    facts_.piece_starts = std::move(piece_starts);
-  }
+  void set_piece_starts(std::vector<int64_t> piece_starts) { facts_.piece_starts = std::move(piece_starts); }
   /// Borders of pieces with about these shares of the nonzeros, in any unit; here of the rows, for matrices whose rows are about equally
   /// long. Collective. Throws MpiError, std::bad_alloc.
-  [[nodiscard]] virtual std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
-                                                                        comm::RankGroup& /*group*/) const {
+  virtual std::vector<int64_t> balanced_piece_starts(std::span<const double> shares,
+                                                     comm::RankGroup& /*group*/) const {
     return comm::piece_starts_of_shares(facts_.key.order, shares);
   }
   /// Memory that build_strips() takes at most beside the strip, of which there is one at a time, per rank; strips {}: of build(), beside the block.
-  [[nodiscard]] virtual std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                                   const Strips& strips) const = 0;
+  virtual int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const = 0;
   /// Nonzeros of the longest strip of a rank's block, at most, where some may be much longer than others; 0: all are about as long. Local.
   /// Throws RunError, on this rank alone.
-  [[nodiscard]] virtual std::int64_t longest_strip(const comm::BlockLayout& /*layout*/, int /*rank*/,
-                                                   const Strips& /*strips*/) const {
+  virtual int64_t longest_strip(const comm::BlockLayout& /*layout*/, int /*rank*/,
+                                const Strips& /*strips*/) const {
     return 0;
   }
   /// Makes this rank's own block. The layout's size must be the order of the matrix, and its grid have a
   /// place for each rank. Collective. Throws MpiError, std::bad_alloc.
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const;
+  SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count) const;
 
   /// Takes the next rows of this rank's block, with the columns of the block.
   using StripSink = std::function<void(kernels::CsrBlock strip)>;

@@ -17,33 +17,32 @@ namespace {
 
 /// The official program draws positions from the smallest power of two >= n.
 int position_bits(const Problem& problem) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(problem.n) - 1));
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(problem.n) - 1));
 }
 
 double share_in_range(const Problem& problem) {
   return static_cast<double>(problem.n) / std::exp2(position_bits(problem));
 }
 
-RandomStream stream_at_pair(std::int64_t pair) {
+RandomStream stream_at_pair(int64_t pair) {
   RandomStream stream;
-  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair));  // one draw is discarded before generation
+  stream.jump(1 + 2 * static_cast<uint64_t>(pair));  // one draw is discarded before generation
   return stream;
 }
 
 /// Kept pairs before pair-in-range `number` of the whole stream.
-std::int64_t kept_before(const Rejections& rejections, std::int64_t number) {
+int64_t kept_before(const Rejections& rejections, int64_t number) {
   return number - (std::ranges::lower_bound(rejections.numbers, number) - rejections.numbers.begin());
 }
 
 /// The first vector that begins at pair-in-range `number` of the whole stream or later; n if there is none.
-std::int64_t first_vector_from(const Problem& problem, const Rejections& rejections, std::int64_t number) {
+int64_t first_vector_from(const Problem& problem, const Rejections& rejections, int64_t number) {
   return std::min(problem.n, (kept_before(rejections, number) + problem.nonzer - 1) / problem.nonzer);
 }
 
 /// Inserts (position, value) into the vector's first `length` entries, by rising position.
-void insert_sorted(std::int32_t* positions, double* values, std::int32_t length, std::int32_t position,
-                   double value) {
-  std::int32_t k = length;
+void insert_sorted(int32_t* positions, double* values, int32_t length, int32_t position, double value) {
+  int32_t k = length;
   for (; k > 0 && positions[k - 1] > position; --k) {
     positions[k] = positions[k - 1];
     values[k] = values[k - 1];
@@ -54,54 +53,53 @@ void insert_sorted(std::int32_t* positions, double* values, std::int32_t length,
 
 }  // namespace
 
-std::int64_t estimated_pair_count(const Problem& problem) {
+int64_t estimated_pair_count(const Problem& problem) {
   const double needed = static_cast<double>(problem.n) * problem.nonzer;
   const double share = share_in_range(problem);
   const double deviation = std::sqrt(needed * (1.0 - share)) / share;
   const double repetitions = 2.0 * problem.nonzer * problem.nonzer;
-  return static_cast<std::int64_t>(needed / share + 6.0 * deviation + repetitions / share) + 64;
+  return static_cast<int64_t>(needed / share + 6.0 * deviation + repetitions / share) + 64;
 }
 
-StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int64_t halo_count) {
+StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, int64_t halo_count) {
   StreamShare share;
   const int bits = position_bits(problem);
-  const auto n = static_cast<std::uint64_t>(problem.n);
+  const auto n = static_cast<uint64_t>(problem.n);
   const auto expected =
-      static_cast<std::size_t>(static_cast<double>(pairs.size()) * share_in_range(problem) * 1.02) +
-      static_cast<std::size_t>(halo_count) + 64;
+      static_cast<size_t>(static_cast<double>(pairs.size()) * share_in_range(problem) * 1.02) +
+      static_cast<size_t>(halo_count) + 64;
   share.positions.reserve(expected);
   share.values.reserve(expected);
 
   auto stream = stream_at_pair(pairs.begin);
   const auto draw_one = [&] {
     const double value = RandomStream::number(stream.next());
-    const std::uint64_t position = RandomStream::leading_bits(stream.next(), bits);
+    const uint64_t position = RandomStream::leading_bits(stream.next(), bits);
     if (position < n) {
-      share.positions.push_back(static_cast<std::int32_t>(position));
+      share.positions.push_back(static_cast<int32_t>(position));
       share.values.push_back(value);
     }
   };
-  for (std::int64_t pair = 0; pair < pairs.size(); ++pair) draw_one();
+  for (int64_t pair = 0; pair < pairs.size(); ++pair) draw_one();
   share.own_count = std::ssize(share.positions);
   while (std::ssize(share.positions) < share.own_count + halo_count) draw_one();
   return share;
 }
 
-std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t first_number,
-                                         std::int64_t window) {
+std::vector<Repetition> find_repetitions(const StreamShare& share, int64_t first_number, int64_t window) {
   // A small table of the last place seen for each hash of the position: without a place within the window,
   // there is no equal position (a later one with the same hash would only make the place newer). Otherwise
   // look back.
-  constexpr std::size_t table_size = 4096;
-  std::vector<std::int64_t> last_seen(table_size, -window);
+  constexpr size_t table_size = 4096;
+  std::vector<int64_t> last_seen(table_size, -window);
   std::vector<Repetition> found;
   const auto* const positions = share.positions.data();
-  for (std::int64_t later = 0; later < std::ssize(share.positions); ++later) {
-    const std::int32_t position = positions[later];
-    auto& last = last_seen[static_cast<std::size_t>(position) % table_size];
+  for (int64_t later = 0; later < std::ssize(share.positions); ++later) {
+    const int32_t position = positions[later];
+    auto& last = last_seen[static_cast<size_t>(position) % table_size];
     if (later - last < window) {
-      const std::int64_t first = std::max<std::int64_t>(0, later - window + 1);
-      for (std::int64_t earlier = later - 1; earlier >= first; --earlier) {
+      const int64_t first = std::max<int64_t>(0, later - window + 1);
+      for (int64_t earlier = later - 1; earlier >= first; --earlier) {
         if (positions[earlier] != position) continue;
         if (earlier < share.own_count)
           found.push_back({.earlier = first_number + earlier, .later = first_number + later});
@@ -116,14 +114,12 @@ std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t 
 Rejections resolve_rejections(const Problem& problem, std::span<const Repetition> repetitions) {
   Rejections rejections;
   rejections.longest_vector = problem.nonzer;
-  std::int64_t current_vector = -1;
-  std::int64_t rejected_in_current = 0;
+  int64_t current_vector = -1;
+  int64_t rejected_in_current = 0;
   for (const auto& [earlier, later] : repetitions) {
     // The vector being filled when a pair is reached: kept pairs before it, by nonzer.
-    const auto vector_at = [&](std::int64_t number) {
-      return kept_before(rejections, number) / problem.nonzer;
-    };
-    const std::int64_t vector = vector_at(later);
+    const auto vector_at = [&](int64_t number) { return kept_before(rejections, number) / problem.nonzer; };
+    const int64_t vector = vector_at(later);
     if (vector >= problem.n) break;
     if (vector_at(earlier) != vector) continue;
     rejections.numbers.push_back(later);
@@ -137,42 +133,42 @@ Rejections resolve_rejections(const Problem& problem, std::span<const Repetition
   return rejections;
 }
 
-std::int64_t needed_number_count(const Problem& problem, const Rejections& rejections) {
+int64_t needed_number_count(const Problem& problem, const Rejections& rejections) {
   return problem.n * problem.nonzer + std::ssize(rejections.numbers);
 }
 
-SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
+SparseVectors build_vectors(const Problem& problem, const StreamShare& share, int64_t first_number,
                             const Rejections& rejections) {
   SparseVectors vectors;
   vectors.first = first_vector_from(problem, rejections, first_number);
   vectors.count = first_vector_from(problem, rejections, first_number + share.own_count) - vectors.first;
   vectors.stride = problem.nonzer + 1;
-  vectors.lengths.assign(static_cast<std::size_t>(vectors.count), problem.nonzer);
-  vectors.positions.resize(static_cast<std::size_t>(vectors.count * vectors.stride));
+  vectors.lengths.assign(static_cast<size_t>(vectors.count), problem.nonzer);
+  vectors.positions.resize(static_cast<size_t>(vectors.count * vectors.stride));
   vectors.values.resize(vectors.positions.size());
 
-  std::int64_t number = first_number;
+  int64_t number = first_number;
   auto next_rejected = std::ranges::lower_bound(rejections.numbers, number);
-  const auto take_next = [&]() -> std::size_t {
+  const auto take_next = [&]() -> size_t {
     while (next_rejected != rejections.numbers.end() && *next_rejected == number) {
       ++next_rejected;
       ++number;
     }
-    return static_cast<std::size_t>(number++ - first_number);
+    return static_cast<size_t>(number++ - first_number);
   };
   // The rest of a vector that began in the share before.
   for (auto k = kept_before(rejections, number); k < vectors.first * problem.nonzer; ++k) take_next();
 
-  for (std::int64_t v = 0; v < vectors.count; ++v) {
-    std::int32_t* positions = vectors.positions.data() + v * vectors.stride;
+  for (int64_t v = 0; v < vectors.count; ++v) {
+    int32_t* positions = vectors.positions.data() + v * vectors.stride;
     double* values = vectors.values.data() + v * vectors.stride;
-    for (std::int32_t length = 0; length < problem.nonzer; ++length) {
-      const std::size_t source = take_next();
+    for (int32_t length = 0; length < problem.nonzer; ++length) {
+      const size_t source = take_next();
       assert(source < share.positions.size());
       insert_sorted(positions, values, length, share.positions[source], share.values[source]);
     }
-    const auto own_position = static_cast<std::int32_t>(vectors.first + v);
-    auto& length = vectors.lengths[static_cast<std::size_t>(v)];
+    const auto own_position = static_cast<int32_t>(vectors.first + v);
+    auto& length = vectors.lengths[static_cast<size_t>(v)];
     if (const auto* const present = std::find(positions, positions + length, own_position);
         present != positions + length) {
       values[present - positions] = 0.5;
@@ -183,23 +179,23 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
   return vectors;
 }
 
-std::vector<double> vector_weights(const Problem& problem, std::int64_t first, std::int64_t count) {
+std::vector<double> vector_weights(const Problem& problem, int64_t first, int64_t count) {
   const double ratio = std::pow(Problem::rcond, 1.0 / static_cast<double>(problem.n));
   double weight = 1.0;
-  for (std::int64_t i = 0; i < first; ++i) weight *= ratio;
+  for (int64_t i = 0; i < first; ++i) weight *= ratio;
   std::vector<double> weights;
-  weights.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i, weight *= ratio) weights.push_back(weight);
+  weights.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i, weight *= ratio) weights.push_back(weight);
   return weights;
 }
 
-std::int64_t pair_of_number(const Problem& problem, std::int64_t first_pair, std::int64_t count) {
+int64_t pair_of_number(const Problem& problem, int64_t first_pair, int64_t count) {
   auto stream = stream_at_pair(first_pair);
   const int bits = position_bits(problem);
   for (auto pair = first_pair;; ++pair) {
     stream.next();
     const bool is_in_range =
-        RandomStream::leading_bits(stream.next(), bits) < static_cast<std::uint64_t>(problem.n);
+        RandomStream::leading_bits(stream.next(), bits) < static_cast<uint64_t>(problem.n);
     if (is_in_range && count-- == 0) return pair;
   }
 }
@@ -216,7 +212,7 @@ class DrawnVectors {
   /// Collective. Throws MpiError, std::bad_alloc.
   DrawnVectors(const Problem& problem, comm::RankGroup& group, bool keeps)
       : problem_(problem), window_(problem.nonzer + 8) {
-    std::int64_t pair_count = estimated_pair_count(problem_);
+    int64_t pair_count = estimated_pair_count(problem_);
     for (;;) {
       draw_parts(comm::share_of(pair_count, group.rank(), group.size()), group);
       // Both estimates hold but once in a lifetime, or for tiny dense problems; every rank sees the same
@@ -230,7 +226,7 @@ class DrawnVectors {
       }
     }
     const auto needed = needed_number_count(problem_, rejections_);
-    std::int64_t last_pair = -1;
+    int64_t last_pair = -1;
     for (const auto& part : parts_) {
       const auto local = needed - 1 - part.first_number;
       if (0 <= local && local < part.number_count)
@@ -238,8 +234,8 @@ class DrawnVectors {
     }
     pair_count = group.maximum(last_pair + 1);
     facts = {.final_seed = stream_at_pair(pair_count).state(),
-              .duplicate_pairs = std::ssize(rejections_.numbers),
-              .out_of_range_pairs = pair_count - needed};
+             .duplicate_pairs = std::ssize(rejections_.numbers),
+             .out_of_range_pairs = pair_count - needed};
     if (parts_.empty()) return;
     const auto first_number = parts_.front().first_number;
     first_ = first_vector_from(problem_, rejections_, first_number);
@@ -263,12 +259,12 @@ class DrawnVectors {
   /// Consecutive pairs of the stream, and the number of the first one in range.
   struct Part {
     comm::IndexRange pairs;
-    std::int64_t first_number = 0;
-    std::int64_t number_count = 0;
+    int64_t first_number = 0;
+    int64_t number_count = 0;
   };
 
   void draw_parts(const comm::IndexRange& mine, comm::RankGroup& group) {
-    constexpr std::int64_t most_pairs = 65536;
+    constexpr int64_t most_pairs = 65536;
     const auto part_count = static_cast<int>((mine.size() + most_pairs - 1) / most_pairs);
     parts_.clear();
     own_count_ = 0;
@@ -295,7 +291,7 @@ class DrawnVectors {
     rejections_ = resolve_rejections(problem_, all);
   }
 
-  [[nodiscard]] SparseVectors vectors_of(const Part& part) const {
+  SparseVectors vectors_of(const Part& part) const {
     auto vectors =
         build_vectors(problem_, draw_share(problem_, part.pairs, window_), part.first_number, rejections_);
     const auto first_weight = weights_.begin() + (vectors.first - first_);
@@ -305,16 +301,16 @@ class DrawnVectors {
 
   Problem problem_;
   std::vector<Part> parts_;
-  std::int64_t own_count_ = 0;  // pairs in range of all parts
-  std::int64_t window_ = 0;
+  int64_t own_count_ = 0;  // pairs in range of all parts
+  int64_t window_ = 0;
   Rejections rejections_;
-  std::int64_t first_ = 0;
+  int64_t first_ = 0;
   std::vector<double> weights_;  // from vector first_ on
   std::vector<SparseVectors> kept_;
 };
 
 /// Records for each rank.
-using OutgoingRecords = std::vector<std::vector<std::uint64_t>>;
+using OutgoingRecords = std::vector<std::vector<uint64_t>>;
 
 /// Appends the records for every rank whose block the vectors meet in the given rows, one range for each row block. Positions and blocks
 /// rise, so each vector is walked along the blocks once. Cost: for each vector its length, and Px + Py.
@@ -324,11 +320,11 @@ void append_records(const SparseVectors& vectors, const comm::BlockLayout& layou
   std::vector<comm::IndexRange> column_blocks;
   for (int column = 0; column < grid.columns; ++column) column_blocks.push_back(layout.column_block(column));
   std::vector<std::pair<int, VectorPart::List>> columns_of_blocks;  // of those that the vector meets
-  for (std::int64_t v = 0; v < vectors.count; ++v) {
+  for (int64_t v = 0; v < vectors.count; ++v) {
     const auto positions = vectors.positions_of(v);
     const auto values = vectors.values_of(v);
     // The entries with positions in a range, from a place on, which moves to their end.
-    const auto next_list = [&](std::size_t& place, const comm::IndexRange& range) {
+    const auto next_list = [&](size_t& place, const comm::IndexRange& range) {
       while (place < positions.size() && positions[place] < range.begin) ++place;
       const auto begin = place;
       while (place < positions.size() && positions[place] < range.end) ++place;
@@ -337,18 +333,18 @@ void append_records(const SparseVectors& vectors, const comm::BlockLayout& layou
                               .first = range.begin};
     };
     columns_of_blocks.clear();
-    std::size_t row_place = 0;
+    size_t row_place = 0;
     for (int row = 0; row < grid.rows && row_place < positions.size(); ++row) {
-      const auto rows = next_list(row_place, rows_of_blocks[static_cast<std::size_t>(row)]);
+      const auto rows = next_list(row_place, rows_of_blocks[static_cast<size_t>(row)]);
       if (rows.positions.empty()) continue;
-      std::size_t column_place = columns_of_blocks.empty() ? 0 : positions.size();
+      size_t column_place = columns_of_blocks.empty() ? 0 : positions.size();
       for (int column = 0; column_place < positions.size(); ++column) {
-        const auto columns = next_list(column_place, column_blocks[static_cast<std::size_t>(column)]);
+        const auto columns = next_list(column_place, column_blocks[static_cast<size_t>(column)]);
         if (!columns.positions.empty()) columns_of_blocks.emplace_back(column, columns);
       }
       for (const auto& [column, columns] : columns_of_blocks)
-        VectorPart::append(outgoing[static_cast<std::size_t>(grid.rank_at(row, column))],
-                           vectors.weights[static_cast<std::size_t>(v)], rows, columns);
+        VectorPart::append(outgoing[static_cast<size_t>(grid.rank_at(row, column))],
+                           vectors.weights[static_cast<size_t>(v)], rows, columns);
     }
   }
 }
@@ -410,8 +406,7 @@ class NpbSource final : public MatrixSource {
  public:
   explicit NpbSource(const Problem& problem) : MatrixSource(facts_of(problem)), problem_(problem) {}
 
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                           const Strips& strips) const override {
+  int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
     return saturated(making_of(problem_, layout.grid(), strips).bytes);
   }
 
@@ -427,18 +422,18 @@ class NpbSource final : public MatrixSource {
       const double share =
           static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) / (n * n);
       BlockAssembler assembler(rows_of_strip, columns, Problem::rcond - problem_.shift,
-                               static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
+                               static_cast<int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
                                thread_count);
       for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
         std::vector<comm::IndexRange> rows_of_blocks;
         for (int block = 0; block < layout.grid().rows; ++block)
           rows_of_blocks.push_back(comm::share_of(strips.rows_of(strip, layout.row_block(block)), exchange,
                                                   making.exchanges_per_strip));
-        OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
+        OutgoingRecords outgoing(static_cast<size_t>(group.size()));
         drawn.visit(
             [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
         // From all ranks, in the order of their vectors.
-        assembler.append_rows(rows_of_blocks[static_cast<std::size_t>(process_row)].size(),
+        assembler.append_rows(rows_of_blocks[static_cast<size_t>(process_row)].size(),
                               group.exchange(std::move(outgoing)));
       }
       sink(assembler.finish());
@@ -448,34 +443,34 @@ class NpbSource final : public MatrixSource {
 
   /// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which
   /// they are about equally long.
-  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
-                                                                comm::RankGroup& group) const override {
-    constexpr std::int64_t most_bins = std::int64_t{1} << 16;
-    const auto bin_count = std::clamp<std::int64_t>(problem_.n, 1, most_bins);
+  std::vector<int64_t> balanced_piece_starts(std::span<const double> shares,
+                                             comm::RankGroup& group) const override {
+    constexpr int64_t most_bins = int64_t{1} << 16;
+    const auto bin_count = std::clamp<int64_t>(problem_.n, 1, most_bins);
     const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
-    std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(bin_count));
+    std::vector<int64_t> nonzeros(static_cast<size_t>(bin_count));
     DrawnVectors(problem_, group, true).visit([&](const SparseVectors& vectors) {
-      for (std::int64_t v = 0; v < vectors.count; ++v) {
+      for (int64_t v = 0; v < vectors.count; ++v) {
         const auto positions = vectors.positions_of(v);
         for (const auto position : positions)
-          nonzeros[static_cast<std::size_t>(position / rows_per_bin)] += std::ssize(positions);
+          nonzeros[static_cast<size_t>(position / rows_per_bin)] += std::ssize(positions);
       }
     });
     group.sums(nonzeros);
     const std::vector<double> weights(nonzeros.begin(), nonzeros.end());
     const auto before = comm::sums_before(shares);
     const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-    std::vector<std::int64_t> starts{0};
+    std::vector<int64_t> starts{0};
     double nonzeros_before = 0.0;
-    std::size_t bin = 0;
-    for (std::size_t piece = 1; piece < shares.size(); ++piece) {
+    size_t bin = 0;
+    for (size_t piece = 1; piece < shares.size(); ++piece) {
       const double goal = total * before[piece] / before.back();
       while (bin + 1 < weights.size() && nonzeros_before + weights[bin] < goal)
         nonzeros_before += weights[bin++];
       const double part = (goal - nonzeros_before) / std::max(weights[bin], 1.0);
       const double row =
           (static_cast<double>(bin) + std::clamp(part, 0.0, 1.0)) * static_cast<double>(rows_per_bin);
-      starts.push_back(std::clamp<std::int64_t>(std::llround(row), starts.back(), problem_.n));
+      starts.push_back(std::clamp<int64_t>(std::llround(row), starts.back(), problem_.n));
     }
     starts.push_back(problem_.n);
     return starts;
@@ -494,12 +489,12 @@ kernels::CsrBlock factor_block(const DrawnVectors& drawn, bool is_transposed, co
                                comm::RankGroup& group) {
   EntryCollector collector(layout.size(), group);
   drawn.visit([&](const SparseVectors& vectors) {
-    for (std::int64_t v = 0; v < vectors.count; ++v) {
+    for (int64_t v = 0; v < vectors.count; ++v) {
       const auto positions = vectors.positions_of(v);
       const auto values = vectors.values_of(v);
       const auto number = vectors.first + v;
-      for (std::size_t k = 0; k < positions.size(); ++k) {
-        const std::int64_t position = positions[k];
+      for (size_t k = 0; k < positions.size(); ++k) {
+        const int64_t position = positions[k];
         collector.add(is_transposed ? number : position, is_transposed ? position : number, values[k]);
       }
     }

@@ -21,33 +21,32 @@ namespace cg2d {
 /// The pairs in range of one share of the stream, and some that follow it (the halo), in the order of the
 /// stream.
 struct StreamShare {
-  std::int64_t own_count = 0;           // pairs in range within the share
-  std::vector<std::int32_t> positions;  // own, then halo
-  std::vector<double> values;           // own values, then halo
+  int64_t own_count = 0;           // pairs in range within the share
+  std::vector<int32_t> positions;  // own, then halo
+  std::vector<double> values;      // own values, then halo
 };
 
 /// A number of pairs that suffices for the whole matrix in all but one of a hundred million problems.
-std::int64_t estimated_pair_count(const Problem& problem);
+int64_t estimated_pair_count(const Problem& problem);
 
 /// Draws the pairs of a share and goes on until `halo_count` more are in range. Cost: one step per pair.
-StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int64_t halo_count);
+StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, int64_t halo_count);
 
 /// Two pairs in range with the same position; numbers count the pairs in range of the whole stream.
 struct Repetition {
-  std::int64_t earlier = 0;
-  std::int64_t later = 0;
+  int64_t earlier = 0;
+  int64_t later = 0;
 };
 
 /// Finds, for every pair of the share and its halo, the nearest earlier one with the same position, if that
 /// one is the share's own and less than `window` away. first_number: the number of the share's first pair in
 /// range.
-std::vector<Repetition> find_repetitions(const StreamShare& share, std::int64_t first_number,
-                                         std::int64_t window);
+std::vector<Repetition> find_repetitions(const StreamShare& share, int64_t first_number, int64_t window);
 
 /// The pairs in range that are dropped because their vector has the position already.
 struct Rejections {
-  std::vector<std::int64_t> numbers;  // rising
-  std::int64_t longest_vector = 0;    // pairs in range that the longest vector takes, dropped ones included
+  std::vector<int64_t> numbers;  // rising
+  int64_t longest_vector = 0;    // pairs in range that the longest vector takes, dropped ones included
 };
 
 /// `repetitions`: those of the whole stream, by rising `later`. The result is right if longest_vector <=
@@ -55,41 +54,41 @@ struct Rejections {
 Rejections resolve_rejections(const Problem& problem, std::span<const Repetition> repetitions);
 
 /// Number of pairs in range that the whole matrix takes.
-std::int64_t needed_number_count(const Problem& problem, const Rejections& rejections);
+int64_t needed_number_count(const Problem& problem, const Rejections& rejections);
 
 /// Consecutive vectors v_first, ...; positions rising within each, v_i(i) = 0.5 included.
 struct SparseVectors {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  int stride = 0;                       // room per vector: nonzer + 1
-  std::vector<std::int32_t> lengths;    // length of each vector: nonzer or nonzer + 1
-  std::vector<std::int32_t> positions;  // count * stride
-  std::vector<double> values;           // count * stride
+  int64_t first = 0;
+  int64_t count = 0;
+  int stride = 0;                  // room per vector: nonzer + 1
+  std::vector<int32_t> lengths;    // length of each vector: nonzer or nonzer + 1
+  std::vector<int32_t> positions;  // count * stride
+  std::vector<double> values;      // count * stride
   // Weight of each vector in the matrix, see vector_weights: not set by build_vectors.
   std::vector<double> weights;
 
-  [[nodiscard]] std::span<const std::int32_t> positions_of(std::int64_t local_vector) const {
+  std::span<const int32_t> positions_of(int64_t local_vector) const {
     const auto* const first_one = positions.data() + local_vector * stride;
     return {first_one, first_one + lengths.data()[local_vector]};
   }
-  [[nodiscard]] std::span<const double> values_of(std::int64_t local_vector) const {
+  std::span<const double> values_of(int64_t local_vector) const {
     const auto* const first_one = values.data() + local_vector * stride;
     return {first_one, first_one + lengths.data()[local_vector]};
   }
 };
 
 /// The vectors that begin in the share. Its halo must hold at least longest_vector pairs.
-SparseVectors build_vectors(const Problem& problem, const StreamShare& share, std::int64_t first_number,
+SparseVectors build_vectors(const Problem& problem, const StreamShare& share, int64_t first_number,
                             const Rejections& rejections);
 
 /// The weights rcond^(i / n) of the vectors first, ..., first + count - 1 (numbered from 0), as the official
 /// program rounds them: by repeated multiplication with rcond^(1 / n). That drifts from the exact powers, by
 /// 8e-12 at the end of class C, which moves its zeta by 2e-12: more than all other rounding. Cost: one
 /// multiplication for each vector up to the last.
-std::vector<double> vector_weights(const Problem& problem, std::int64_t first, std::int64_t count);
+std::vector<double> vector_weights(const Problem& problem, int64_t first, int64_t count);
 
 /// The number of the pair (among all pairs) before which, from `first_pair` on, `count` pairs are in range. Cost: one step per pair.
-std::int64_t pair_of_number(const Problem& problem, std::int64_t first_pair, std::int64_t count);
+int64_t pair_of_number(const Problem& problem, int64_t first_pair, int64_t count);
 
 /// One rank's part of the sum of outer products that defines the matrix: A = V W V^T + diagonal * 1, where the columns of V are the vectors
 /// and W their weights. Blocks of V and V^T at the rank's place in the layout, by whose pieces the numbers of the

@@ -50,7 +50,7 @@ std::string problem_name(const Problem& problem) {
 }
 
 void check_problem(const Problem& problem) {
-  constexpr std::int64_t largest_n = std::numeric_limits<std::int32_t>::max();
+  constexpr int64_t largest_n = std::numeric_limits<int32_t>::max();
   if (problem.n < 1 || problem.n > largest_n)
     throw InputError("--n {}: the order of the matrix must be within 1 ... {}", problem.n, largest_n);
   if (problem.nonzer < 1 || problem.nonzer > problem.n) {
@@ -68,7 +68,7 @@ double official_flop_count(const Problem& problem) {
          (3.0 + 3.0 + products_per_outer_step * row + cg_steps_per_solve * 5.0);
 }
 
-double true_flop_count(const Problem& problem, std::int64_t nonzero_count) {
+double true_flop_count(const Problem& problem, int64_t nonzero_count) {
   // Terms as in the official count: 5 vector operations of 2 n per step, 6 per outer iteration.
   const auto n = static_cast<double>(problem.n);
   const auto nonzeros = static_cast<double>(nonzero_count);

@@ -19,7 +19,7 @@ inline constexpr int products_per_outer_step = cg_steps_per_solve + 1;
 /// One NAS CG problem. Source of the classes: RNR-94-007, NAS-95-020 and the official 3.4 programs.
 struct Problem {
   std::string class_name;  ///< one letter, or "U" (unknown to the benchmark) for any other problem
-  std::int64_t n = 0;      ///< order of the matrix
+  int64_t n = 0;           ///< order of the matrix
   int nonzer = 0;          ///< nonzeros of each random vector
   int niter = 0;           ///< timed outer iterations
   double shift = 0.0;      ///< lambda
@@ -50,7 +50,7 @@ void check_problem(const Problem& problem);
 double official_flop_count(const Problem& problem);
 
 /// The operations that the program does: products with nonzero_count entries, and the vector operations, in each outer iteration.
-double true_flop_count(const Problem& problem, std::int64_t nonzero_count);
+double true_flop_count(const Problem& problem, int64_t nonzero_count);
 
 /// Expected nonzeros of the whole matrix, over the random positions; within 0.1 % for every class.
 double expected_nonzero_count(const Problem& problem);

@@ -15,7 +15,7 @@ struct StencilKind {
   std::string_view name;
   std::string_view arguments;
   std::string_view example;
-  std::size_t dimension_count;
+  size_t dimension_count;
   std::array<int, 2> point_counts;  // the usual one first
 };
 
@@ -29,12 +29,12 @@ constexpr std::array stencil_kinds{
 template <typename Visit>
 void visit_entries(const Stencil& stencil, const comm::IndexRange& rows, const comm::IndexRange& columns,
                    const Visit& visit) {
-  constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
+  constexpr std::array<int64_t, 3> steps{-1, 0, 1};
   const auto& extents = stencil.extents;
-  const auto is_inside = [&](std::size_t dimension, std::int64_t place) {
+  const auto is_inside = [&](size_t dimension, int64_t place) {
     return 0 <= place && place < extents[dimension];
   };
-  const auto visit_point = [&](const comm::Extents& point, std::int64_t row) {
+  const auto visit_point = [&](const comm::Extents& point, int64_t row) {
     for (const auto z : steps) {
       if (!is_inside(2, point[2] + z)) continue;
       for (const auto y : steps) {
@@ -44,7 +44,7 @@ void visit_entries(const Stencil& stencil, const comm::IndexRange& rows, const c
           if (!is_inside(0, point[0] + x) || !are_neighbours) continue;
           const auto column = row + x + extents[0] * (y + extents[1] * z);
           if (columns.contains(column))
-            visit(row - rows.begin, static_cast<std::int32_t>(column - columns.begin),
+            visit(row - rows.begin, static_cast<int32_t>(column - columns.begin),
                   column == row ? stencil.diagonal() : -1.0);
         }
       }
@@ -68,12 +68,12 @@ kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRa
   };
   for_each_part([&](const comm::IndexRange& mine) {
     auto* const counts = starts + 1 + (mine.begin - rows.begin);
-    visit_entries(stencil, mine, columns, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
+    visit_entries(stencil, mine, columns, [&](int64_t row, int32_t, double) { ++counts[row]; });
   });
   block.make_room_by_lengths();
   for_each_part([&](const comm::IndexRange& mine) {
-    auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
-    visit_entries(stencil, mine, columns, [&](std::int64_t, std::int32_t column, double value) {
+    auto next = static_cast<size_t>(starts[mine.begin - rows.begin]);
+    visit_entries(stencil, mine, columns, [&](int64_t, int32_t column, double value) {
       block.columns[next] = column;
       block.values[next] = value;
       ++next;
@@ -90,8 +90,7 @@ class StencilSource final : public MatrixSource {
             rows_by_length(stencil))),
         stencil_(stencil) {}
 
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& /*layout*/,
-                                           const Strips& /*strips*/) const override {
+  int64_t working_bytes(const comm::BlockLayout& /*layout*/, const Strips& /*strips*/) const override {
     return 0;
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
@@ -108,7 +107,7 @@ class StencilSource final : public MatrixSource {
 
 std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
   const auto stencil = stencil_from(text);
-  constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
+  constexpr int64_t largest_order = std::numeric_limits<int32_t>::max();
   if (stencil.order() > largest_order)
     throw InputError("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
                      stencil.order());
@@ -135,15 +134,15 @@ Stencil stencil_from(std::string_view text) {
     throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
   Stencil stencil{.point_count = kind.point_counts.front()};
   const auto extents = split_at(parts[1], 'x');
-  std::int64_t order = 1;
-  for (std::size_t k = 0; k < extents.size(); ++k) {
-    const auto extent = number_from<std::int64_t>(extents[k]);
+  int64_t order = 1;
+  for (size_t k = 0; k < extents.size(); ++k) {
+    const auto extent = number_from<int64_t>(extents[k]);
     if (!extent || extents.size() != kind.dimension_count)
       throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
                        kind.example, parts[1]);
     if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
     if (__builtin_mul_overflow(order, *extent, &order))
-      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
+      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<int64_t>::max());
     stencil.extents[k] = *extent;
   }
   if (parts.size() == 2) return stencil;
@@ -157,15 +156,15 @@ Stencil stencil_from(std::string_view text) {
   return stencil;
 }
 
-std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
+std::vector<int64_t> rows_by_length(const Stencil& stencil) {
   // Positions along a dimension that have 0, 1 and 2 neighbours there.
-  const auto positions_of = [](std::int64_t extent) {
-    return extent == 1 ? std::array<std::int64_t, 3>{1, 0, 0} : std::array<std::int64_t, 3>{0, 2, extent - 2};
+  const auto positions_of = [](int64_t extent) {
+    return extent == 1 ? std::array<int64_t, 3>{1, 0, 0} : std::array<int64_t, 3>{0, 2, extent - 2};
   };
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(stencil.point_count) + 1);
-  for (std::size_t x = 0; x < 3; ++x) {
-    for (std::size_t y = 0; y < 3; ++y) {
-      for (std::size_t z = 0; z < 3; ++z) {
+  std::vector<int64_t> rows(static_cast<size_t>(stencil.point_count) + 1);
+  for (size_t x = 0; x < 3; ++x) {
+    for (size_t y = 0; y < 3; ++y) {
+      for (size_t z = 0; z < 3; ++z) {
         const auto length = stencil.has_corners() ? (1 + x) * (1 + y) * (1 + z) : 1 + x + y + z;
         const auto count = positions_of(stencil.extents[0])[x] * positions_of(stencil.extents[1])[y] *
                            positions_of(stencil.extents[2])[z];

@@ -15,12 +15,12 @@ struct Stencil {
   comm::Extents extents{1, 1, 1};  ///< NZ is 1 in two dimensions
   int point_count = 5;             ///< 5 (two dimensions), 7 or 27 (three): the most nonzeros of a row
 
-  [[nodiscard]] std::int64_t order() const { return comm::whole_domain(extents).size(); }
-  [[nodiscard]] double diagonal() const { return point_count - 1.0; }
+  int64_t order() const { return comm::whole_domain(extents).size(); }
+  double diagonal() const { return point_count - 1.0; }
   /// Whether points are neighbours across edges and corners, too.
-  [[nodiscard]] bool has_corners() const { return point_count == 27; }
+  bool has_corners() const { return point_count == 27; }
   /// As stencil_from() takes it: "laplace2d:40x30", "laplace3d:40x30x20:27".
-  [[nodiscard]] std::string name() const;
+  std::string name() const;
   friend bool operator==(const Stencil&, const Stencil&) = default;
 };
 
@@ -29,6 +29,6 @@ struct Stencil {
 Stencil stencil_from(std::string_view text);
 
 /// Nonzeros of the whole matrix, counted by row lengths: entry l is the number of rows with l nonzeros.
-std::vector<std::int64_t> rows_by_length(const Stencil& stencil);
+std::vector<int64_t> rows_by_length(const Stencil& stencil);
 
 }  // namespace cg2d

@@ -14,19 +14,19 @@
 namespace cg2d {
 namespace {
 
-constexpr std::int64_t array_alignment = 64;
+constexpr int64_t array_alignment = 64;
 
-std::int64_t aligned(std::int64_t position, std::int64_t alignment) {
+int64_t aligned(int64_t position, int64_t alignment) {
   return (position + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace
 
-PanelLayout panel_layout(std::span<const std::size_t> array_bytes) {
+PanelLayout panel_layout(std::span<const size_t> array_bytes) {
   PanelLayout places;
   for (const auto bytes : array_bytes) {
     places.array_positions.push_back(places.byte_count);
-    places.byte_count = aligned(places.byte_count + static_cast<std::int64_t>(bytes), array_alignment);
+    places.byte_count = aligned(places.byte_count + static_cast<int64_t>(bytes), array_alignment);
   }
   places.byte_count = aligned(places.byte_count, panel_alignment);
   return places;
@@ -39,14 +39,14 @@ PanelFileWriter::PanelFileWriter(const std::string& folder, const std::string& n
   file_.append(room);
 }
 
-void PanelFileWriter::append(kernels::SpmvKernel& panel, std::int64_t row_count) {
+void PanelFileWriter::append(kernels::SpmvKernel& panel, int64_t row_count) {
   const auto arrays = panel.stored_arrays();
-  std::vector<std::size_t> array_bytes;
+  std::vector<size_t> array_bytes;
   array_bytes.reserve(arrays.size());
   for (const auto& array : arrays) array_bytes.push_back(array.bytes.size());
   const auto places = panel_layout(array_bytes);
-  image_.assign(static_cast<std::size_t>(places.byte_count), std::byte{0});
-  for (std::size_t index = 0; index < arrays.size(); ++index) {
+  image_.assign(static_cast<size_t>(places.byte_count), std::byte{0});
+  for (size_t index = 0; index < arrays.size(); ++index) {
     if (arrays[index].memory == nullptr)
       throw std::invalid_argument("an array that takes no memory that is lent to it");
     std::ranges::copy(arrays[index].bytes, image_.begin() + places.array_positions[index]);
@@ -85,10 +85,10 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 PanelFile::PanelFile(std::string path_of_file) : path(std::move(path_of_file)) {
   const OpenFile file(path);
   header = read_header<PanelFileHeader>(file);
-  const auto panel_count = static_cast<std::size_t>(header.panel_count);
-  const auto size_count = panel_count * static_cast<std::size_t>(header.array_count);
-  const auto expected = header.index_position + static_cast<std::int64_t>(panel_count * sizeof(PanelEntry) +
-                                                                          size_count * sizeof(std::size_t));
+  const auto panel_count = static_cast<size_t>(header.panel_count);
+  const auto size_count = panel_count * static_cast<size_t>(header.array_count);
+  const auto expected = header.index_position +
+                        static_cast<int64_t>(panel_count * sizeof(PanelEntry) + size_count * sizeof(size_t));
   if (file.size() != expected)
     file.refuse("found {} bytes, expected the {} that its header announces", file.size(), expected);
   panels.resize(panel_count);
@@ -111,8 +111,8 @@ PanelFile::PanelFile(std::string path_of_file) : path(std::move(path_of_file)) {
 
 bool PanelFile::is_direct() const { return (fcntl(descriptor.number(), F_GETFL) & O_DIRECT) != 0; }
 
-std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
-  const auto count = static_cast<std::size_t>(header.array_count);
+std::span<const size_t> PanelFile::array_bytes(size_t panel) const {
+  const auto count = static_cast<size_t>(header.array_count);
   return std::span(all_array_bytes).subspan(panel * count, count);
 }
 

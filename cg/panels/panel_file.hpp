@@ -17,32 +17,30 @@
 namespace cg2d {
 
 /// Panels and buffers begin at multiples of it, as reading past the system's cache (O_DIRECT) asks for.
-inline constexpr std::int64_t panel_alignment = 4096;
+inline constexpr int64_t panel_alignment = 4096;
 
 /// The properties that a file must have to serve a run.
 struct PanelFileKey {
-  std::uint64_t matrix_hash = 0;  ///< hash of all that the values depend on
+  uint64_t matrix_hash = 0;       ///< hash of all that the values depend on
   std::array<char, 24> kernel{};  ///< its name, and zeros
   /// The instruction set of the loop that the arrays are for, and zeros; zeros alone where those of all loops are the same.
   std::array<char, 16> instruction_set{};
-  std::int64_t block_width = 0;  ///< Tuning::block_width, 0: the kernel has none
-  std::int64_t vector_count =
-      1;                       ///< KernelOptions::vector_count: kernels for several vectors have other arrays
-  std::int64_t first_row = 0;  ///< first row of the block
-  std::int64_t row_count = 0;
-  std::int64_t first_column = 0;
-  std::int64_t column_count = 0;
+  int64_t block_width = 0;   ///< Tuning::block_width, 0: the kernel has none
+  int64_t vector_count = 1;  ///< KernelOptions::vector_count: kernels for several vectors have other arrays
+  int64_t first_row = 0;     ///< first row of the block
+  int64_t row_count = 0;
+  int64_t first_column = 0;
+  int64_t column_count = 0;
 
   friend bool operator==(const PanelFileKey&, const PanelFileKey&) = default;
 };
 
 /// Figures that a run reports of the block, which it does not make again.
 struct PanelFileFigures {
-  std::int64_t nonzero_count = 0;
+  int64_t nonzero_count = 0;
   RowLengths row_lengths;
   SourceFacts source;
-  std::uint64_t value_sum =
-      0;  ///< sum of the hashes of the block's entries, see value_hash.hpp; 0: not asked for
+  uint64_t value_sum = 0;  ///< sum of the hashes of the block's entries, see value_hash.hpp; 0: not asked for
 };
 
 /// At the begin of the file.
@@ -54,30 +52,30 @@ struct PanelFileHeader {
   FileMark mark = format.mark;
   PanelFileKey key;
   PanelFileFigures figures;
-  std::int64_t panel_count = 0;
-  std::int64_t array_count = 0;  ///< arrays of each panel
-  std::int64_t index_position = 0;
-  std::uint32_t index_checksum = 0;
-  std::uint32_t checksum = 0;
+  int64_t panel_count = 0;
+  int64_t array_count = 0;  ///< arrays of each panel
+  int64_t index_position = 0;
+  uint32_t index_checksum = 0;
+  uint32_t checksum = 0;
 };
 static_assert(sizeof(PanelFileHeader) <= panel_alignment);
 
 struct PanelEntry {
-  std::int64_t position = 0;    ///< in the file
-  std::int64_t byte_count = 0;  ///< a multiple of panel_alignment
-  std::int64_t first_row = 0;   ///< within the block
-  std::int64_t row_count = 0;
-  std::uint32_t checksum = 0;
-  std::uint32_t unused = 0;
+  int64_t position = 0;    ///< in the file
+  int64_t byte_count = 0;  ///< a multiple of panel_alignment
+  int64_t first_row = 0;   ///< within the block
+  int64_t row_count = 0;
+  uint32_t checksum = 0;
+  uint32_t unused = 0;
 };
 static_assert(std::is_trivially_copyable_v<PanelEntry> && sizeof(PanelEntry) == 40);
 
 /// The place of each array within a panel, and the bytes of the panel.
 struct PanelLayout {
-  std::vector<std::int64_t> array_positions;
-  std::int64_t byte_count = 0;
+  std::vector<int64_t> array_positions;
+  int64_t byte_count = 0;
 };
-PanelLayout panel_layout(std::span<const std::size_t> array_bytes);
+PanelLayout panel_layout(std::span<const size_t> array_bytes);
 
 /// Writes a file below its name in the folder; see NewFile. Throws RunError (cannot_create, cannot_write).
 class PanelFileWriter {
@@ -85,21 +83,21 @@ class PanelFileWriter {
   PanelFileWriter(const std::string& folder, const std::string& name, const PanelFileKey& key);
 
   /// The file will have about so many bytes. Throws where the file system has no room for them.
-  void reserve(std::int64_t byte_count) const { file_.reserve(byte_count); }
+  void reserve(int64_t byte_count) const { file_.reserve(byte_count); }
   /// The next rows of the block. All of the kernel's arrays must take memory that is lent to them.
-  void append(kernels::SpmvKernel& panel, std::int64_t row_count);
+  void append(kernels::SpmvKernel& panel, int64_t row_count);
   /// Returns when the file is complete, on the disk and has its name.
   void finish(const PanelFileFigures& figures);
   /// Spent on writing and on waiting for the device, so far.
-  [[nodiscard]] double write_s() const { return write_s_; }
+  double write_s() const { return write_s_; }
 
  private:
   NewFile file_;
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
-  std::vector<std::uint64_t> array_bytes_;  // bytes of the arrays of all panels
+  std::vector<uint64_t> array_bytes_;  // bytes of the arrays of all panels
   std::vector<std::byte> image_;
-  std::int64_t row_ = 0;
+  int64_t row_ = 0;
   double write_s_ = 0.0;
 };
 
@@ -109,15 +107,15 @@ struct PanelFile {
   explicit PanelFile(std::string path_of_file);
 
   /// The bytes of each array of a panel.
-  [[nodiscard]] std::span<const std::size_t> array_bytes(std::size_t panel) const;
-  [[nodiscard]] bool is_direct() const;
+  std::span<const size_t> array_bytes(size_t panel) const;
+  bool is_direct() const;
 
   std::string path;
   PanelFileHeader header;
   std::vector<PanelEntry> panels;
-  std::vector<std::size_t> all_array_bytes;  ///< panel after panel
-  std::int64_t most_panel_bytes = 0;
-  std::int64_t panel_bytes = 0;  ///< bytes of all panels
+  std::vector<size_t> all_array_bytes;  ///< panel after panel
+  int64_t most_panel_bytes = 0;
+  int64_t panel_bytes = 0;  ///< bytes of all panels
   Descriptor
       descriptor;  ///< for reading, past the system's cache where the file system can do that (O_DIRECT)
 };
@@ -127,9 +125,9 @@ struct PanelFolder {
   /// Throws RunError, as FolderClaim.
   PanelFolder(std::string path, int rank, int rank_count);
 
-  [[nodiscard]] std::string file_path() const { return folder + "/" + file_name; }
+  std::string file_path() const { return folder + "/" + file_name; }
   /// This rank's file, if it is there, intact and has this key; else nullptr.
-  [[nodiscard]] std::unique_ptr<PanelFile> existing(const PanelFileKey& key) const;
+  std::unique_ptr<PanelFile> existing(const PanelFileKey& key) const;
   /// Removes this rank's file, if there is one.
   void remove_file() const;
 

@@ -36,7 +36,7 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
   if (request.direction == PanelDirection::read) {
     const auto count = read_whole(descriptor, request.position, request.memory);
     if (!count) result.error = errno;
-    result.byte_count = static_cast<std::int64_t>(count.value_or(0));
+    result.byte_count = static_cast<int64_t>(count.value_or(0));
   } else if (write_whole(descriptor, request.position, request.memory)) {
     result.byte_count = std::ssize(request.memory);
   } else {
@@ -48,7 +48,7 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
 /// A thread for each request under way, which calls pread or pwrite.
 class ThreadIo final : public PanelIo {
  public:
-  explicit ThreadIo(const PanelIoSetup& setup) : slots_(static_cast<std::size_t>(setup.slot_count)) {
+  explicit ThreadIo(const PanelIoSetup& setup) : slots_(static_cast<size_t>(setup.slot_count)) {
     for (auto& slot : slots_)
       slot.thread = std::jthread([&slot, descriptor = setup.descriptor](const std::stop_token& stop) {
         serve(slot, descriptor, stop);
@@ -56,7 +56,7 @@ class ThreadIo final : public PanelIo {
   }
 
   void start(const PanelRequest& request) override {
-    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
+    auto& slot = slots_[static_cast<size_t>(request.slot)];
     {
       const std::lock_guard lock(slot.mutex);
       slot.request = request;
@@ -64,12 +64,12 @@ class ThreadIo final : public PanelIo {
     slot.changed.notify_all();
   }
   bool has_ended(int number) override {
-    auto& slot = slots_[static_cast<std::size_t>(number)];
+    auto& slot = slots_[static_cast<size_t>(number)];
     const std::lock_guard lock(slot.mutex);
     return !slot.request;
   }
   PanelResult wait(int number) override {
-    auto& slot = slots_[static_cast<std::size_t>(number)];
+    auto& slot = slots_[static_cast<size_t>(number)];
     std::unique_lock lock(slot.mutex);
     slot.changed.wait(lock, [&] { return !slot.request; });
     return slot.result;
@@ -106,7 +106,7 @@ class ThreadIo final : public PanelIo {
 class UringIo final : public PanelIo {
  public:
   explicit UringIo(const PanelIoSetup& setup)
-      : descriptor_(setup.descriptor), slots_(static_cast<std::size_t>(setup.slot_count)) {
+      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
       throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
@@ -120,33 +120,33 @@ class UringIo final : public PanelIo {
       registered_ = setup.buffers;
   }
   ~UringIo() override {
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
+    for (size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
     io_uring_queue_exit(&ring_);
   }
   UringIo(const UringIo&) = delete;
   UringIo& operator=(const UringIo&) = delete;
 
   void start(const PanelRequest& request) override {
-    auto& slot = slots_[static_cast<std::size_t>(request.slot)];
+    auto& slot = slots_[static_cast<size_t>(request.slot)];
     slot = {.request = request, .result = {}, .is_under_way = true};
     if (fallback_) return hand_over(slot);
     submit(slot);
   }
   bool has_ended(int number) override {
-    const auto& slot = slots_[static_cast<std::size_t>(number)];
+    const auto& slot = slots_[static_cast<size_t>(number)];
     io_uring_cqe* done = nullptr;
     while (slot.is_under_way && io_uring_peek_cqe(&ring_, &done) == 0) take(done);
     return !slot.is_under_way && (!slot.is_handed_over || fallback_->has_ended(number));
   }
   PanelResult wait(int number) override {
-    const auto& slot = slots_[static_cast<std::size_t>(number)];
+    const auto& slot = slots_[static_cast<size_t>(number)];
     io_uring_cqe* done = nullptr;
     while (slot.is_under_way) {
       if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
     }
     return slot.is_handed_over ? fallback_->wait(number) : slot.result;
   }
-  [[nodiscard]] int refusal() const override { return refusal_; }
+  int refusal() const override { return refusal_; }
 
  private:
   struct Slot {
@@ -183,9 +183,9 @@ class UringIo final : public PanelIo {
   }
 
   /// The number of the registered part that the bytes lie in as a whole.
-  [[nodiscard]] std::optional<int> registered_part(std::span<const std::byte> bytes) const {
-    const auto begin = std::bit_cast<std::uintptr_t>(bytes.data());
-    const auto first = std::bit_cast<std::uintptr_t>(registered_.data());
+  std::optional<int> registered_part(std::span<const std::byte> bytes) const {
+    const auto begin = std::bit_cast<uintptr_t>(bytes.data());
+    const auto first = std::bit_cast<uintptr_t>(registered_.data());
     if (begin < first || begin + bytes.size() > first + registered_.size()) return std::nullopt;
     const auto part = (begin - first) / most_bytes;
     if ((begin - first + bytes.size() - 1) / most_bytes != part) return std::nullopt;
@@ -194,17 +194,17 @@ class UringIo final : public PanelIo {
 
   /// The part of a request that is still missing.
   void submit(Slot& slot) {
-    const auto rest = slot.request.memory.subspan(static_cast<std::size_t>(slot.result.byte_count));
+    const auto rest = slot.request.memory.subspan(static_cast<size_t>(slot.result.byte_count));
     // There is an entry for each slot.
     auto* const entry = io_uring_get_sqe(&ring_);
     const auto size = static_cast<unsigned>(std::min(rest.size(), most_bytes));
-    const auto position = static_cast<std::uint64_t>(slot.request.position + slot.result.byte_count);
+    const auto position = static_cast<uint64_t>(slot.request.position + slot.result.byte_count);
     const bool reads = slot.request.direction == PanelDirection::read;
     const auto part = registered_part(rest);
     const auto usual = reads ? IORING_OP_READ : IORING_OP_WRITE;
     const auto fixed = reads ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
     io_uring_prep_rw(part ? fixed : usual, entry, descriptor_, rest.data(), size, position);
-    if (part) entry->buf_index = static_cast<std::uint16_t>(*part);
+    if (part) entry->buf_index = static_cast<uint16_t>(*part);
     io_uring_sqe_set_data(entry, &slot);
     int error = 0;
     do {
@@ -229,7 +229,7 @@ class UringIo final : public PanelIo {
   }
 
   // Most bytes of a request, and of a registered part.
-  static constexpr std::size_t most_bytes = std::size_t{1} << 30;
+  static constexpr size_t most_bytes = size_t{1} << 30;
 
   int descriptor_;
   io_uring ring_{};
@@ -285,18 +285,17 @@ std::string refusal_warning(int error) {
 
 // ---------------------------------------------------------------- rates
 
-StorageSample::StorageSample(const std::string& folder, std::int64_t byte_count)
+StorageSample::StorageSample(const std::string& folder, int64_t byte_count)
     : file_(folder, FileCaching::direct, byte_count), byte_count_(byte_count) {
-  constexpr std::int64_t most_at_once = std::int64_t{1} << 20;
-  const auto word_count =
-      static_cast<std::size_t>(std::min(most_at_once, byte_count)) / sizeof(std::uint64_t);
-  kernels::PageBuffer<std::uint64_t> words(word_count);
+  constexpr int64_t most_at_once = int64_t{1} << 20;
+  const auto word_count = static_cast<size_t>(std::min(most_at_once, byte_count)) / sizeof(uint64_t);
+  kernels::PageBuffer<uint64_t> words(word_count);
   std::mt19937_64 random;  // words that no storage can compress
-  for (std::int64_t position = 0; position < byte_count;) {
+  for (int64_t position = 0; position < byte_count;) {
     std::ranges::generate(words.span(), std::ref(random));
     const auto bytes = std::as_bytes(words.span());
     const auto count = std::min(std::ssize(bytes), byte_count - position);
-    file_.write_at(position, bytes.first(static_cast<std::size_t>(count)));
+    file_.write_at(position, bytes.first(static_cast<size_t>(count)));
     position += count;
   }
   file_.put_on_disk();
@@ -305,20 +304,20 @@ StorageSample::StorageSample(const std::string& folder, std::int64_t byte_count)
 double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const {
   const auto panel_bytes = reading.panel_bytes;
   const auto panel_count = byte_count_ / panel_bytes;
-  kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes * reading.depth));
+  kernels::PageBuffer<std::byte> buffers(static_cast<size_t>(panel_bytes * reading.depth));
   const auto readings =
       reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
-  const auto request = [&](std::int64_t number) {
+  const auto request = [&](int64_t number) {
     const auto slot = static_cast<int>(number % reading.depth);
     return PanelRequest{.slot = slot,
                         .position = number % panel_count * panel_bytes,
-                        .memory = buffers.span().subspan(static_cast<std::size_t>(slot * panel_bytes),
-                                                         static_cast<std::size_t>(panel_bytes))};
+                        .memory = buffers.span().subspan(static_cast<size_t>(slot * panel_bytes),
+                                                         static_cast<size_t>(panel_bytes))};
   };
   const Stopwatch stopwatch;
   for (int number = 0; number < reading.depth; ++number) readings->start(request(number));
-  std::int64_t number = 0;
-  volatile std::uint32_t checksums = 0;  // somebody might read them
+  int64_t number = 0;
+  volatile uint32_t checksums = 0;  // somebody might read them
   double time_s = 0.0;
   for (; time_s < least_s || number < panel_count; ++number) {
     const auto result = readings->wait(static_cast<int>(number % reading.depth));

@@ -21,14 +21,14 @@ enum class PanelDirection { read, write };
 /// Bytes of a file to be read into memory, or written from it. Position, memory and its size are multiples of panel_alignment.
 struct PanelRequest {
   int slot = 0;  ///< names the request: one at a time for each
-  std::int64_t position = 0;
+  int64_t position = 0;
   std::span<std::byte> memory{};
   PanelDirection direction = PanelDirection::read;
 };
 
 /// How a request ended.
 struct PanelResult {
-  std::int64_t byte_count =
+  int64_t byte_count =
       0;          ///< moved; fewer than asked for at an error, and when reading at the end of the file
   int error = 0;  ///< errno; 0: none
 };
@@ -43,7 +43,7 @@ class PanelIo : public Interface {
   /// Waits for the request of a slot.
   virtual PanelResult wait(int slot) = 0;
   /// The error (errno) with which the system has refused requests of this kind, so that fallback_panel_io() serves them; 0: none.
-  [[nodiscard]] virtual int refusal() const { return 0; }
+  virtual int refusal() const { return 0; }
 };
 
 /// The setup of a reader.
@@ -76,7 +76,7 @@ std::string refusal_warning(int error);
 
 /// How panels are read: their size, and how many of them are under way.
 struct PanelReading {
-  std::int64_t panel_bytes = 0;
+  int64_t panel_bytes = 0;
   int depth = 1;
   bool checks = false;  ///< computes the checksum of each, as products do
 };
@@ -85,15 +85,15 @@ struct PanelReading {
 class StorageSample {
  public:
   /// Writes so many bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).
-  StorageSample(const std::string& folder, std::int64_t byte_count);
+  StorageSample(const std::string& folder, int64_t byte_count);
 
   /// Bytes per second of reading panel after panel for at least so long, past the cache of the system where the file system can do
   /// that. panel_bytes: a multiple of panel_alignment, at most the bytes of the file. Throws RunError (cannot_write, unavailable).
-  [[nodiscard]] double rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const;
+  double rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const;
 
  private:
   ScratchFile file_;
-  std::int64_t byte_count_;
+  int64_t byte_count_;
 };
 
 }  // namespace cg2d

@@ -11,16 +11,16 @@
 
 namespace cg2d {
 
-std::optional<StreamMemory> stream_memory(std::int64_t panel_count, std::int64_t most_panel_bytes,
-                                          std::int64_t byte_count, int depth) {
-  const auto room = byte_count / std::max<std::int64_t>(most_panel_bytes, 1);
+std::optional<StreamMemory> stream_memory(int64_t panel_count, int64_t most_panel_bytes, int64_t byte_count,
+                                          int depth) {
+  const auto room = byte_count / std::max<int64_t>(most_panel_bytes, 1);
   if (room >= panel_count)
     return StreamMemory{.resident_count = static_cast<int>(panel_count), .buffer_count = 0};
   if (room < 2) return std::nullopt;
   // Long panels, or little memory: what is resident is read once, and a few buffers are nearly as good as many.
-  constexpr std::int64_t few = 4;
+  constexpr int64_t few = 4;
   const auto worthwhile = std::max(few, room * 3 / 16);
-  const auto buffers = std::min<std::int64_t>({depth, worthwhile, room, panel_count});
+  const auto buffers = std::min<int64_t>({depth, worthwhile, room, panel_count});
   return StreamMemory{.resident_count = static_cast<int>(room - buffers),
                       .buffer_count = static_cast<int>(buffers)};
 }
@@ -29,20 +29,20 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
                                std::unique_ptr<PanelFile> file, const StreamMemory& memory,
                                const PanelIoRow& reader)
     : row_(row),
-      vector_count_(static_cast<std::size_t>(options.vector_count)),
+      vector_count_(static_cast<size_t>(options.vector_count)),
       file_(std::move(file)),
       memory_(memory) {
   const auto& entries = file_->panels;
-  buffers_ = kernels::PageBuffer<std::byte>(
-      static_cast<std::size_t>(file_->most_panel_bytes * memory_.buffer_count));
+  buffers_ =
+      kernels::PageBuffer<std::byte>(static_cast<size_t>(file_->most_panel_bytes * memory_.buffer_count));
   reader_ = reader.make({.descriptor = file_->descriptor.number(),
                          .slot_count = std::max(memory_.buffer_count, 1),
                          .buffers = buffers_.span()});
   panels_.reserve(entries.size());
-  for (std::size_t index = 0; index < entries.size(); ++index) {
+  for (size_t index = 0; index < entries.size(); ++index) {
     // Resident panels are spread evenly among the others.
-    const auto before = [&](std::size_t number) {
-      return number * static_cast<std::size_t>(memory_.resident_count) / entries.size();
+    const auto before = [&](size_t number) {
+      return number * static_cast<size_t>(memory_.resident_count) / entries.size();
     };
     (before(index + 1) > before(index) ? residents_ : streamed_).push_back(index);
     const auto sizes = file_->array_bytes(index);
@@ -53,49 +53,48 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
                            options),
                        .array_positions = panel_layout(sizes).array_positions});
   }
-  resident_ =
-      kernels::PageBuffer<std::byte>(static_cast<std::size_t>(file_->panel_bytes - streamed_byte_count()));
+  resident_ = kernels::PageBuffer<std::byte>(static_cast<size_t>(file_->panel_bytes - streamed_byte_count()));
   auto room = resident_.span();
   for (const auto index : residents_) {
-    const auto bytes = room.first(static_cast<std::size_t>(entries[index].byte_count));
+    const auto bytes = room.first(static_cast<size_t>(entries[index].byte_count));
     reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
     check(entries[index], reader_->wait(0), bytes);
     lend(panels_[index], bytes.data());
     room = room.subspan(bytes.size());
   }
   if (streamed_.empty()) return;
-  under_way_.resize(static_cast<std::size_t>(memory_.buffer_count));
-  for (std::size_t buffer = 0; buffer < under_way_.size(); ++buffer) begin_reading(buffer);
+  under_way_.resize(static_cast<size_t>(memory_.buffer_count));
+  for (size_t buffer = 0; buffer < under_way_.size(); ++buffer) begin_reading(buffer);
 }
 
 std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
 
 void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
   const auto arrays = panel.kernel->stored_arrays();
-  for (std::size_t index = 0; index < arrays.size(); ++index)
+  for (size_t index = 0; index < arrays.size(); ++index)
     arrays[index].memory->lend(bytes + panel.array_positions[index]);
 }
 
-PanelRequest StreamedKernel::request_for(std::size_t buffer) {
+PanelRequest StreamedKernel::request_for(size_t buffer) {
   const auto& entry = file_->panels[panel_in(buffer)];
   return {.slot = static_cast<int>(buffer),
           .position = entry.position,
-          .memory = buffers_.span().subspan(buffer * static_cast<std::size_t>(file_->most_panel_bytes),
-                                            static_cast<std::size_t>(entry.byte_count))};
+          .memory = buffers_.span().subspan(buffer * static_cast<size_t>(file_->most_panel_bytes),
+                                            static_cast<size_t>(entry.byte_count))};
 }
 
-void StreamedKernel::begin_reading(std::size_t buffer) {
+void StreamedKernel::begin_reading(size_t buffer) {
   under_way_[buffer] = next_to_begin_++;
   reader_->start(request_for(buffer));
 }
 
-std::size_t StreamedKernel::oldest() const {
-  return static_cast<std::size_t>(std::ranges::min_element(under_way_) - under_way_.begin());
+size_t StreamedKernel::oldest() const {
+  return static_cast<size_t>(std::ranges::min_element(under_way_) - under_way_.begin());
 }
 
-std::optional<std::size_t> StreamedKernel::arrived(std::size_t end) const {
-  std::optional<std::size_t> first;
-  for (std::size_t buffer = 0; buffer < under_way_.size(); ++buffer) {
+std::optional<size_t> StreamedKernel::arrived(size_t end) const {
+  std::optional<size_t> first;
+  for (size_t buffer = 0; buffer < under_way_.size(); ++buffer) {
     const auto number = under_way_[buffer];
     if (number >= end || (first && under_way_[*first] < number)) continue;
     if (reader_->has_ended(static_cast<int>(buffer))) first = buffer;
@@ -104,7 +103,7 @@ std::optional<std::size_t> StreamedKernel::arrived(std::size_t end) const {
 }
 
 /// Returns the panel's bytes.
-std::byte* StreamedKernel::finish_reading(std::size_t buffer) {
+std::byte* StreamedKernel::finish_reading(size_t buffer) {
   const auto& entry = file_->panels[panel_in(buffer)];
   const auto request = request_for(buffer);
   const Stopwatch stopwatch;
@@ -122,8 +121,8 @@ std::byte* StreamedKernel::finish_reading(std::size_t buffer) {
   return request.memory.data();
 }
 
-std::int64_t StreamedKernel::streamed_byte_count() const {
-  std::int64_t byte_count = 0;
+int64_t StreamedKernel::streamed_byte_count() const {
+  int64_t byte_count = 0;
   for (const auto index : streamed_) byte_count += file_->panels[index].byte_count;
   return byte_count;
 }
@@ -131,11 +130,11 @@ std::int64_t StreamedKernel::streamed_byte_count() const {
 double StreamedKernel::measure_reading(double least_s) {
   if (streamed_.empty()) return 0.0;
   const Stopwatch stopwatch;
-  std::int64_t byte_count = 0;
+  int64_t byte_count = 0;
   double time_s = 0.0;
   bool is_complete = true;
   // Panels that were read before are not of this time. A product begins with the first panel.
-  for (std::size_t count = 0; time_s < least_s || count % streamed_.size() != 0; ++count) {
+  for (size_t count = 0; time_s < least_s || count % streamed_.size() != 0; ++count) {
     const auto buffer = oldest();
     const auto request = request_for(buffer);
     const auto result = reader_->wait(request.slot);
@@ -161,11 +160,11 @@ void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
     throw FileError(file_->path, "{}: found damaged data, expected what meets its checksum", where);
 }
 
-void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& operands,
+void StreamedKernel::multiply_panel(size_t index, const kernels::Operands& operands,
                                     const kernels::ProductMode& mode) {
   const auto& entry = file_->panels[index];
-  const auto first = static_cast<std::size_t>(entry.first_row) * vector_count_;
-  const auto count = static_cast<std::size_t>(entry.row_count) * vector_count_;
+  const auto first = static_cast<size_t>(entry.first_row) * vector_count_;
+  const auto count = static_cast<size_t>(entry.row_count) * vector_count_;
   auto of_panel = operands;
   of_panel.q_rows = operands.q_rows.subspan(first, count);
   if (row_.stores_half()) of_panel.p_rows = operands.p_rows.subspan(first, count);
@@ -175,12 +174,12 @@ void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& 
 /// With half storage in the order of the rows; otherwise the panel that has arrived, and a resident one while none has.
 void StreamedKernel::multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode) {
   const bool is_ordered = row_.stores_half();
-  std::size_t resident = 0;  // the next one of residents_
-  for (std::size_t count = 0; count < panels_.size(); ++count) {
+  size_t resident = 0;  // the next one of residents_
+  for (size_t count = 0; count < panels_.size(); ++count) {
     const kernels::ProductMode panel_mode{.is_added = mode.is_added,
                                           .is_continued = mode.is_continued || (is_ordered && count > 0)};
     const bool has_resident = resident < residents_.size() && (!is_ordered || residents_[resident] == count);
-    std::optional<std::size_t> buffer;
+    std::optional<size_t> buffer;
     if (!is_ordered) buffer = arrived(product_end_);
     if (!buffer && !has_resident) buffer = oldest();
     if (buffer) {

@@ -15,16 +15,16 @@ struct StreamMemory {
 };
 /// As many resident panels, of most_panel_bytes at most, as the bytes allow beside the buffers, at most depth of them. Empty: not even two buffers
 /// fit.
-std::optional<StreamMemory> stream_memory(std::int64_t panel_count, std::int64_t most_panel_bytes,
-                                          std::int64_t byte_count, int depth);
+std::optional<StreamMemory> stream_memory(int64_t panel_count, int64_t most_panel_bytes, int64_t byte_count,
+                                          int depth);
 
 /// The reading since the block was made.
 struct StreamFigures {
-  std::int64_t product_count = 0;
-  std::int64_t byte_count = 0;  ///< read by products
-  double wait_s = 0.0;          ///< products waited for the file
-  double check_s = 0.0;         ///< seconds spent on checksums
-  double product_s = 0.0;       ///< seconds of all products, waiting and checking included
+  int64_t product_count = 0;
+  int64_t byte_count = 0;  ///< read by products
+  double wait_s = 0.0;     ///< products waited for the file
+  double check_s = 0.0;    ///< seconds spent on checksums
+  double product_s = 0.0;  ///< seconds of all products, waiting and checking included
 };
 
 /// Takes a file of panels of a kernel for a whole block. Every panel is checked against its CRC-32C each time that it has been read; one
@@ -46,62 +46,60 @@ class StreamedKernel final : public kernels::SpmvKernel {
   StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                  std::unique_ptr<PanelFile> file, const StreamMemory& memory, const PanelIoRow& reader);
 
-  [[nodiscard]] std::string_view name() const override { return row_.name; }
-  [[nodiscard]] std::string_view instruction_set() const override;
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return file_->panel_bytes; }
+  std::string_view name() const override { return row_.name; }
+  std::string_view instruction_set() const override;
+  int64_t matrix_byte_count() const override { return file_->panel_bytes; }
   /// None: those of panels come and go, under checksums of their own.
   [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays() override { return {}; }
-  [[nodiscard]] bool has_columns_in_range() const override { return true; }
+  bool has_columns_in_range() const override { return true; }
   /// In one share.
   void multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) override;
 
   /// Bytes that each product reads.
-  [[nodiscard]] std::int64_t streamed_byte_count() const;
+  int64_t streamed_byte_count() const;
   /// Reads streamed panels for so long, and on to the last one of a product, without multiplying them. Returns bytes per second: what the
   /// storage gives this rank while others do the same. 0 where nothing is streamed, or cannot be read. Between products.
   double measure_reading(double least_s);
 
-  [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
-  [[nodiscard]] const StreamFigures& figures() const { return figures_; }
+  const std::optional<RunError>& failure() const { return failure_; }
+  const StreamFigures& figures() const { return figures_; }
   /// PanelIo::refusal() of its reader.
-  [[nodiscard]] int reader_refusal() const { return reader_->refusal(); }
-  [[nodiscard]] const PanelFile& file() const { return *file_; }
-  [[nodiscard]] const StreamMemory& memory() const { return memory_; }
+  int reader_refusal() const { return reader_->refusal(); }
+  const PanelFile& file() const { return *file_; }
+  const StreamMemory& memory() const { return memory_; }
 
  private:
   struct Panel {
     std::unique_ptr<kernels::SpmvKernel> kernel;
-    std::vector<std::int64_t> array_positions;
+    std::vector<int64_t> array_positions;
   };
 
   void multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode);
-  void multiply_panel(std::size_t index, const kernels::Operands& operands, const kernels::ProductMode& mode);
+  void multiply_panel(size_t index, const kernels::Operands& operands, const kernels::ProductMode& mode);
   // The streamed panels have numbers that count on through all products. They are begun in this order.
-  void begin_reading(std::size_t buffer);
-  std::byte* finish_reading(std::size_t buffer);
-  [[nodiscard]] std::size_t panel_in(std::size_t buffer) const {
-    return streamed_[under_way_[buffer] % streamed_.size()];
-  }
+  void begin_reading(size_t buffer);
+  std::byte* finish_reading(size_t buffer);
+  size_t panel_in(size_t buffer) const { return streamed_[under_way_[buffer] % streamed_.size()]; }
   /// The buffer whose panel was begun first.
-  [[nodiscard]] std::size_t oldest() const;
+  size_t oldest() const;
   /// The buffer with the lowest panel of those below `end` that have arrived.
-  [[nodiscard]] std::optional<std::size_t> arrived(std::size_t end) const;
-  [[nodiscard]] PanelRequest request_for(std::size_t buffer);
+  std::optional<size_t> arrived(size_t end) const;
+  [[nodiscard]] PanelRequest request_for(size_t buffer);
   void check(const PanelEntry& entry, const PanelResult& result, std::span<const std::byte> bytes) const;
   static void lend(Panel& panel, std::byte* bytes);
 
   const kernels::KernelRow& row_;
-  std::size_t vector_count_;
+  size_t vector_count_;
   std::unique_ptr<PanelFile> file_;
   StreamMemory memory_;
   std::vector<Panel> panels_;
-  std::vector<std::size_t> streamed_;        // panels that go through the buffers
-  std::vector<std::size_t> residents_;       // resident panels
+  std::vector<size_t> streamed_;             // panels that go through the buffers
+  std::vector<size_t> residents_;            // resident panels
   kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
   kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
-  std::vector<std::size_t> under_way_;       // the number of the panel in each buffer
-  std::size_t next_to_begin_ = 0;            // the number of the panel that is read next
-  std::size_t product_end_ = 0;              // the first number of the next product
+  std::vector<size_t> under_way_;            // the number of the panel in each buffer
+  size_t next_to_begin_ = 0;                 // the number of the panel that is read next
+  size_t product_end_ = 0;                   // the first number of the next product
   std::unique_ptr<PanelIo> reader_;          // gone before the buffers
   std::optional<RunError> failure_;
   StreamFigures figures_;

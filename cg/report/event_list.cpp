@@ -26,13 +26,13 @@ void describe(Members& m, EventList& list) {
   m.constant("schema_version", 1);
   m("papi", list.papi_version, or_null("null: the program was built without PAPI"));
   m("remedy", list.remedy, meaning("What would make more events of the processor countable."));
-  m.list("groups", list.groups, {.fewest = 1}, [&](ResolvedEvents& resolved, std::size_t place) {
+  m.list("groups", list.groups, {.fewest = 1}, [&](ResolvedEvents& resolved, size_t place) {
     m.derived("name", group_table()[place].name);
     m.derived("description", group_table()[place].description);
     m("events", resolved.names, meaning("Those that stand for the group here."));
     m("refused", resolved.refused, meaning("Purposes of the group that no event serves here."));
   });
-  m.list("events", list.events, {.fewest = 1}, [&](KnownEvent& event, std::size_t /*index*/) {
+  m.list("events", list.events, {.fewest = 1}, [&](KnownEvent& event, size_t /*index*/) {
     m("name", event.name, not_empty());
     m("family", event.family,
       meaning("preset: PAPI's; generic: the kernel's names; native: this processor's; software: "
@@ -59,7 +59,7 @@ std::string write_event_list(const std::string& format, bool shows_all) {
   auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
                           format_count(countable, "event"), refused, *list.papi_version);
   text += "\n Groups by purpose (cg2d run --papi GROUP,EVENT,...)\n";
-  for (std::size_t place = 0; place < list.groups.size(); ++place) {
+  for (size_t place = 0; place < list.groups.size(); ++place) {
     const auto& group = group_table()[place];
     const auto& resolved = list.groups[place];
     text += fmt::format(

@@ -98,7 +98,7 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
   for (const auto phase : figures.phases) {
     const auto index = index_of(phase);
     std::vector<double> clocks;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (size_t rank = 0; rank < ranks.size(); ++rank) {
       clocks.push_back(static_cast<double>(ranks[rank].phases[index].clocks) / steps);
       sums[rank] += clocks.back();
     }
@@ -140,7 +140,7 @@ std::string counters_text(const PhaseFigures& figures) {
   if (counters.asked.empty()) return {};
   if (counters.counted.empty()) return "\n Events: none of those requested can be counted here\n";
   Table table;
-  for (std::size_t event = 0; event < counters.counted.size(); ++event) {
+  for (size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
     const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns")
@@ -161,7 +161,7 @@ std::string counters_text(const PhaseFigures& figures) {
   }
   for (const auto& name : counters.counted) {
     if (event_kind(name) != EventKind::misses || figures.nonzeros_multiplied == 0.0) continue;
-    const auto totals = event_totals(figures, static_cast<std::size_t>(&name - counters.counted.data()));
+    const auto totals = event_totals(figures, static_cast<size_t>(&name - counters.counted.data()));
     table.line().word("event", name + " per nonzero");
     table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, totals));
   }
@@ -274,7 +274,7 @@ std::vector<CounterFigure> counter_figures(const PhaseFigures& figures) {
   std::vector<CounterFigure> made;
   for (const auto& row : figure_rows) {
     const auto numerator = find_role(row.numerator, names);
-    std::optional<std::size_t> denominator;
+    std::optional<size_t> denominator;
     if (row.denominator) denominator = find_role(*row.denominator, names);
     if (!numerator || (row.denominator && !denominator)) continue;
     auto& figure = made.emplace_back();
@@ -288,17 +288,17 @@ std::vector<CounterFigure> counter_figures(const PhaseFigures& figures) {
     }
     figure.events.push_back(names[*denominator]);
     const auto below = event_totals(figures, *denominator).phases;
-    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+    for (size_t phase = 0; phase < benchmark_phase_count; ++phase)
       figure.phases[phase] = ratio(row.factor * above[phase].total, below[phase].total);
   }
   return made;
 }
 
-EventTotals event_totals(const PhaseFigures& figures, std::size_t event) {
+EventTotals event_totals(const PhaseFigures& figures, size_t event) {
   const auto& repeat = figures.repeat;
   EventTotals totals;
   double sum = 0.0;
-  for (std::size_t index = 0; index < phase_count; ++index) {
+  for (size_t index = 0; index < phase_count; ++index) {
     std::vector<double> values;
     for (const auto& rank : repeat.counts) values.push_back(static_cast<double>(rank.phases[index][event]));
     totals.phases[index] = spread_of(values);
@@ -317,7 +317,7 @@ double per_nonzero(const PhaseFigures& figures, const EventTotals& totals) {
 double reading_share(const PhaseFigures& figures) {
   const auto& repeat = figures.repeat;
   double sum = 0.0;
-  for (std::size_t rank = 0; rank < repeat.counts.size(); ++rank) {
+  for (size_t rank = 0; rank < repeat.counts.size(); ++rank) {
     sum += static_cast<double>(repeat.counts[rank].reading_count) *
            figures.report.ranks[rank].clocks_per_reading /
            static_cast<double>(repeat.ranks[rank].region_clocks);
@@ -350,14 +350,14 @@ PhaseShares phase_shares(const PhaseFigures& figures) {
   PhaseShares shares{};
   const auto& ranks = figures.repeat.ranks;
   const auto rank_count = static_cast<double>(ranks.size());
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto& facts = figures.report.ranks[rank];
     const auto work = work_of(facts, ranks[rank]);
     const auto mean = [&](auto count) { return static_cast<double>(count) / rank_count; };
-    const auto seconds = [&](std::uint64_t clocks) {
+    const auto seconds = [&](uint64_t clocks) {
       return static_cast<double>(clocks) / facts.ticks_per_second / rank_count;
     };
-    for (std::size_t index = 0; index < phase_count; ++index) {
+    for (size_t index = 0; index < phase_count; ++index) {
       const auto& times = ranks[rank].phases[index];
       const auto sent = ranks[rank].sent_in(phase_at(index));
       shares[index] += {

@@ -22,7 +22,7 @@ struct PhaseFigures {
   double nonzeros_multiplied = 0.0;  ///< by all products of the region, all ranks; 0: there is no matrix
 
   /// Whether there is such a region, with a step, and the facts of its ranks.
-  [[nodiscard]] bool is_known() const {
+  bool is_known() const {
     return !repeat.ranks.empty() && report.ranks.size() >= repeat.ranks.size() && step_count > 0.0;
   }
 };
@@ -60,7 +60,7 @@ struct Spread {
   double maximum = 0.0;
   double total = 0.0;
   /// max / mean - 1, the share by which the slowest rank exceeds the mean.
-  [[nodiscard]] double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
+  double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
 };
 
 /// One event over all ranks in the region reported.
@@ -71,7 +71,7 @@ struct EventTotals {
   /// Share of the region's events that is within phases; nothing if nothing was counted in the region.
   std::optional<double> coverage;
 };
-EventTotals event_totals(const PhaseFigures& figures, std::size_t event);
+EventTotals event_totals(const PhaseFigures& figures, size_t event);
 
 /// Events of the multiply phase per nonzero of the matrix and product, all ranks.
 double per_nonzero(const PhaseFigures& figures, const EventTotals& totals);
@@ -95,9 +95,9 @@ struct PhaseShare {
   double sent_bytes = 0.0;
   double predicted_s = 0.0;
   /// 1 for a phase at the limit of the machine; 0 for one without work.
-  [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
+  double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
   /// The rate of all ranks, per second, for a mean amount of one.
-  [[nodiscard]] double rate_of(double amount, double rank_count) const {
+  double rate_of(double amount, double rank_count) const {
     return measured_s > 0.0 ? amount * (rank_count / measured_s) : 0.0;
   }
 
@@ -111,9 +111,9 @@ PhaseShares phase_shares(const PhaseFigures& figures);
 
 /// Bytes that a bandwidth was measured with.
 struct Footprint {
-  std::int64_t rank_bytes = 0;  ///< of the rank that has most
-  std::int64_t all_bytes = 0;   ///< of all ranks together
-  void add(std::int64_t bytes) {
+  int64_t rank_bytes = 0;  ///< of the rank that has most
+  int64_t all_bytes = 0;   ///< of all ranks together
+  void add(int64_t bytes) {
     rank_bytes = std::max(rank_bytes, bytes);
     all_bytes += bytes;
   }
@@ -127,7 +127,7 @@ struct Roofline {
   double storage_bytes_per_step = 0.0;  ///< that all ranks read together
   PhaseShares shares{};
 
-  [[nodiscard]] bool reads_storage() const { return limits.storage_bytes_per_s > 0.0; }
+  bool reads_storage() const { return limits.storage_bytes_per_s > 0.0; }
 };
 /// Nothing if the limits were not measured.
 std::optional<Roofline> roofline_of(const PhaseFigures& figures);

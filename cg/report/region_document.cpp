@@ -31,7 +31,7 @@ void by_phase(Members& m, DescribedRegion& region, const Describe& describe_one)
 }
 
 /// The facts of a rank, which a file that contradicts itself may lack.
-RankResult& facts_of(SessionReport& report, std::size_t rank) {
+RankResult& facts_of(SessionReport& report, size_t rank) {
   report.ranks.resize(std::max(report.ranks.size(), rank + 1));
   return report.ranks[rank];
 }
@@ -41,12 +41,12 @@ void describe_phase(Members& m, const SessionReport& report, RankTimes& times, d
   auto& record = times.phases[index_of(phase)];
   const auto operation = operation_of(phase);
   comm::Traffic none;
-  auto& sent = operation ? times.sent[static_cast<std::size_t>(*operation)] : none;
+  auto& sent = operation ? times.sent[static_cast<size_t>(*operation)] : none;
   const bool hides = phase == Phase::halo || (phase == Phase::collection && report.configuration.overlaps);
   // Columns are of the phases of the benchmark.
   const bool is_shown = phase_row(phase).is_of_benchmark;
   const auto column = [&](std::string_view name) { return is_shown ? name : std::string_view(); };
-  const auto seconds = [&](std::uint64_t clocks) { return static_cast<double>(clocks) / clocks_per_second; };
+  const auto seconds = [&](uint64_t clocks) { return static_cast<double>(clocks) / clocks_per_second; };
   m("clocks", record.clocks, at_least(0));
   m.derived("seconds", seconds(record.clocks),
             {.column = column("*_max_s"), .mean_column = column("*_s"), .least = 0.0});
@@ -73,14 +73,13 @@ void describe_times(Members& m, DescribedRegion& region) {
   const auto& grid = report.configuration.grid;
   m.derived("counter", {}, [] { return cycle_counter_name(); });
   m.derived("counter_is_invariant", {}, [] { return cycle_counter_is_invariant(); });
-  m.derived("cg_steps", static_cast<std::int64_t>(region.figures.step_count),
-            at_least(1, "In the timed region."));
+  m.derived("cg_steps", static_cast<int64_t>(region.figures.step_count), at_least(1, "In the timed region."));
   m.derived("coverage", phase_coverage(repeat),
             at_least(0, "Share of the timed region that the phases cover, mean over ranks."));
   m.derived("timing_share",
             at_least(0, "Share of the timed region that reading the counter took, mean over ranks."),
             [&] { return timing_share(report.ranks, repeat); });
-  m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, std::size_t rank) {
+  m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, size_t rank) {
     auto& facts = facts_of(report, rank);
     m.derived("rank", rank, at_least(0));
     m.derived("process_column", at_least(0), [&] { return grid.column_of(static_cast<int>(rank)); });
@@ -124,15 +123,15 @@ void describe_roofline(Members& m, DescribedRegion& region, Roofline& roofline) 
 /// The values of the counted events, by their names.
 void describe_counts(Members& m, std::string_view name, bool is_there, const std::vector<std::string>& events,
                      CounterValues& values) {
-  Named<std::int64_t> named;
-  for (std::size_t event = 0; event < std::min(events.size(), values.size()); ++event)
+  Named<int64_t> named;
+  for (size_t event = 0; event < std::min(events.size(), values.size()); ++event)
     named.emplace_back(events[event], values[event]);
   m.if_given(name, named, is_there);
-  for (std::size_t event = 0; event < std::min(named.size(), values.size()); ++event)
+  for (size_t event = 0; event < std::min(named.size(), values.size()); ++event)
     values[event] = named[event].second;
 }
 
-void describe_event(Members& m, DescribedRegion& region, std::string& name, std::size_t event) {
+void describe_event(Members& m, DescribedRegion& region, std::string& name, size_t event) {
   const auto& figures = region.figures;
   m("name", name, not_empty());
   const auto totals = event_totals(figures, event);
@@ -174,7 +173,7 @@ void describe_counters(Members& m, DescribedRegion& region) {
   m.derived("papi", or_null("null: the program was built without PAPI"), [] { return papi_version(); });
   m("asked", counters.asked, {.meaning = "Events and groups.", .fewest = 1});
   m.list("events", counters.counted, meaning("Those that were counted."),
-         [&](std::string& name, std::size_t event) { describe_event(m, region, name, event); });
+         [&](std::string& name, size_t event) { describe_event(m, region, name, event); });
   m("refused", counters.refused, meaning("Those that cannot be counted here."));
   m("multiplexed", counters.multiplexed, meaning("true: values are estimates."));
   bool counts_all = report.configuration.thread_count == 1 || counters.counts_all_threads;
@@ -188,13 +187,13 @@ void describe_counters(Members& m, DescribedRegion& region) {
             or_null("Per core cycle; null unless instructions and core cycles were counted. Also in "
                     "figures."));
   m.list("figures", made, meaning("Made of the counts of all ranks; those whose events were counted."),
-         [&](CounterFigure& one, std::size_t /*index*/) {
+         [&](CounterFigure& one, size_t /*index*/) {
            m.derived("name", {}, [&] { return one.row->name; });
            m.derived("description", {}, [&] { return one.row->description; });
            m("events", one.events, {.fewest = 1});
            m.derived("phases", ratios_by_phase(region, one), meaning("null where there is no such figure."));
          });
-  m.list("ranks", repeat.counts, {}, [&](RankCounts& counts, std::size_t rank) {
+  m.list("ranks", repeat.counts, {}, [&](RankCounts& counts, size_t rank) {
     m.derived("rank", rank, at_least(0));
     m("readings", counts.reading_count, at_least(0));
     m("clocks_per_reading", facts_of(report, rank).clocks_per_reading, at_least(0));

@@ -40,14 +40,14 @@ struct DryRunPlan {
   Problem problem;
   Configuration configuration{};  ///< with the grid of the layout
   MemoryPlan largest{};           ///< memory of the rank that needs most
-  std::int64_t memory_bytes = 0;  ///< all ranks together
+  int64_t memory_bytes = 0;       ///< all ranks together
   StepTraffic busiest{};          ///< traffic of the rank that sends most bytes
   comm::Traffic all_traffic{};    ///< all ranks together
-  std::int64_t smallest_piece = 0;
-  std::int64_t largest_piece = 0;
-  std::int64_t row_count = 0;     ///< of rank 0's block
-  std::int64_t column_count = 0;  ///< of rank 0's block
-  std::vector<std::int64_t> node_bytes{};
+  int64_t smallest_piece = 0;
+  int64_t largest_piece = 0;
+  int64_t row_count = 0;     ///< of rank 0's block
+  int64_t column_count = 0;  ///< of rank 0's block
+  std::vector<int64_t> node_bytes{};
   std::optional<bool> fits{};  ///< empty: planned for other ranks than those that run
   std::optional<StreamPlan> streaming{};
 };
@@ -75,8 +75,7 @@ DryRunPlan plan_of(const PlannedRun& run) {
     plan.smallest_piece = std::min(plan.smallest_piece, layout.piece(rank).size());
     plan.largest_piece = std::max(plan.largest_piece, layout.piece(rank).size());
     if (!run.is_here) continue;
-    auto& bytes =
-        plan.node_bytes.at(static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(rank)].node));
+    auto& bytes = plan.node_bytes.at(static_cast<size_t>(environment.ranks[static_cast<size_t>(rank)].node));
     bytes = saturated_sum(bytes, memory.total_bytes());
   }
   if (run.is_here)
@@ -128,7 +127,7 @@ std::string as_text(const DryRunPlan& plan, const Environment& environment) {
        format_bytes(largest.working_bytes));
   line("Memory of all ranks", format_bytes(plan.memory_bytes));
   if (plan.streaming) add_stream(*plan.streaming, line);
-  for (std::size_t k = 0; k < plan.node_bytes.size(); ++k) {
+  for (size_t k = 0; k < plan.node_bytes.size(); ++k) {
     const auto memory = environment.memory_of_node(environment.nodes[k]);
     line(environment.nodes[k].name, "needs {}, has {}: {}", format_bytes(plan.node_bytes[k]),
          format_bytes(memory), plan.node_bytes[k] > memory ? "does not fit" : "fits");

@@ -166,8 +166,8 @@ std::string row_length_text(const RunReport& report) {
 
 /// Sums over all ranks' blocks.
 std::string conversion_text(const RunReport& report) {
-  std::int64_t csr_bytes = 0;
-  std::int64_t block_bytes = 0;
+  int64_t csr_bytes = 0;
+  int64_t block_bytes = 0;
   for (const auto& rank : report.ranks) {
     csr_bytes += rank.csr_bytes;
     block_bytes += rank.block_bytes;
@@ -210,8 +210,7 @@ std::string own_lines(const RunReport& report) {
     line("Seconds", "{:.6f}", repeat.time_s);
   }
   line("True Mflop/s", "{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
-       true_mflops_of(report, repeat), report.nonzero_count,
-       std::int64_t{problem.nonzer} * (problem.nonzer + 1));
+       true_mflops_of(report, repeat), report.nonzero_count, int64_t{problem.nonzer} * (problem.nonzer + 1));
   line("Problem", "n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
        problem.niter);
   line.text += choice_lines(report, repeat);
@@ -272,7 +271,7 @@ std::string summary_lines(const RunReport& report) {
 std::string csv_of(const RunReport& report) {
   std::string text = csv_header(run_figures()) + ",repeat,disturbed\n";
   auto one_of_them = report;
-  for (std::size_t k = 0; k < report.repeats.size(); ++k) {
+  for (size_t k = 0; k < report.repeats.size(); ++k) {
     const auto& repeat = report.repeats[k];
     one_of_them.repeats.assign(1, repeat);
     text += csv_cells(run_figures(), json_of(RunDocument{.report = one_of_them}));

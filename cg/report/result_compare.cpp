@@ -258,8 +258,7 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
     if (pair.change == Change::undecided && !is_mostly_disturbed(pair))
       pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
     ratios_of_rounds.resize(std::max(ratios_of_rounds.size(), ratios.size()));
-    for (std::size_t round = 0; round < ratios.size(); ++round)
-      ratios_of_rounds[round].push_back(ratios[round]);
+    for (size_t round = 0; round < ratios.size(); ++round) ratios_of_rounds[round].push_back(ratios[round]);
   }
   comparison.overall = common_interval(ratios_of_rounds, tail_probability);
   if (comparison.overall.round_count > 0)
@@ -356,9 +355,8 @@ void describe(Members& m, Comparison& comparison) {
   });
   m("threshold", comparison.threshold,
     at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
-  m.list(
-      "compared", comparison.common, meaning("The configurations that both sets have."),
-      [&](ComparedConfiguration& pair, std::size_t /*index*/) { describe_pair(m, pair, comparison.names); });
+  m.list("compared", comparison.common, meaning("The configurations that both sets have."),
+         [&](ComparedConfiguration& pair, size_t /*index*/) { describe_pair(m, pair, comparison.names); });
   describe_ratio(m, "overall", comparison.overall, "Of all together.");
   m("overall_change", comparison.overall_change, meaning(of_change));
   describe_keys(m, "only_before", comparison.only_before);

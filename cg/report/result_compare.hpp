@@ -33,7 +33,7 @@ struct ComparedConfiguration {
   std::optional<int> suggested_rounds{};  ///< where undecided, the rounds that should decide, if any would
 
   /// Whether no run failed.
-  [[nodiscard]] bool is_sound() const { return before.is_sound() && after.is_sound(); }
+  bool is_sound() const { return before.is_sound() && after.is_sound(); }
 };
 
 struct Comparison {
@@ -46,9 +46,9 @@ struct Comparison {
   std::vector<ConfiguredProblem> only_after{};
   std::vector<LeftOutRun> left_out{};
 
-  [[nodiscard]] int count(Change change) const;
+  int count(Change change) const;
   /// regression where a configuration or all together are one, else undecided where one is, else success.
-  [[nodiscard]] ExitCode exit_code() const;
+  ExitCode exit_code() const;
 };
 
 /// Compares the runs that comparable_runs() leaves in each set. Round k of the second set is paired with round

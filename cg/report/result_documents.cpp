@@ -18,7 +18,7 @@ void describe(Members& m, Prediction& prediction) {
 
 void describe(Members& m, Symmetrization& symmetrization) {
   // From 1, as in the file; without the pair where both triangles were equal.
-  const auto index = [&](std::string_view name, std::int64_t& number) {
+  const auto index = [&](std::string_view name, int64_t& number) {
     auto from_one = number + 1;
     m.if_given(name, from_one, symmetrization.largest_difference != 0.0, at_least(1));
     number = from_one - 1;
@@ -179,7 +179,7 @@ void describe_setup(Members& m, RunReport& report) {
                      "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is "
                      "streamed: nothing was converted.")));
   m.derived("row_lengths", meaning("Of all ranks' blocks."), [&] { return all_row_lengths(report); });
-  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, size_t rank) {
     m.derived("rank", rank, at_least(0));
     describe_block(m, report, block);
     m("row_lengths", block.row_lengths,
@@ -208,7 +208,7 @@ void describe_repeats(Members& m, RunReport& report) {
                              "time.")));
   m("times_s", times_s, {.least = 0.0, .fewest = 1});
   report.repeats.resize(times_s.size());
-  for (std::size_t k = 0; k < times_s.size(); ++k) report.repeats[k].time_s = times_s[k];
+  for (size_t k = 0; k < times_s.size(); ++k) report.repeats[k].time_s = times_s[k];
 }
 
 /// repeat: the one that is written, with a step.
@@ -244,7 +244,7 @@ void describe_outer_steps(Members& m, RunReport& report) {
   m.list("outer_steps", steps,
          meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
                  "restart with those before it."),
-         [&](OuterStep& step, std::size_t index) {
+         [&](OuterStep& step, size_t index) {
            m.derived("step", index + 1, at_least(1));
            m("zeta", step.zeta);
            m("rnorm", step.residual_norm);
@@ -264,7 +264,7 @@ void describe_restart(Members& m, RunReport& report) {
           in_column("restarted_after", at_least(1, "Done before, and not again.")));
         m.derived("timed_outer_iterations", report.problem.niter - restart.step_count(),
                   at_least(1, "The others, which the time and all rates are about."));
-        if (m.reads()) restart.earlier_steps.resize(static_cast<std::size_t>(earlier));
+        if (m.reads()) restart.earlier_steps.resize(static_cast<size_t>(earlier));
       });
 }
 
@@ -317,7 +317,7 @@ void describe_setup(Members& m, SolveReport& report) {
       or_null(metric("Conversion", "s",
                      "From the blocks to kernels that are ready; without a matrix: to make the operator; "
                      "null where the matrix is streamed: nothing was converted.")));
-  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, size_t rank) {
     m.derived("rank", rank, at_least(0));
     describe_block(m, report, block);
   });
@@ -379,7 +379,7 @@ void describe_result(Members& m, SolveReport& report, Solution& worst) {
   m("time_s", report.repeat.time_s, at_least(0, "Of the solve alone."));
   m.list_if_any("right_hand_sides", report.solutions,
                 {.meaning = "Only with several: one of each, in their order.", .fewest = 2},
-                [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); });
+                [&](Solution& solution, size_t /*index*/) { describe_solution(m, solution); });
 }
 
 void describe_restart(Members& m, SolveReport& report) {
@@ -453,7 +453,7 @@ void describe(Members& m, RunDocument& document) {
                     "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
                     "rank, processor or node; null: the system does not say.",
                 .fewest = 1},
-               [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
+               [&](RepeatReport& repeat, size_t /*index*/) { describe(m, repeat.quiet); });
       });
   describe_outer_steps(m, report);
   DescribedRegion region{report, reported(), document.roofline, phases_of(report, reported())};

@@ -7,10 +7,10 @@ namespace {
 
 /// The line of one repetition, or of a run that failed, or the names of its columns. Only one repetition of a run is recorded with its
 /// phases. metrics: the last columns.
-std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repetition,
+std::string csv_line(const ResultRecord& record, std::optional<size_t> repetition,
                      const std::vector<std::string>& metrics, bool has_names = false) {
   const auto reported = std::ranges::find(record.times_s, record.time_s) - record.times_s.begin();
-  const bool has_phases = record.work && repetition == static_cast<std::size_t>(reported);
+  const bool has_phases = record.work && repetition == static_cast<size_t>(reported);
   const auto& configuration = record.asked.configuration;
   std::string line;
   const auto add = [&](std::string_view column, const auto& value) {
@@ -102,7 +102,7 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
   for (const auto& record : records) {
     if (record.purpose != RunPurpose::time) continue;
     if (!record.succeeded()) lines += csv_line(record, {}, metrics);
-    for (std::size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
+    for (size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
       lines += csv_line(record, k, metrics);
   }
   return lines;

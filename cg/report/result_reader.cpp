@@ -34,7 +34,7 @@ CommunicationShares communication_shares(const RepeatReport& repeat) {
 Named<PhaseValues> events_of(const PhaseFigures& figures) {
   Named<PhaseValues> events;
   const auto& names = figures.report.counters.counted;
-  for (std::size_t event = 0; event < std::min(names.size(), most_counted_events); ++event) {
+  for (size_t event = 0; event < std::min(names.size(), most_counted_events); ++event) {
     const auto totals = event_totals(figures, event);
     auto& counts = events.emplace_back(names[event], PhaseValues{}).second;
     std::ranges::transform(benchmark_phases, counts.begin(),
@@ -67,7 +67,7 @@ std::string slowing_option(const Document& document) {
   const auto& report = document.report;
   const auto& features = report.features;
   if (document.sweep && document.sweep->purpose != RunPurpose::time)
-    return std::string{purpose_options.at(static_cast<std::size_t>(document.sweep->purpose))};
+    return std::string{purpose_options.at(static_cast<size_t>(document.sweep->purpose))};
   if (!report.counters.asked.empty()) return "--papi";
   if (document.roofline) return "--roofline";
   if (report.restart) return "--restart";

@@ -26,19 +26,19 @@ struct ConfiguredProblem {
   /// Where the matrix was: "streamed within 105 MB", "streamed" without a limit that was given; empty: in memory.
   std::string storage{};
 
-  [[nodiscard]] bool is_system() const { return !form.empty(); }
-  [[nodiscard]] bool cuts_domain() const { return form.starts_with(domain_form); }
-  [[nodiscard]] bool is_matrix_free() const { return cuts_domain() || form == factor_form; }
+  bool is_system() const { return !form.empty(); }
+  bool cuts_domain() const { return form.starts_with(domain_form); }
+  bool is_matrix_free() const { return cuts_domain() || form == factor_form; }
   /// The cut of its pieces where none is asked for.
-  [[nodiscard]] std::string_view usual_cut() const;
+  std::string_view usual_cut() const;
   /// The arrangement of the ranks: the grid, "2x4", or the parts of the domain, "1x2x2".
-  [[nodiscard]] std::string arrangement() const;
+  std::string arrangement() const;
   /// This problem and its choices with the arrangement left open.
-  [[nodiscard]] ConfiguredProblem without_arrangement() const;
+  ConfiguredProblem without_arrangement() const;
   /// All but the problem: "2x4 auto two-sided 1 thread".
-  [[nodiscard]] std::string choices() const;
+  std::string choices() const;
   /// Its unique text: "A 2x4 auto two-sided 1 thread".
-  [[nodiscard]] std::string key() const { return problem + " " + choices(); }
+  std::string key() const { return problem + " " + choices(); }
   friend bool operator==(const ConfiguredProblem&, const ConfiguredProblem&) = default;
 };
 
@@ -98,7 +98,7 @@ struct ResultRecord : SweptRun {
   std::string kernel_used;  ///< the kernel that ran; empty if the run ended before it was known
   std::string
       arrangement;  ///< of the ranks that ran: "2x1", of a system "grid 2x1" or "domain 1x2x2"; empty as the kernel
-  std::int64_t n = 0;                 ///< order of the matrix
+  int64_t n = 0;                      ///< order of the matrix
   int iteration_count = 0;            ///< CG iterations in a system's timed region; 0 for the benchmark
   std::vector<double> times_s;        ///< seconds of each timed repetition; empty if the run failed
   double time_s = 0.0;                ///< seconds of the repetition that the run reports, the median one
@@ -120,10 +120,10 @@ struct ResultRecord : SweptRun {
   std::string conditions;    ///< conditions of the machine and the measurement; empty if the run failed early
   std::string slowed_by;     ///< the option that made it slower than it would be, as --papi; empty: none
 
-  [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
-  [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
+  bool succeeded() const { return status == "success" && !times_s.empty(); }
+  bool is_disturbed() const { return !disturbance.empty(); }
   /// Whether phases were timed, over a known number of CG steps.
-  [[nodiscard]] bool has_steps() const { return work && work->step_count > 0.0; }
+  bool has_steps() const { return work && work->step_count > 0.0; }
 };
 
 /// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do

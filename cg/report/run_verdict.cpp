@@ -118,9 +118,9 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
   return comparable;
 }
 
-std::size_t Ranking::place_of(const ConfiguredProblem& asked) const {
+size_t Ranking::place_of(const ConfiguredProblem& asked) const {
   const auto found = std::ranges::find(alternatives, asked, &MeasuredConfiguration::asked);
-  return static_cast<std::size_t>(found - alternatives.begin());
+  return static_cast<size_t>(found - alternatives.begin());
 }
 
 bool Ranking::may_be_best(const ConfiguredProblem& asked) const {
@@ -145,12 +145,12 @@ Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells) {
     disturbed += one.disturbed_runs();
   }
   const auto unordered = find_best(rounds);
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t index = 0; index < sound.size(); ++index)
+  std::vector<std::pair<double, size_t>> order;
+  for (size_t index = 0; index < sound.size(); ++index)
     order.emplace_back(index == unordered.candidate ? 0.0 : unordered.against[index].median, index);
   std::ranges::sort(order);
   auto cells_before = std::exchange(sound, {});
-  for (std::size_t place = 0; place < order.size(); ++place) {
+  for (size_t place = 0; place < order.size(); ++place) {
     sound.push_back(std::move(cells_before[order[place].second]));
     rounds[place] = sound.back().rounds;
   }

@@ -13,8 +13,8 @@ namespace cg2d {
 
 /// How many of some runs other work on the machine disturbed.
 struct DisturbedRuns {
-  std::int64_t count = 0;
-  std::int64_t of = 0;
+  int64_t count = 0;
+  int64_t of = 0;
   DisturbedRuns& operator+=(const DisturbedRuns& others) {
     count += others.count;
     of += others.of;
@@ -39,17 +39,15 @@ struct MeasuredConfiguration {
   std::optional<ResultRecord> limited{};  ///< the last run with the machine's limits, likewise
 
   /// Whether its times count: no run failed.
-  [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
+  bool is_sound() const { return statuses.empty() && !times_s.empty(); }
   /// The sample of its times; nothing where they do not count.
-  [[nodiscard]] std::optional<Sample> sample() const {
+  std::optional<Sample> sample() const {
     return is_sound() ? std::optional(sample_of(times_s)) : std::nullopt;
   }
-  [[nodiscard]] DisturbedRuns disturbed_runs() const {
-    return {disturbed_count, std::ssize(runs) + std::ssize(statuses)};
-  }
+  DisturbedRuns disturbed_runs() const { return {disturbed_count, std::ssize(runs) + std::ssize(statuses)}; }
   /// The run with the median of the reported times; of an even number the lower of the middle two. At least
   /// one must have succeeded.
-  [[nodiscard]] const ResultRecord& median_run() const;
+  const ResultRecord& median_run() const;
 };
 
 /// A run that is not compared with the others.
@@ -83,14 +81,14 @@ struct Ranking {
   BestVerdict verdict;  ///< its indices are those of `alternatives`; nothing where there are none
 
   /// nullptr if nothing succeeded.
-  [[nodiscard]] const MeasuredConfiguration* candidate() const {
+  const MeasuredConfiguration* candidate() const {
     return alternatives.empty() ? nullptr : &alternatives.front();
   }
   /// The place of a configuration, or nullptr-like: alternatives.size() where its times do not count.
-  [[nodiscard]] std::size_t place_of(const ConfiguredProblem& asked) const;
+  size_t place_of(const ConfiguredProblem& asked) const;
   /// Whether the configuration is best or cannot be told from the best one.
-  [[nodiscard]] bool may_be_best(const ConfiguredProblem& asked) const;
-  [[nodiscard]] bool is_decided() const { return verdict.is_decided(); }
+  bool may_be_best(const ConfiguredProblem& asked) const;
+  bool is_decided() const { return verdict.is_decided(); }
 };
 Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells);
 
@@ -110,7 +108,7 @@ struct ChoiceVerdict {
   Ranking ranking;
 
   /// Whether the row's configurations are among these.
-  [[nodiscard]] bool has(const GridVerdict& row) const;
+  bool has(const GridVerdict& row) const;
 };
 
 struct RunVerdicts {

@@ -18,7 +18,7 @@ struct ShownFigure {
   bool is_mean = false;    ///< of several; otherwise it is the greatest
 
   /// The value in a document; null where there is none. Of several the mean or the greatest.
-  [[nodiscard]] Json value_in(const Json& document) const;
+  Json value_in(const Json& document) const;
 };
 /// Those of a document of this type, in its order. Phases are those of the benchmark.
 std::vector<ShownFigure> shown_figures(const Json& type);

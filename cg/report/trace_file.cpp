@@ -19,7 +19,7 @@ constexpr double nanoseconds_per_microsecond = 1e3;
 std::pair<std::string, std::string_view> bar_of(const TraceEvent& event, bool is_of_solve) {
   if (event.kind == TraceEvent::cg_step) return {fmt::format("CG step {}", event.number + 1), "cg_step"};
   if (event.kind != TraceEvent::outer_iteration)
-    return {std::string(phase_name(phase_at(static_cast<std::size_t>(event.kind)))), "phase"};
+    return {std::string(phase_name(phase_at(static_cast<size_t>(event.kind)))), "phase"};
   if (is_of_solve) return {"solve", "solve"};
   return {fmt::format("outer iteration {}", event.number + 1), "outer_iteration"};
 }
@@ -33,16 +33,15 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
     names += fmt::format(R"({}{{"name":"{}","ph":"M",{},"args":{{"name":{}}}}})",
                          names.size() == 1 ? "" : ",", of, place, json_text(name));
   };
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node)
+  for (size_t node = 0; node < environment.nodes.size(); ++node)
     add_name("process_name", fmt::format(R"("pid":{})", node), environment.nodes[node].name);
   for (int rank = 0; rank < static_cast<int>(environment.ranks.size()); ++rank) {
     const auto& grid = configuration.grid;
     const auto place =
         origin.has_grid ? fmt::format(" (column {}, row {})", grid.column_of(rank), grid.row_of(rank)) : "";
-    add_name(
-        "thread_name",
-        fmt::format(R"("pid":{},"tid":{})", environment.ranks[static_cast<std::size_t>(rank)].node, rank),
-        fmt::format("rank {}{}", rank, place));
+    add_name("thread_name",
+             fmt::format(R"("pid":{},"tid":{})", environment.ranks[static_cast<size_t>(rank)].node, rank),
+             fmt::format("rank {}{}", rank, place));
   }
   Json facts{{"program", "cg2d"}, {"version", build_info::version}};
   for (const auto& [key, value] : origin.properties) facts[key] = value;
@@ -59,7 +58,7 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
 
 std::string trace_lines(const RankTrace& trace) {
   const double nanoseconds_per_clock = nanoseconds_per_second / trace.ticks_per_second;
-  const auto place = [&](std::uint64_t clocks) {
+  const auto place = [&](uint64_t clocks) {
     return std::round(nanoseconds_per_clock *
                       trace.clocks.reference_clocks_since(trace.origin_clocks, clocks));
   };
@@ -97,7 +96,7 @@ std::string trace_text(const TraceOrigin& origin, std::span<const RankTrace> ran
 
 void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
   const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
-                                origin.report.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
+                                origin.report.ranks[static_cast<size_t>(group.rank())].ticks_per_second;
   const auto uncertainties_us = group.gather_one(uncertainty_us);
   const auto my_lines = trace_lines(mine);
   Agreement agreement(group);

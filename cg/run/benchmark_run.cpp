@@ -131,7 +131,7 @@ MeasuredSolver BenchmarkRun::make_solver() {
                         [this](auto shares) { move_to(shares); });
   const auto& restart = report_.restart;
   if (restart) {
-    restarted_x_ = HugePageVector(static_cast<std::size_t>(piece_.size()));
+    restarted_x_ = HugePageVector(static_cast<size_t>(piece_.size()));
     const std::array targets{std::span<double>(restarted_x_)};
     read_vectors(restart->checkpoint, piece_, targets, group_);
   }

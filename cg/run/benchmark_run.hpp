@@ -57,26 +57,26 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.
   [[nodiscard]] std::optional<StreamPlan> plan_streaming(const comm::BlockLayout& layout);
 
-  [[nodiscard]] const RunReport& report() const { return report_; }
-  [[nodiscard]] const MatrixSource& source() const { return *source_; }
+  const RunReport& report() const { return report_; }
+  const MatrixSource& source() const { return *source_; }
 
  private:
   void predict() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  [[nodiscard]] TraceRoom trace_room(int step_count) const override {
+  TraceRoom trace_room(int step_count) const override {
     return TraceRoom::of_benchmark(step_count, assembled_->product().part_count());
   }
   const RepeatReport* iterate() override;
 
   void predict_phases();
   void move_to(std::span<const double> shares);
-  [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
+  StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
   void reset_x();
   bool repeat_once(int repeat_number);
-  [[nodiscard]] double repeats_s() const;
-  [[nodiscard]] int repeats_in_all() const;
+  double repeats_s() const;
+  int repeats_in_all() const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   [[nodiscard]] bool asks_to_stop() override { return watch_->asked(); }
   void after_outer_step(int number, const OuterStep& step) override;

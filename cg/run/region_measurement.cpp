@@ -58,7 +58,7 @@ void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
 
 void RegionMeasurement::end() {
   if (is_traced_ && solve_observer_ != nullptr) trace_bars_->after_outer_step(1, {});
-  const std::uint64_t region_clocks = read_cycle_counter() - start_clocks_;
+  const uint64_t region_clocks = read_cycle_counter() - start_clocks_;
   const double region_s = stopwatch_.seconds();
   if (counters_) counters_->end_region();
   noise_.end();
@@ -69,7 +69,7 @@ void RegionMeasurement::end() {
   times_.wait_count -= before.wait_count;
   times_.dot_work = times_.dot_work - before.dot_work;
   times_.update_work = times_.update_work - before.update_work;
-  for (std::size_t k = 0; k < before.sent.size(); ++k) {
+  for (size_t k = 0; k < before.sent.size(); ++k) {
     times_.sent[k].message_count -= before.sent[k].message_count;
     times_.sent[k].byte_count -= before.sent[k].byte_count;
   }
@@ -105,8 +105,7 @@ RankTimes RegionMeasurement::totals() const {
   now.wait_count = group_.waiter().wait_count();
   now.dot_work = solver_.vectors.dot_work();
   now.update_work = solver_.vectors.update_work();
-  for (std::size_t k = 0; k < now.sent.size(); ++k)
-    now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
+  for (size_t k = 0; k < now.sent.size(); ++k) now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;
 }
 

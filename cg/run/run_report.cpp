@@ -19,7 +19,7 @@ std::string numbers_text(const Problem& problem) {
 
 }  // namespace
 
-std::uint64_t RestartFacts::problem_hash() const { return hash_of_text("run " + numbers_text(problem)); }
+uint64_t RestartFacts::problem_hash() const { return hash_of_text("run " + numbers_text(problem)); }
 
 void describe(Members& m, RestartFacts& restart) {
   m("n", restart.problem.n);
@@ -28,7 +28,7 @@ void describe(Members& m, RestartFacts& restart) {
   m("niter", restart.problem.niter);
   m("saw_positive", restart.signs.saw_positive);
   m("saw_negative", restart.signs.saw_negative);
-  m.list("steps", restart.earlier_steps, {}, [&](OuterStep& step, std::size_t /*index*/) {
+  m.list("steps", restart.earlier_steps, {}, [&](OuterStep& step, size_t /*index*/) {
     m("zeta", step.zeta);
     m("residual_norm", step.residual_norm);
   });
@@ -53,7 +53,7 @@ RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
 
 std::string disturbance(const RunReport& report) {
   std::string text;
-  std::size_t count = 0;
+  size_t count = 0;
   for (const auto& repeat : report.repeats) {
     if (!repeat.quiet.is_disturbed()) continue;
     if (count++ == 0) text = repeat.quiet.reason();
@@ -67,7 +67,7 @@ const RepeatReport& median_repeat(const RunReport& report) {
 }
 RepeatReport& median_repeat(RunReport& report) {
   const auto& median = median_repeat(std::as_const(report));
-  return report.repeats[static_cast<std::size_t>(&median - report.repeats.data())];
+  return report.repeats[static_cast<size_t>(&median - report.repeats.data())];
 }
 
 double mops_of(const RunReport& report, const RepeatReport& repeat) {
@@ -104,8 +104,7 @@ const OuterStep& final_step(const RunReport& report) { return median_repeat(repo
 
 RowLengths all_row_lengths(const RunReport& report) {
   RowLengths all = report.ranks.front().row_lengths;
-  for (std::size_t rank = 1; rank < report.ranks.size(); ++rank)
-    all = merged(all, report.ranks[rank].row_lengths);
+  for (size_t rank = 1; rank < report.ranks.size(); ++rank) all = merged(all, report.ranks[rank].row_lengths);
   return all;
 }
 

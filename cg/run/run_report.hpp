@@ -26,9 +26,9 @@ struct RestartFacts {
   CurvatureSigns signs{};                  ///< of p . A p
   std::vector<OuterStep> earlier_steps{};  ///< the outer iterations that are not done again
 
-  [[nodiscard]] int step_count() const { return static_cast<int>(earlier_steps.size()); }
+  int step_count() const { return static_cast<int>(earlier_steps.size()); }
   /// The state depends on nothing else. Files keep the value.
-  [[nodiscard]] std::uint64_t problem_hash() const;
+  uint64_t problem_hash() const;
 };
 class Members;
 /// The state that the files have.
@@ -46,7 +46,7 @@ struct RunReport : SessionReport {
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;
 
-  std::int64_t nonzero_count = 0;
+  int64_t nonzero_count = 0;
   SourceFacts source_facts;
   double generation_s = 0.0;
   double conversion_s = 0.0;            ///< from the generated block to a kernel that is ready

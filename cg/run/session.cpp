@@ -17,8 +17,8 @@
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/timing/race.hpp"
 #include "cg/timing/cycle_counter.hpp"
+#include "cg/timing/race.hpp"
 #include "kernels/machine_rates.hpp"
 
 namespace cg2d {
@@ -43,23 +43,23 @@ void check_reproducible(const Configuration& configuration, comm::RankGroup& gro
 /// The limits of this machine. Measured on all ranks at the same time, since they share caches and memory in a run, too: a batch of all
 /// ranks ends with the slowest one, see common_pass_rate(). matrix_bytes, vector_bytes: this rank's footprints. Collective. Cost: about a
 /// second. Throws RunError (on every rank alike).
-MachineLimits measure_limits(comm::RankGroup& group, int thread_count, std::int64_t matrix_bytes,
-                             std::int64_t vector_bytes) {
-  constexpr std::int64_t least_bytes = 4096;  // of a rank without rows
+MachineLimits measure_limits(comm::RankGroup& group, int thread_count, int64_t matrix_bytes,
+                             int64_t vector_bytes) {
+  constexpr int64_t least_bytes = 4096;  // of a rank without rows
   MachineLimits limits;
-  const auto read_rate = [&](std::int64_t byte_count, std::int64_t& footprint_bytes) {
+  const auto read_rate = [&](int64_t byte_count, int64_t& footprint_bytes) {
     std::optional<kernels::ReadWork> reading;
     agree_on(group, [&] { reading.emplace(thread_count, std::max(byte_count, least_bytes)); });
     footprint_bytes = reading->byte_count();
     return static_cast<double>(footprint_bytes) *
-           common_pass_rate(group, [&](std::int64_t pass_count) { return reading->read(pass_count); });
+           common_pass_rate(group, [&](int64_t pass_count) { return reading->read(pass_count); });
   };
   limits.matrix_bytes_per_s = read_rate(matrix_bytes, limits.matrix_footprint_bytes);
   limits.vector_bytes_per_s = read_rate(vector_bytes, limits.vector_footprint_bytes);
   const kernels::ArithmeticWork arithmetic(thread_count);
   limits.flops_per_s =
       static_cast<double>(arithmetic.flop_count()) *
-      common_pass_rate(group, [&](std::int64_t pass_count) { return arithmetic.compute(pass_count); });
+      common_pass_rate(group, [&](int64_t pass_count) { return arithmetic.compute(pass_count); });
   return limits;
 }
 
@@ -382,7 +382,7 @@ void Session::cut_by_speed() {
 /// Times as long as products of this rank take on purpose.
 double Session::slowness() const {
   const auto factors = factors_at(asked_.features.slow_ranks, group_.size(), 0);
-  return factors[static_cast<std::size_t>(group_.rank())];
+  return factors[static_cast<size_t>(group_.rank())];
 }
 
 UnevenRanks Session::uneven_ranks() const {
@@ -461,9 +461,8 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
         "others; start no more ranks than cores");
   } else if (asked_.measures_limits) {
     progress_.say("measuring what this machine can read and compute");
-    constexpr std::int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
-    const auto vector_bytes =
-        vectors_of_a_step * static_cast<std::int64_t>(solver.local_size * sizeof(double));
+    constexpr int64_t vectors_of_a_step = 5;  // x or q, z, r, p, and p again
+    const auto vector_bytes = vectors_of_a_step * static_cast<int64_t>(solver.local_size * sizeof(double));
     mine_.limits = measure_limits(group_, found_.configuration.thread_count,
                                   matrix_bytes_ > 0 ? matrix_bytes_ : vector_bytes, vector_bytes);
     if (streaming_) mine_.limits.storage_bytes_per_s = streaming_->storage_bytes_per_s();
@@ -471,12 +470,12 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   found_.ranks = group_.gather_one(mine_);
   // Counts that stand still are no result: a warning for each.
   const auto event_count = last != nullptr && group_.rank() == 0 ? found_.counters.counted.size() : 0;
-  for (std::size_t event = 0; event < event_count; ++event) {
+  for (size_t event = 0; event < event_count; ++event) {
     const auto doubt = doubt_about(found_.counters, *last, event);
     if (!doubt.empty()) found_.warn("--papi: {}", doubt);
   }
   if (asked_.trace.path.empty()) return;
-  const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
+  const auto& rank = found_.environment->ranks[static_cast<size_t>(group_.rank())];
   trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
   trace_->is_of_solve = kind_ == WorkKind::solve;
   if (const auto dropped = group_.maximum(measurement_->dropped_count()); dropped > 0)

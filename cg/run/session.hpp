@@ -70,7 +70,7 @@ struct MeasuredSolver {
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   const DistributedVectors& vectors;
-  std::size_t local_size = 0;  ///< elements of this rank's piece of a vector
+  size_t local_size = 0;  ///< elements of this rank's piece of a vector
 };
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts, the counters and the
@@ -94,28 +94,26 @@ class RegionMeasurement final : private OuterStepObserver {
   /// The last region, without its steps. Collective.
   [[nodiscard]] RepeatReport repeat();
   /// RankResult::clocks_per_reading
-  [[nodiscard]] double clocks_per_reading() const {
-    return counters_ ? counters_->clocks_per_reading() : 0.0;
-  }
+  double clocks_per_reading() const { return counters_ ? counters_->clocks_per_reading() : 0.0; }
   /// This rank's part of the trace, which refers to events of this. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.
-  [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
+  RankTrace rank_trace(int node, double ticks_per_second) const;
   /// Events of the trace that had no room.
-  [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
+  int64_t dropped_count() const { return trace_->dropped_count(); }
 
  private:
   /// Called last of the observers of each outer iteration: events of the others belong to no phase.
   void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_->leave_out(); }
   void begin_trace();
   void begin_region();
-  [[nodiscard]] RankTimes totals() const;
+  RankTimes totals() const;
 
   MeasuredSolver solver_;
   comm::RankGroup& group_;
   RankTimes times_{};  // of the last region; of one under way, what was counted before it
   StepObserver* solve_observer_ = nullptr;
   bool is_traced_ = false;
-  std::uint64_t start_clocks_ = 0;
+  uint64_t start_clocks_ = 0;
   Stopwatch stopwatch_;
   NoiseMonitor noise_;
   std::optional<PhaseCounters> counters_;
@@ -144,7 +142,7 @@ class Session : public Interface {
   /// Notes in the report why the work ends.
   void record_failure(const RunError& error) { found_.record_failure(error); }
   /// This rank's part of the trace; empty if none was requested, and before the end of perform().
-  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
+  const std::optional<RankTrace>& trace() const { return trace_; }
 
  protected:
   Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
@@ -164,7 +162,7 @@ class Session : public Interface {
   /// must live as long as this.
   virtual MeasuredSolver make_solver() = 0;
   /// Room for the events of so many CG steps.
-  [[nodiscard]] virtual TraceRoom trace_room(int step_count) const = 0;
+  virtual TraceRoom trace_room(int step_count) const = 0;
   /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
 
@@ -187,17 +185,17 @@ class Session : public Interface {
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
-  [[nodiscard]] bool chooses_transport() const { return !asked_.configuration.has_transport(); }
+  bool chooses_transport() const { return !asked_.configuration.has_transport(); }
   void set_transport(TransportTrial trial);
   /// How ranks differ, as far as it is known.
-  [[nodiscard]] UnevenRanks uneven_ranks() const;
+  UnevenRanks uneven_ranks() const;
 
   /// A block that is in memory as a whole in the kernel's format. Before, its figures are recorded, and checksums for a guard.
   [[nodiscard]] ConvertedBlock convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   /// Over the transport of the configuration, with this rank's work of a product.
   [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
                                                                      const BlockProduct& product);
-  [[nodiscard]] const Configuration& configuration() const { return found_.configuration; }
+  const Configuration& configuration() const { return found_.configuration; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
   /// The checkpoints that are saved; nullptr where nobody asked for it.
   [[nodiscard]] Checkpoints* saved_checkpoints() {
@@ -219,23 +217,23 @@ class Session : public Interface {
   std::unique_ptr<AssembledOperator> assembled_;
   std::optional<Guard> guard_;  // of the solver
   RankResult mine_;
-  std::int64_t matrix_bytes_ = 0;  // of this rank: read by a product, over and over; 0: there is no matrix
-  double set_up_s_ = 0.0;          // seconds of this rank for block and communicator
+  int64_t matrix_bytes_ = 0;  // of this rank: read by a product, over and over; 0: there is no matrix
+  double set_up_s_ = 0.0;     // seconds of this rank for block and communicator
   std::optional<RegionMeasurement> measurement_;  // from the first iteration on
   StallWatch* stall_watch_ = nullptr;             // where one is asked for, as long as iterations go on
 
  private:
   void check_choices() const;
-  [[nodiscard]] ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
-  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
+  ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
+  ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void try_kernels();
-  [[nodiscard]] Configuration configuration_of_trials() const;
+  Configuration configuration_of_trials() const;
   void try_grids();
   bool learn_speeds();
   void cut_by_speed();
   void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   void connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product);
-  [[nodiscard]] double slowness() const;
+  double slowness() const;
   void gather_results(const MeasuredSolver& solver, double ticks_per_second, const RepeatReport* last);
 
   const SessionOptions& asked_;  // the part of the kind's options, and of its report, that all kinds have

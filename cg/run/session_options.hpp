@@ -32,7 +32,7 @@ struct OpenGridOptions {
   bool tries_grids = true;     ///< without these: measure the best few; else the rule chooses
 
   /// Whether these options alone say which grid it is.
-  [[nodiscard]] bool name_a_grid() const { return columns || is_official; }
+  bool name_a_grid() const { return columns || is_official; }
 };
 
 /// The grid that the official program would use on that many ranks; empty if that is not a power of two.
@@ -64,7 +64,7 @@ struct SessionOptions {
   kernels::Tuning tuning;  ///< settings of the kernel; the empty ones were not asked for
   ProfileSource profile;
   BindMode bind = BindMode::automatic;
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   std::string format = "text";
   std::string output;  ///< of the report; empty: standard output
   TextDetail detail;

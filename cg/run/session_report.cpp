@@ -11,7 +11,7 @@ namespace {
 template <typename Clocks>
 double mean_share(const RepeatReport& repeat, const Clocks& clocks_of) {
   double sum = 0.0;
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+  for (size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& times = repeat.ranks[rank];
     sum += clocks_of(rank, times) / static_cast<double>(times.region_clocks);
   }
@@ -57,7 +57,7 @@ PhaseWork local_work(const PhaseRow& phase, const RankResult& rank, const RankTi
 
 }  // namespace
 
-std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event) {
+std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, size_t event) {
   const auto& name = counters.counted[event];
   const bool counted_any =
       std::ranges::any_of(repeat.counts, [&](const auto& rank) { return rank.region[event] != 0; });
@@ -71,7 +71,7 @@ double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& rep
   double nonzeros = 0.0;
   double slowest_s = 0.0;
   double product_count = 0.0;
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+  for (size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
     const auto& phases = repeat.ranks[rank].phases;
     nonzeros += static_cast<double>(ranks[rank].nonzero_count);
     product_count = static_cast<double>(phases.at(index_of(Phase::summation)).calls);
@@ -82,16 +82,16 @@ double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& rep
 }
 
 double phase_coverage(const RepeatReport& repeat) {
-  return mean_share(repeat, [](std::size_t, const RankTimes& times) {
-    std::uint64_t clocks = 0;
+  return mean_share(repeat, [](size_t, const RankTimes& times) {
+    uint64_t clocks = 0;
     for (const auto& record : times.phases) clocks += record.clocks;
     return static_cast<double>(clocks);
   });
 }
 
 double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat) {
-  return mean_share(repeat, [&](std::size_t rank, const RankTimes& times) {
-    std::uint64_t readings = times.wait_count;
+  return mean_share(repeat, [&](size_t rank, const RankTimes& times) {
+    uint64_t readings = times.wait_count;
     for (const auto& record : times.phases) readings += record.calls;
     return static_cast<double>(readings) * ranks[rank].clocks_per_scope;
   });

@@ -38,16 +38,16 @@ namespace cg2d {
 struct RankTimes {
   PhaseRecords phases;
   std::array<comm::Traffic, comm::operation_count> sent;
-  std::uint64_t region_clocks = 0;
-  std::uint64_t wait_count = 0;
+  uint64_t region_clocks = 0;
+  uint64_t wait_count = 0;
   double region_s = 0.0;
   VectorWork dot_work;
   VectorWork update_work;
 
   /// The operation of the phase; nothing where it has none.
-  [[nodiscard]] comm::Traffic sent_in(Phase phase) const {
+  comm::Traffic sent_in(Phase phase) const {
     const auto operation = operation_of(phase);
-    return operation ? sent[static_cast<std::size_t>(*operation)] : comm::Traffic();
+    return operation ? sent[static_cast<size_t>(*operation)] : comm::Traffic();
   }
 };
 
@@ -62,26 +62,26 @@ struct RepeatReport {
 
 /// The limits of one rank while all ranks work.
 struct MachineLimits {
-  double matrix_bytes_per_s = 0.0;          ///< reading as many bytes as the rank's matrix has, over and over
-  double vector_bytes_per_s = 0.0;          ///< the same with the rank's vectors
-  double flops_per_s = 0.0;                 ///< fused multiply-adds in registers
-  double storage_bytes_per_s = 0.0;         ///< reading panels of a streamed matrix; 0: none is streamed
-  std::int64_t matrix_footprint_bytes = 0;  ///< bytes that matrix_bytes_per_s was measured with
-  std::int64_t vector_footprint_bytes = 0;  ///< bytes that vector_bytes_per_s was measured with
+  double matrix_bytes_per_s = 0.0;     ///< reading as many bytes as the rank's matrix has, over and over
+  double vector_bytes_per_s = 0.0;     ///< the same with the rank's vectors
+  double flops_per_s = 0.0;            ///< fused multiply-adds in registers
+  double storage_bytes_per_s = 0.0;    ///< reading panels of a streamed matrix; 0: none is streamed
+  int64_t matrix_footprint_bytes = 0;  ///< bytes that matrix_bytes_per_s was measured with
+  int64_t vector_footprint_bytes = 0;  ///< bytes that vector_bytes_per_s was measured with
 
   /// False if no time was measured.
-  [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }
+  bool are_known() const { return flops_per_s > 0.0; }
 };
 
 /// One rank's block, memory and costs of timing.
 struct RankResult {
-  std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
-  RowLengths row_lengths;          ///< of the whole block, too
-  std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
-  std::int64_t block_bytes = 0;    ///< in the format of the kernel
-  std::int64_t peak_bytes = 0;
-  std::int64_t resident_bytes = 0;   ///< at the end of the run
-  std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages
+  int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
+  RowLengths row_lengths;     ///< of the whole block, too
+  int64_t csr_bytes = 0;      ///< the whole block as it was generated
+  int64_t block_bytes = 0;    ///< in the format of the kernel
+  int64_t peak_bytes = 0;
+  int64_t resident_bytes = 0;   ///< at the end of the run
+  int64_t huge_page_bytes = 0;  ///< of them, in huge pages
   double ticks_per_second = 0.0;
   double clocks_per_scope = 0.0;
   double clocks_per_reading = 0.0;  ///< of the counters
@@ -104,9 +104,9 @@ struct CounterResult {
 /// A rank around a new cut. After: 0 where no outer iteration came after it.
 struct MovedRank {
   int rank = 0;
-  std::int64_t nonzeros_before = 0;
+  int64_t nonzeros_before = 0;
   double before_s = 0.0;  ///< of its products in an outer iteration, mean of the last before it
-  std::int64_t nonzeros_after = 0;
+  int64_t nonzeros_after = 0;
   double after_s = 0.0;  ///< mean of those after it
 };
 
@@ -172,7 +172,7 @@ struct SessionReport {
 };
 
 /// Why the counts of an event of the processor in a repetition are not to be trusted: there are none. Empty: no doubt.
-std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event);
+std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, size_t event);
 
 /// Nonzeros per second of all ranks together in the products of a repetition, which wait for the slowest; 0 where no phases were timed.
 double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& repeat);

@@ -18,7 +18,7 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 /// Where messages between two ranks meet. Its receiver is known, so that they leave at once.
-s4u::Mailbox* mailbox(std::size_t from, std::size_t to) {
+s4u::Mailbox* mailbox(size_t from, size_t to) {
   return s4u::Mailbox::by_name(std::to_string(from) + ">" + std::to_string(to));
 }
 
@@ -27,29 +27,28 @@ void wait(double seconds) {
 }
 
 /// One rank's actor.
-void replay(const cg2d::ReplayPlan& plan, std::size_t number, cg2d::SimulatedRank& rank) {
+void replay(const cg2d::ReplayPlan& plan, size_t number, cg2d::SimulatedRank& rank) {
   const auto& operations = plan.ranks[number].operations;
   for (const auto& operation : operations) {
     if (operation.from >= 0)
-      mailbox(static_cast<std::size_t>(operation.from), number)->set_receiver(s4u::Actor::self());
+      mailbox(static_cast<size_t>(operation.from), number)->set_receiver(s4u::Actor::self());
   }
   for (int repeat = 0; repeat < plan.repeats; ++repeat) {
     for (const auto& operation : operations) {
-      auto& part = rank.parts[static_cast<std::size_t>(operation.phase)];
+      auto& part = rank.parts[static_cast<size_t>(operation.phase)];
       const double begin_s = s4u::Engine::get_clock();
       wait(operation.before_s);
       s4u::CommPtr sent;
       if (operation.to >= 0) {
         // Its size is all that matters; the payload says it to the receiver.
-        auto size = std::make_unique<std::int64_t>(operation.byte_count);
-        sent = mailbox(number, static_cast<std::size_t>(operation.to))
-                   ->put_init(size.release(), static_cast<std::uint64_t>(operation.byte_count))
+        auto size = std::make_unique<int64_t>(operation.byte_count);
+        sent = mailbox(number, static_cast<size_t>(operation.to))
+                   ->put_init(size.release(), static_cast<uint64_t>(operation.byte_count))
                    ->set_rate(operation.bytes_per_s);
         sent->start();
       }
       if (operation.from >= 0) {
-        const auto size =
-            mailbox(static_cast<std::size_t>(operation.from), number)->get_unique<std::int64_t>();
+        const auto size = mailbox(static_cast<size_t>(operation.from), number)->get_unique<int64_t>();
         ++part.message_count;
         part.byte_count += *size;
       }
@@ -71,7 +70,7 @@ std::vector<s4u::Host*> make_nodes(const cg2d::ReplayPlan& plan) {
     links.back()->set_latency(link.latency_s)->seal();
   }
   std::vector<s4u::Host*> nodes;
-  for (std::size_t k = 0; k < plan.node_count; ++k)
+  for (size_t k = 0; k < plan.node_count; ++k)
     nodes.push_back(zone->create_host("node" + std::to_string(k), 1.0)->seal());
   for (const auto& route : plan.routes) {
     std::vector<s4u::LinkInRoute> route_links;
@@ -113,7 +112,7 @@ int main(int argument_count, char** arguments) {
     if (!plan_file) throw std::runtime_error("the plan ends too early");
     const auto nodes = make_nodes(plan);
     std::vector<cg2d::SimulatedRank> ranks(plan.ranks.size());
-    for (std::size_t number = 0; number < ranks.size(); ++number) {
+    for (size_t number = 0; number < ranks.size(); ++number) {
       ranks[number].parts.resize(plan.phase_count);
       s4u::Actor::create("rank" + std::to_string(number), nodes.at(plan.ranks[number].node),
                          [&plan, number, &rank = ranks[number]] { replay(plan, number, rank); });

@@ -23,8 +23,8 @@ struct RankOperation {
   int round = 0;  ///< of the messages of its phase
   double before_s = 0.0;
   int to = nobody;
-  std::int64_t byte_count = 0;  ///< sent
-  double bytes_per_s = 0.0;     ///< of one rank's messages there
+  int64_t byte_count = 0;    ///< sent
+  double bytes_per_s = 0.0;  ///< of one rank's messages there
   int from = nobody;
   double after_s = 0.0;
 };
@@ -36,25 +36,25 @@ struct PlannedLink {
 
 /// The links of messages from one node to another.
 struct PlannedRoute {
-  std::size_t from = 0;
-  std::size_t to = 0;
-  std::vector<std::size_t> links;
+  size_t from = 0;
+  size_t to = 0;
+  std::vector<size_t> links;
 
   void visit(const auto& take) { take(from, to, links); }
 };
 
 struct PlannedRank {
-  std::size_t node = 0;
+  size_t node = 0;
   std::vector<RankOperation> operations;  ///< of one repeat
 
   void visit(const auto& take) { take(node, operations); }
 };
 
 struct ReplayPlan {
-  std::size_t phase_count = 0;
+  size_t phase_count = 0;
   int repeats = 1;
   bool has_events = false;  ///< asks for the times of each operation
-  std::size_t node_count = 0;
+  size_t node_count = 0;
   std::vector<PlannedLink> links{};
   std::vector<PlannedRoute> routes{};
   std::vector<PlannedRank> ranks{};
@@ -65,8 +65,8 @@ struct ReplayPlan {
 /// One rank in one phase, all repeats together.
 struct SimulatedPart {
   double seconds = 0.0;
-  std::int64_t message_count = 0;  ///< received
-  std::int64_t byte_count = 0;
+  int64_t message_count = 0;  ///< received
+  int64_t byte_count = 0;
 };
 
 /// Begin and end of an operation, seconds.

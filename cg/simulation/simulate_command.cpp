@@ -77,7 +77,7 @@ struct GridSimulation {
   double outside_s = 0.0;
   std::vector<SimulatedPhase> phases{};
 
-  [[nodiscard]] double model_step_s() const {
+  double model_step_s() const {
     double sum = 0.0;
     for (const auto& phase : phases) sum += phase.model_s;
     return sum;
@@ -125,7 +125,7 @@ constexpr std::array what_if_table{
                 const int middle = static_cast<int>(run.slowness.size() / 2);
                 for (int rank = 0; rank < std::ssize(run.slowness); ++rank) {
                   if (run.node_of(rank) == run.node_of(middle))
-                    run.slowness[static_cast<std::size_t>(rank)] *= 2.0;
+                    run.slowness[static_cast<size_t>(rank)] *= 2.0;
                 }
               }}};
 
@@ -165,11 +165,11 @@ PhaseSeconds model_of(const PlacedRun& run) {
 std::vector<TraceEvent> trace_events(const SimulatedRank& rank,
                                      const std::vector<RankOperation>& operations) {
   std::vector<TraceEvent> events;
-  const auto clocks = [](double seconds) { return static_cast<std::uint64_t>(seconds * trace_ticks_per_s); };
-  for (std::size_t k = 0; k < rank.events.size(); ++k) {
+  const auto clocks = [](double seconds) { return static_cast<uint64_t>(seconds * trace_ticks_per_s); };
+  for (size_t k = 0; k < rank.events.size(); ++k) {
     const auto& [begin_s, end_s] = rank.events[k];
     const auto place = k % operations.size();
-    const auto step = static_cast<std::int32_t>(k / operations.size());
+    const auto step = static_cast<int32_t>(k / operations.size());
     const int kind = static_cast<int>(operations[place].phase);
     if (place == 0) {
       const double step_end_s = rank.events[k + operations.size() - 1].end_s;
@@ -190,7 +190,7 @@ std::string trace_of(const PlacedRun& run, const StepPlan& plan, const std::vect
   auto& environment = report.environment.emplace();
   std::vector<std::vector<TraceEvent>> events;
   std::vector<RankTrace> traces;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
     events.push_back(trace_events(ranks[rank], plan.replay.ranks[rank].operations));
     const int number = static_cast<int>(rank);
     const int node = run.node_of(number);
@@ -220,7 +220,7 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
                       .clock_hz = run.machine.clock_hz,
                       .outside_s = run.machine.outside_s_per_nonzero * matrix.nonzero_count /
                                    run.configuration.grid.rank_count()};
-  for (std::size_t k = 0; k < benchmark_phase_count; ++k) {
+  for (size_t k = 0; k < benchmark_phase_count; ++k) {
     auto& phase = grid.phases.emplace_back(
         SimulatedPhase{.phase = phase_at(k), .model_s = model[k], .traffic = plan.phases[k]});
     comm::Traffic received;
@@ -283,7 +283,7 @@ std::string phase_table(const GridSimulation& grid) {
 /// One line for each machine: its best grid, and what becomes of the one that is best as described.
 std::string what_if_text(const Problem& problem, const std::vector<GridSimulation>& grids,
                          const Named<std::vector<GridSimulation>>& others) {
-  const auto best = static_cast<std::size_t>(&best_of(grids) - grids.data());
+  const auto best = static_cast<size_t>(&best_of(grids) - grids.data());
   Table table;
   const auto add_line = [&](std::string_view name, const std::vector<GridSimulation>& on_machine) {
     const auto& own_best = best_of(on_machine);
@@ -357,10 +357,10 @@ void describe(Members& m, ProblemSimulation& simulated) {
   m("n", simulated.problem.n, at_least(1));
   m.derived("best_grid", {}, [&] { return best_of(simulated.grids).configuration.grid.name(); });
   m("grids", simulated.grids, {.fewest = 1});
-  m.list("what_if", simulated.others, meaning("Of --what-if."), [&](auto& other, std::size_t /*index*/) {
+  m.list("what_if", simulated.others, meaning("Of --what-if."), [&](auto& other, size_t /*index*/) {
     m("name", other.first);
     m.derived("best_grid", {}, [&] { return best_of(other.second).configuration.grid.name(); });
-    m.list("grids", other.second, {.fewest = 1}, [&](GridSimulation& grid, std::size_t /*index*/) {
+    m.list("grids", other.second, {.fewest = 1}, [&](GridSimulation& grid, size_t /*index*/) {
       describe_name(m, "grid", grid.configuration.grid);
       m("step_s", grid.step_s, positive());
     });

@@ -52,8 +52,8 @@ struct PlacedRun {
   std::string slow_link{};       ///< a link that has only slow_link_share of its rate; empty: none
   static constexpr double slow_link_share = 0.25;
 
-  [[nodiscard]] int place_of(int rank) const { return places[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] int node_of(int rank) const { return place_of(rank) / std::max(machine.node.ranks, 1); }
+  int place_of(int rank) const { return places[static_cast<size_t>(rank)]; }
+  int node_of(int rank) const { return place_of(rank) / std::max(machine.node.ranks, 1); }
 };
 
 /// The interconnect of a machine, or another one of this shape, with ranks of this configuration on it. shape: empty for the machine's, which
@@ -84,7 +84,7 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank);
 /// The traffic of one phase of a CG step, all ranks together, and the link with most bytes. Links within nodes do not count.
 struct PhaseTraffic {
   comm::Traffic all_ranks;
-  std::int64_t used_link_count = 0;
+  int64_t used_link_count = 0;
   double mean_link_bytes = 0.0;  ///< of the links that it uses
   std::string busiest_link{};    ///< empty: no link is used
   comm::Traffic busiest{};       ///< on that one

@@ -14,7 +14,7 @@ namespace {
 // ---------------------------------------------------------------- places
 
 std::vector<int> in_order(int rank_count) {
-  std::vector<int> places(static_cast<std::size_t>(rank_count));
+  std::vector<int> places(static_cast<size_t>(rank_count));
   std::iota(places.begin(), places.end(), 0);
   return places;
 }
@@ -31,16 +31,16 @@ std::vector<int> in_tiles(const comm::ProcessGrid& grid, int together) {
   };
   std::ranges::stable_sort(ranks, {}, tile_of);
   std::vector<int> places(ranks.size());
-  for (std::size_t place = 0; place < ranks.size(); ++place)
-    places[static_cast<std::size_t>(ranks[place])] = static_cast<int>(place);
+  for (size_t place = 0; place < ranks.size(); ++place)
+    places[static_cast<size_t>(ranks[place])] = static_cast<int>(place);
   return places;
 }
 
 /// Fisher and Yates, by SplitMix64: generators of the library differ from machine to machine.
-std::vector<int> shuffled(int rank_count, std::uint64_t seed) {
+std::vector<int> shuffled(int rank_count, uint64_t seed) {
   const auto next = [&seed] { return splitmix_bits(seed += golden_ratio_bits); };
   auto places = in_order(rank_count);
-  for (std::size_t rest = places.size(); rest > 1; --rest) std::swap(places[rest - 1], places[next() % rest]);
+  for (size_t rest = places.size(); rest > 1; --rest) std::swap(places[rest - 1], places[next() % rest]);
   return places;
 }
 
@@ -95,7 +95,7 @@ class RankSteps {
   }
 
   /// One message from this rank and one to it; either may stay.
-  void shuffle(Phase phase, int to, std::int64_t element_count, int from, std::int64_t received_count) {
+  void shuffle(Phase phase, int to, int64_t element_count, int from, int64_t received_count) {
     auto operation = exchange(phase, to != rank_ && element_count > 0 ? to : nobody, element_count,
                               from != rank_ && received_count > 0 ? from : nobody);
     if (to == rank_ && run_.machine.shuffles_kept_pieces) {
@@ -107,21 +107,21 @@ class RankSteps {
 
  private:
   static constexpr int nobody = RankOperation::nobody;
-  static double bytes_of(std::int64_t element_count) {
+  static double bytes_of(int64_t element_count) {
     return NetworkCost::element_bytes * static_cast<double>(element_count);
   }
-  [[nodiscard]] double software_s(int partner, std::int64_t element_count) const {
+  double software_s(int partner, int64_t element_count) const {
     return partner == nobody ? 0.0 : network_to(partner).software_s(static_cast<double>(element_count));
   }
-  [[nodiscard]] const NetworkCost& network_to(int partner) const {
+  const NetworkCost& network_to(int partner) const {
     return run_.machine.network_between(run_.place_of(rank_), run_.place_of(partner));
   }
   /// The next round of the phase. Messages within a node take their time before they leave, since no link is described there.
-  [[nodiscard]] RankOperation exchange(Phase phase, int to, std::int64_t element_count, int from) {
+  [[nodiscard]] RankOperation exchange(Phase phase, int to, int64_t element_count, int from) {
     RankOperation operation{.phase = phase, .round = rounds_[phase]++, .to = to, .from = from};
     if (to == nobody) return operation;
     const auto& network = network_to(to);
-    operation.byte_count = element_count * static_cast<std::int64_t>(sizeof(double));
+    operation.byte_count = element_count * static_cast<int64_t>(sizeof(double));
     operation.before_s = network.start_up_s;
     operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
     if (run_.node_of(to) == run_.node_of(rank_)) {
@@ -139,8 +139,8 @@ class RankSteps {
 
 /// The loads of the links in one phase.
 struct LinkLoads {
-  std::map<std::size_t, comm::Traffic> links{};          // by their numbers
-  std::map<std::pair<std::size_t, int>, int> at_once{};  // by link and round
+  std::map<size_t, comm::Traffic> links{};          // by their numbers
+  std::map<std::pair<size_t, int>, int> at_once{};  // by link and round
 };
 
 }  // namespace
@@ -197,7 +197,7 @@ RankCosts costs_of(const PlacedRun& run, int rank) {
   const auto block =
       block_costs(run.machine, run.machine.kernel(run.configuration.kernel), rows, columns, run.row_lengths);
   const double factor = run.work_factor;
-  return {.multiply_s = factor * block.multiply_s * run.slowness[static_cast<std::size_t>(rank)],
+  return {.multiply_s = factor * block.multiply_s * run.slowness[static_cast<size_t>(rank)],
           .waiting_s = factor * block.waiting_s,
           .dot_s = vectors.dot_call_s + factor * piece * block.dot_s_per_element,
           .update_s = vectors.update_call_s + factor * piece * block.update_s_per_element};
@@ -248,9 +248,9 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
   std::vector<LinkLoads> loads(benchmark_phase_count);
   std::vector<std::string> links;  // by number, in the order of their first use
-  std::unordered_map<std::string, std::size_t> numbers;
-  std::map<std::pair<int, int>, std::vector<std::size_t>> routes;  // between nodes
-  const auto route_between = [&](int from, int to) -> const std::vector<std::size_t>& {
+  std::unordered_map<std::string, size_t> numbers;
+  std::map<std::pair<int, int>, std::vector<size_t>> routes;  // between nodes
+  const auto route_between = [&](int from, int to) -> const std::vector<size_t>& {
     auto& route = routes[{from, to}];
     if (!route.empty()) return route;
     for (const auto& link : run.links.route(from, to)) {
@@ -267,7 +267,7 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
   for (int rank = 0; rank < run.configuration.grid.rank_count(); ++rank) {
     const int node = run.node_of(rank);
     const auto& planned = replay.ranks.emplace_back(
-        PlannedRank{.node = static_cast<std::size_t>(node), .operations = step_of_rank(run, rank)});
+        PlannedRank{.node = static_cast<size_t>(node), .operations = step_of_rank(run, rank)});
     replay.node_count = std::max(replay.node_count, planned.node + 1);
     for (const auto& operation : planned.operations) {
       if (operation.to == RankOperation::nobody) continue;
@@ -293,9 +293,8 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
     replay.links.push_back({share * link_bytes_per_s, run.interconnect.hop_s});
   }
   for (const auto& [nodes, route] : routes)
-    replay.routes.push_back(
-        {static_cast<std::size_t>(nodes.first), static_cast<std::size_t>(nodes.second), route});
-  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase) {
+    replay.routes.push_back({static_cast<size_t>(nodes.first), static_cast<size_t>(nodes.second), route});
+  for (size_t phase = 0; phase < benchmark_phase_count; ++phase) {
     auto& traffic = plan.phases[phase];
     for (const auto& [number, load] : loads[phase].links) {
       ++traffic.used_link_count;

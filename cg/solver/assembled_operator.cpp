@@ -15,13 +15,13 @@ namespace {
 /// std::bad_alloc.
 std::vector<double> agree_on_row_bounds(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                                         comm::RankGroup& group) {
-  const auto row_count = static_cast<std::size_t>(block.row_count);
+  const auto row_count = static_cast<size_t>(block.row_count);
   std::vector<double> largest(row_count);
-  std::vector<std::int64_t> lengths(row_count);
-  for (std::size_t row = 0; row < row_count; ++row) {
+  std::vector<int64_t> lengths(row_count);
+  for (size_t row = 0; row < row_count; ++row) {
     lengths[row] = block.row_starts[row + 1] - block.row_starts[row];
     for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
-      largest[row] = std::max(largest[row], std::abs(block.values[static_cast<std::size_t>(k)]));
+      largest[row] = std::max(largest[row], std::abs(block.values[static_cast<size_t>(k)]));
   }
   std::vector<int> ranks;  // those that have blocks of the same rows
   for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
@@ -29,7 +29,7 @@ std::vector<double> agree_on_row_bounds(const kernels::CsrBlock& block, const co
   }
   group.maxima(ranks, largest);
   group.sums(ranks, lengths);
-  for (std::size_t row = 0; row < row_count; ++row)
+  for (size_t row = 0; row < row_count; ++row)
     largest[row] = kernels::power_of_two_for(largest[row]) *
                    kernels::power_of_two_for(static_cast<double>(lengths[row]));
   return largest;
@@ -85,12 +85,11 @@ void AssembledOperator::lay_out() {
 }
 
 comm::Traffic AssembledOperator::sent(comm::Operation operation) const {
-  return sent_before_[static_cast<std::size_t>(operation)] + communicator_->sent(operation);
+  return sent_before_[static_cast<size_t>(operation)] + communicator_->sent(operation);
 }
 
 void AssembledOperator::release() {
-  for (std::size_t k = 0; k < sent_before_.size(); ++k)
-    sent_before_[k] = sent(static_cast<comm::Operation>(k));
+  for (size_t k = 0; k < sent_before_.size(); ++k) sent_before_[k] = sent(static_cast<comm::Operation>(k));
   communicator_.reset();
   product_.reset();
 }

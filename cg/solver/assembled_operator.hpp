@@ -60,12 +60,12 @@ class AssembledOperator final : public LinearOperator {
 
   /// This, by the name that a MatrixFreeSystem has for its operator.
   [[nodiscard]] AssembledOperator& matrix() { return *this; }
-  [[nodiscard]] BlockProduct& product() const { return *product_; }
-  [[nodiscard]] comm::Communicator& communicator() const { return *communicator_; }
+  BlockProduct& product() const { return *product_; }
+  comm::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
-  [[nodiscard]] int thread_count() const { return thread_count_; }
+  int thread_count() const { return thread_count_; }
   /// By this rank's communicators so far: this one, and those before it.
-  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const;
+  comm::Traffic sent(comm::Operation operation) const;
 
   /// Gives product and communicator back before others are made, so that the memory of both is not needed at once. Until exchange() only
   /// local_size() may be called. Collective.
@@ -74,17 +74,17 @@ class AssembledOperator final : public LinearOperator {
   /// length. Between products. Throws std::bad_alloc.
   void exchange(std::shared_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator);
 
-  [[nodiscard]] std::size_t local_size() const override { return local_size_; }
+  size_t local_size() const override { return local_size_; }
   [[nodiscard]] Piece operand() override { return communicator_->piece(); }
-  [[nodiscard]] ConstPiece result() const override {
+  ConstPiece result() const override {
     return both_sums_.empty() ? communicator_->result() : ConstPiece(both_sums_);
   }
 
-  [[nodiscard]] std::span<const Phase> phases() const override {
+  std::span<const Phase> phases() const override {
     static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
     return order;
   }
-  [[nodiscard]] double most_terms() const override { return product_->most_terms(); }
+  double most_terms() const override { return product_->most_terms(); }
   [[nodiscard]] double maximum_over_ranks(double value) override {
     return communicator_->maximum(group_, value);
   }
@@ -95,7 +95,7 @@ class AssembledOperator final : public LinearOperator {
     sum_.reset();
   }
   /// The additions of the two halves of q.
-  [[nodiscard]] VectorWork update_work() const override { return vectors_.update_work(); }
+  VectorWork update_work() const override { return vectors_.update_work(); }
 
   /// The observer of products; nullptr: none. It must outlive this.
   void set_observer(ProductObserver* observer) { observer_ = observer; }
@@ -150,8 +150,8 @@ class AssembledOperator final : public LinearOperator {
   }
   /// Multiplies each part as soon as its part of the operand is here.
   void multiply_parts_as_they_arrive(comm::Collection& collection) {
-    const std::size_t last = product_->part_count() - 1;
-    for (std::size_t part = 0; part < last; ++part) {
+    const size_t last = product_->part_count() - 1;
+    for (size_t part = 0; part < last; ++part) {
       multiply_part(part, timer_.scope_that_hides(Phase::collection, Phase::multiply), &collection);
       const auto timed = timer_.scope(Phase::collection);
       collection.wait_for_part(part + 1);
@@ -162,7 +162,7 @@ class AssembledOperator final : public LinearOperator {
     collection.finish();
   }
   /// Within the phase, and as long as the slowdown says, where there is one.
-  void multiply_part(std::size_t part, const PhaseTimer::Scope& /*timed*/,
+  void multiply_part(size_t part, const PhaseTimer::Scope& /*timed*/,
                      comm::Collection* collection = nullptr) {
     if (slowdown_ == nullptr) return product_->multiply_part(part, *communicator_, collection);
     const Stopwatch watch;
@@ -190,7 +190,7 @@ class AssembledOperator final : public LinearOperator {
   std::optional<PhaseTimer> own_timer_;
   PhaseTimer& timer_;
   VectorOps vectors_;
-  std::size_t local_size_ = 0;
+  size_t local_size_ = 0;
   ProductObserver* observer_ = nullptr;
   Slowdown* slowdown_ = nullptr;
   std::optional<comm::ScalarSum> sum_;  // that is under way

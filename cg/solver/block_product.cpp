@@ -12,12 +12,12 @@ namespace {
 /// A strip is multiplied in shares of about this many entries, some 50 us each, and between them the
 /// communicator may work: otherwise messages that MPI passes on or copies only inside of its calls would wait
 /// until the end.
-constexpr std::int64_t entries_per_share = 1 << 17;
+constexpr int64_t entries_per_share = 1 << 17;
 
 /// The elements of the range of a vector over all columns of the block.
 template <typename T>
 std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
-  return vector.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
+  return vector.subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
 }
 
 }  // namespace
@@ -32,15 +32,15 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
     : kernel_(kernel),
       vector_count_(options.vector_count),
       most_terms_(options.most_terms),
-      low_partial_(options.most_terms > 0.0 ? static_cast<std::size_t>(block.row_count) : 0),
+      low_partial_(options.most_terms > 0.0 ? static_cast<size_t>(block.row_count) : 0),
       part_count_(parts.size()) {
-  const std::int64_t row_count = block.row_count;
+  const int64_t row_count = block.row_count;
   const auto make_kernel = [&](kernels::CsrBlock entries, const kernels::KernelOptions& own_options) {
     auto made = kernel.maker_for(own_options)(std::move(entries), own_options);
     instruction_set_ = made->instruction_set();
     return made;
   };
-  for (std::size_t part = 0; part < part_count_; ++part) {
+  for (size_t part = 0; part < part_count_; ++part) {
     for (const auto& columns : parts[part]) {
       // A strip of all columns is the block itself, without a pass over its entries.
       auto entries = columns.size() == block.column_count ? std::exchange(block, kernels::CsrBlock{})
@@ -65,7 +65,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
 }
 
 BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,
-                           std::int64_t column_count, int vector_count)
+                           int64_t column_count, int vector_count)
     : kernel_(row),
       vector_count_(vector_count),
       most_terms_(0.0),
@@ -73,8 +73,8 @@ BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernel
   strips_.push_back({.columns = {.begin = 0, .end = column_count}, .kernel = std::move(kernel)});
 }
 
-std::int64_t BlockProduct::matrix_byte_count() const {
-  std::int64_t bytes = 0;
+int64_t BlockProduct::matrix_byte_count() const {
+  int64_t bytes = 0;
   for (const auto& strip : strips_) bytes += strip.kernel ? strip.kernel->matrix_byte_count() : 0;
   return bytes;
 }
@@ -99,7 +99,7 @@ void BlockProduct::clear(comm::Communicator& communicator) const {
   if (is_symmetric()) std::ranges::fill(communicator.mirror()->column_partial(), 0.0);
 }
 
-void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communicator,
+void BlockProduct::multiply_part(size_t part, comm::Communicator& communicator,
                                  comm::Collection* collection) {
   for (const auto& strip : strips_) {
     if (strip.part != part) continue;
@@ -137,8 +137,8 @@ std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kerne
 }
 
 VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,
-                                 std::int64_t nonzero_count) {
-  constexpr std::int64_t flops_per_nonzero = 2;
+                                 int64_t nonzero_count) {
+  constexpr int64_t flops_per_nonzero = 2;
   auto vector_bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
   if (auto* const mirror = communicator.mirror()) {
     vector_bytes += mirror->column_partial().size_bytes();
@@ -147,7 +147,7 @@ VectorWork work_of_block_product(comm::Communicator& communicator, const BlockPr
     if (!is_held) vector_bytes += mirror->row_block().size_bytes();
   }
   return {.call_count = 1,
-          .byte_count = product.matrix_byte_count() + static_cast<std::int64_t>(vector_bytes),
+          .byte_count = product.matrix_byte_count() + static_cast<int64_t>(vector_bytes),
           .flop_count = flops_per_nonzero * nonzero_count * product.vector_count()};
 }
 

@@ -31,45 +31,45 @@ class BlockProduct {
 
   /// The whole block with a kernel for so many vectors that is there already: one of the row's, or one that works as such.
   BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,
-               std::int64_t column_count, int vector_count);
+               int64_t column_count, int vector_count);
 
-  [[nodiscard]] const kernels::KernelRow& kernel() const { return kernel_; }
+  const kernels::KernelRow& kernel() const { return kernel_; }
   /// The instruction set of the loop that runs, e.g. "avx512".
-  [[nodiscard]] std::string_view instruction_set() const { return instruction_set_; }
+  std::string_view instruction_set() const { return instruction_set_; }
   /// With half storage, which needs a mirrored communicator.
-  [[nodiscard]] bool is_symmetric() const { return kernel_.stores_half(); }
+  bool is_symmetric() const { return kernel_.stores_half(); }
   /// Bytes of matrix data that one product reads.
-  [[nodiscard]] std::int64_t matrix_byte_count() const;
+  int64_t matrix_byte_count() const;
   /// The arrays of the matrix data, in the kernel's format; see kernels::SpmvKernel. Cost of the second one: a pass over
   /// the column numbers.
   [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays();
-  [[nodiscard]] bool has_columns_in_range() const;
-  [[nodiscard]] std::size_t part_count() const { return part_count_; }
+  bool has_columns_in_range() const;
+  size_t part_count() const { return part_count_; }
 
   /// With sums that do not depend on their order; then the communicator's partial sums are the first of two halves.
-  [[nodiscard]] bool is_reproducible() const { return most_terms_ > 0.0; }
+  bool is_reproducible() const { return most_terms_ > 0.0; }
   /// KernelOptions::most_terms.
-  [[nodiscard]] double most_terms() const { return most_terms_; }
+  double most_terms() const { return most_terms_; }
   /// Before each product that is reproducible: Operands::p_bound.
   void set_operand_bound(double bound) { operand_bound_ = bound; }
   /// The second halves of the partial sums after a reproducible product, as long as the row block.
-  [[nodiscard]] std::span<const double> low_partial() const { return low_partial_; }
+  std::span<const double> low_partial() const { return low_partial_; }
 
   /// Vectors that one product takes at once; then the communicator has a layout with so many elements per row
   /// (comm::BlockLayout::with_elements_times).
-  [[nodiscard]] int vector_count() const { return vector_count_; }
+  int vector_count() const { return vector_count_; }
 
   /// The product with one part of the column block, and with the whole row block where it is symmetric, from the communicator's
   /// blocks of p to its partial sums. All parts in their order are the whole product. `collection`: the one that is under way meanwhile, and makes
   /// progress now and then; nullptr: none.
-  void multiply_part(std::size_t part, comm::Communicator& communicator, comm::Collection* collection);
+  void multiply_part(size_t part, comm::Communicator& communicator, comm::Collection* collection);
   /// Zeros in place of the whole product, for a block that must not be multiplied.
   void clear(comm::Communicator& communicator) const;
 
  private:
   /// Some columns of the block.
   struct Strip {
-    std::size_t part = 0;
+    size_t part = 0;
     comm::IndexRange columns{};
     std::unique_ptr<kernels::SpmvKernel> kernel{};  // none where there are no entries
     kernels::ProductMode mode{};
@@ -80,7 +80,7 @@ class BlockProduct {
   double most_terms_;
   double operand_bound_ = 0.0;
   HugePageVector low_partial_;
-  std::size_t part_count_ = 1;
+  size_t part_count_ = 1;
   std::string_view instruction_set_;  // empty until the first kernel is made
   std::vector<Strip> strips_;         // in the order of the parts
 };
@@ -103,6 +103,6 @@ std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kerne
 /// The least work of one product of a rank's block: the matrix, p and q; a multiplication and an addition for each
 /// nonzero and vector.
 VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,
-                                 std::int64_t nonzero_count);
+                                 int64_t nonzero_count);
 
 }  // namespace cg2d

@@ -9,8 +9,8 @@ namespace {
 
 /// 1 or -1 with the sign bit of a random number. Neither the place nor the value alone would do: pieces of one row have the same places, and
 /// vectors of ones the same values.
-double random_sign(std::size_t place, double value, std::uint64_t draw) {
-  const auto bits = std::bit_cast<std::uint64_t>(value);
+double random_sign(size_t place, double value, uint64_t draw) {
+  const auto bits = std::bit_cast<uint64_t>(value);
   const auto word = splitmix_bits(((place + 1) * 8 + draw) * golden_ratio_bits) ^ bits;
   return (splitmix_bits(word * golden_ratio_bits) >> 63U) != 0 ? -1.0 : 1.0;
 }
@@ -25,20 +25,19 @@ double random_sign(std::size_t place, double value, std::uint64_t draw) {
 /// That sum is the mean of (s v) . B (s v) over random signs s (Hutchinson 1990): no entry of B is needed. It follows a scaling of rows
 /// and columns, as p . A p does, and || B || || v ||^2 does not.
 template <typename Forms>
-PerSystem rounding_bounds(LinearOperator& matrix, ConstPiece vectors, std::size_t count, const Forms& forms) {
+PerSystem rounding_bounds(LinearOperator& matrix, ConstPiece vectors, size_t count, const Forms& forms) {
   // The numbers of terms in rows, pieces and threads are unknown here: as StepRelation of the guard allows for them.
   constexpr double eps = std::numeric_limits<double>::epsilon();
-  constexpr std::uint64_t draw_count = 4;
+  constexpr uint64_t draw_count = 4;
   const double order = order_of(matrix, vectors.size() / count);
   matrix.set_aside(true);
   HugePageVector changed(vectors.size());
   PerSystem bounds(count);
   PerSystem forms_of_draw(count);
-  for (std::uint64_t draw = 0; draw < draw_count; ++draw) {
-    for (std::size_t k = 0; k < vectors.size(); ++k)
-      changed[k] = random_sign(k, vectors[k], draw) * vectors[k];
+  for (uint64_t draw = 0; draw < draw_count; ++draw) {
+    for (size_t k = 0; k < vectors.size(); ++k) changed[k] = random_sign(k, vectors[k], draw) * vectors[k];
     forms(changed, forms_of_draw.all());
-    for (std::size_t k = 0; k < count; ++k)
+    for (size_t k = 0; k < count; ++k)
       bounds[k] += std::abs(forms_of_draw[k]) / static_cast<double>(draw_count);
   }
   matrix.set_aside(false);
@@ -69,7 +68,7 @@ void CgRecurrence::recompute_residual(ConstPiece b, ConstPiece x) {
   local->add_scaled(-1.0, matrix_.result(), r_);
 }
 
-double order_of(LinearOperator& matrix, std::size_t local_size) {
+double order_of(LinearOperator& matrix, size_t local_size) {
   matrix.set_aside(true);
   const double order = matrix.sum_of_ranks(static_cast<double>(local_size));
   matrix.set_aside(false);
@@ -82,7 +81,7 @@ void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule
         multiply(vectors);
         vectors_.dots(vectors, matrix_.result(), values);
       });
-  for (std::size_t k = 0; k < systems.size(); ++k) {
+  for (size_t k = 0; k < systems.size(); ++k) {
     if (!systems[k].is_doubted()) continue;
     auto& state = systems[k].state;
     state.curvature_rounding = bounds[k];
@@ -100,7 +99,7 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
   forms(r_, rhos.all());
   matrix_.set_aside(false);
   const auto bounds = rounding_bounds(matrix_, r_, systems.size(), forms);
-  for (std::size_t k = 0; k < systems.size(); ++k) {
+  for (size_t k = 0; k < systems.size(); ++k) {
     if (!systems[k].is_doubted()) continue;
     systems[k].state.rho = rhos[k];
     systems[k].state.rho_rounding = bounds[k];

@@ -52,10 +52,10 @@ struct CgSystem {
   bool is_asked = false;   ///< the stop rule was asked about it last
   bool must_stop = false;  ///< an observer asks for it
 
-  [[nodiscard]] bool goes_on() const { return !end && !begins_again; }
+  bool goes_on() const { return !end && !begins_again; }
   /// The stop rule was asked last, and said this.
-  [[nodiscard]] bool ends_as(SolveEnd one) const { return is_asked && end == one; }
-  [[nodiscard]] bool is_doubted() const { return ends_as(SolveEnd::not_positive_definite); }
+  bool ends_as(SolveEnd one) const { return is_asked && end == one; }
+  bool is_doubted() const { return ends_as(SolveEnd::not_positive_definite); }
   void begin_again() {
     end.reset();
     begins_again = true;
@@ -81,25 +81,25 @@ struct CgSystem {
 /// A number of each of the systems that are solved together.
 class PerSystem {
  public:
-  static constexpr std::size_t most = kernels::vector_counts.back();
+  static constexpr size_t most = kernels::vector_counts.back();
 
-  explicit PerSystem(std::size_t count) : count_(count) {}
+  explicit PerSystem(size_t count) : count_(count) {}
   template <typename Of>
   PerSystem(std::span<const CgSystem> systems, const Of& of) : count_(systems.size()) {
-    for (std::size_t k = 0; k < count_; ++k) values_[k] = static_cast<double>(std::invoke(of, systems[k]));
+    for (size_t k = 0; k < count_; ++k) values_[k] = static_cast<double>(std::invoke(of, systems[k]));
   }
-  [[nodiscard]] double& operator[](std::size_t k) { return values_[k]; }
-  [[nodiscard]] double operator[](std::size_t k) const { return values_[k]; }
+  [[nodiscard]] double& operator[](size_t k) { return values_[k]; }
+  double operator[](size_t k) const { return values_[k]; }
   [[nodiscard]] std::span<double> all() { return std::span(values_).first(count_); }
-  [[nodiscard]] std::span<const double> all() const { return std::span(values_).first(count_); }
+  std::span<const double> all() const { return std::span(values_).first(count_); }
   /// Of marks: whether a system has one, a number that is not 0.
-  [[nodiscard]] bool has_any() const {
+  bool has_any() const {
     return std::ranges::any_of(all(), [](double mark) { return mark != 0.0; });
   }
 
  private:
   std::array<double, most> values_{};
-  std::size_t count_;
+  size_t count_;
 };
 
 /// A x = b; this rank's pieces, which do not overlap. Of several systems the elements of one row are neighbours.
@@ -111,7 +111,7 @@ struct LinearSystem {
 };
 
 /// The order of A, of which this rank has `local_size` rows. Collective. Cost: one sum over all ranks, set aside from those of steps.
-[[nodiscard]] double order_of(LinearOperator& matrix, std::size_t local_size);
+[[nodiscard]] double order_of(LinearOperator& matrix, size_t local_size);
 
 /// One form of CG with its vectors. Every operation is collective over the operator's ranks and gives the same
 /// numbers, to the bit, on every rank.
@@ -143,7 +143,7 @@ class CgRecurrence : public Interface {
   void recompute_rho(std::span<CgSystem> systems);
 
   /// The direction of the next step of a form whose saved state is x, r and one direction; else empty.
-  [[nodiscard]] virtual ConstPiece direction() const { return {}; }
+  virtual ConstPiece direction() const { return {}; }
   /// Takes the place of begin() for such a form: residual() is written already, and the state is that of the step before.
   virtual void resume(ConstPiece /*direction*/) {}
 

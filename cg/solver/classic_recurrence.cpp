@@ -54,7 +54,7 @@ class ClassicRecurrence final : public CgRecurrence {
     }
   }
 
-  [[nodiscard]] ConstPiece direction() const override { return p_; }
+  ConstPiece direction() const override { return p_; }
 
  private:
   void place_direction() { p_ = preconditioner_.uses_products() ? Piece(own_direction_) : matrix_.operand(); }
@@ -70,7 +70,7 @@ class ClassicRecurrence final : public CgRecurrence {
         local.dots(p_, matrix_.result(), curvatures.all());
       }
     });
-    for (std::size_t k = 0; k < systems.size(); ++k) {
+    for (size_t k = 0; k < systems.size(); ++k) {
       systems[k].is_asked = systems[k].goes_on();
       if (systems[k].is_asked) systems[k].ask_within_step(curvatures[k], stop);
     }
@@ -116,7 +116,7 @@ class ClassicRecurrence final : public CgRecurrence {
     if (pieces.keeps_best) {
       // x has taken the step: x - alpha p is kept for the systems whose residual begins to grow.
       PerSystem are_kept(systems.size());
-      for (std::size_t k = 0; k < systems.size(); ++k) {
+      for (size_t k = 0; k < systems.size(); ++k) {
         auto& system = systems[k];
         are_kept[k] = system.goes_on() && system.kept.takes(system.square_before, system.state) ? 1.0 : 0.0;
       }
@@ -143,7 +143,7 @@ class ClassicRecurrence final : public CgRecurrence {
       local.dots(r_, preconditioned, sums.first(count));
       if (!is_same) local.dots(r_, r_, sums.last(count));
     });
-    for (std::size_t k = 0; k < count; ++k) {
+    for (size_t k = 0; k < count; ++k) {
       if (!systems[k].end) std::invoke(record, systems[k], sums[k], sums[sums.size() - count + k]);
     }
   }

@@ -24,7 +24,7 @@ Configuration with_default_transport(comm::RankGroup& group, const Configuration
   return goes_with_all ? changed : configuration;
 }
 
-comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid) {
+comm::BlockLayout equal_pieces(int64_t order, const comm::ProcessGrid& grid) {
   return comm::BlockLayout::even(order, grid);
 }
 

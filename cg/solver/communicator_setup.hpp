@@ -22,7 +22,7 @@ Configuration with_default_transport(comm::RankGroup& group, const Configuration
                                      const AxisValues& values = {});
 
 /// The cut of vectors that belong to no matrix, as measurements of messages move them: equal pieces.
-comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid);
+comm::BlockLayout equal_pieces(int64_t order, const comm::ProcessGrid& grid);
 
 /// Options with the program's memory for the buffers.
 comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options);

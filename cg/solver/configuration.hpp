@@ -35,9 +35,9 @@ struct Configuration {
   bool is_reproducible = false;  ///< bitwise identical on any grid, transport, kernel and number of threads
   int ranks_per_node = 0;        ///< pretended nodes of so many ranks; 0: the real ones
 
-  [[nodiscard]] bool has_grid() const { return grid.columns > 0; }
-  [[nodiscard]] bool has_kernel() const { return kernel != automatic_choice; }
-  [[nodiscard]] bool has_transport() const { return transport != automatic_choice; }
+  bool has_grid() const { return grid.columns > 0; }
+  bool has_kernel() const { return kernel != automatic_choice; }
+  bool has_transport() const { return transport != automatic_choice; }
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
@@ -62,18 +62,18 @@ struct ConfigurationAxis {
   std::string (*why_refused)(const Configuration& configuration) = nullptr;
 
   /// In JSON a number, or a flag; else a text.
-  [[nodiscard]] bool is_number() const { return std::holds_alternative<int Configuration::*>(member); }
-  [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool Configuration::*>(member); }
+  bool is_number() const { return std::holds_alternative<int Configuration::*>(member); }
+  bool is_flag() const { return std::holds_alternative<bool Configuration::*>(member); }
   /// Throws InputError: the option, the text, and the texts that would be valid.
   void parse(Configuration& configuration, std::string_view text) const;
   /// Parses a value in a file of results, which another version of the program may have written: names
   /// of kernels and transports that this version does not have are kept.
   void parse_recorded(Configuration& configuration, std::string_view text) const;
   /// The text that parse() takes.
-  [[nodiscard]] std::string print(const Configuration& configuration) const;
+  std::string print(const Configuration& configuration) const;
   /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
-  [[nodiscard]] std::string label(const Configuration& configuration) const;
-  [[nodiscard]] bool is_crossed() const { return !list_help.empty(); }
+  std::string label(const Configuration& configuration) const;
+  bool is_crossed() const { return !list_help.empty(); }
 };
 
 /// All axes but the grid, whose values depend on the number of ranks, in the order in which keys and JSON

@@ -40,7 +40,7 @@ PerSystem counts_not_finite(const CgParts& parts, const LinearSystem& pieces,
                             std::span<const CgSystem> systems) {
   PerSystem counts(systems.size());
   const auto count = [&](ConstPiece vectors, bool is_changed_by_steps = false) {
-    for (std::size_t k = 0; k < vectors.size(); ++k) {
+    for (size_t k = 0; k < vectors.size(); ++k) {
       const auto number = k % systems.size();
       if (is_changed_by_steps && systems[number].state.number > 0) continue;
       if (!std::isfinite(vectors[k])) ++counts[number];
@@ -68,7 +68,7 @@ ConjugateGradient::ConjugateGradient(LinearOperator& matrix, Preconditioner& pre
                                      int system_count)
     : parts_{.matrix = matrix, .preconditioner = preconditioner, .vectors = vectors},
       variant_(variant),
-      systems_(static_cast<std::size_t>(system_count)),
+      systems_(static_cast<size_t>(system_count)),
       own_observers_(systems_.size()) {
   lay_out();
 }
@@ -85,7 +85,7 @@ std::vector<SystemSolveResult> ConjugateGradient::solve(const SystemVectors& vec
   const bool recomputes = std::ranges::any_of(iterate(vectors, stop), lacks_residual);
   const auto recomputed = recomputes ? residual_norms(vectors.b, vectors.x) : PerSystem(systems_.size());
   std::vector<SystemSolveResult> results;
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < systems_.size(); ++k) {
     const auto& system = systems_[k];
     const auto& last = system.state;
     const double norm = lacks_residual(system) ? recomputed[k] : last.residual_norm();
@@ -136,7 +136,7 @@ void ConjugateGradient::begin(bool starts_from_x) {
   recurrence_->begin(systems_);
   PerSystem squares(systems_, [](const CgSystem& one) { return one.state.residual_square; });
   if (starts_from_x) parts_.vectors.dots(pieces_.b, pieces_.b, squares.all());
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < systems_.size(); ++k) {
     auto& state = systems_[k].state;
     state.right_hand_side_square = squares[k];
     state.first_residual_square = state.residual_square;
@@ -167,16 +167,15 @@ void ConjugateGradient::record_zeros() {
   const auto has_zero = [](const CgSystem& one) { return one.state.right_hand_side_square == 0.0; };
   if (std::ranges::none_of(systems_, has_zero)) return;
   PerSystem nonzeros(systems_.size());
-  for (std::size_t k = 0; k < pieces_.b.size(); ++k)
+  for (size_t k = 0; k < pieces_.b.size(); ++k)
     nonzeros[k % systems_.size()] += pieces_.b[k] != 0.0 ? 1.0 : 0.0;
   parts_.matrix.sum_over_ranks(nonzeros.all());
-  for (std::size_t k = 0; k < systems_.size(); ++k)
-    systems_[k].state.right_hand_side_is_zero = nonzeros[k] == 0.0;
+  for (size_t k = 0; k < systems_.size(); ++k) systems_[k].state.right_hand_side_is_zero = nonzeros[k] == 0.0;
 }
 
 void ConjugateGradient::step() {
   observers_.before_step();
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < systems_.size(); ++k) {
     if (systems_[k].goes_on()) own_observers_[k].before_step();
   }
   recurrence_->step(systems_, pieces_, *stop_);
@@ -188,7 +187,7 @@ void ConjugateGradient::step() {
     system.state.record_progress();
   }
   const bool all_must_stop = tell_of_step();
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
     const bool must_stop = system.goes_on() && own_observers_[k].after_step(system.state);
     system.must_stop = must_stop || all_must_stop;
@@ -261,7 +260,7 @@ void ConjugateGradient::replace_residuals() {
   PerSystem squares(systems_.size());
   const auto r = recurrence_->residual();
   parts_.vectors.dots(r, r, squares.all());
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < systems_.size(); ++k) {
     if (systems_[k].begins_again) judge_replaced(systems_[k], squares[k]);
   }
   if (std::ranges::none_of(systems_, &CgSystem::begins_again)) return;
@@ -312,7 +311,7 @@ void ConjugateGradient::finish() {
   if (std::ranges::any_of(systems_, is_not_finite)) {
     const auto counts = counts_not_finite(parts_, pieces_, systems_);
     // Numbers of a system whose input is finite have left the range of double precision.
-    for (std::size_t k = 0; k < systems_.size(); ++k) {
+    for (size_t k = 0; k < systems_.size(); ++k) {
       if (is_not_finite(systems_[k]) && counts[k] == 0.0) systems_[k].end = SolveEnd::stagnated;
     }
   }
@@ -344,7 +343,7 @@ PerSystem ConjugateGradient::residual_norms(ConstPiece b, ConstPiece x) {
 
 void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
   PerSystem are_taken(systems_.size());
-  for (std::size_t k = 0; k < results.size(); ++k) {
+  for (size_t k = 0; k < results.size(); ++k) {
     const double square = systems_[k].kept.square;
     const bool seems_better = has_failed(results[k].end) && std::isfinite(square) &&
                               !(results[k].last_residual_norm <= std::sqrt(square));
@@ -352,7 +351,7 @@ void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
   }
   if (!are_taken.has_any()) return;
   const auto norms = residual_norms(pieces_.b, kept_x_);
-  for (std::size_t k = 0; k < results.size(); ++k) {
+  for (size_t k = 0; k < results.size(); ++k) {
     if (!std::isfinite(norms[k]) || results[k].last_residual_norm <= norms[k]) are_taken[k] = 0.0;
     if (are_taken[k] == 0.0) continue;
     results[k].true_residual_norm = norms[k];

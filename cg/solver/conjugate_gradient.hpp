@@ -22,7 +22,7 @@ struct SolveState {
   CgState state;
   double replaced_norm = 0.0;
 
-  [[nodiscard]] CgSnapshot snapshot() const {
+  CgSnapshot snapshot() const {
     return {.state = state, .replaced_norm = replaced_norm, .residual = residual, .direction = direction};
   }
 };
@@ -67,7 +67,7 @@ class ConjugateGradient {
 
   /// For observers within after_step(state): all that a later solve of the same single system needs to go on, besides x. The vectors are
   /// valid there only.
-  [[nodiscard]] CgSnapshot snapshot(const CgState& state) const;
+  CgSnapshot snapshot(const CgState& state) const;
 
   /// || b - A x || of one system, by one more product.
   [[nodiscard]] double residual_norm(ConstPiece b, ConstPiece x) { return residual_norms(b, x)[0]; }
@@ -80,7 +80,7 @@ class ConjugateGradient {
   [[nodiscard]] StepObservers& observers() { return observers_; }
   /// Told of every step of one system, after those of all.
   [[nodiscard]] StepObservers& observers_of(int system) {
-    return own_observers_[static_cast<std::size_t>(system)];
+    return own_observers_[static_cast<size_t>(system)];
   }
 
  private:
@@ -93,7 +93,7 @@ class ConjugateGradient {
   void ask();
   void replace_residuals();
   void judge_replaced(CgSystem& system, double square);
-  [[nodiscard]] bool may_take_classic_form() const;
+  bool may_take_classic_form() const;
   bool take_classic_form();
   void finish();
   [[nodiscard]] PerSystem residual_norms(ConstPiece b, ConstPiece x);

@@ -83,8 +83,8 @@ class DistributedVectors {
   [[nodiscard]] VectorOps& outside_of_phases() { return local_; }
 
   /// The work so far of this rank's dot products, and of its other operations here and in products.
-  [[nodiscard]] const VectorWork& dot_work() const { return local_.dot_work(); }
-  [[nodiscard]] VectorWork update_work() const { return local_.update_work() + matrix_.update_work(); }
+  const VectorWork& dot_work() const { return local_.dot_work(); }
+  VectorWork update_work() const { return local_.update_work() + matrix_.update_work(); }
 
  private:
   /// The numbers and the second halves of the dot products in one sum, which rounds none of them.
@@ -93,9 +93,9 @@ class DistributedVectors {
     std::array<double, 8> both{};
     assert(lows.size() <= values.size() && values.size() <= both.size() / 2);
     std::ranges::copy(values, both.begin());
-    std::ranges::copy(lows, both.begin() + static_cast<std::ptrdiff_t>(values.size()));
+    std::ranges::copy(lows, both.begin() + static_cast<ptrdiff_t>(values.size()));
     matrix_.sum_over_ranks(std::span(both).first(values.size() + lows.size() <= 2 ? 2 : both.size()));
-    for (std::size_t k = 0; k < values.size(); ++k)
+    for (size_t k = 0; k < values.size(); ++k)
       values[k] = k < lows.size() ? both[k] + both[values.size() + k] : both[k];
     local_.clear_lows();
   }

@@ -9,8 +9,8 @@ namespace {
 /// Solves of more steps than this make room as they go: a step limit may be any number.
 constexpr int most_reserved_steps = 1 << 16;
 
-std::size_t reserved(int most_steps) {
-  return static_cast<std::size_t>(std::clamp(most_steps, 0, most_reserved_steps)) + 1;
+size_t reserved(int most_steps) {
+  return static_cast<size_t>(std::clamp(most_steps, 0, most_reserved_steps)) + 1;
 }
 
 struct TridiagonalRow {
@@ -22,7 +22,7 @@ struct TridiagonalRow {
 std::vector<TridiagonalRow> tridiagonal_rows(std::span<const LanczosEstimates::Row> rows, int exponent) {
   std::vector<TridiagonalRow> scaled;
   scaled.reserve(rows.size());
-  for (std::size_t k = 0; k < rows.size(); ++k) {
+  for (size_t k = 0; k < rows.size(); ++k) {
     const bool begins = k == 0 || rows[k].replacement_count != rows[k - 1].replacement_count;
     const double alpha_before = begins ? 1.0 : std::ldexp(rows[k - 1].alpha, -exponent);
     const double ratio = begins ? 0.0 : rows[k - 1].beta / alpha_before;
@@ -86,7 +86,7 @@ SpectrumEstimate LanczosEstimates::estimate() const {
   const auto rows = tridiagonal_rows(rows_, exponent);
   // All eigenvalues are positive, and none is above the largest sum of a row (Gershgorin).
   double high = 0.0;
-  for (std::size_t k = 0; k < rows.size(); ++k) {
+  for (size_t k = 0; k < rows.size(); ++k) {
     const double after = k + 1 < rows.size() ? std::sqrt(rows[k + 1].before_square) : 0.0;
     high = std::max(high, rows[k].diagonal + std::sqrt(rows[k].before_square) + after);
   }
@@ -100,7 +100,7 @@ ResidualHistory::ResidualHistory(int most_steps) { norms_.reserve(reserved(most_
 
 bool ResidualHistory::after_step(const CgState& state) {
   if (norms_.empty()) norms_.push_back(state.first_residual_norm());
-  norms_.resize(std::min(norms_.size(), static_cast<std::size_t>(state.number)));
+  norms_.resize(std::min(norms_.size(), static_cast<size_t>(state.number)));
   norms_.push_back(state.residual_norm());
   return false;
 }

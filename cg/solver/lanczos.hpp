@@ -14,10 +14,10 @@ struct SpectrumEstimate {
   int step_count = 0;  ///< that the estimate is made from; 0: there is none
 
   /// 0 where there is no estimate.
-  [[nodiscard]] double condition_number() const { return step_count > 0 ? largest / smallest : 0.0; }
+  double condition_number() const { return step_count > 0 ? largest / smallest : 0.0; }
   /// Steps after which CG's bound on the error promises `relative`: ln(2 / relative) over ln((s + 1) / (s - 1)),
   /// s the square root of the condition number. Real solves often need fewer.
-  [[nodiscard]] double predicted_steps(double relative) const;
+  double predicted_steps(double relative) const;
 };
 
 /// Collects alpha and beta of every step: row j of the tridiagonal matrix of Lanczos has 1 / alpha_j + beta_j-1 /
@@ -31,7 +31,7 @@ class LanczosEstimates final : public StepObserver {
   /// A step that is made again takes the place of the first one and of all after it.
   bool after_step(const CgState& state) override;
   /// Cost: some hundred passes over the steps so far.
-  [[nodiscard]] SpectrumEstimate estimate() const;
+  SpectrumEstimate estimate() const;
 
   /// The numbers of a step.
   struct Row {
@@ -52,7 +52,7 @@ class ResidualHistory final : public StepObserver {
 
   /// As LanczosEstimates::after_step().
   bool after_step(const CgState& state) override;
-  [[nodiscard]] const std::vector<double>& norms() const { return norms_; }
+  const std::vector<double>& norms() const { return norms_; }
 
  private:
   std::vector<double> norms_;

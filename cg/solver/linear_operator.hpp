@@ -18,16 +18,16 @@ namespace cg2d {
 class LinearOperator : public Interface {
  public:
   /// Elements of this rank's piece of every vector; may be 0.
-  [[nodiscard]] virtual std::size_t local_size() const = 0;
+  virtual size_t local_size() const = 0;
   /// This rank's piece of p, local_size() doubles, which the caller writes before apply(). Call it again
   /// before p is written again, unless all ranks have come through a sum_over_ranks() since the last apply().
   [[nodiscard]] virtual Piece operand() = 0;
   /// q = A p; leaves the operand as it is. Collective.
   virtual void apply() = 0;
   /// This rank's piece of q, local_size() doubles, valid until the next apply().
-  [[nodiscard]] virtual ConstPiece result() const = 0;
+  virtual ConstPiece result() const = 0;
   /// p . q of this rank's piece, where the last apply() has computed it by the way; else empty.
-  [[nodiscard]] virtual std::optional<double> own_product() const { return std::nullopt; }
+  virtual std::optional<double> own_product() const { return std::nullopt; }
   /// Adds each number over all ranks: the same bits on every rank. As many numbers as one of
   /// comm::Communicator::scalar_counts says. Collective. With one rank there is nothing to do.
   virtual void sum_over_ranks(std::span<double> values) = 0;
@@ -45,7 +45,7 @@ class LinearOperator : public Interface {
 
   /// Where products and sums over ranks have the same bits in any order: no less than the order of A, a power of two; 0 elsewhere.
   /// Then vectors take maximum_over_ranks() before each dot product, and two numbers for its sum.
-  [[nodiscard]] virtual double most_terms() const { return 0.0; }
+  virtual double most_terms() const { return 0.0; }
   /// The largest of all ranks' numbers. Collective. Only where most_terms() is not 0.
   [[nodiscard]] virtual double maximum_over_ranks(double value) { return value; }
 
@@ -53,12 +53,12 @@ class LinearOperator : public Interface {
   virtual void set_aside(bool /*is_aside*/) {}
 
   /// The phases that apply() consists of, in their order; none where it is not timed.
-  [[nodiscard]] virtual std::span<const Phase> phases() const { return {}; }
+  virtual std::span<const Phase> phases() const { return {}; }
   /// The rule of the benchmark that a run with this operator breaks; empty where it keeps them.
-  [[nodiscard]] virtual std::string_view why_not_conforming() const { return {}; }
+  virtual std::string_view why_not_conforming() const { return {}; }
 
   /// Vector operations that all products so far needed beside the products themselves.
-  [[nodiscard]] virtual VectorWork update_work() const { return {}; }
+  virtual VectorWork update_work() const { return {}; }
 };
 
 }  // namespace cg2d

@@ -46,8 +46,8 @@ Configuration with_cut(Configuration configuration, std::string_view usual) {
   return configuration;
 }
 
-std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
-                                           comm::RankGroup& group) {
+std::vector<int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
+                                      comm::RankGroup& group) {
   std::vector<double> shares;
   if (cut.kind == MatrixCut::Kind::file) {
     // Rank 0 reads the file, and all get the same shares or the same error.
@@ -74,7 +74,7 @@ std::vector<double> shares_of_file(const std::string& path, int piece_count) {
 
 std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) {
   if (cut.kind != MatrixCut::Kind::file) return std::nullopt;
-  std::int64_t count = 0;
+  int64_t count = 0;
   agree_on(group, [&] {
     if (group.rank() == 0) count = std::ssize(shares_of_file(cut.path, any_piece_count));
   });
@@ -84,7 +84,7 @@ std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
   constexpr std::string_view blanks = " \t\r\f\v";
   std::vector<double> shares;
-  std::int64_t line_number = 0;
+  int64_t line_number = 0;
   for (auto line : lines_of(text)) {
     ++line_number;
     line = line.substr(0, line.find('#'));
@@ -112,8 +112,8 @@ std::vector<double> shares_in(std::string_view text, const std::string& path, in
 HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
                            const comm::BlockLayout& to, comm::RankGroup& group) {
   const auto range = to.own_piece(group.rank());
-  HugePageVector moved(static_cast<std::size_t>(range.size()));
-  const auto index_of = [&](std::size_t k) { return range.begin + static_cast<std::int64_t>(k); };
+  HugePageVector moved(static_cast<size_t>(range.size()));
+  const auto index_of = [&](size_t k) { return range.begin + static_cast<int64_t>(k); };
   fetch(from, piece, index_of, moved, group);
   return moved;
 }

@@ -27,8 +27,8 @@ struct MatrixCut {
     file        ///< shares of the nonzeros, from a file
   };
   Kind kind = Kind::automatic;
-  std::uint64_t seed = 0;  ///< of a random order
-  std::string path{};      ///< of a file
+  uint64_t seed = 0;   ///< of a random order
+  std::string path{};  ///< of a file
 };
 
 /// "auto", "even", "nonzeros", "speed", "random:SEED" or "file:FILE". Throws InputError: the option, the text, and what would be valid.
@@ -42,8 +42,8 @@ Configuration with_cut(Configuration configuration, std::string_view usual);
 
 /// Borders of one piece for each rank, as MatrixFacts has them. Collective. Throws FileError, alike on every rank, for a file that has
 /// not one number greater than 0 for each piece, which names the line; RunError where it cannot be read.
-std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
-                                           comm::RankGroup& group);
+std::vector<int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
+                                      comm::RankGroup& group);
 
 /// The shares in a file; piece_count: as of shares_in(). Local. Throws as shares_in(), and RunError where it cannot be read.
 std::vector<double> shares_of_file(const std::string& path, int piece_count);

@@ -90,7 +90,7 @@ class NpbIteration {
   /// outer iterations.
   void lay_out(ConstPiece x);
   /// This rank's piece of x, which the next outer iteration begins with.
-  [[nodiscard]] ConstPiece x() const { return x_; }
+  ConstPiece x() const { return x_; }
 
   /// One outer iteration. asks_to_stop: of this rank; it travels with the sums that are there anyway.
   OuterStep outer_step(bool asks_to_stop = false);
@@ -106,9 +106,9 @@ class NpbIteration {
   [[nodiscard]] StepObservers& observers() { return conjugate_gradient_.observers(); }
   /// This rank's residual by the recurrence of the steps.
   [[nodiscard]] Piece residual() { return conjugate_gradient_.residual(); }
-  [[nodiscard]] const DistributedVectors& vectors() const { return vectors_; }
+  const DistributedVectors& vectors() const { return vectors_; }
   /// The signs of p . A p that all solves since reset() saw.
-  [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
+  const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:
   OuterStepGuard* guard_ = nullptr;

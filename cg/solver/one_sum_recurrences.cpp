@@ -35,7 +35,7 @@ class OneSumRecurrence : public CgRecurrence {
   /// r . u, u . A u, r . r
   using Products = std::array<double, 3>;
 
-  [[nodiscard]] Products local_products(VectorOps& local, ConstPiece u, ConstPiece w) const {
+  Products local_products(VectorOps& local, ConstPiece u, ConstPiece w) const {
     const double rho = local.dot(r_, u);
     return {rho, local.dot(u, w), preconditioner_.is_identity() ? rho : local.dot(r_, r_)};
   }
@@ -146,7 +146,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   }
 
  private:
-  [[nodiscard]] ConstPiece u() const { return is_preconditioned_ ? own_u_ : r_; }
+  ConstPiece u() const { return is_preconditioned_ ? own_u_ : r_; }
 
   /// products_ := the sums; the operator's result := n; m.
   ConstPiece sum_during_product() {

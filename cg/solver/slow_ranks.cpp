@@ -19,7 +19,7 @@ SlowRank slow_rank_from(std::string_view text) {
   const SlowRank slow{
       .rank = number_from<int>(ranks.front()).value_or(-1),
       .factor = number_from<double>(ranks.back()).value_or(0.0),
-      .first_product = parts.size() > 1 ? number_from<std::int64_t>(parts.back()).value_or(-1) : 0};
+      .first_product = parts.size() > 1 ? number_from<int64_t>(parts.back()).value_or(-1) : 0};
   const bool is_right = ranks.size() == 2 && parts.size() <= 2 && slow.rank >= 0 && slow.factor >= 1.0 &&
                         slow.factor <= largest_factor && slow.first_product >= 0;
   if (!is_right)
@@ -59,11 +59,11 @@ std::vector<SlowRank> changes_of(const SlowRanks& slow, int rank) {
   return changes;
 }
 
-std::vector<double> factors_at(const SlowRanks& slow, int rank_count, std::int64_t product) {
-  std::vector<double> factors(static_cast<std::size_t>(rank_count), 1.0);
+std::vector<double> factors_at(const SlowRanks& slow, int rank_count, int64_t product) {
+  std::vector<double> factors(static_cast<size_t>(rank_count), 1.0);
   for (const auto& one : slow.ranks) {
     if (one.rank < rank_count && one.first_product <= product)
-      factors[static_cast<std::size_t>(one.rank)] = one.factor;
+      factors[static_cast<size_t>(one.rank)] = one.factor;
   }
   return factors;
 }

@@ -18,7 +18,7 @@ inline constexpr std::string_view slow_rank_option = "--slow-rank";
 struct SlowRank {
   int rank = 0;
   double factor = 1.0;  ///< 1 or more: its products take so many times as long
-  std::int64_t first_product = 0;
+  int64_t first_product = 0;
 };
 
 /// Extra work in each product: the rank computes on until the product has taken so many times as long as it did.
@@ -42,8 +42,8 @@ class Slowdown {
 
  private:
   std::vector<SlowRank> changes_;
-  std::size_t next_ = 0;
-  std::int64_t product_count_ = 0;
+  size_t next_ = 0;
+  int64_t product_count_ = 0;
   double factor_ = 1.0;
 };
 
@@ -62,7 +62,7 @@ void require_ranks(const SlowRanks& slow, int rank_count);
 /// The changes of one rank.
 std::vector<SlowRank> changes_of(const SlowRanks& slow, int rank);
 /// The factors of all ranks in that product: [rank], 1 for those that are not slowed. Ranks that there are not are left out.
-std::vector<double> factors_at(const SlowRanks& slow, int rank_count, std::int64_t product);
+std::vector<double> factors_at(const SlowRanks& slow, int rank_count, int64_t product);
 
 /// " rank 1 by 2, rank 0 by 1.5 from product 600 on"
 std::string describe(const SlowRanks& slow);

@@ -60,7 +60,7 @@ struct SystemSolveResult {
   double condition_number = 0.0;
 
   /// x is an earlier iterate than the last.
-  [[nodiscard]] bool has_kept() const { return solution_step != step_count; }
+  bool has_kept() const { return solution_step != step_count; }
 };
 
 /// The names of a solve's options in sentences: those of SolveOptions, unless a program has its own.

@@ -25,7 +25,7 @@ struct CurvatureSigns {
     saw_positive |= others.saw_positive;
     saw_negative |= others.saw_negative;
   }
-  [[nodiscard]] bool indefinite() const { return saw_positive && saw_negative; }
+  bool indefinite() const { return saw_positive && saw_negative; }
 };
 
 /// The numbers of A x = b after `number` steps; the same bits on every rank. r = b - A x by the recurrence,
@@ -63,9 +63,9 @@ struct CgState {
   static constexpr double idle_steps_per_row = 40.0;
   static constexpr double idle_steps_per_row_with_one_sum = 10.0;
 
-  [[nodiscard]] double residual_norm() const { return std::sqrt(residual_square); }
-  [[nodiscard]] double first_residual_norm() const { return std::sqrt(first_residual_square); }
-  [[nodiscard]] double right_hand_side_norm() const { return std::sqrt(right_hand_side_square); }
+  double residual_norm() const { return std::sqrt(residual_square); }
+  double first_residual_norm() const { return std::sqrt(first_residual_square); }
+  double right_hand_side_norm() const { return std::sqrt(right_hand_side_square); }
 
   /// Notes p . A p of the direction p.
   void record_curvature(double p_a_p) {
@@ -91,24 +91,22 @@ struct CgState {
   void record_progress() {
     if (residual_square < least_residual_square) begin_progress();
   }
-  [[nodiscard]] bool is_idle() const { return number - least_residual_step >= most_idle_steps; }
+  bool is_idle() const { return number - least_residual_step >= most_idle_steps; }
   /// Numbers of the solve are NaN or infinite.
-  [[nodiscard]] bool is_not_finite() const {
+  bool is_not_finite() const {
     return !std::isfinite(right_hand_side_square) || !std::isfinite(residual_square) || !std::isfinite(rho) ||
            !std::isfinite(curvature);
   }
   /// p . A p is not positive, or so small a part of p . M p that it may be rounding: a system whose condition number exceeds
   /// 1 / eps has such directions, too. The rounding bound decides; it costs products, so quotients near a cleared one pass.
-  [[nodiscard]] bool curvature_is_in_doubt() const {
+  bool curvature_is_in_doubt() const {
     if (curvature <= 0.0) return true;
     constexpr double cleared_share = 1.0 / 16.0;
     return curvature <= std::numeric_limits<double>::epsilon() * largest_quotient * direction_square &&
            curvature < cleared_share * cleared_quotient * direction_square;
   }
   /// p . A p is zero to rounding: A is singular to double precision, and r has a part in its null space, which no x removes.
-  [[nodiscard]] bool direction_is_null() const {
-    return curvature_rounding && std::abs(curvature) <= *curvature_rounding;
-  }
+  bool direction_is_null() const { return curvature_rounding && std::abs(curvature) <= *curvature_rounding; }
 };
 
 /// Told of every step of a solve: progress, guards, checkpoints, traces. The time it takes belongs to no

@@ -16,15 +16,13 @@ class StopRule : public Interface {
   /// by a residual of the recurrence is asked again with the recomputed one, `not_positive_definite` with the rounding
   /// bound of r . M^-1 r, `stagnated` of an idle solve with the number of idle steps that the order of A allows: they hold only then.
   /// `not_finite` becomes `stagnated` where A, b, M and the initial guess are finite.
-  [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
+  virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
   /// The end within a step, when p . A p is known and x has not changed yet. `not_positive_definite` is asked
   /// again with the rounding bound of p . A p, and holds only then; `stagnated` begins again with the
   /// recomputed residual.
-  [[nodiscard]] virtual std::optional<SolveEnd> end_within_step(const CgState& /*state*/) const {
-    return std::nullopt;
-  }
+  virtual std::optional<SolveEnd> end_within_step(const CgState& /*state*/) const { return std::nullopt; }
   /// Whether x of a solve that fails (has_failed()) is to be the best iterate, in place of the last one.
-  [[nodiscard]] virtual bool keeps_best() const { return true; }
+  virtual bool keeps_best() const { return true; }
 };
 
 /// A fixed number of steps, whatever the numbers are: the rule of the benchmark.
@@ -32,11 +30,11 @@ class FixedSteps final : public StopRule {
  public:
   explicit FixedSteps(int step_count) : step_count_(step_count) {}
 
-  [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
+  std::optional<SolveEnd> end_of(const CgState& state) const override {
     if (state.number < step_count_) return std::nullopt;
     return SolveEnd::step_limit;
   }
-  [[nodiscard]] bool keeps_best() const override { return false; }
+  bool keeps_best() const override { return false; }
 
  private:
   int step_count_;
@@ -62,11 +60,11 @@ class Tolerance final : public StopRule {
   explicit Tolerance(const ToleranceOptions& options) : options_(options) {}
 
   /// The norm of the residual that ends a solve.
-  [[nodiscard]] double residual_norm_for(double right_hand_side_norm) const {
+  double residual_norm_for(double right_hand_side_norm) const {
     return std::max(options_.relative * right_hand_side_norm, options_.absolute);
   }
 
-  [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
+  std::optional<SolveEnd> end_of(const CgState& state) const override {
     if (state.right_hand_side_is_zero) return SolveEnd::zero_right_hand_side;
     if (!std::isfinite(state.right_hand_side_square) || !std::isfinite(state.residual_square) ||
         !std::isfinite(state.rho))
@@ -89,7 +87,7 @@ class Tolerance final : public StopRule {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
+  std::optional<SolveEnd> end_within_step(const CgState& state) const override {
     if (!std::isfinite(state.curvature)) return SolveEnd::not_finite;
     if (!state.curvature_is_in_doubt()) return std::nullopt;
     if (!state.curvature_rounding || state.curvature < -*state.curvature_rounding)

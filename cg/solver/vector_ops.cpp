@@ -14,16 +14,16 @@ namespace {
 
 // Shorter vectors are not worth a parallel region, which costs 1.3 to 1.7 us with 2 and 4 threads (Zen 5,
 // 2026-11). With 16384 instead, the updates of class A (14000 elements) on 4 threads took 1.5 times as long.
-constexpr std::size_t shortest_for_threads = 8192;
+constexpr size_t shortest_for_threads = 8192;
 
 // Elements of y in a block that stays in the cache: 8 kB, and as many of x.
-constexpr std::size_t cached_elements = 1024;
+constexpr size_t cached_elements = 1024;
 
 /// One call: `vector_count` vectors read or written, `flop_count` operations per element.
-VectorWork work_on(ConstPiece vector, std::int64_t vector_count, std::int64_t flop_count) {
+VectorWork work_on(ConstPiece vector, int64_t vector_count, int64_t flop_count) {
   const auto count = std::ssize(vector);
   return {.call_count = 1,
-          .byte_count = count * vector_count * static_cast<std::int64_t>(sizeof(double)),
+          .byte_count = count * vector_count * static_cast<int64_t>(sizeof(double)),
           .flop_count = count * flop_count};
 }
 
@@ -31,12 +31,12 @@ double larger(double left, double right) { return std::max(left, right); }
 
 /// Some consecutive elements of vectors.
 struct VectorPart {
-  std::size_t begin = 0;
-  std::size_t size = 0;
-  std::size_t number = 0;  // among the threads' parts
+  size_t begin = 0;
+  size_t size = 0;
+  size_t number = 0;  // among the threads' parts
 
   template <typename Element>
-  [[nodiscard]] std::span<Element> of(std::span<Element> vector) const {
+  std::span<Element> of(std::span<Element> vector) const {
     return vector.subspan(begin, size);
   }
 };
@@ -53,53 +53,53 @@ double dot_by_blas(ConstPiece x, ConstPiece y) {
 /// Calls work(piece) for the pieces of a part one after the other: they stay in the first-level cache from one operation to the next.
 template <typename Work>
 void for_each_piece(const VectorPart& part, const Work& work) {
-  for (std::size_t done = 0; done < part.size; done += cached_elements)
+  for (size_t done = 0; done < part.size; done += cached_elements)
     work(VectorPart{.begin = part.begin + done, .size = std::min(cached_elements, part.size - done)});
 }
 
 /// Calls work(count) with the number of vectors as a type, so that loops over the elements of a row have no end to test.
 template <typename Work>
-void with_count(std::size_t vector_count, const Work& work) {
+void with_count(size_t vector_count, const Work& work) {
   switch (vector_count) {
     case 2:
-      return work(std::integral_constant<std::size_t, 2>());
+      return work(std::integral_constant<size_t, 2>());
     case 4:
-      return work(std::integral_constant<std::size_t, 4>());
+      return work(std::integral_constant<size_t, 4>());
     case 8:
-      return work(std::integral_constant<std::size_t, 8>());
+      return work(std::integral_constant<size_t, 8>());
     default:
       assert(vector_count == 16);
-      return work(std::integral_constant<std::size_t, 16>());
+      return work(std::integral_constant<size_t, 16>());
   }
 }
 
 /// Calls work(part) for every thread's part, in parallel.
 template <typename Work>
-void on_parts(int thread_count, std::size_t size, const Work& work) {
+void on_parts(int thread_count, size_t size, const Work& work) {
   if (thread_count == 1 || size < shortest_for_threads) return work(VectorPart{.size = size});
-  const auto parts = static_cast<std::size_t>(thread_count);
+  const auto parts = static_cast<size_t>(thread_count);
   // BLAS counts ints. Checked here: no exception may leave the parallel loop.
   static_cast<void>(comm::int_count(size / parts + 1));
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
-  for (std::size_t number = 0; number < parts; ++number) {
-    const std::size_t begin = size / parts * number + std::min(number, size % parts);
-    const std::size_t end = size / parts * (number + 1) + std::min(number + 1, size % parts);
+  for (size_t number = 0; number < parts; ++number) {
+    const size_t begin = size / parts * number + std::min(number, size % parts);
+    const size_t end = size / parts * (number + 1) + std::min(number + 1, size % parts);
     work(VectorPart{.begin = begin, .size = end - begin, .number = number});
   }
 }
 
 /// Calls work(element, number) for the elements of several vectors, each with the number of its vector, on the threads.
 template <typename Work>
-void on_elements(int thread_count, std::size_t size, std::span<const double> numbers, const Work& work) {
+void on_elements(int thread_count, size_t size, std::span<const double> numbers, const Work& work) {
   with_count(numbers.size(), [&](const auto vector_count) {
-    constexpr std::size_t count = vector_count;
+    constexpr size_t count = vector_count;
     on_parts(thread_count, size / count, [&](const VectorPart& rows) {
       double own[count];
       std::copy_n(numbers.begin(), count, own);
       const auto end = (rows.begin + rows.size) * count;
       for (auto row = rows.begin * count; row < end; row += count) {
 #pragma omp simd
-        for (std::size_t k = 0; k < count; ++k) work(row + k, own[k]);
+        for (size_t k = 0; k < count; ++k) work(row + k, own[k]);
       }
     });
   });
@@ -107,12 +107,12 @@ void on_elements(int thread_count, std::size_t size, std::span<const double> num
 
 /// Calls work(element, vector) for the elements of the vectors whose number is not 0, on the threads.
 template <typename Work>
-void on_taken(int thread_count, std::size_t size, std::span<const double> are_taken, const Work& work) {
+void on_taken(int thread_count, size_t size, std::span<const double> are_taken, const Work& work) {
   const auto count = are_taken.size();
   on_parts(thread_count, size / count, [&](const VectorPart& rows) {
     const auto end = (rows.begin + rows.size) * count;
     for (auto row = rows.begin * count; row < end; row += count) {
-      for (std::size_t vector = 0; vector < count; ++vector) {
+      for (size_t vector = 0; vector < count; ++vector) {
         if (are_taken[vector] != 0.0) work(row + vector, vector);
       }
     }
@@ -135,14 +135,14 @@ void VectorOps::turn_to(double b, ConstPiece x, Piece y) const {
 
 /// The arrays that compute(part) returns for every thread's part, each number folded in the order of the parts, from 0.
 template <typename Compute, typename Fold>
-auto VectorOps::fold_parts(std::size_t size, const Compute& compute, const Fold& fold) {
+auto VectorOps::fold_parts(size_t size, const Compute& compute, const Fold& fold) {
   std::invoke_result_t<const Compute&, const VectorPart&> totals{};
   for (auto& partial : partial_sums_) std::ranges::copy(totals, partial.values.begin());
   on_parts(thread_count_, size, [&](const VectorPart& part) {
     std::ranges::copy(compute(part), partial_sums_[part.number].values.begin());
   });
   for (const auto& partial : partial_sums_) {
-    for (std::size_t k = 0; k < totals.size(); ++k) totals[k] = fold(totals[k], partial.values[k]);
+    for (size_t k = 0; k < totals.size(); ++k) totals[k] = fold(totals[k], partial.values[k]);
   }
   return totals;
 }
@@ -257,11 +257,11 @@ void VectorOps::combine(const Term& x, const Term& y, double c, Piece z, ConstPi
     const double b = y.factor;
     const auto add_up = [&](const auto& scaled) {
 #pragma omp simd
-      for (std::size_t k = 0; k < part.size; ++k) to[k] = a * scaled(k) + b * from_y[k] + c * to[k];
+      for (size_t k = 0; k < part.size; ++k) to[k] = a * scaled(k) + b * from_y[k] + c * to[k];
     };
-    if (d.empty()) return add_up([=](std::size_t k) { return from_x[k]; });
+    if (d.empty()) return add_up([=](size_t k) { return from_x[k]; });
     const double* const from_d = part.of(d).data();
-    add_up([=](std::size_t k) { return from_d[k] * from_x[k]; });
+    add_up([=](size_t k) { return from_d[k] * from_x[k]; });
   });
 }
 
@@ -294,13 +294,13 @@ void VectorOps::dots(ConstPiece x, ConstPiece y, std::span<double> sums) {
   }
   dot_work_ = dot_work_ + work_on(x, 2, 2);
   with_count(sums.size(), [&](const auto vector_count) {
-    constexpr std::size_t count = vector_count;
+    constexpr size_t count = vector_count;
     const auto totals = fold_parts(x.size() / count, [&](const VectorPart& rows) {
       const auto end = (rows.begin + rows.size) * count;
       double partial[count] = {};
       for (auto row = rows.begin * count; row < end; row += count) {
 #pragma omp simd
-        for (std::size_t k = 0; k < count; ++k) partial[k] += x.data()[row + k] * y.data()[row + k];
+        for (size_t k = 0; k < count; ++k) partial[k] += x.data()[row + k] * y.data()[row + k];
       }
       return std::to_array(partial);
     });
@@ -310,7 +310,7 @@ void VectorOps::dots(ConstPiece x, ConstPiece y, std::span<double> sums) {
 
 void VectorOps::steps_along(std::span<const double> lengths, ConstPiece p, ConstPiece q, Piece x, Piece r) {
   record_update(work_on(x, 3, 2) + work_on(r, 3, 2));
-  on_elements(thread_count_, x.size(), lengths, [&](std::size_t k, double length) {
+  on_elements(thread_count_, x.size(), lengths, [&](size_t k, double length) {
     x.data()[k] += length * p.data()[k];
     r.data()[k] -= length * q.data()[k];
   });
@@ -319,25 +319,25 @@ void VectorOps::steps_along(std::span<const double> lengths, ConstPiece p, Const
 void VectorOps::scale_and_add_each(ConstPiece x, std::span<const double> factors, Piece y) {
   record_update(work_on(y, 3, 2));
   on_elements(thread_count_, y.size(), factors,
-              [&](std::size_t k, double factor) { y.data()[k] = x.data()[k] + factor * y.data()[k]; });
+              [&](size_t k, double factor) { y.data()[k] = x.data()[k] + factor * y.data()[k]; });
 }
 
 void VectorOps::subtract_where(std::span<const double> are_taken, ConstPiece x, ConstPiece y, Piece z) {
   record_update(work_on(z, 3, 1));
-  on_taken(thread_count_, z.size(), are_taken, [&](std::size_t k, std::size_t) { z[k] = x[k] - y[k]; });
+  on_taken(thread_count_, z.size(), are_taken, [&](size_t k, size_t) { z[k] = x[k] - y[k]; });
 }
 
 void VectorOps::copy_where(std::span<const double> are_taken, ConstPiece x, Piece y) {
   if (are_taken.size() == 1 && are_taken[0] != 0.0) return copy(x, y);
   record_update(work_on(y, 2, 0));
-  on_taken(thread_count_, y.size(), are_taken, [&](std::size_t k, std::size_t) { y[k] = x[k]; });
+  on_taken(thread_count_, y.size(), are_taken, [&](size_t k, size_t) { y[k] = x[k]; });
 }
 
 void VectorOps::step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
                                 ConstPiece p, ConstPiece x, Piece kept) {
   record_update(work_on(kept, 3, 2));
   on_taken(thread_count_, kept.size(), are_taken,
-           [&](std::size_t k, std::size_t vector) { kept[k] = x[k] - lengths[vector] * p[k]; });
+           [&](size_t k, size_t vector) { kept[k] = x[k] - lengths[vector] * p[k]; });
 }
 
 }  // namespace cg2d

@@ -18,9 +18,9 @@ using Piece = std::span<double>;
 
 /// The least that vector operations move between memory and processor, and what they compute.
 struct VectorWork {
-  std::int64_t call_count = 0;
-  std::int64_t byte_count = 0;
-  std::int64_t flop_count = 0;
+  int64_t call_count = 0;
+  int64_t byte_count = 0;
+  int64_t flop_count = 0;
 
   friend VectorWork operator+(const VectorWork& left, const VectorWork& right) {
     return {.call_count = left.call_count + right.call_count,
@@ -40,7 +40,7 @@ struct VectorWork {
 class VectorOps {
  public:
   explicit VectorOps(int thread_count)
-      : thread_count_(thread_count), partial_sums_(static_cast<std::size_t>(thread_count)) {}
+      : thread_count_(thread_count), partial_sums_(static_cast<size_t>(thread_count)) {}
 
   /// From here on reproducible: every element, and every sum over all ranks, has the same bits wherever it stands (kernels/exact_sums.hpp).
   /// most_terms: a power of two, no less than the elements of a vector over all ranks. maximum_over_ranks: collective.
@@ -51,9 +51,9 @@ class VectorOps {
     most_terms_ = most_terms;
     maximum_over_ranks_ = std::move(maximum_over_ranks);
   }
-  [[nodiscard]] bool is_exact() const { return most_terms_ > 0.0; }
+  bool is_exact() const { return most_terms_ > 0.0; }
   /// The second numbers of the dot products since clear_lows(), in their order; empty unless is_exact().
-  [[nodiscard]] std::span<const double> lows() const { return lows_; }
+  std::span<const double> lows() const { return lows_; }
   void clear_lows() { lows_.clear(); }  // keeps its room: a step of CG allocates nothing
 
   /// The largest magnitude in this rank's piece, 0 for no elements; NaN is passed over.
@@ -110,16 +110,16 @@ class VectorOps {
   void record_update(const VectorWork& work) { update_work_ = update_work_ + work; }
 
   /// The work of all dot products, and of all other operations, so far.
-  [[nodiscard]] const VectorWork& dot_work() const { return dot_work_; }
-  [[nodiscard]] const VectorWork& update_work() const { return update_work_; }
+  const VectorWork& dot_work() const { return dot_work_; }
+  const VectorWork& update_work() const { return update_work_; }
 
  private:
   template <typename Operation>
   void join(ConstPiece x, ConstPiece y, Piece z, const Operation& operation);
   template <typename Compute, typename Fold = std::plus<>>
-  auto fold_parts(std::size_t size, const Compute& compute, const Fold& fold = {});
+  auto fold_parts(size_t size, const Compute& compute, const Fold& fold = {});
 
-  static constexpr std::size_t most_vectors = 16;
+  static constexpr size_t most_vectors = 16;
   /// One per thread, a cache line apart; added in the order of the parts.
   struct alignas(64) PartialSums {
     std::array<double, most_vectors> values{};

@@ -11,9 +11,9 @@ namespace {
 
 /// Writes planes, whatever is in them, then reads and writes them as a pass does, with nothing to compute.
 StorageTimes try_storage(const PlaneLayout& layout, int planes_at_once, PlaneStore& store) {
-  constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
-  const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
-                                             4 * std::int64_t{store_depth(layout, planes_at_once)});
+  constexpr int64_t wanted_bytes = int64_t{256} << 20;
+  const auto wanted =
+      std::max<int64_t>(wanted_bytes / layout.byte_count(), 4 * int64_t{store_depth(layout, planes_at_once)});
   const auto count = std::min(wanted, store.stored().size());
   const comm::IndexRange planes{.begin = store.stored().begin, .end = store.stored().begin + count};
   for (auto z = planes.begin; z < planes.end; ++z) {
@@ -40,10 +40,10 @@ std::function<void()> wavefront_step(const StencilMethod& method, const FrontSiz
   // Planes of zeros take as long as others.
   const auto plane_size = method.layout().size();
   const auto planes = std::make_shared<kernels::PageBuffer<double>>(
-      static_cast<std::size_t>(2 * size.planes_at_once * plane_size));
+      static_cast<size_t>(2 * size.planes_at_once * plane_size));
   std::vector<const double*> given;
   std::vector<double*> made;
-  for (std::int64_t k = 0; k < size.planes_at_once; ++k) {
+  for (int64_t k = 0; k < size.planes_at_once; ++k) {
     given.push_back(planes->data() + 2 * k * plane_size);
     made.push_back(planes->data() + (2 * k + 1) * plane_size);
   }

@@ -23,31 +23,29 @@ class HeatMethod final : public StencilMethod {
         field_(options.shape),
         sweep_{.domain_planes = options.shape[2], .is_downward = true} {}
 
-  [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int /*neighbour_count*/,
-                                             int step_count) const override {
+  int64_t computed_planes(int64_t plane_count, int /*neighbour_count*/, int step_count) const override {
     return plane_count * step_count;
   }
-  [[nodiscard]] std::int64_t byte_count(const FrontSize& size, int neighbour_count) const override {
+  int64_t byte_count(const FrontSize& size, int neighbour_count) const override {
     const auto border_size = neighbour_count > 0 ? border_size_for(size) : 0;
-    return Wavefront::byte_count(layout(), size) + 2 * border_size * std::int64_t{sizeof(double)};
+    return Wavefront::byte_count(layout(), size) + 2 * border_size * int64_t{sizeof(double)};
   }
-  [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
+  comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
     return {.begin = moved(share, -planes_below(block)).begin,
             .end = moved(share, block - planes_below(block)).end};
   }
-  void fill_start(std::int64_t z, double* plane) const override { field_.fill_start(z, plane); }
-  [[nodiscard]] TrialAdvance trial_advance(const FrontSize& size) const override {
-    constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
+  void fill_start(int64_t z, double* plane) const override { field_.fill_start(z, plane); }
+  TrialAdvance trial_advance(const FrontSize& size) const override {
+    constexpr int64_t far = int64_t{1} << 40;  // so many planes that every step has some to compute
     const int block = size.most_steps;
     const auto wavefront = std::make_shared<Wavefront>(layout(), size);
     wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
     // Where every step has begun, and nothing is lent any more.
-    return
-        [wavefront, n = size.planes_at_once,
-         first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](auto given, auto made) mutable {
-          wavefront->advance(first, given, made);
-          first += n;
-        };
+    return [wavefront, n = size.planes_at_once, first = far + 2 * int64_t{block} + SkewedPass::border_planes](
+               auto given, auto made) mutable {
+      wavefront->advance(first, given, made);
+      first += n;
+    };
   }
 
   void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) override {
@@ -85,7 +83,7 @@ class HeatMethod final : public StencilMethod {
   void exchange() override {
     const auto of_pass = [&](std::optional<PlaneMessages>& side,
                              std::vector<comm::Transfer> PlaneMessages::*messages) {
-      return side ? std::span((*side).*messages).first(static_cast<std::size_t>(pass_.step_count))
+      return side ? std::span((*side).*messages).first(static_cast<size_t>(pass_.step_count))
                   : std::span<comm::Transfer>();
     };
     sends_ = of_pass(sweep_.is_downward ? above_ : below_, &PlaneMessages::sends);
@@ -94,9 +92,8 @@ class HeatMethod final : public StencilMethod {
     received_count_ = 0;
     for (auto& receive : receives_) receive.start();
   }
-  void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override {
-    const auto is_reached = [&](std::size_t step, std::int64_t z) {
+  void advance(int64_t first, std::span<const double* const> given, std::span<double* const> made) override {
+    const auto is_reached = [&](size_t step, int64_t z) {
       return Wavefront::place(first, static_cast<int>(step), z) < size_.planes_at_once;
     };
     communicate([&] {
@@ -119,7 +116,7 @@ class HeatMethod final : public StencilMethod {
     });
   }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(PlaneStore& store) const override {
+  std::vector<PlaneFigures> check(PlaneStore& store) const override {
     std::vector<PlaneFigures> planes;
     for (auto z = slab_.begin; z < slab_.end; ++z)
       planes.push_back(field_.compare(z, step_count_, store.next()));
@@ -136,7 +133,7 @@ class HeatMethod final : public StencilMethod {
 
  private:
   /// Doubles of the planes of all steps that are lent, or borrowed.
-  [[nodiscard]] std::int64_t border_size_for(const FrontSize& size) const {
+  int64_t border_size_for(const FrontSize& size) const {
     return SkewedPass::border_place(size.most_steps, 0) * layout().size();
   }
   void send_next() { endpoint_->start_send(comm::Operation::halo, sends_[sent_count_++]); }
@@ -149,7 +146,7 @@ class HeatMethod final : public StencilMethod {
   /// Slabs begin so far below the shares of ranks, and a pass brings them as far above: first and last rank compute as much as others.
   static int planes_below(int block) { return block / 2; }
   /// Planes moved by so many steps upwards; less than 0: downwards.
-  [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, int steps) const {
+  comm::IndexRange moved(const comm::IndexRange& planes, int steps) const {
     return SkewedPass{.domain_planes = sweep_.domain_planes, .slab = planes}.planes(steps);
   }
 
@@ -167,8 +164,8 @@ class HeatMethod final : public StencilMethod {
   // The messages of this pass, by step:
   std::span<comm::Transfer> sends_;     // to the rank before
   std::span<comm::Transfer> receives_;  // from the next rank
-  std::size_t sent_count_ = 0;
-  std::size_t received_count_ = 0;
+  size_t sent_count_ = 0;
+  size_t received_count_ = 0;
 };
 
 }  // namespace

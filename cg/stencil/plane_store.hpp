@@ -9,12 +9,12 @@ namespace cg2d {
 
 /// The bytes that a store has moved, and how long its user waited for that.
 struct StoreFigures {
-  std::int64_t read_bytes = 0;
-  std::int64_t written_bytes = 0;
+  int64_t read_bytes = 0;
+  int64_t written_bytes = 0;
   double read_wait_s = 0.0;
   double write_wait_s = 0.0;
 
-  [[nodiscard]] double wait_s() const { return read_wait_s + write_wait_s; }
+  double wait_s() const { return read_wait_s + write_wait_s; }
 };
 
 /// Planes of a slab. A pass reads some of them in the order of their numbers, and may write planes in the same order, each once
@@ -25,7 +25,7 @@ class PlaneStore : public Interface {
   /// stored: the planes of the domain for which there is room.
   explicit PlaneStore(const comm::IndexRange& stored) : stored_(stored) {}
 
-  [[nodiscard]] const comm::IndexRange& stored() const { return stored_; }
+  const comm::IndexRange& stored() const { return stored_; }
   /// A pass begins that reads these planes, all of them: the first ones may be read ahead from now on. Planes are numbered in the direction of
   /// the pass until the next one; before the first one upwards. Everything that was written before is in the store: finish_writing().
   void begin_reading(const comm::IndexRange& planes, const Sweep& sweep = {}) {
@@ -37,28 +37,26 @@ class PlaneStore : public Interface {
   /// The next plane of the pass; valid until planes_at_once more have been asked for.
   virtual const double* next() = 0;
   /// Memory for the new plane `number`, with zeros around its lines; valid until written(). At most planes_at_once are under way.
-  virtual double* room(std::int64_t number) = 0;
+  virtual double* room(int64_t number) = 0;
   /// The plane is complete.
-  virtual void written(std::int64_t /*number*/) {}
+  virtual void written(int64_t /*number*/) {}
   /// Returns when all planes that were written are in the store.
   virtual void finish_writing() {}
   /// The figures since the last call.
   StoreFigures take_figures() { return std::exchange(figures_, {}); }
   /// Whether it goes past the system's cache to a device.
-  [[nodiscard]] virtual bool is_direct() const { return false; }
+  virtual bool is_direct() const { return false; }
   /// PanelIo::refusal() of its reader.
-  [[nodiscard]] virtual int reader_refusal() const { return 0; }
+  virtual int reader_refusal() const { return 0; }
 
  protected:
   /// A pass begins.
   virtual void restart() {}
   /// The place of a plane among those of the store.
-  [[nodiscard]] std::int64_t place(std::int64_t number) const {
-    return sweep_.number_of(number) - stored_.begin;
-  }
+  int64_t place(int64_t number) const { return sweep_.number_of(number) - stored_.begin; }
 
   comm::IndexRange planes_{};  // that the pass reads
-  std::int64_t next_ = 0;      // of them
+  int64_t next_ = 0;           // of them
   StoreFigures figures_;
 
  private:
@@ -78,7 +76,7 @@ struct StoreOptions {
 /// under way, so that the device is busy meanwhile.
 int store_depth(const PlaneLayout& layout, int planes_at_once);
 /// Memory of these buffers.
-std::int64_t store_buffer_bytes(const PlaneLayout& layout, int planes_at_once);
+int64_t store_buffer_bytes(const PlaneLayout& layout, int planes_at_once);
 
 /// All planes in memory, or in one unlinked temporary file in the folder, which is gone with the store or the process, whatever ends it. It is
 /// read and written past the system's cache where the file system can do that. A plane is checked against its CRC-32C each time that it has

@@ -21,7 +21,7 @@ constexpr double digits_used_up = 1e-13;
 std::vector<double> moments_of(std::span<const kernels::PowerSums> sums, double kernels::PowerSums::*same,
                                double kernels::PowerSums::*before) {
   std::vector<double> moments{sums.front().*same};
-  for (std::size_t j = 1; j < sums.size(); ++j) {
+  for (size_t j = 1; j < sums.size(); ++j) {
     const double odd = sums[j].*before;
     moments.push_back(j == 1 ? odd : 2.0 * odd - moments[1]);
     moments.push_back(2.0 * (sums[j].*same) - moments[0]);
@@ -37,7 +37,7 @@ struct BasisVector {
 
 /// this = this * own + other * factor.
 void combine(BasisVector& target, double own, const BasisVector& other, double factor) {
-  for (std::size_t j = 0; j < target.p.size(); ++j) {
+  for (size_t j = 0; j < target.p.size(); ++j) {
     target.p[j] = own * target.p[j] + factor * other.p[j];
     target.r[j] = own * target.r[j] + factor * other.r[j];
   }
@@ -46,7 +46,7 @@ void combine(BasisVector& target, double own, const BasisVector& other, double f
 /// A T_0 = 6 T_0 + 6 T_1; A T_j = 6 T_j + 3 (T_j+1 + T_j-1). The last coordinate must be 0: its product is not in the basis.
 std::vector<double> times_operator(const std::vector<double>& x) {
   std::vector<double> product(x.size());
-  for (std::size_t j = 0; j < x.size(); ++j) {
+  for (size_t j = 0; j < x.size(); ++j) {
     product[j] += 6.0 * x[j];
     if (j + 1 < x.size()) product[j + 1] += (j == 0 ? 6.0 : 3.0) * x[j];
     if (j > 0) product[j - 1] += 3.0 * x[j];
@@ -62,19 +62,19 @@ PowerFront::PowerFront(const PlaneLayout& domain, const PlaneLayout& given, cons
       layout_(pair_layout(domain)),
       planes_kept_(size.planes_at_once + more_planes),
       planes_(written_zeros((size.most_steps + 1) * planes_kept_ * layout_.size())),
-      zeros_(static_cast<std::size_t>(layout_.stride())) {}
+      zeros_(static_cast<size_t>(layout_.stride())) {}
 
-std::int64_t PowerFront::byte_count(const PlaneLayout& domain, const FrontSize& size) {
-  return std::int64_t{size.most_steps + 1} * (size.planes_at_once + more_planes) *
+int64_t PowerFront::byte_count(const PlaneLayout& domain, const FrontSize& size) {
+  return int64_t{size.most_steps + 1} * (size.planes_at_once + more_planes) *
          pair_layout(domain).byte_count();
 }
 
-double* PowerFront::line(int step, std::int64_t z, std::int64_t y) {
+double* PowerFront::line(int step, int64_t z, int64_t y) {
   const auto place = (z % planes_kept_ + planes_kept_) % planes_kept_;
   return planes_.data() + (step * planes_kept_ + place) * layout_.size() + layout_.line(y);
 }
 
-const double* PowerFront::line_or_zeros(int step, std::int64_t z, std::int64_t y) {
+const double* PowerFront::line_or_zeros(int step, int64_t z, int64_t y) {
   const bool is_inside = step >= 0 && 0 <= z && z < pass_.domain_planes && 0 <= y && y < layout_.line_count;
   return is_inside ? line(step, z, y) : zeros_.data();
 }
@@ -83,11 +83,11 @@ kernels::LinePair PowerFront::pair_of(const double* line) const {
   return {.p = line, .r = line + point_count_ + 1};
 }
 
-void PowerFront::advance(std::int64_t first, std::span<const double* const> given, const Visit& visit) {
+void PowerFront::advance(int64_t first, std::span<const double* const> given, const Visit& visit) {
   const auto n = std::ssize(given);
-  for (std::int64_t front = 0; front < layout_.line_count + pass_.step_count; ++front) {
-    for (std::int64_t k = 0; k < n && front < layout_.line_count; ++k) {
-      const double* const plane = given[static_cast<std::size_t>(k)];
+  for (int64_t front = 0; front < layout_.line_count + pass_.step_count; ++front) {
+    for (int64_t k = 0; k < n && front < layout_.line_count; ++k) {
+      const double* const plane = given[static_cast<size_t>(k)];
       if (plane == nullptr) continue;
       double* const target = line(0, first + k, front);
       std::copy_n(plane + given_.line(front), layout_.line_length, target);
@@ -105,7 +105,7 @@ void PowerFront::advance(std::int64_t first, std::span<const double* const> give
   }
 }
 
-void PowerFront::make_line(int step, std::int64_t z, std::int64_t y, const Visit& visit) {
+void PowerFront::make_line(int step, int64_t z, int64_t y, const Visit& visit) {
   double* const target = line(step, z, y);
   const double* const before = line(step - 1, z, y);
   loops_.step({.previous = line_or_zeros(step - 1, z, y - 1),
@@ -127,8 +127,8 @@ CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, in
   const auto pr = moments_of(sums, &Sums::pr, &Sums::pr_before);
   const auto dot = [&](const BasisVector& one, const BasisVector& other) {
     double sum = 0.0;
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      for (std::size_t j = 0; j < sums.size(); ++j) {
+    for (size_t i = 0; i < sums.size(); ++i) {
+      for (size_t j = 0; j < sums.size(); ++j) {
         const auto product = [&](const std::vector<double>& moments) {
           return 0.5 * (moments[i + j] + moments[i > j ? i - j : j - i]);
         };
@@ -162,7 +162,7 @@ CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums, in
     if (!is_exact) break;
     rho = new_rho;
   }
-  for (std::size_t j = 0; j < zeros.size(); ++j)
+  for (size_t j = 0; j < zeros.size(); ++j)
     result.weights.push_back({.p = {p.p[j], p.r[j]}, .r = {r.p[j], r.r[j]}, .x = {x.p[j], x.r[j]}});
   return result;
 }

@@ -21,8 +21,8 @@ class PowerFront {
   /// A line of T_step p and T_step r, with that of the polynomial before (zeros for step 0).
   struct Line {
     int step = 0;
-    std::int64_t z = 0;
-    std::int64_t y = 0;
+    int64_t z = 0;
+    int64_t y = 0;
     kernels::LinePair now{};
     kernels::LinePair before{};
   };
@@ -32,27 +32,27 @@ class PowerFront {
   /// r. Throws std::bad_alloc.
   PowerFront(const PlaneLayout& domain, const PlaneLayout& given, const FrontSize& size);
   /// Memory of such an object.
-  static std::int64_t byte_count(const PlaneLayout& domain, const FrontSize& size);
+  static int64_t byte_count(const PlaneLayout& domain, const FrontSize& size);
 
   /// Before the first wavefront step of a pass.
   void begin(const SlabPass& pass) { pass_ = pass; }
-  [[nodiscard]] const SlabPass& pass() const { return pass_; }
+  const SlabPass& pass() const { return pass_; }
   /// given[k]: plane first + k, nullptr where planes(0) of the pass does not have it. Visits the lines of all steps, 0 among them, that the
   /// pass computes; those of a plane and step in the order of y, and those of a place (z, y) in the order of steps. Lines are valid during
   /// the visit.
-  void advance(std::int64_t first, std::span<const double* const> given, const Visit& visit);
+  void advance(int64_t first, std::span<const double* const> given, const Visit& visit);
 
  private:
-  [[nodiscard]] double* line(int step, std::int64_t z, std::int64_t y);
-  [[nodiscard]] const double* line_or_zeros(int step, std::int64_t z, std::int64_t y);
-  [[nodiscard]] kernels::LinePair pair_of(const double* line) const;
-  void make_line(int step, std::int64_t z, std::int64_t y, const Visit& visit);
+  [[nodiscard]] double* line(int step, int64_t z, int64_t y);
+  [[nodiscard]] const double* line_or_zeros(int step, int64_t z, int64_t y);
+  kernels::LinePair pair_of(const double* line) const;
+  void make_line(int step, int64_t z, int64_t y, const Visit& visit);
 
-  std::int64_t point_count_;  // points of a line of p
+  int64_t point_count_;  // points of a line of p
   PlaneLayout given_;
   PlaneLayout layout_;  // lines of p, a zero, and r
   kernels::PowerLoops loops_ = kernels::power_loops();
-  std::int64_t planes_kept_;  // planes kept of each step
+  int64_t planes_kept_;  // planes kept of each step
   SlabPass pass_;
   kernels::PageBuffer<double> planes_;
   std::vector<double> zeros_;

@@ -27,8 +27,8 @@ struct CgLayout {
 
   explicit CgLayout(const comm::Extents& shape)
       : domain(shape), stored({3 * shape[0] + 2, shape[1], shape[2]}) {}
-  [[nodiscard]] std::int64_t r() const { return domain.line_length + 1; }
-  [[nodiscard]] std::int64_t x() const { return 2 * (domain.line_length + 1); }
+  int64_t r() const { return domain.line_length + 1; }
+  int64_t x() const { return 2 * (domain.line_length + 1); }
 };
 
 /// Every element of b, as `cg2d solve --operator laplace3d --rhs ones` has it.
@@ -46,65 +46,64 @@ class CgPass {
         update_(layout.domain, layout.stored, size),
         basis_(layout.domain, layout.stored, size),
         new_planes_(written_zeros(new_planes_kept_ * layout.stored.size())) {}
-  static std::int64_t byte_count(const CgLayout& layout, const FrontSize& size) {
+  static int64_t byte_count(const CgLayout& layout, const FrontSize& size) {
     return 2 * PowerFront::byte_count(layout.domain, size) +
            (size.planes_at_once + size.most_steps) * layout.stored.byte_count();
   }
 
   /// weights: of the polynomials 0 ... s of this pass. next_step_count: polynomials of the next one.
-  void begin(std::int64_t domain_planes, std::vector<kernels::PowerWeights> weights, int next_step_count) {
+  void begin(int64_t domain_planes, std::vector<kernels::PowerWeights> weights, int next_step_count) {
     weights_ = std::move(weights);
     basis_.begin({.domain_planes = domain_planes, .slab = slab_, .step_count = next_step_count});
     update_.begin(
         {.domain_planes = domain_planes, .slab = basis_.pass().planes(0), .step_count = step_count()});
-    sums_.assign(static_cast<std::size_t>(slab_.size() * (next_step_count + 1)), {});
+    sums_.assign(static_cast<size_t>(slab_.size() * (next_step_count + 1)), {});
   }
-  [[nodiscard]] int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
-  [[nodiscard]] int next_step_count() const { return basis_.pass().step_count; }
-  [[nodiscard]] comm::IndexRange given_planes() const { return update_.pass().planes(0); }
-  [[nodiscard]] comm::IndexRange wavefront_steps() const {
+  int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
+  int next_step_count() const { return basis_.pass().step_count; }
+  comm::IndexRange given_planes() const { return update_.pass().planes(0); }
+  comm::IndexRange wavefront_steps() const {
     return {.begin = given_planes().begin, .end = slab_.end + next_step_count() + step_count()};
   }
 
-  void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made) {
+  void advance(int64_t first, std::span<const double* const> given, std::span<double* const> made) {
     update_.advance(first, given, [&](const PowerFront::Line& line) {
       if (!update_.pass().slab.contains(line.z)) return;
       const auto begin = layout_.stored.line(line.y);
       double* const target = new_plane(line.z) + begin;
       if (line.step == 0) {  // x is what it was, and p and r are sums of polynomials alone
-        const double* const plane = given[static_cast<std::size_t>(line.z - first)];
+        const double* const plane = given[static_cast<size_t>(line.z - first)];
         std::fill_n(target, layout_.x(), 0.0);
         std::copy_n(plane + begin + layout_.x(), layout_.domain.line_length, target + layout_.x());
       }
-      loops_.combine(line.now, weights_[static_cast<std::size_t>(line.step)], layout_.domain.line_length,
+      loops_.combine(line.now, weights_[static_cast<size_t>(line.step)], layout_.domain.line_length,
                      {.p = target, .r = target + layout_.r(), .x = target + layout_.x()});
     });
     const auto first_made = first - step_count();
     std::vector<const double*> of_basis(made.size());
-    for (std::size_t k = 0; k < made.size(); ++k) {
-      const auto z = first_made + static_cast<std::int64_t>(k);
+    for (size_t k = 0; k < made.size(); ++k) {
+      const auto z = first_made + static_cast<int64_t>(k);
       if (update_.pass().slab.contains(z)) of_basis[k] = new_plane(z);
       if (made[k] != nullptr) std::copy_n(new_plane(z), layout_.stored.size(), made[k]);
     }
     make_sums(first_made, of_basis);
   }
   /// The second front alone, over planes that are there.
-  void make_sums(std::int64_t first, std::span<const double* const> planes) {
+  void make_sums(int64_t first, std::span<const double* const> planes) {
     basis_.advance(first, planes, [&](const PowerFront::Line& line) {
       if (!slab_.contains(line.z)) return;
       const auto index = (line.z - slab_.begin) * (next_step_count() + 1) + line.step;
-      loops_.add_sums(line.now, line.before, layout_.domain.line_length,
-                      sums_[static_cast<std::size_t>(index)]);
+      loops_.add_sums(line.now, line.before, layout_.domain.line_length, sums_[static_cast<size_t>(index)]);
     });
   }
   /// The sums of products of each step, added up over the planes of all ranks, plane by plane: the same bits for every number of ranks.
   /// Collective.
-  [[nodiscard]] std::vector<kernels::PowerSums> sums_over_ranks(comm::RankGroup& group) const {
+  std::vector<kernels::PowerSums> sums_over_ranks(comm::RankGroup& group) const {
     using Sums = kernels::PowerSums;
     constexpr std::array members{&Sums::pp,        &Sums::rr,        &Sums::pr,
                                  &Sums::pp_before, &Sums::rr_before, &Sums::pr_before};
-    std::vector<Sums> total(static_cast<std::size_t>(next_step_count()) + 1);
-    std::size_t index = 0;
+    std::vector<Sums> total(static_cast<size_t>(next_step_count()) + 1);
+    size_t index = 0;
     for (const auto& rank : group.gather_all(std::span<const Sums>(sums_))) {
       for (const auto& sums : rank) {
         auto& target = total[index++ % total.size()];
@@ -115,14 +114,14 @@ class CgPass {
   }
 
  private:
-  [[nodiscard]] double* new_plane(std::int64_t z) {
+  [[nodiscard]] double* new_plane(int64_t z) {
     return new_planes_.data() + z % new_planes_kept_ * layout_.stored.size();
   }
 
   CgLayout layout_;
   comm::IndexRange slab_;
   kernels::PowerLoops loops_ = kernels::power_loops();
-  std::int64_t new_planes_kept_;
+  int64_t new_planes_kept_;
   PowerFront update_;
   PowerFront basis_;
   kernels::PageBuffer<double> new_planes_;
@@ -134,18 +133,18 @@ class CgPass {
 /// kept in memory when they are made, so that an exchange needs no reading.
 struct Side {
   Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
-      : kept(static_cast<std::size_t>(depth * layout.size())),
+      : kept(static_cast<size_t>(depth * layout.size())),
         received(kept.size()),
         messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
 
   /// From the slab's plane at the border; -1 is the neighbour's.
-  [[nodiscard]] std::int64_t distance(std::int64_t z) const { return inwards * (z - nearest); }
+  int64_t distance(int64_t z) const { return inwards * (z - nearest); }
 
   kernels::PageBuffer<double> kept;
   kernels::PageBuffer<double> received;
   PlaneMessages messages;
-  std::int64_t nearest = 0;  // the slab's plane at the border
-  int inwards = 1;           // to the next plane of the slab
+  int64_t nearest = 0;  // the slab's plane at the border
+  int inwards = 1;      // to the next plane of the slab
 };
 
 class SStepCgMethod final : public StencilMethod {
@@ -164,36 +163,35 @@ class SStepCgMethod final : public StencilMethod {
         norm_(every_b * std::sqrt(static_cast<double>(comm::whole_domain(shape_).size()))),
         solve_{.wanted_residual = options.tolerance} {}
 
-  [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
-                                             int step_count) const override {
+  int64_t computed_planes(int64_t plane_count, int neighbour_count, int step_count) const override {
     // Half of it in each front; the first one goes s planes beyond the slab of the second one.
-    const std::int64_t steps = step_count;
+    const int64_t steps = step_count;
     return steps * plane_count + neighbour_count * (steps * (2 * steps - 1) / 2);
   }
-  [[nodiscard]] std::int64_t byte_count(const FrontSize& size, int neighbour_count) const override {
+  int64_t byte_count(const FrontSize& size, int neighbour_count) const override {
     return CgPass::byte_count(layout_, size) +
-           2 * std::int64_t{neighbour_count} * depth_for(size) * layout_.stored.byte_count();
+           2 * int64_t{neighbour_count} * depth_for(size) * layout_.stored.byte_count();
   }
   /// x = 0, so that p and r are b.
-  void fill_start(std::int64_t /*z*/, double* plane) const override {
-    for (std::int64_t y = 0; y < shape_[1]; ++y) {
+  void fill_start(int64_t /*z*/, double* plane) const override {
+    for (int64_t y = 0; y < shape_[1]; ++y) {
       double* const line = plane + layout_.stored.line(y);
       std::fill_n(line, layout_.stored.line_length, 0.0);
       std::fill_n(line, shape_[0], every_b);
       std::fill_n(line + layout_.r(), shape_[0], every_b);
     }
   }
-  [[nodiscard]] TrialAdvance trial_advance(const FrontSize& size) const override {
+  TrialAdvance trial_advance(const FrontSize& size) const override {
     // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
-    constexpr std::int64_t wavefront_step_count = 64;
-    constexpr std::int64_t far = std::int64_t{1} << 40;
-    const std::int64_t n = size.planes_at_once;
+    constexpr int64_t wavefront_step_count = 64;
+    constexpr int64_t far = int64_t{1} << 40;
+    const int64_t n = size.planes_at_once;
     const int block = size.most_steps;
-    const auto begin = far + 2 * std::int64_t{block};
+    const auto begin = far + 2 * int64_t{block};
     const auto pass = std::make_shared<CgPass>(
         layout_, comm::IndexRange{.begin = far, .end = begin + wavefront_step_count * n}, size);
-    pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
-    return [pass, n, begin, wavefront_step = std::int64_t{0}](auto given, auto made) mutable {
+    pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<size_t>(block) + 1), block);
+    return [pass, n, begin, wavefront_step = int64_t{0}](auto given, auto made) mutable {
       pass->advance(begin + wavefront_step * n, given, made);
       wavefront_step = (wavefront_step + 1) % wavefront_step_count;
     };
@@ -221,7 +219,7 @@ class SStepCgMethod final : public StencilMethod {
     communicate([&] { sums = pass_->sums_over_ranks(group); });
     const int step_count = steps_of(sums, done_count);
     exchange_depth_ =
-        step_count > 0 ? static_cast<std::size_t>(pass_->step_count() + pass_->next_step_count()) : 1;
+        step_count > 0 ? static_cast<size_t>(pass_->step_count() + pass_->next_step_count()) : 1;
     return {.step_count = step_count,
             .sweep = {.domain_planes = shape_[2]},
             .read = slab_,
@@ -242,12 +240,11 @@ class SStepCgMethod final : public StencilMethod {
       for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->wait_for_send(send); });
     });
   }
-  void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override {
+  void advance(int64_t first, std::span<const double* const> given, std::span<double* const> made) override {
     std::vector all_given(given.begin(), given.end());
     for (auto z = first; z < first + std::ssize(given); ++z) {
       if (!slab_.contains(z) && pass_->given_planes().contains(z))
-        all_given[static_cast<std::size_t>(z - first)] = received(z);
+        all_given[static_cast<size_t>(z - first)] = received(z);
     }
     pass_->advance(first, all_given, made);
     auto z = first - pass_->step_count();
@@ -257,12 +254,12 @@ class SStepCgMethod final : public StencilMethod {
     }
   }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(PlaneStore& store) const override {
-    const auto x_at = [&](std::int64_t z) {
-      std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
+  std::vector<PlaneFigures> check(PlaneStore& store) const override {
+    const auto x_at = [&](int64_t z) {
+      std::vector<double> x(static_cast<size_t>(layout_.domain.size()));
       if (z < 0 || z >= shape_[2]) return x;
       const double* const plane = (slab_.contains(z) ? store.next() : received(z)) + layout_.x();
-      for (std::int64_t y = 0; y < shape_[1]; ++y)
+      for (int64_t y = 0; y < shape_[1]; ++y)
         std::copy_n(plane + layout_.stored.line(y), shape_[0], x.data() + layout_.domain.line(y));
       return x;
     };
@@ -287,32 +284,30 @@ class SStepCgMethod final : public StencilMethod {
   }
 
  private:
-  [[nodiscard]] int depth_for(const FrontSize& size) const {
-    return traits().planes_per_step * size.most_steps;
-  }
+  int depth_for(const FrontSize& size) const { return traits().planes_per_step * size.most_steps; }
   /// Keeps plane z, if it is one of the slab that a neighbour needs.
-  void keep(std::int64_t z, const double* plane) {
+  void keep(int64_t z, const double* plane) {
     for (auto& side : sides_) {
       if (const auto distance = side.distance(z); 0 <= distance && distance < depth_for(size_))
         std::copy_n(plane, layout().size(), side.kept.data() + distance * layout().size());
     }
   }
   /// Plane z of a neighbour, which the last exchange brought.
-  [[nodiscard]] const double* received(std::int64_t z) const {
+  const double* received(int64_t z) const {
     const auto& side = sides_.front().distance(z) < 0 ? sides_.front() : sides_.back();
     return side.received.data() - (side.distance(z) + 1) * layout().size();
   }
   /// Start values are known everywhere, and alike in all planes: no rank waits for another. Those that neighbours need at first are kept.
   void sum_start_values() {
     pass_->begin(shape_[2], {{}}, steps_after(0));
-    kernels::PageBuffer<double> plane(static_cast<std::size_t>(layout().size()));
+    kernels::PageBuffer<double> plane(static_cast<size_t>(layout().size()));
     fill_start(0, plane.data());
     const auto wavefront_steps = pass_->wavefront_steps();
     for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += size_.planes_at_once) {
-      std::vector<const double*> given(static_cast<std::size_t>(size_.planes_at_once));
+      std::vector<const double*> given(static_cast<size_t>(size_.planes_at_once));
       for (auto z = first; z < first + size_.planes_at_once; ++z) {
         if (!pass_->given_planes().contains(z)) continue;
-        given[static_cast<std::size_t>(z - first)] = plane.data();
+        given[static_cast<size_t>(z - first)] = plane.data();
         keep(z, plane.data());
       }
       pass_->make_sums(first, given);
@@ -331,23 +326,21 @@ class SStepCgMethod final : public StencilMethod {
     if (steps.step_count == 0) return 0;  // no digit can be gained any more
     for (const double square_sum : steps.square_sums)
       solve_.residuals.push_back(std::sqrt(square_sum) / norm_);
-    steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
+    steps.weights.resize(static_cast<size_t>(steps.step_count) + 1);
     pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
     return steps.step_count;
   }
-  [[nodiscard]] int steps_after(int done_count) const {
-    return std::min(size_.most_steps, step_limit_ - done_count);
-  }
-  [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
-                                        const std::vector<double>& upper) const {
+  int steps_after(int done_count) const { return std::min(size_.most_steps, step_limit_ - done_count); }
+  PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
+                          const std::vector<double>& upper) const {
     PlaneFigures figures;
     const auto stride = layout_.domain.stride();
-    for (std::int64_t y = 0; y < shape_[1]; ++y) {
+    for (int64_t y = 0; y < shape_[1]; ++y) {
       const auto begin = layout_.domain.line(y);
       const double* const line = middle.data() + begin;
       const double* const line_below = lower.data() + begin;
       const double* const line_above = upper.data() + begin;
-      for (std::int64_t x = 0; x < shape_[0]; ++x) {
+      for (int64_t x = 0; x < shape_[0]; ++x) {
         const double before = y > 0 ? line[x - stride] : 0.0;
         const double after = y + 1 < shape_[1] ? line[x + stride] : 0.0;
         const double neighbours = line[x - 1] + line[x + 1] + before + after + line_below[x] + line_above[x];
@@ -356,7 +349,7 @@ class SStepCgMethod final : public StencilMethod {
         figures.sum += line[x];
       }
       figures.checksum =
-          crc32c(std::as_bytes(std::span(line, static_cast<std::size_t>(shape_[0]))), figures.checksum);
+          crc32c(std::as_bytes(std::span(line, static_cast<size_t>(shape_[0]))), figures.checksum);
     }
     return figures;
   }
@@ -369,8 +362,8 @@ class SStepCgMethod final : public StencilMethod {
   FrontSize size_;
   std::unique_ptr<CgPass> pass_;
   std::unique_ptr<comm::Endpoint> endpoint_;
-  std::deque<Side> sides_;          // which do not move
-  std::size_t exchange_depth_ = 1;  // planes for the pass, or for the check after the last one
+  std::deque<Side> sides_;     // which do not move
+  size_t exchange_depth_ = 1;  // planes for the pass, or for the check after the last one
 };
 
 }  // namespace

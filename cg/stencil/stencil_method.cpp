@@ -36,8 +36,8 @@ comm::Extents shape_from(std::string_view text) {
   const auto extents = split_at(text, 'x');
   double points = 1.0;
   bool is_too_long = false;
-  for (std::size_t k = 0; k < shape.size(); ++k) {
-    const auto extent = number_from<std::int64_t>(k < extents.size() ? extents[k] : "");
+  for (size_t k = 0; k < shape.size(); ++k) {
+    const auto extent = number_from<int64_t>(k < extents.size() ? extents[k] : "");
     if (extents.size() != shape.size() || !extent || *extent < 1)
       throw InputError(
           "--shape {}: must be the points along x, y and z, at least 1 each, such as 512x512x512", text);

@@ -32,29 +32,26 @@ class StencilMethod : public Interface {
  public:
   explicit StencilMethod(const MethodTraits& traits) : traits_(traits) {}
 
-  [[nodiscard]] const MethodTraits& traits() const { return traits_; }
-  [[nodiscard]] const PlaneLayout& layout() const { return traits_.layout; }
+  const MethodTraits& traits() const { return traits_; }
+  const PlaneLayout& layout() const { return traits_.layout; }
   /// Planes computed in a pass of so many steps by a rank with so many planes and neighbours, with those that a neighbour computes, too.
-  [[nodiscard]] virtual std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
-                                                     int step_count) const = 0;
+  virtual int64_t computed_planes(int64_t plane_count, int neighbour_count, int step_count) const = 0;
   /// Memory of make_ready().
-  [[nodiscard]] virtual std::int64_t byte_count(const FrontSize& size, int neighbour_count) const = 0;
+  virtual int64_t byte_count(const FrontSize& size, int neighbour_count) const = 0;
   /// The planes that a rank with this share may have before or after passes of up to `block` steps: what its store has room for.
-  [[nodiscard]] virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const {
-    return share;
-  }
+  virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const { return share; }
   /// Writes the start values of plane z.
-  virtual void fill_start(std::int64_t z, double* plane) const = 0;
+  virtual void fill_start(int64_t z, double* plane) const = 0;
   using TrialAdvance =
       std::function<void(std::span<const double* const> given, std::span<double* const> made)>;
   /// advance() without a place: each call is one more wavefront step in the middle of a long pass of size.most_steps.
-  [[nodiscard]] virtual TrialAdvance trial_advance(const FrontSize& size) const = 0;
+  virtual TrialAdvance trial_advance(const FrontSize& size) const = 0;
 
   /// Memory for the passes of a rank with this share of the planes, and what is known of neighbours at first. Collective. Throws MpiError;
   /// RunError on every rank alike.
   virtual void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) = 0;
   /// The planes that this rank has: at first, and after the passes so far.
-  [[nodiscard]] const comm::IndexRange& slab() const { return slab_; }
+  const comm::IndexRange& slab() const { return slab_; }
   /// Plans the next pass, after so many steps. Collective. Throws RunError on every rank alike.
   virtual StencilPass begin_pass(int done_count, comm::RankGroup& group) = 0;
   /// Moves planes between ranks that a pass, or check() after the last one, needs at its begin. Collective. Throws MpiError.
@@ -62,16 +59,16 @@ class StencilMethod : public Interface {
   /// first: of StencilPass::wavefront_steps.
   /// given[k]: plane first + k, nullptr where this rank does not read it. made[k]: room for plane first + k - (steps of the pass), nullptr
   /// where this rank does not write it. Zeros around lines stay as they are. A plane may be given and made in the same place. Throws MpiError.
-  virtual void advance(std::int64_t first, std::span<const double* const> given,
+  virtual void advance(int64_t first, std::span<const double* const> given,
                        std::span<double* const> made) = 0;
   /// The pass is over, or has failed on this rank: no other rank waits for it after this. Collective. Throws MpiError.
   virtual void end_pass() {}
   /// Seconds in messages and sums over all ranks so far.
-  [[nodiscard]] double communication_s() const { return communication_s_; }
-  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
+  double communication_s() const { return communication_s_; }
+  int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
   /// The figures of the slab's planes after the last pass, which the store reads.
-  [[nodiscard]] virtual std::vector<PlaneFigures> check(PlaneStore& store) const = 0;
+  virtual std::vector<PlaneFigures> check(PlaneStore& store) const = 0;
   /// Judges by all planes together, in their order: sets largest_error, tolerance and, where it is one, `solve`.
   virtual void judge(std::span<const PlaneFigures> planes, StencilReport& report) const = 0;
 
@@ -102,9 +99,9 @@ BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, con
 /// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive it.
 struct PlaneMessages {
   PlaneMessages(const comm::Endpoint& endpoint, int partner, std::span<double> sent,
-                std::span<double> received, std::int64_t size_of_one) {
-    const auto size = static_cast<std::size_t>(size_of_one);
-    for (std::size_t begin = 0; begin < sent.size(); begin += size) {
+                std::span<double> received, int64_t size_of_one) {
+    const auto size = static_cast<size_t>(size_of_one);
+    for (size_t begin = 0; begin < sent.size(); begin += size) {
       const auto from = sent.subspan(begin, size);
       const auto to = received.subspan(begin, size);
       sends.push_back(

@@ -55,8 +55,8 @@ MeanAndMaximum over_ranks(const StencilReport& report, Figure figure) {
 /// The ranks' use of their files.
 struct StorageUse {
   bool is_direct = true;
-  std::int64_t read_bytes = 0;
-  std::int64_t written_bytes = 0;
+  int64_t read_bytes = 0;
+  int64_t written_bytes = 0;
   MeanAndMaximum shares{};  ///< of the time of all steps: waiting
 };
 
@@ -70,7 +70,7 @@ StorageUse storage_use(const StencilReport& report) {
   return use;
 }
 
-double rate(std::int64_t byte_count, double seconds) {
+double rate(int64_t byte_count, double seconds) {
   return seconds > 0.0 ? static_cast<double>(byte_count) / seconds : 0.0;
 }
 
@@ -109,7 +109,7 @@ std::string times_text(const StencilReport& report) {
 
 std::string stencil_text(const StencilReport& report) {
   const auto& method = *row_named(stencil_method_table(), report.options.method);
-  const auto domain_bytes = report.point_count() * std::int64_t{sizeof(double)} * method.vector_count;
+  const auto domain_bytes = report.point_count() * int64_t{sizeof(double)} * method.vector_count;
   const bool is_in_memory = report.options.folders.empty();
   const auto use = storage_use(report);
   const auto place = is_in_memory ? "in memory"

@@ -14,7 +14,7 @@ namespace {
 
 /// This rank's planes. Throws where they are too few.
 comm::IndexRange share_of_rank(const StencilOptions& options, const comm::RankGroup& group) {
-  constexpr std::int64_t least = SkewedPass::border_planes;
+  constexpr int64_t least = SkewedPass::border_planes;
   const auto plane_count = options.shape[2];
   if (group.size() > 1 && plane_count < least * group.size())
     throw InputError("--shape {}: its {} along z are too few for {}, each of which needs two",
@@ -61,7 +61,7 @@ class StencilRun {
     method_->make_ready(share_, size_, group_);
     write_start_values();
     make_passes();
-    if (const auto error = group_.maximum(std::int64_t{store_->reader_refusal()}); error != 0) {
+    if (const auto error = group_.maximum(int64_t{store_->reader_refusal()}); error != 0) {
       report_.reader = fallback_panel_io().name;
       progress_.warn(refusal_warning(static_cast<int>(error)));
     }
@@ -74,10 +74,10 @@ class StencilRun {
   }
 
  private:
-  [[nodiscard]] bool is_in_files() const { return !options_.folders.empty(); }
+  bool is_in_files() const { return !options_.folders.empty(); }
 
   /// The bytes of this rank, beside what every process takes.
-  [[nodiscard]] std::int64_t memory_for(int block) const {
+  int64_t memory_for(int block) const {
     const FrontSize size{.most_steps = block, .planes_at_once = size_.planes_at_once};
     const auto store_bytes = is_in_files()
                                  ? store_buffer_bytes(layout_, size.planes_at_once)
@@ -89,7 +89,7 @@ class StencilRun {
 
   /// The buffers of files must not take much of the memory, which long passes need.
   void choose_planes_at_once() {
-    constexpr std::int64_t share_of_buffers = 4;
+    constexpr int64_t share_of_buffers = 4;
     const auto is_too_much = [&] {
       return is_in_files()
                  ? store_buffer_bytes(layout_, size_.planes_at_once) > available_bytes_ / share_of_buffers
@@ -104,8 +104,8 @@ class StencilRun {
     const auto smallest_slab = group_.minimum(share_.size());
     const auto& traits = method_->traits();
     const auto planes_of_step = traits.planes_per_step;
-    const std::int64_t by_slabs = group_.size() > 1 ? smallest_slab / planes_of_step : traits.most_steps;
-    const auto by_shape = static_cast<int>(std::min<std::int64_t>(traits.most_steps, by_slabs));
+    const int64_t by_slabs = group_.size() > 1 ? smallest_slab / planes_of_step : traits.most_steps;
+    const auto by_shape = static_cast<int>(std::min<int64_t>(traits.most_steps, by_slabs));
     int block = options_.block.value_or(std::min(by_shape, traits.most_tried_steps));
     if (block > by_shape)
       throw InputError(
@@ -121,12 +121,12 @@ class StencilRun {
       throw RunError(ExitCode::memory,
                      "not enough memory: rank {} needs {} for a pass of {}, {} are available; {}{}",
                      group_.rank(), format_bytes(memory_for(block)), format_count(block, "step"),
-                     format_bytes(std::max<std::int64_t>(available_bytes_, 0)),
+                     format_bytes(std::max<int64_t>(available_bytes_, 0)),
                      enough_limit_text(node.memory, missing_bytes * node.rank_count, node.rank_count),
                      is_in_files() ? "take more memory, or planes (x and y) with fewer points"
                                    : "take more ranks, or --out-of-core");
     });
-    size_.most_steps = static_cast<int>(group_.minimum(std::int64_t{block}));
+    size_.most_steps = static_cast<int>(group_.minimum(int64_t{block}));
   }
 
   void open_store() {
@@ -137,10 +137,10 @@ class StencilRun {
         .reader = &reader_};
     if (is_in_files())
       require_room("--out-of-core", store.folder, store.stored.size() * layout_.byte_count(),
-                   environment_.ranks[static_cast<std::size_t>(group_.rank())].node, group_);
+                   environment_.ranks[static_cast<size_t>(group_.rank())].node, group_);
     agree_on(group_, [&] { store_ = make_store(layout_, store); });
     mine_.is_direct = store_->is_direct();
-    if (is_in_files() && group_.minimum(std::int64_t{mine_.is_direct}) == 0)
+    if (is_in_files() && group_.minimum(int64_t{mine_.is_direct}) == 0)
       progress_.warn(
           "--out-of-core: a file system cannot read and write past the system's cache (O_DIRECT); it goes "
           "through it");
@@ -215,7 +215,7 @@ class StencilRun {
   }
 
   void make_wavefront_steps(const StencilPass& pass, const InterruptWatch& watch) {
-    const std::int64_t n = size_.planes_at_once;
+    const int64_t n = size_.planes_at_once;
     const auto& wavefront_steps = pass.wavefront_steps;
     for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += n) {
       if (watch.asked())
@@ -224,7 +224,7 @@ class StencilRun {
       const auto first_made = first - pass.step_count;
       std::vector<const double*> given;
       std::vector<double*> made;
-      for (std::int64_t k = 0; k < n; ++k) {
+      for (int64_t k = 0; k < n; ++k) {
         given.push_back(pass.read.contains(first + k) ? store_->next() : nullptr);
         made.push_back(pass.written.contains(first_made + k) ? store_->room(first_made + k) : nullptr);
       }
@@ -278,7 +278,7 @@ class StencilRun {
   const PlaneLayout& layout_;
   comm::IndexRange share_;  // this rank's planes of the domain
   Environment environment_;
-  std::int64_t available_bytes_;  // memory for this rank
+  int64_t available_bytes_;  // memory for this rank
   FrontSize size_;
   std::unique_ptr<PlaneStore> store_;
   StencilReport report_;

@@ -21,7 +21,7 @@ struct StencilOptions {
   std::vector<std::string>
       folders{};               ///< rank r takes number r modulo their number; empty: the domain is in memory
   std::optional<int> block{};  ///< temporal block, steps; empty: chosen by a trial
-  std::int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
+  int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
   std::string format = "text";
   std::string output{};  ///< empty: standard output
   ProgressMode progress = ProgressMode::on_a_terminal;
@@ -38,9 +38,9 @@ std::optional<int> block_from(std::string_view text);
 
 /// The work of a rank, whatever the block.
 struct StencilWork {
-  std::int64_t plane_count = 0;                                  ///< planes of the largest slab
-  int step_count = 0;                                            ///< steps of the whole run
-  std::function<std::int64_t(int step_count)> planes_of_pass{};  ///< computed in a pass of so many steps
+  int64_t plane_count = 0;                                  ///< planes of the largest slab
+  int step_count = 0;                                       ///< steps of the whole run
+  std::function<int64_t(int step_count)> planes_of_pass{};  ///< computed in a pass of so many steps
 };
 
 /// Measured times of a plane on the slowest rank.
@@ -80,27 +80,27 @@ struct BlockChoice {
 
 /// One rank's part of the steps, with what its store has moved. Trivially copyable: ranks send it as it is.
 struct StencilRank : StoreFigures {
-  std::int64_t plane_count = 0;
+  int64_t plane_count = 0;
   double computing_s = 0.0;      ///< the steps, and checksums of what is read and written
   double communication_s = 0.0;  ///< waiting for planes of other ranks, and for sums over all ranks
   double barrier_s = 0.0;        ///< after a pass, until the last rank has made it
   double total_s = 0.0;          ///< seconds of all passes
-  std::int64_t sent_bytes = 0;
-  std::int64_t peak_bytes = 0;  ///< resident memory of the process
+  int64_t sent_bytes = 0;
+  int64_t peak_bytes = 0;  ///< resident memory of the process
   bool is_direct = false;
 
   /// The share of the time in which it waits for the device.
-  [[nodiscard]] double storage_share() const { return total_s > 0.0 ? wait_s() / total_s : 0.0; }
+  double storage_share() const { return total_s > 0.0 ? wait_s() / total_s : 0.0; }
 };
 
 /// The final domain; it depends on neither ranks nor block.
 struct DomainFigures {
   double sum = 0.0;
-  std::uint32_t checksum = 0;  ///< CRC-32C of the checksums of all planes
+  uint32_t checksum = 0;  ///< CRC-32C of the checksums of all planes
   double largest_error = 0.0;
   double tolerance = 0.0;
 
-  [[nodiscard]] bool is_right() const { return largest_error <= tolerance; }  // false for NaN
+  bool is_right() const { return largest_error <= tolerance; }  // false for NaN
 };
 
 /// The end of a solve. Residuals are relative to b.
@@ -112,7 +112,7 @@ struct StencilSolve {
   std::vector<double> residuals{};  ///< as the recurrences have it, after each iteration
 
   /// By the residual of x; that of the recurrences decides nothing.
-  [[nodiscard]] bool is_converged() const { return true_residual <= wanted_residual; }  // false for NaN
+  bool is_converged() const { return true_residual <= wanted_residual; }  // false for NaN
 };
 
 /// Everything that the report shows; complete on rank 0.
@@ -127,8 +127,8 @@ struct StencilReport {
   int block = 1;
   int pass_count = 0;
   std::optional<BlockChoice> choice{};
-  std::int64_t needed_bytes = 0;  ///< memory of the rank that needs most
-  double start_s = 0.0;  ///< start values computed and written; the slowest rank's, as all times here
+  int64_t needed_bytes = 0;  ///< memory of the rank that needs most
+  double start_s = 0.0;      ///< start values computed and written; the slowest rank's, as all times here
   double steps_s = 0.0;
   double check_s = 0.0;  ///< result read and compared
   QuietResult quiet{};   ///< over all steps
@@ -136,13 +136,11 @@ struct StencilReport {
   DomainFigures domain{};
   std::optional<StencilSolve> solve{};  ///< result of method s-step-cg
 
-  [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(options.shape).size(); }
+  int64_t point_count() const { return comm::whole_domain(options.shape).size(); }
   /// Points times steps, without those that are computed twice.
-  [[nodiscard]] double updates_per_second() const {
-    return static_cast<double>(point_count()) * step_count / steps_s;
-  }
-  [[nodiscard]] bool has_converged() const { return solve && solve->is_converged(); }
-  [[nodiscard]] ExitCode code() const {
+  double updates_per_second() const { return static_cast<double>(point_count()) * step_count / steps_s; }
+  bool has_converged() const { return solve && solve->is_converged(); }
+  ExitCode code() const {
     // Converged by the residual of x is right, whatever the recurrences say.
     if (has_converged()) return ExitCode::success;
     if (!domain.is_right()) return ExitCode::verification_failed;

@@ -22,12 +22,12 @@ class HeatField {
   explicit HeatField(const comm::Extents& shape);
 
   /// Writes the start values of plane z. Zeros around the lines are left as they are.
-  void fill_start(std::int64_t z, double* plane) const;
+  void fill_start(int64_t z, double* plane) const;
   /// Compares plane z after so many steps with the closed form.
-  [[nodiscard]] PlaneFigures compare(std::int64_t z, int step_count, const double* plane) const;
+  PlaneFigures compare(int64_t z, int step_count, const double* plane) const;
   /// The largest difference from the closed form that rounding explains: each step rounds about eight operations, none of which makes an
   /// earlier error larger, as the weights are positive and add up to 1; the powers of the closed form lose as much.
-  [[nodiscard]] double tolerance(int step_count) const;
+  double tolerance(int step_count) const;
 
  private:
   struct Mode {
@@ -35,14 +35,14 @@ class HeatField {
     double decay = 0.0;  ///< factor per step
     std::vector<double> along_x{};
     std::vector<double> along_y{};
-    std::int64_t wave_z = 1;
+    int64_t wave_z = 1;
   };
-  void fill_line(std::int64_t y, const std::vector<double>& weights, double* line) const;
+  void fill_line(int64_t y, const std::vector<double>& weights, double* line) const;
   /// The factor of each mode in a plane.
-  [[nodiscard]] std::vector<double> plane_weights(std::int64_t z, int step_count) const;
+  std::vector<double> plane_weights(int64_t z, int step_count) const;
 
   PlaneLayout layout_;
-  std::int64_t plane_count_;
+  int64_t plane_count_;
   std::vector<Mode> modes_;
 };
 
@@ -71,42 +71,40 @@ class Wavefront {
   /// Throws std::bad_alloc.
   Wavefront(const PlaneLayout& layout, const FrontSize& size, kernels::HeatLoop loop = kernels::heat_loop());
   /// Memory of such an object.
-  static std::int64_t byte_count(const PlaneLayout& layout, const FrontSize& size);
+  static int64_t byte_count(const PlaneLayout& layout, const FrontSize& size);
 
   /// Before the first wavefront step of a pass.
   void begin(const SkewedPass& pass, const WavefrontBorders& borders = {});
   /// The values of `first` of the wavefront steps of a pass: from `begin` on in steps of planes_at_once, as long as they are before `end`.
-  [[nodiscard]] comm::IndexRange wavefront_steps() const {
+  comm::IndexRange wavefront_steps() const {
     return {.begin = pass_.slab.begin, .end = pass_.planes(pass_.step_count).end + pass_.step_count};
   }
   /// The place of a step's plane z among the planes of a wavefront step; less than 0: earlier, planes_at_once or more: later.
-  [[nodiscard]] static std::int64_t place(std::int64_t first, int step, std::int64_t z) {
-    return z - (first - step);
-  }
+  static int64_t place(int64_t first, int step, int64_t z) { return z - (first - step); }
   /// given[k]: plane first + k of step 0, nullptr where planes(0) of the pass does not have it. made[k]: room for plane first + k -
   /// step_count of the last step, nullptr where planes(step_count) does not have it; zeros around its lines are not written. Both have
   /// planes_at_once elements. Borrowed planes with a place in this wavefront step or before must be there. A plane may be given and made in the
   /// same place. Cost: about planes_at_once * step_count planes computed.
-  void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made);
+  void advance(int64_t first, std::span<const double* const> given, std::span<double* const> made);
 
  private:
-  [[nodiscard]] double* kept_line(int step, int number, std::int64_t y);
-  [[nodiscard]] double* passed_line(int step, std::int64_t y, std::int64_t plane);
-  [[nodiscard]] const double* line_of(int step, std::int64_t plane, std::int64_t y);
-  [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y);
-  [[nodiscard]] comm::IndexRange places_of(int step, const comm::IndexRange& planes) const;
+  [[nodiscard]] double* kept_line(int step, int number, int64_t y);
+  [[nodiscard]] double* passed_line(int step, int64_t y, int64_t plane);
+  [[nodiscard]] const double* line_of(int step, int64_t plane, int64_t y);
+  [[nodiscard]] double* target_line(int step, int64_t plane, int64_t y);
+  comm::IndexRange places_of(int step, const comm::IndexRange& planes) const;
   void make_line(int step);
   void pass_on(int step);
   void keep(int step);
-  void show_line(int step, std::int64_t y);
+  void show_line(int step, int64_t y);
 
   PlaneLayout layout_;
   kernels::HeatLoop loop_;
-  std::int64_t planes_at_once_;
+  int64_t planes_at_once_;
   SkewedPass pass_;
   WavefrontBorders borders_;
   // The arguments of advance():
-  std::int64_t first_ = 0;
+  int64_t first_ = 0;
   std::span<const double* const> given_;
   std::span<double* const> made_;
   std::vector<comm::IndexRange>
@@ -116,7 +114,7 @@ class Wavefront {
   kernels::PageBuffer<double> new_;     // a line of n planes of two steps, which take turns
   std::vector<double> zeros_;           // a line
   // The line of the step that was given or made last: number y, and where it is in each of n+2 planes, the two kept ones first.
-  std::int64_t line_y_ = 0;
+  int64_t line_y_ = 0;
   std::vector<const double*> line_planes_;
 };
 

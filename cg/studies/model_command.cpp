@@ -27,9 +27,9 @@ struct PaperLoop {
   Problem problem = *find_class("B");
   MatrixFacts facts = facts_of(problem);
 
-  [[nodiscard]] ComparedTable seconds(const std::string& name, const cp_pacs::SecondsTable& paper) const {
+  ComparedTable seconds(const std::string& name, const cp_pacs::SecondsTable& paper) const {
     ComparedTable table{.name = name, .title = "class B, " + title, .unit = "s", .row_title = "units"};
-    for (std::size_t k = 0; k < paper.size(); ++k) {
+    for (size_t k = 0; k < paper.size(); ++k) {
       const int units = cp_pacs::rank_counts[k];
       add_row(
           std::to_string(units), paper[k], [&](int columns) { return predicted(units, columns).total_s(); },
@@ -38,8 +38,8 @@ struct PaperLoop {
     return table;
   }
   /// On 256 units.
-  [[nodiscard]] ComparedTable clocks(const std::string& name, const std::string& what,
-                                     std::span<const cp_pacs::ClockRow> paper) const {
+  ComparedTable clocks(const std::string& name, const std::string& what,
+                       std::span<const cp_pacs::ClockRow> paper) const {
     ComparedTable table{
         .name = name, .title = what + ", " + title + ", 256 units", .unit = "clocks", .row_title = "part"};
     for (const auto& row : paper)
@@ -53,23 +53,23 @@ struct PaperLoop {
   static void add_row(std::string_view name, const cp_pacs::ByColumns& paper, const Model& model,
                       ComparedTable& table) {
     auto& row = table.rows.emplace_back(ComparedRow{.name = std::string(name)});
-    for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+    for (size_t k = 0; k < cp_pacs::columns.size(); ++k) {
       const int columns = cp_pacs::columns[k];
       row.cells.push_back(
           {.column = fmt::format("Px = {}", columns), .paper = paper[k], .model = model(columns)});
     }
   }
 
-  [[nodiscard]] Configuration configuration(int units, int columns) const {
+  Configuration configuration(int units, int columns) const {
     return {.grid = {.columns = columns, .rows = units / columns},
             .kernel = kernel,
             .sum_form = machine.sum_form};
   }
-  [[nodiscard]] Prediction predicted(int units, int columns) const {
+  Prediction predicted(int units, int columns) const {
     return predict(machine, facts, configuration(units, columns), problem.niter);
   }
   /// Of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
-  [[nodiscard]] double clocks_of(std::string_view name, int columns) const {
+  double clocks_of(std::string_view name, int columns) const {
     const auto& vectors = machine.vectors;
     const double piece = static_cast<double>(problem.n) / cp_pacs::most_ranks;
     if (name == "daxpy")
@@ -97,7 +97,7 @@ ComparedTable speed_up_of(const ComparedTable& seconds) {
   table.unit.clear();
   table.rows.erase(table.rows.begin());
   for (auto& row : table.rows) {
-    for (std::size_t k = 0; k < row.cells.size(); ++k) {
+    for (size_t k = 0; k < row.cells.size(); ++k) {
       const auto& first = seconds.rows.front().cells[k];
       row.cells[k].paper = first.paper / row.cells[k].paper;
       row.cells[k].model = *first.model / *row.cells[k].model;
@@ -114,7 +114,7 @@ ComparedTable other_machines(const ComparedTable& own) {
                       .row_title = "machine"};
   for (const auto& row : cp_pacs::table_7) {
     auto& named = table.rows.emplace_back(ComparedRow{.name = std::string(row.name)});
-    for (std::size_t k = 0; k < cp_pacs::rank_counts.size(); ++k) {
+    for (size_t k = 0; k < cp_pacs::rank_counts.size(); ++k) {
       if (std::isnan(row.seconds[k])) continue;
       auto& cell = named.cells.emplace_back(
           ComparedCell{.column = fmt::format("P = {}", cp_pacs::rank_counts[k]), .paper = row.seconds[k]});
@@ -158,9 +158,7 @@ struct RankCountModel {
   /// Seconds on one rank / (number of ranks * seconds of the best grid).
   double efficiency = 1.0;
 
-  [[nodiscard]] const GridModel& best() const {
-    return *std::ranges::min_element(grids, {}, &GridModel::total_s);
-  }
+  const GridModel& best() const { return *std::ranges::min_element(grids, {}, &GridModel::total_s); }
 };
 
 struct ProblemModel {
@@ -532,9 +530,9 @@ void describe(Members& m, ComparedTable& table) {
   m("title", table.title, not_empty());
   m("unit", table.unit, meaning("s, clocks, or empty for ratios"));
   m("row_title", table.row_title, not_empty());
-  m.list("rows", table.rows, {.fewest = 1}, [&](ComparedRow& row, std::size_t /*index*/) {
+  m.list("rows", table.rows, {.fewest = 1}, [&](ComparedRow& row, size_t /*index*/) {
     m("name", row.name, not_empty());
-    m.list("cells", row.cells, {.fewest = 1}, [&](ComparedCell& cell, std::size_t /*index*/) {
+    m.list("cells", row.cells, {.fewest = 1}, [&](ComparedCell& cell, size_t /*index*/) {
       m("column", cell.column, not_empty());
       m("paper", cell.paper, positive());
       m("model", cell.model, at_least(0, "Not for other machines."));

@@ -29,11 +29,11 @@ struct ModelOptions : MachineStudyOptions {
   bool compares_paper = false;
   bool shows_template = false;  ///< writes the text of a machine that comes with cg2d
   bool calibrates = false;
-  bool keeps_disturbed = false;         ///< with calibrates: saves what was measured beside other load
-  std::int64_t memory_limit_bytes = 0;  ///< of a node, while it calibrates; 0: all that is free there
+  bool keeps_disturbed = false;    ///< with calibrates: saves what was measured beside other load
+  int64_t memory_limit_bytes = 0;  ///< of a node, while it calibrates; 0: all that is free there
 
   /// Whether ranks or pieces differ on purpose.
-  [[nodiscard]] bool is_uneven() const { return !slow.ranks.empty() || configuration.cut != even_cut; }
+  bool is_uneven() const { return !slow.ranks.empty() || configuration.cut != even_cut; }
 };
 
 /// The largest number of ranks that is modelled.
@@ -52,7 +52,7 @@ struct ComparedCell {
   std::optional<double> model{};  ///< none for other machines
 
   /// model / paper - 1
-  [[nodiscard]] std::optional<double> error() const;
+  std::optional<double> error() const;
 };
 
 /// A machine, a number of processing units, or a phase.
@@ -76,7 +76,7 @@ struct ComparedTable {
   std::string row_title;
   std::vector<ComparedRow> rows{};
 
-  [[nodiscard]] ComparisonErrors errors() const;
+  ComparisonErrors errors() const;
 };
 
 /// Tables 2 to 7, and the speed-up over 16 units in Tables 2 and 6. Throws InputError for a machine without the kernels "compiled" and

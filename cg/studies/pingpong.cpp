@@ -28,14 +28,13 @@ constexpr RaceLimits race_limits{.fewest_rounds = 7,
 
 /// A rank's words differ from its partner's, from one transfer to the next and from word to
 /// word.
-std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place) {
-  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
-  return (transfer * 2 + static_cast<std::uint64_t>(sender)) * odd + place * (odd >> 2U);
+uint64_t pattern_word(uint64_t transfer, int sender, size_t place) {
+  constexpr uint64_t odd = 0x9E3779B97F4A7C15ULL;
+  return (transfer * 2 + static_cast<uint64_t>(sender)) * odd + place * (odd >> 2U);
 }
 
-comm::VariableShape variable_shape(int variable_count, std::int64_t byte_count) {
-  return {.count = static_cast<std::size_t>(variable_count),
-          .byte_count = static_cast<std::size_t>(byte_count)};
+comm::VariableShape variable_shape(int variable_count, int64_t byte_count) {
+  return {.count = static_cast<size_t>(variable_count), .byte_count = static_cast<size_t>(byte_count)};
 }
 
 comm::VariableShape largest_shape(const TransferOptions& transfers) {
@@ -45,14 +44,14 @@ comm::VariableShape largest_shape(const TransferOptions& transfers) {
 /// One method of a PingPong, with checks.
 struct CheckedTransfers {
   std::shared_ptr<comm::PingPong> memory;  ///< of all methods of a row
-  std::size_t index = 0;
+  size_t index = 0;
   std::string_view name;
   int rank = 0;
-  std::uint64_t transfer = 0;
+  uint64_t transfer = 0;
   bool is_right = true;
 
   /// There and back: the first bytes of each variable, or all, change with each transfer and are compared.
-  void round_trip(const comm::VariableShape& shape, std::size_t compared_bytes = sizeof(std::uint64_t)) {
+  void round_trip(const comm::VariableShape& shape, size_t compared_bytes = sizeof(uint64_t)) {
     ++transfer;
     const auto send = [&] {
       const auto outgoing = memory->outgoing(index);
@@ -72,13 +71,13 @@ struct CheckedTransfers {
 
   /// visit(place, number of bytes, word of the sender) for each word of all variables; the last one of a variable may be shorter.
   template <typename Visit>
-  void for_every_word(const comm::VariableShape& shape, std::size_t byte_count, int sender,
+  void for_every_word(const comm::VariableShape& shape, size_t byte_count, int sender,
                       const Visit& visit) const {
     const auto end = std::min(byte_count, shape.byte_count);
-    for (std::size_t variable = 0; variable < shape.count; ++variable) {
-      for (std::size_t begin = 0; begin < end; begin += sizeof(std::uint64_t)) {
+    for (size_t variable = 0; variable < shape.count; ++variable) {
+      for (size_t begin = 0; begin < end; begin += sizeof(uint64_t)) {
         const auto place = shape.offset(variable) + begin;
-        visit(place, std::min(end - begin, sizeof(std::uint64_t)), pattern_word(transfer, sender, place));
+        visit(place, std::min(end - begin, sizeof(uint64_t)), pattern_word(transfer, sender, place));
       }
     }
   }
@@ -97,7 +96,7 @@ std::vector<CheckedTransfers> methods_between(comm::RankGroup& pair, const Trans
                                  ? std::string("the two ranks are on different nodes")
                                  : row.why_unavailable(pair);
     std::shared_ptr<comm::PingPong> memory;
-    for (std::size_t k = 0; k < row.methods.size(); ++k) {
+    for (size_t k = 0; k < row.methods.size(); ++k) {
       const auto& method = row.methods[k];
       if (!is_wanted(transfers, method)) continue;
       if (!unavailable.empty()) {
@@ -138,19 +137,19 @@ void race_methods(comm::RankGroup& pair, const comm::VariableShape& shape,
   require_right();
   auto turns = race(pair, works, race_limits).turns;
   require_right();
-  for (std::size_t k = 0; k < methods.size(); ++k) {
+  for (size_t k = 0; k < methods.size(); ++k) {
     for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
     result.times.push_back({.method = std::string(methods[k].name),
                             .variable_count = static_cast<int>(shape.count),
-                            .byte_count = static_cast<std::int64_t>(shape.byte_count),
+                            .byte_count = static_cast<int64_t>(shape.byte_count),
                             .seconds = sample_of(std::move(turns[k]))});
   }
 }
 
 /// Memory of a rank of a pair for the transfers, bytes, beside its process.
-std::int64_t transfer_bytes(const TransferOptions& transfers) {
+int64_t transfer_bytes(const TransferOptions& transfers) {
   // To write, to read, and a part of a window or of a segment.
-  constexpr std::int64_t buffers = 3;
+  constexpr int64_t buffers = 3;
   const auto rows = std::ranges::count_if(comm::pingpong_table(), [&](const comm::PingPongRow& row) {
     return std::ranges::any_of(row.methods, [&](const auto& method) { return is_wanted(transfers, method); });
   });
@@ -258,7 +257,7 @@ std::string phases_text(const PingPongReport& report) {
 // ---------------------------------------------------------------- JSON
 
 void describe_left_out(Members& m, std::string_view name, Named<std::string>& left_out) {
-  m.list(name, left_out, {}, [&](auto& one, std::size_t /*index*/) {
+  m.list(name, left_out, {}, [&](auto& one, size_t /*index*/) {
     m("name", one.first, not_empty());
     m("reason", one.second, not_empty());
   });
@@ -343,7 +342,7 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     }
     if (group.rank() == first) found = json_line(mine);
   });
-  return from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(first))).value();
+  return from_json_line<PairResult>(group.gather_all(found).at(static_cast<size_t>(first))).value();
 }
 
 Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
@@ -360,7 +359,7 @@ Named<std::vector<Sample>> measure_phases(comm::RankGroup& group, const UsableTr
                        .layout = layout,
                        .options = communicator_options(configuration, false)});
     const auto samples = time_operations(group, timed, race_limits);
-    for (std::size_t k = 0; k < samples.size(); ++k) phases[k].second.push_back(samples[k]);
+    for (size_t k = 0; k < samples.size(); ++k) phases[k].second.push_back(samples[k]);
   }
   return phases;
 }
@@ -378,7 +377,7 @@ void describe(Members& m, PairResult& pair) {
   m("same_node", pair.same_node);
   m("transfers", pair.times);
   m.list("lines", pair.lines(), meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."),
-         [&](auto& fitted, std::size_t /*index*/) {
+         [&](auto& fitted, size_t /*index*/) {
            m("method", fitted.first, not_empty());
            m("start_up_s", fitted.second.intercept, at_least(0));
            m("seconds_per_byte", fitted.second.slope, at_least(0));
@@ -397,7 +396,7 @@ void describe(Members& m, PingPongReport& report) {
          {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
                      "MPI_Iallreduce.",
           .fewest = 2},
-         [&](SumTime& sum, std::size_t /*index*/) {
+         [&](SumTime& sum, size_t /*index*/) {
            m("way", sum.way, not_empty());
            m("seconds", sum.seconds);
          });
@@ -406,12 +405,12 @@ void describe(Members& m, PingPongReport& report) {
     m("class", report.problem.class_name, not_empty());
     m("n", report.problem.n, at_least(1));
     describe_name(m, "grid", report.configuration.grid);
-    m.list("transports", report.phases, {.fewest = 1}, [&](auto& row, std::size_t /*index*/) {
+    m.list("transports", report.phases, {.fewest = 1}, [&](auto& row, size_t /*index*/) {
       m("transport", row.first, not_empty());
       m.object("phases", [&] {
         const auto phases = communication_phases();
         row.second.resize(phases.size());
-        for (std::size_t k = 0; k < phases.size(); ++k) m(phase_name(phases[k]), row.second[k]);
+        for (size_t k = 0; k < phases.size(); ++k) m(phase_name(phases[k]), row.second[k]);
       });
     });
     describe_left_out(m, "left_out", report.transports_left_out);

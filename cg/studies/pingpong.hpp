@@ -23,7 +23,7 @@ using RankPair = std::array<int, 2>;
 /// The transfers to measure: every method with every size and number of variables.
 struct TransferOptions {
   std::vector<std::string> methods;  ///< names; see pingpong_method_names()
-  std::vector<std::int64_t> byte_counts;
+  std::vector<int64_t> byte_counts;
   std::vector<int> variable_counts;
 };
 
@@ -31,9 +31,9 @@ struct TransferOptions {
 struct TransferTime {
   std::string method;
   int variable_count = 1;
-  std::int64_t byte_count = 8;  ///< bytes of one variable
-  Sample seconds;               ///< per message
-  [[nodiscard]] double bytes_per_s() const { return static_cast<double>(byte_count) / seconds.median; }
+  int64_t byte_count = 8;  ///< bytes of one variable
+  Sample seconds;          ///< per message
+  double bytes_per_s() const { return static_cast<double>(byte_count) / seconds.median; }
 };
 
 struct PairResult {
@@ -43,7 +43,7 @@ struct PairResult {
   Named<std::string> left_out{};      ///< method and reason
 
   /// Transfers of one variable as a line fitted over the bytes, method by method.
-  [[nodiscard]] Named<Line> lines() const;
+  Named<Line> lines() const;
 };
 void describe(Members& m, PairResult& pair);
 
@@ -94,13 +94,13 @@ struct PingPongOptions {
   std::string format = "text";
   std::string output;
   bool names_hosts = false;
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 /// The most bytes of a variable and the most variables. Each rank needs that much twice or three
 /// times in each of three kinds of memory.
-inline constexpr std::int64_t largest_variable_byte_count = 1 << 30;
+inline constexpr int64_t largest_variable_byte_count = 1 << 30;
 inline constexpr int most_variables = 1024;
 
 /// Measures and prints. Collective; the same code on every rank. Throws RunError (on every rank alike),

@@ -205,7 +205,7 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   const bool is_of_system = is_system(study);
   auto& asked = row.asked;
   const int core_count = core_count_of(asked);
-  std::int64_t order = is_of_system ? 0 : problem_on(study, core_count).n;
+  int64_t order = is_of_system ? 0 : problem_on(study, core_count).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
   m.derived("cores", core_count, at_least(1));
   m.derived("way", way_of(asked),
@@ -237,7 +237,7 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
               "lower of the middle two). null where a run failed, or none took place."),
       [&] { describe_figures(m, study, row); });
   m.list("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."),
-         [&](ResultRecord& run, std::size_t /*index*/) { describe_run(m, run); });
+         [&](ResultRecord& run, size_t /*index*/) { describe_run(m, run); });
 }
 
 std::string scaling_text(const ScalingStudy& study) {
@@ -265,7 +265,7 @@ class Scaling final : public Study {
   }
 
  private:
-  [[nodiscard]] std::string view() const override { return write_scaling(study_, study_.options.format); }
+  std::string view() const override { return write_scaling(study_, study_.options.format); }
 
   ExitCode conclude(bool is_complete) override {
     study_.is_interrupted = !is_complete;
@@ -278,7 +278,7 @@ class Scaling final : public Study {
     return ended(verdict.code, verdict.reason);
   }
 
-  [[nodiscard]] std::vector<ConfiguredProblem> undecided(double precision) const override {
+  std::vector<ConfiguredProblem> undecided(double precision) const override {
     std::vector<ConfiguredProblem> open;
     for (const auto& [core_count, ranking] : rankings_of(records_of_plan()))
       add_open(ranking, precision, open);
@@ -478,10 +478,10 @@ std::string scaled_operator(const std::string& text, int core_count, bool weak) 
   auto stencil = stencil_from(text);
   // Cubes, so that the number of faces alone counts; a dimension of one point stays one.
   comm::Extents cubes{};
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
-    cubes[dimension] = stencil.extents[dimension] > 1 ? std::int64_t{1} << 20 : 1;
+  for (size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
+    cubes[dimension] = stencil.extents[dimension] > 1 ? int64_t{1} << 20 : 1;
   const auto grid = comm::best_domain_grid(cubes, core_count);
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
+  for (size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
     stencil.extents[dimension] *= grid.parts[dimension];
   auto grown = stencil.name();
   static_cast<void>(stencil_from(grown));  // throws where it becomes too large
@@ -587,7 +587,7 @@ ScalingVerdict verdict_on(const ScalingStudy& study) {
                                   others ? "; other runs failed, too: the table says which" : "")};
   }
   if (study.is_interrupted) {
-    const auto planned = study.cases.size() * static_cast<std::size_t>(study.options.round_count.value_or(0));
+    const auto planned = study.cases.size() * static_cast<size_t>(study.options.round_count.value_or(0));
     return {.code = ExitCode::interrupted,
             .reason = fmt::format("interrupted by a signal after {} of {} runs", study.runs.size(),
                                   std::max(planned, study.runs.size()))};
@@ -612,7 +612,7 @@ void describe(Members& m, ScalingStudy& study) {
   m("machine", study.machine, or_null("As all ranks started see it."));
   m.list("verification", agreements_of(study),
          meaning("Of all successful runs of a problem of the benchmark, once for each problem."),
-         [&](ZetaAgreement& one, std::size_t /*index*/) {
+         [&](ZetaAgreement& one, size_t /*index*/) {
            m("n", one.problem.n, at_least(1));
            m("reference_zeta", one.problem.reference_zeta, or_null());
            m("runs", one.run_count, at_least(1));
@@ -623,7 +623,7 @@ void describe(Members& m, ScalingStudy& study) {
          });
   m.list("ways", rows_of(study),
          {.meaning = "In the order of the table: by cores, and with fewer and fewer ranks.", .fewest = 1},
-         [&](ScalingRow& row, std::size_t /*index*/) { describe_case(m, study, row); });
+         [&](ScalingRow& row, size_t /*index*/) { describe_case(m, study, row); });
 }
 
 std::string write_scaling(const ScalingStudy& study, std::string_view format) {

@@ -91,13 +91,11 @@ struct ScalingRow {
   bool may_be_best = false;          ///< the candidate, or not known to be worse than it
   Certainty certainty = Certainty::alone;  ///< certainty of the verdict on as many cores
 
-  [[nodiscard]] bool is_sound() const { return measured.is_sound(); }
+  bool is_sound() const { return measured.is_sound(); }
   /// The median time with its spread, and its run; empty unless it is sound.
-  [[nodiscard]] Sample time_s() const { return is_sound() ? sample_of(measured.times_s) : Sample(); }
-  [[nodiscard]] ResultRecord median_run() const {
-    return is_sound() ? measured.median_run() : ResultRecord();
-  }
-  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
+  Sample time_s() const { return is_sound() ? sample_of(measured.times_s) : Sample(); }
+  ResultRecord median_run() const { return is_sound() ? measured.median_run() : ResultRecord(); }
+  bool is_best() const { return is_candidate && certainty == Certainty::decided; }
 };
 
 /// A row for each case, in the order of the plan.
@@ -110,11 +108,11 @@ struct ZetaAgreement {
   double minimum = 0.0;
   double maximum = 0.0;
 
-  [[nodiscard]] double relative_difference() const;
+  double relative_difference() const;
   /// Within the tolerance of the benchmark. One run agrees with itself.
-  [[nodiscard]] bool holds() const { return relative_difference() <= Problem::tolerance; }
+  bool holds() const { return relative_difference() <= Problem::tolerance; }
   /// "n 2800: zeta of 6 runs agrees within 1.2e-14 (1e-10 allowed)", or meets the reference.
-  [[nodiscard]] std::string text() const;
+  std::string text() const;
 };
 /// Every problem of the benchmark once, in the order of the runs.
 std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study);

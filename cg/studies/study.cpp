@@ -71,7 +71,7 @@ std::string troubles_text(const MeasuredConfiguration& measured, const std::stri
   return text + "\n";
 }
 
-std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int first, int last) {
+std::vector<StudyStep> interleaved(const std::vector<size_t>& numbers, int first, int last) {
   std::vector<StudyStep> steps;
   for (int round = first; round <= last; ++round) {
     const auto before = std::ssize(steps);
@@ -81,11 +81,11 @@ std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int 
   return steps;
 }
 
-std::vector<StudyStep> extra_steps(std::size_t case_count, const ExtraRuns& extras) {
+std::vector<StudyStep> extra_steps(size_t case_count, const ExtraRuns& extras) {
   std::vector<StudyStep> steps;
   for (const auto purpose : {RunPurpose::counters, RunPurpose::limits}) {
     if (!(purpose == RunPurpose::counters ? extras.count_events() : extras.measures_limits)) continue;
-    for (std::size_t number = 0; number < case_count; ++number)
+    for (size_t number = 0; number < case_count; ++number)
       steps.push_back({.number = number, .purpose = purpose});
   }
   return steps;
@@ -121,10 +121,10 @@ std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecor
   return open;
 }
 
-void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
+void repeat_step(std::vector<StudyStep>& steps, size_t index) {
   auto again = steps[index];
   ++again.attempt;
-  const auto after = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(index), steps.end(),
+  const auto after = std::find_if(steps.begin() + static_cast<ptrdiff_t>(index), steps.end(),
                                   [&](const auto& step) { return step.round > again.round; });
   steps.insert(after, again);
 }
@@ -289,8 +289,8 @@ ConfiguredProblem Study::request_of(const SweptRun& run) const {
   return asked;
 }
 
-std::size_t Study::number_of(const ConfiguredProblem& asked) const {
-  return static_cast<std::size_t>(std::ranges::find(cases_, asked, &StudyCase::asked) - cases_.begin());
+size_t Study::number_of(const ConfiguredProblem& asked) const {
+  return static_cast<size_t>(std::ranges::find(cases_, asked, &StudyCase::asked) - cases_.begin());
 }
 
 /// The configuration of a run, which finds a grid for itself where the request has none, or the parts of a domain.
@@ -344,7 +344,7 @@ bool Study::must_repeat(const ResultRecord& record) const {
 ExitCode Study::ended(ExitCode code, const std::string& reason) {
   if (group_.rank() != 0) code = ExitCode::success;
   if (code != ExitCode::success) say_on_stderr(reason);
-  return static_cast<ExitCode>(group_.maximum(static_cast<std::int64_t>(code)));
+  return static_cast<ExitCode>(group_.maximum(static_cast<int64_t>(code)));
 }
 
 bool Study::perform(const std::vector<StudyStep>& steps) {
@@ -360,15 +360,15 @@ bool Study::perform(const std::vector<StudyStep>& steps) {
   }
   steps_ = group_.gather_all(std::span<const StudyStep>(missing)).front();
   if (!watch_) watch_.emplace();
-  for (std::size_t index = 0; index < steps_.size(); ++index) {
-    if (group_.maximum(static_cast<std::int64_t>(watch_->asked())) != 0) return false;
+  for (size_t index = 0; index < steps_.size(); ++index) {
+    if (group_.maximum(static_cast<int64_t>(watch_->asked())) != 0) return false;
     perform_step(index);
   }
   return true;
 }
 
 bool Study::perform_rounds() {
-  std::vector<std::size_t> all(cases_.size());
+  std::vector<size_t> all(cases_.size());
   std::iota(all.begin(), all.end(), 0U);
   if (!perform(interleaved(all, 1, round_count_))) return false;
   if (!options_.until_sure) return true;
@@ -394,7 +394,7 @@ bool Study::perform_extras() {
 
 /// On rank 0.
 std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double spent_s) const {
-  std::vector<std::size_t> open;
+  std::vector<size_t> open;
   for (const auto& asked : undecided(until_sure.precision)) open.push_back(number_of(asked));
   if (open.empty()) return {};
   std::ranges::sort(open);
@@ -410,7 +410,7 @@ std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double sp
   return interleaved(open, last + 1, std::min(rounds_after_next_block(last, open.size()), last + affordable));
 }
 
-void Study::perform_step(std::size_t index) {
+void Study::perform_step(size_t index) {
   const auto step = steps_[index];
   const auto& work = case_of(step).work;
   const bool is_timed = step.purpose == RunPurpose::time;
@@ -467,7 +467,7 @@ void Study::perform_step(std::size_t index) {
         record.succeeded() ? fmt::format("{:.4g} s", record.time_s) : record.status + ": " + record.reason,
         record.is_disturbed() ? fmt::format(", disturbed ({})", record.disturbance) : ""));
   });
-  if (group_.maximum(static_cast<std::int64_t>(is_repeated)) != 0) repeat_step(steps_, index);
+  if (group_.maximum(static_cast<int64_t>(is_repeated)) != 0) repeat_step(steps_, index);
 }
 
 /// Seconds of these steps; nothing before the first run of the study.
@@ -482,7 +482,7 @@ std::optional<double> Study::expected_s(const DurationModel& durations,
   return seconds;
 }
 
-void Study::expect_from(std::size_t index) const {
+void Study::expect_from(size_t index) const {
   if (group_.rank() != 0) return;
   if (const auto rest = expected_s(durations_, std::span(steps_).subspan(index))) progress_.expect(*rest);
 }

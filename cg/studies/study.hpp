@@ -29,7 +29,7 @@ struct ExtraRuns {
   bool measures_limits = false;
   bool traces_best = false;
 
-  [[nodiscard]] bool count_events() const { return !counters.events.empty(); }
+  bool count_events() const { return !counters.events.empty(); }
 };
 
 /// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
@@ -62,21 +62,21 @@ struct StudyCase {
   Problem problem{};            ///< of the benchmark
   std::string operator_text{};  ///< of a system; empty: its file
 
-  [[nodiscard]] int rank_count() const { return asked.configuration.grid.rank_count(); }
+  int rank_count() const { return asked.configuration.grid.rank_count(); }
 };
 
 /// The fewest rounds after which every verdict on these cases can be decided. question_of(case): the same of those that are alternatives.
 template <typename QuestionOf>
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& cases, const QuestionOf& question_of) {
-  std::map<std::invoke_result_t<QuestionOf, const ConfiguredProblem&>, std::size_t> case_counts;
-  std::size_t most = 1;
+  std::map<std::invoke_result_t<QuestionOf, const ConfiguredProblem&>, size_t> case_counts;
+  size_t most = 1;
   for (const auto& one : cases) most = std::max(most, ++case_counts[question_of(one)]);
   return rounds_for_verdict(most);
 }
 
 /// One run of a case in a round, from 1 on. Disturbed runs have several attempts.
 struct StudyStep {
-  std::size_t number = 0;
+  size_t number = 0;
   int round = 1;
   int attempt = 1;
   RunPurpose purpose = RunPurpose::time;
@@ -84,10 +84,10 @@ struct StudyStep {
 
 /// All cases in the first round, then all in the next and so on to the last: a drift of the machine affects all alike. Rounds of even
 /// numbers go backwards, so that a steady drift favours none.
-std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, int first = 1, int last = 1);
+std::vector<StudyStep> interleaved(const std::vector<size_t>& numbers, int first = 1, int last = 1);
 
 /// Counted runs of so many cases, then runs with the machine's limits. The trace is of the best one, which is not known before.
-std::vector<StudyStep> extra_steps(std::size_t case_count, const ExtraRuns& extras);
+std::vector<StudyStep> extra_steps(size_t case_count, const ExtraRuns& extras);
 
 /// The configuration to trace: the best, sure or not, of the greatest number of ranks and threads, of the last
 /// problem. Empty where nothing succeeded.
@@ -102,7 +102,7 @@ std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecor
 /// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
 /// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and
 /// steps of later rounds have not.
-void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
+void repeat_step(std::vector<StudyStep>& steps, size_t index);
 
 /// The results of a study's runs. With a path also a file that has a line for each, and is locked against a second study during the
 /// object's life.
@@ -115,14 +115,14 @@ class StudyFile {
             std::string_view option = "--output");
 
   /// The records that it had when it was opened, and those appended since.
-  [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }
+  const std::vector<ResultRecord>& records() const { return records_; }
   /// Whether the last line of the file was incomplete.
-  [[nodiscard]] bool was_cut() const { return was_cut_; }
+  bool was_cut() const { return was_cut_; }
 
   /// The session that the file's records belong to; a new one where there is none yet.
-  [[nodiscard]] const std::string& session() const { return session_; }
+  const std::string& session() const { return session_; }
   /// The number of this sitting, from 1 on.
-  [[nodiscard]] int sitting() const { return sitting_; }
+  int sitting() const { return sitting_; }
 
   /// A line for a result of RunDocument or SolveDocument, with the key "sweep". It is on disk when this returns. Throws RunError
   /// (cannot_write).
@@ -185,9 +185,9 @@ class Study : public Interface {
   /// Sets the cases, the number of rounds and all else that the study needs, and calls prepare(). The environment of all ranks started.
   virtual Environment plan() = 0;
   /// The results for people. On rank 0.
-  [[nodiscard]] virtual std::string view() const = 0;
+  virtual std::string view() const = 0;
   /// The cases that need more rounds, in any order: open_alternatives() of all verdicts. On rank 0.
-  [[nodiscard]] virtual std::vector<ConfiguredProblem> undecided(double precision) const {
+  virtual std::vector<ConfiguredProblem> undecided(double precision) const {
     return open_configurations(records_of_plan(), precision);
   }
   /// Shows the view. is_complete: no signal asked to end.
@@ -196,7 +196,7 @@ class Study : public Interface {
   /// error of this command line, not a result of each of its runs.
   void prepare(const Environment& environment);
   /// The results of this study's cases, which have asked for them. On rank 0.
-  [[nodiscard]] std::vector<ResultRecord> records_of_plan() const;
+  std::vector<ResultRecord> records_of_plan() const;
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
   ExitCode ended(ExitCode code, const std::string& reason);
 
@@ -213,11 +213,11 @@ class Study : public Interface {
 
  private:
   /// The request of a run as a case has it; that of no case where it left open what cases do not, or the other way round.
-  [[nodiscard]] ConfiguredProblem request_of(const SweptRun& run) const;
+  ConfiguredProblem request_of(const SweptRun& run) const;
   /// As many as there are cases where none has this request.
-  [[nodiscard]] std::size_t number_of(const ConfiguredProblem& asked) const;
-  [[nodiscard]] Configuration configuration_of(const ConfiguredProblem& asked) const;
-  [[nodiscard]] SystemOptions system_of(const StudyCase& one) const;
+  size_t number_of(const ConfiguredProblem& asked) const;
+  Configuration configuration_of(const ConfiguredProblem& asked) const;
+  SystemOptions system_of(const StudyCase& one) const;
   /// Makes those of rank 0's runs that have no result yet. False where a signal asked to end.
   bool perform(const std::vector<StudyStep>& steps);
   bool perform_extras();
@@ -227,21 +227,19 @@ class Study : public Interface {
   KeptSystem kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress);
   std::variant<RunDocument, SolveDocument> result_of(const StudyStep& step, comm::RankGroup& ranks,
                                                      const Progress& progress);
-  void perform_step(std::size_t index);
-  [[nodiscard]] bool must_repeat(const ResultRecord& record) const;
-  [[nodiscard]] int next_attempt(const StudyStep& step) const;
-  [[nodiscard]] std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
-  [[nodiscard]] const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
-  [[nodiscard]] std::optional<double> expected_s(const DurationModel& durations,
-                                                 std::span<const StudyStep> steps) const;
-  void expect_from(std::size_t index) const;
+  void perform_step(size_t index);
+  bool must_repeat(const ResultRecord& record) const;
+  int next_attempt(const StudyStep& step) const;
+  std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
+  const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
+  std::optional<double> expected_s(const DurationModel& durations, std::span<const StudyStep> steps) const;
+  void expect_from(size_t index) const;
 
   std::optional<InterruptWatch> watch_;  // from the first run on
   DurationModel durations_;              // of whole runs, on rank 0
   std::vector<StudyStep> steps_;         // of the last perform()
   /// By text, ranks and seed of the permutation.
-  std::map<std::tuple<std::string, int, std::optional<std::uint64_t>>, std::unique_ptr<SystemMatrix>>
-      matrices_;
+  std::map<std::tuple<std::string, int, std::optional<uint64_t>>, std::unique_ptr<SystemMatrix>> matrices_;
   /// By all that a block and its steps depend on.
   std::map<std::string, std::optional<KernelTrial>> kernel_trials_;
 };

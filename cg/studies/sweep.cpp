@@ -41,7 +41,7 @@ std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::s
   const auto extents = stencil_from(operator_text).extents;
   auto domains = comm::domain_grids(rank_count);
   std::erase_if(domains, [&](const comm::DomainGrid& grid) {
-    for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
+    for (size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
       if (grid.parts[dimension] > extents[dimension]) return true;
     }
     return !axes.domains.empty() && !has(axes.domains, grid);
@@ -86,7 +86,7 @@ class GridSweep final : public Study {
     return environment;
   }
 
-  [[nodiscard]] std::string view() const override { return sweep_tables(file_->records(), sweep_.tables); }
+  std::string view() const override { return sweep_tables(file_->records(), sweep_.tables); }
 
   const SweepOptions& sweep_;
 };

@@ -15,7 +15,7 @@ struct NamedGrids {
   std::vector<comm::ProcessGrid> grids;
   bool has_official = false;  ///< takes the official program's grid of each number of ranks, too
 
-  [[nodiscard]] bool are_all() const { return grids.empty() && !has_official; }
+  bool are_all() const { return grids.empty() && !has_official; }
 };
 
 /// The grids for that many ranks, in their order, the official one last. Throws InputError where it is named

@@ -118,7 +118,7 @@ void describe_choice(Members& m, ChoiceVerdict& choice) {
   describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
   m.list("alternatives", std::vector(choice.ranking.alternatives),
          meaning("The candidate, then by growing ratio to it; without those that failed."),
-         [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
+         [&](MeasuredConfiguration& cell, size_t /*index*/) {
            m.derived("key", cell.asked.key(), meaning(of_key));
            describe_against_best(m, cell, choice.ranking);
          });
@@ -137,7 +137,7 @@ void describe_grids(Members& m, GridVerdict& row) {
   m("threads", common.configuration.thread_count, at_least(1));
   describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
   m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
-         [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); });
+         [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
   m.derived(
       "why",
       meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
@@ -156,11 +156,11 @@ void describe(Members& m, SweepVerdicts& sweep) {
   m.list("grids", sweep.verdicts.grids,
          meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
                  "paper's table."),
-         [&](GridVerdict& row, std::size_t /*index*/) { describe_grids(m, row); });
+         [&](GridVerdict& row, size_t /*index*/) { describe_grids(m, row); });
   m.list("choices", sweep.verdicts.choices,
          meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
                  "streamed ones only where none in memory has times."),
-         [&](ChoiceVerdict& choice, std::size_t /*index*/) { describe_choice(m, choice); });
+         [&](ChoiceVerdict& choice, size_t /*index*/) { describe_choice(m, choice); });
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
   std::vector<std::string> replaced;
   for (const auto& one : sweep.records) {
@@ -454,9 +454,8 @@ std::string choice_table(const Ranking& ranking) {
     }
     const auto& against = ranking.verdict.against[ranking.place_of(one.asked)];
     table.number("by the first", "{:.3f}", against.median);
-    table.word("slower in",
-               fmt::format("{} of {}", against.above_one,
-                           format_count(static_cast<std::int64_t>(against.round_count), "round")));
+    table.word("slower in", fmt::format("{} of {}", against.above_one,
+                                        format_count(static_cast<int64_t>(against.round_count), "round")));
   }
   return table.text("    ");
 }

@@ -36,11 +36,11 @@ CycleCalibration::CycleCalibration() : start_(take_sample()) { first_of_process(
 CycleCalibration::Sample CycleCalibration::take_sample() {
   // The closest of a few pairs: an interrupt between the two readings would spoil a single one.
   Sample best{};
-  auto best_width = std::numeric_limits<std::uint64_t>::max();
+  auto best_width = std::numeric_limits<uint64_t>::max();
   for (int attempt = 0; attempt < 8; ++attempt) {
-    const std::uint64_t before = read_cycle_counter();
+    const uint64_t before = read_cycle_counter();
     const auto time = std::chrono::steady_clock::now();
-    const std::uint64_t after = read_cycle_counter();
+    const uint64_t after = read_cycle_counter();
     if (after - before < best_width) {
       best_width = after - before;
       best = {.ticks = before + (after - before) / 2, .time = time};

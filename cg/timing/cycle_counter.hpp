@@ -16,18 +16,18 @@ namespace cg2d {
 
 /// Reference cycles now: the TSC (x86-64), the virtual counter (AArch64), nanoseconds elsewhere. Fenced: no
 /// instruction before it is still under way, none after it has begun (Intel SDM vol. 2B, RDTSC). Not rdtscp, which a processor may lack.
-inline std::uint64_t read_cycle_counter() noexcept {
+inline uint64_t read_cycle_counter() noexcept {
 #if defined(__x86_64__)
   _mm_lfence();  // waits for all earlier instructions
-  const std::uint64_t ticks = __rdtsc();
+  const uint64_t ticks = __rdtsc();
   _mm_lfence();  // holds back all later ones
   return ticks;
 #elif defined(__aarch64__)
-  std::uint64_t ticks = 0;
+  uint64_t ticks = 0;
   asm volatile("isb; mrs %0, cntvct_el0; isb" : "=r"(ticks)::"memory");
   return ticks;
 #else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
 }
 
@@ -37,7 +37,7 @@ double least_clocks_per_call(int calls_per_batch, const Call& call) {
   constexpr int batch_count = 8;
   double best = std::numeric_limits<double>::infinity();
   for (int batch = 0; batch < batch_count; ++batch) {
-    const std::uint64_t begin = read_cycle_counter();
+    const uint64_t begin = read_cycle_counter();
     for (int k = 0; k < calls_per_batch; ++k) call();
     best = std::min(best, static_cast<double>(read_cycle_counter() - begin) / calls_per_batch);
   }
@@ -56,11 +56,11 @@ class CycleCalibration {
   CycleCalibration();
   /// Ticks per second since construction, or since the first one's where that is less than 10 ms ago. Waits until so much have passed, for
   /// 1e-5 relative error or better.
-  [[nodiscard]] double ticks_per_second() const;
+  double ticks_per_second() const;
 
  private:
   struct Sample {
-    std::uint64_t ticks = 0;
+    uint64_t ticks = 0;
     std::chrono::steady_clock::time_point time;
   };
   static Sample take_sample();

@@ -16,14 +16,14 @@ namespace cg2d {
 namespace {
 
 /// kernel.perf_event_paranoid: how much the kernel forbids its users to count; empty where it does not say.
-std::optional<std::int64_t> perf_event_paranoid() {
+std::optional<int64_t> perf_event_paranoid() {
   return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
 }
 
 // ---------------------------------------------------------------- the kernel's counters of software events
 
 /// Begins to count at the kernel: the calling thread, and of a process the threads that it makes afterwards. Not open: errno.
-Descriptor opened_counter(std::uint64_t event_number, UsageScope scope) {
+Descriptor opened_counter(uint64_t event_number, UsageScope scope) {
   perf_event_attr attributes{};
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.size = sizeof attributes;
@@ -51,10 +51,10 @@ std::string why_not_opened(int error) {
 }
 
 /// Moves to another allowed core and back; the moves that were seen. 0: there is only one core.
-std::int64_t migrate() {
+int64_t migrate() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
-  std::int64_t moves = 0;
+  int64_t moves = 0;
   for (int core = 0; core < CPU_SETSIZE && moves < 2; ++core) {
     if (!CPU_ISSET(core, &allowed) || core == sched_getcpu()) continue;
     cpu_set_t one;
@@ -93,7 +93,7 @@ bool always_happens(std::string_view event_name) {
 /// Raises most events of a processor: misses of caches, TLBs and branches, and arithmetic. About 0.3 ms.
 void work_on_everything() {
   constexpr int step_count = 20'000;
-  static std::vector<unsigned char> memory(std::size_t{8} << 20, 1);
+  static std::vector<unsigned char> memory(size_t{8} << 20, 1);
   std::minstd_rand random;
   volatile double sum = 0.0;
   for (int step = 0; step < step_count; ++step) {
@@ -152,10 +152,10 @@ bool is_generic(std::string_view event_name) {
 
 struct EventTrial {
   int result = PAPI_OK;
-  std::int64_t count = 0;
+  int64_t count = 0;
 
   /// Of an event that always happens: then it is not counted.
-  [[nodiscard]] bool stands_still() const { return result == PAPI_OK && count == 0; }
+  bool stands_still() const { return result == PAPI_OK && count == 0; }
 };
 
 /// Counts an event in a set of its own, while no other counts.
@@ -311,8 +311,8 @@ EventCounters::~EventCounters() {
 }
 
 // A read of an open counter returns all its bytes; otherwise the count is 0.
-std::int64_t EventCounters::count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept {
-  std::int64_t count = 0;
+int64_t EventCounters::count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept {
+  int64_t count = 0;
   if (source.counter.is_open()) {
     static_cast<void>(::read(source.counter.number(), &count, sizeof count) == sizeof count);
     return count;
@@ -326,7 +326,7 @@ void EventCounters::read(CounterValues& values) const noexcept {
   CounterValues of_papi{};
   if (is_papi_counting_) PAPI_read(event_set_, papi_values(of_papi));
   std::optional<SystemUsage> usage;
-  for (std::size_t k = 0, papi_place = 0; k < sources_.size(); ++k)
+  for (size_t k = 0, papi_place = 0; k < sources_.size(); ++k)
     values[k] = sources_[k].event == nullptr ? of_papi[papi_place++] : count_of(sources_[k], usage);
 }
 

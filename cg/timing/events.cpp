@@ -10,7 +10,7 @@ namespace cg2d {
 std::string_view event_kind_name(EventKind kind) {
   constexpr std::array names{"core cycles", "reference cycles", "instructions",
                              "misses",      "nanoseconds",      "count"};
-  return names.at(static_cast<std::size_t>(kind));
+  return names.at(static_cast<size_t>(kind));
 }
 
 EventKind event_kind(std::string_view event_name) {
@@ -76,7 +76,7 @@ std::span<const NamedValue<EventFamily>> words_of(EventFamily /*family*/) {
 namespace {
 
 // Linux 5.13; older headers lack the name.
-constexpr std::uint64_t cgroup_switches_number = 11;
+constexpr uint64_t cgroup_switches_number = 11;
 
 // clang-format off
 constexpr std::array software_events{
@@ -174,7 +174,7 @@ std::vector<std::string> group_names() { return names_of(group_table()); }
 
 namespace {
 
-const MetricRole& row_of(EventRole role) { return role_table()[static_cast<std::size_t>(role)]; }
+const MetricRole& row_of(EventRole role) { return role_table()[static_cast<size_t>(role)]; }
 
 }  // namespace
 
@@ -183,10 +183,10 @@ std::string why_not_counted(const std::string& event_name) {
   return counters.refused().empty() ? std::string() : counters.refused().front().reason;
 }
 
-std::optional<std::size_t> find_role(EventRole role, const std::vector<std::string>& event_names) {
+std::optional<size_t> find_role(EventRole role, const std::vector<std::string>& event_names) {
   for (const auto candidate : row_of(role).candidates) {
     const auto found = std::ranges::find(event_names, candidate);
-    if (found != event_names.end()) return static_cast<std::size_t>(found - event_names.begin());
+    if (found != event_names.end()) return static_cast<size_t>(found - event_names.begin());
   }
   return std::nullopt;
 }

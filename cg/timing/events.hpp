@@ -13,9 +13,9 @@
 namespace cg2d {
 
 /// The most events of one run: more than processors count at a time.
-inline constexpr std::size_t most_counted_events = 16;
+inline constexpr size_t most_counted_events = 16;
 /// One value per event, in the order of the events; values after the last event stay zero.
-using CounterValues = std::array<std::int64_t, most_counted_events>;
+using CounterValues = std::array<int64_t, most_counted_events>;
 
 /// The unit of an event's values.
 enum class EventKind { core_cycles, reference_cycles, instructions, misses, nanoseconds, other };
@@ -53,10 +53,10 @@ struct KnownEvent {
   std::string name;
   EventFamily family = EventFamily::preset;
   std::string description{};
-  std::string why_not{};         ///< empty: it can be counted here
-  std::int64_t trial_count = 0;  ///< in a trial that raises most events; of a software event so far
+  std::string why_not{};    ///< empty: it can be counted here
+  int64_t trial_count = 0;  ///< in a trial that raises most events; of a software event so far
   /// It can be counted, but whether it ever counts is not known: the trial did not raise it.
-  [[nodiscard]] bool is_unproven() const { return why_not.empty() && trial_count == 0; }
+  bool is_unproven() const { return why_not.empty() && trial_count == 0; }
 };
 
 /// The kernel's software events: switches, migrations, faults, clocks. The system's own account of a thread or process has most of them;
@@ -67,9 +67,9 @@ struct KnownEvent {
 struct SoftwareEvent {
   std::string_view name;     ///< as PAPI has it, without "perf::"
   std::string_view aliases;  ///< other names for it in PAPI, with spaces between them
-  std::uint64_t number;      ///< perf_event_open(2): PERF_COUNT_SW_...
+  uint64_t number;           ///< perf_event_open(2): PERF_COUNT_SW_...
   std::string_view description;
-  std::int64_t SystemUsage::*account = nullptr;  ///< its figure there; null: there is none
+  int64_t SystemUsage::*account = nullptr;  ///< its figure there; null: there is none
   bool happens_here = true;
 };
 std::span<const SoftwareEvent> software_event_table();
@@ -114,7 +114,7 @@ std::span<const GroupRow> group_table();
 std::vector<std::string> group_names();
 
 /// The event that plays a role among those counted; its index, of the first candidate that is there.
-std::optional<std::size_t> find_role(EventRole role, const std::vector<std::string>& event_names);
+std::optional<size_t> find_role(EventRole role, const std::vector<std::string>& event_names);
 
 /// Events for a list of events and groups.
 struct ResolvedEvents {
@@ -153,10 +153,10 @@ class EventCounters {
   EventCounters& operator=(const EventCounters&) = delete;
 
   /// The events that are counted, in the order asked for.
-  [[nodiscard]] const std::vector<std::string>& event_names() const { return event_names_; }
-  [[nodiscard]] const std::vector<RefusedEvent>& refused() const { return refused_; }
+  const std::vector<std::string>& event_names() const { return event_names_; }
+  const std::vector<RefusedEvent>& refused() const { return refused_; }
   /// Software events always are of all threads.
-  [[nodiscard]] bool counts_all_threads() const { return counts_all_threads_; }
+  bool counts_all_threads() const { return counts_all_threads_; }
 
   /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account, 0.45 us for each of the kernel's counters
   /// (AMD EPYC of family 26, virtual, 2026-11), and for those of the processor one system call where they cannot be read directly, 1 us there.
@@ -174,7 +174,7 @@ class EventCounters {
   [[nodiscard]] std::string open(const std::string& event_name);
   void start_papi_set(const std::vector<std::string>& event_names, bool multiplexed);
   /// usage: read where it is needed, unless it is there.
-  [[nodiscard]] std::int64_t count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept;
+  int64_t count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept;
 
   UsageScope usage_scope_;
   std::vector<Source> sources_;

@@ -43,7 +43,7 @@ struct PhaseRow {
   LocalWork work;
   bool is_of_benchmark = true;  ///< a step of the benchmark has it, and so every report of a run
 
-  [[nodiscard]] constexpr bool communicates() const { return operation.has_value(); }
+  constexpr bool communicates() const { return operation.has_value(); }
 };
 
 // clang-format off
@@ -60,20 +60,20 @@ inline constexpr std::array phase_rows{
 };
 // clang-format on
 
-inline constexpr std::size_t phase_count = phase_rows.size();
+inline constexpr size_t phase_count = phase_rows.size();
 /// The number of phases of the benchmark, which are the first of the table: reports of runs have these.
 inline constexpr auto benchmark_phase_count =
-    static_cast<std::size_t>(std::ranges::count_if(phase_rows, &PhaseRow::is_of_benchmark));
+    static_cast<size_t>(std::ranges::count_if(phase_rows, &PhaseRow::is_of_benchmark));
 
 /// All phases, in the order of their values.
 constexpr const std::array<PhaseRow, phase_count>& phase_table() { return phase_rows; }
-constexpr std::size_t index_of(Phase phase) { return static_cast<std::size_t>(phase); }
+constexpr size_t index_of(Phase phase) { return static_cast<size_t>(phase); }
 constexpr const PhaseRow& phase_row(Phase phase) { return phase_table()[index_of(phase)]; }
 
 /// The phases of the benchmark, in the order of the table.
 inline constexpr auto benchmark_phases = [] {
   std::array<Phase, benchmark_phase_count> phases{};
-  for (std::size_t index = 0; index < benchmark_phase_count; ++index) phases[index] = phase_rows[index].phase;
+  for (size_t index = 0; index < benchmark_phase_count; ++index) phases[index] = phase_rows[index].phase;
   return phases;
 }();
 
@@ -86,7 +86,7 @@ static_assert(std::ranges::is_partitioned(phase_rows, &PhaseRow::is_of_benchmark
 
 constexpr std::string_view phase_name(Phase phase) { return phase_row(phase).name; }
 /// The phase of that index, for loops over all of them.
-constexpr Phase phase_at(std::size_t index) { return phase_table()[index].phase; }
+constexpr Phase phase_at(size_t index) { return phase_table()[index].phase; }
 /// The communicator's operation that a phase consists of, if any.
 constexpr std::optional<comm::Operation> operation_of(Phase phase) { return phase_row(phase).operation; }
 
@@ -94,7 +94,7 @@ constexpr std::optional<comm::Operation> operation_of(Phase phase) { return phas
 class PhaseObserver : public Interface {
  public:
   /// One phase has ended; begin and end in reference clocks. Time spent here belongs to no phase.
-  virtual void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) = 0;
+  virtual void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) = 0;
 };
 
 }  // namespace cg2d

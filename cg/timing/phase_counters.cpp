@@ -14,7 +14,7 @@ std::string common_reason(const std::string& name, const std::vector<RefusedEven
                           comm::RankGroup& group) {
   const auto mine = std::ranges::find(refused, name, &RefusedEvent::name);
   const auto reasons = group.gather_all(mine == refused.end() ? std::string() : mine->reason);
-  for (std::size_t rank = 0; rank < reasons.size(); ++rank) {
+  for (size_t rank = 0; rank < reasons.size(); ++rank) {
     if (reasons[rank].empty()) continue;
     return rank == 0 ? reasons[rank] : fmt::format("{} (rank {})", reasons[rank], rank);
   }
@@ -23,16 +23,15 @@ std::string common_reason(const std::string& name, const std::vector<RefusedEven
 
 }  // namespace
 
-std::array<std::int64_t, phase_count> shared_events(std::int64_t count, const PhaseClocks& clocks) {
-  const auto longest = static_cast<std::size_t>(std::ranges::max_element(clocks) - clocks.begin());
-  const auto all_clocks =
-      static_cast<double>(std::accumulate(clocks.begin(), clocks.end(), std::uint64_t{0}));
-  std::array<std::int64_t, phase_count> shares{};
-  std::int64_t rest = count;
-  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+std::array<int64_t, phase_count> shared_events(int64_t count, const PhaseClocks& clocks) {
+  const auto longest = static_cast<size_t>(std::ranges::max_element(clocks) - clocks.begin());
+  const auto all_clocks = static_cast<double>(std::accumulate(clocks.begin(), clocks.end(), uint64_t{0}));
+  std::array<int64_t, phase_count> shares{};
+  int64_t rest = count;
+  for (size_t phase = 0; phase < phase_count; ++phase) {
     if (phase == longest || clocks[phase] == 0) continue;
-    shares[phase] = static_cast<std::int64_t>(static_cast<double>(count) *
-                                              static_cast<double>(clocks[phase]) / all_clocks);
+    shares[phase] =
+        static_cast<int64_t>(static_cast<double>(count) * static_cast<double>(clocks[phase]) / all_clocks);
     rest -= shares[phase];
   }
   shares[longest] = rest;
@@ -47,8 +46,8 @@ PhaseCounters::PhaseCounters(EventCounters& counters)
   // Class A on 2 ranks, a step of 0.33 ms and 8 phases, --papi software: reading after every phase takes 2.5 % of the
   // time, after those of 3 readings and more 0.5 % (medians of 15 paired ratios, noise 0.5 %, Zen 5, 2026-11).
   constexpr double shortest_in_readings = 3.0;
-  constexpr std::uint64_t fewest = 1000;  // the shuffle of a rank whose piece stays with it takes less
-  fewest_clocks_ = std::max(fewest, static_cast<std::uint64_t>(shortest_in_readings * clocks_per_reading_));
+  constexpr uint64_t fewest = 1000;  // the shuffle of a rank whose piece stays with it takes less
+  fewest_clocks_ = std::max(fewest, static_cast<uint64_t>(shortest_in_readings * clocks_per_reading_));
 }
 
 void PhaseCounters::begin_region() {
@@ -66,8 +65,7 @@ void PhaseCounters::leave_out() {
 
 void PhaseCounters::end_region() {
   counters_.read(last_);
-  for (std::size_t event = 0; event < last_.size(); ++event)
-    counts_.region[event] = last_[event] - first_[event];
+  for (size_t event = 0; event < last_.size(); ++event) counts_.region[event] = last_[event] - first_[event];
 }
 
 void PhaseCounters::read_now() {
@@ -75,9 +73,9 @@ void PhaseCounters::read_now() {
   counters_.read(now);
   ++counts_.reading_count;
   const auto event_count = counters_.event_names().size();
-  for (std::size_t event = 0; event < event_count; ++event) {
+  for (size_t event = 0; event < event_count; ++event) {
     const auto shares = shared_events(now[event] - last_[event], unread_);
-    for (std::size_t phase = 0; phase < phase_count; ++phase) counts_.phases[phase][event] += shares[phase];
+    for (size_t phase = 0; phase < phase_count; ++phase) counts_.phases[phase][event] += shares[phase];
   }
   unread_ = {};
   last_ = now;

@@ -12,15 +12,15 @@ namespace cg2d {
 struct RankCounts {
   std::array<CounterValues, phase_count> phases{};
   CounterValues region{};
-  std::uint64_t reading_count = 0;
+  uint64_t reading_count = 0;
 };
 
 /// Clocks of each phase since the last reading.
-using PhaseClocks = std::array<std::uint64_t, phase_count>;
+using PhaseClocks = std::array<uint64_t, phase_count>;
 
 /// `count` events shared among phases in proportion to their clocks. The longest phase gets what rounding down
 /// leaves, so the shares add up, and a few rare events belong to it. No clocks: the first phase gets all.
-std::array<std::int64_t, phase_count> shared_events(std::int64_t count, const PhaseClocks& clocks);
+std::array<int64_t, phase_count> shared_events(int64_t count, const PhaseClocks& clocks);
 
 /// Adds up events of phases. One reading per phase, after it: reading is a system call, and a second one per
 /// phase would double the cost. None after a phase that is shorter than a few readings: events since the last
@@ -36,7 +36,7 @@ class PhaseCounters final : public PhaseObserver {
   /// Forgets what has been counted; the region begins.
   void begin_region();
   /// Reads, unless this phase was short.
-  void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
+  void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
     const auto clocks = end_clocks - begin_clocks;
     unread_[index_of(phase)] += clocks;
     if (clocks >= fewest_clocks_) read_now();
@@ -47,17 +47,17 @@ class PhaseCounters final : public PhaseObserver {
   void leave_out();
   /// The region ends. Events since the last reading belong to no phase.
   void end_region();
-  [[nodiscard]] const RankCounts& counts() const { return counts_; }
+  const RankCounts& counts() const { return counts_; }
 
   /// Reference clocks of the shortest phase that is read by itself.
-  [[nodiscard]] std::uint64_t fewest_clocks() const { return fewest_clocks_; }
+  uint64_t fewest_clocks() const { return fewest_clocks_; }
   /// Reference clocks that one reading costs, the smallest mean of several batches.
-  [[nodiscard]] double clocks_per_reading() const { return clocks_per_reading_; }
+  double clocks_per_reading() const { return clocks_per_reading_; }
 
  private:
   EventCounters& counters_;
   double clocks_per_reading_;
-  std::uint64_t fewest_clocks_;
+  uint64_t fewest_clocks_;
   PhaseClocks unread_{};
   RankCounts counts_;
   CounterValues first_{};

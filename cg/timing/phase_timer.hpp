@@ -11,10 +11,10 @@ namespace cg2d {
 
 /// The clocks of one phase on this rank.
 struct PhaseRecord {
-  std::uint64_t clocks = 0;         ///< reference cycles inside the phase
-  std::uint64_t waited_clocks = 0;  ///< clocks inside the phase spent waiting for other ranks
-  std::uint64_t hidden_clocks = 0;  ///< clocks of other phases, while communication of this one was under way
-  std::uint64_t calls = 0;
+  uint64_t clocks = 0;         ///< reference cycles inside the phase
+  uint64_t waited_clocks = 0;  ///< clocks inside the phase spent waiting for other ranks
+  uint64_t hidden_clocks = 0;  ///< clocks of other phases, while communication of this one was under way
+  uint64_t calls = 0;
 };
 using PhaseRecords = std::array<PhaseRecord, phase_count>;
 
@@ -36,7 +36,7 @@ class PhaseTimer {
   /// Lives around one call; phases do not nest.
   class Scope {
    public:
-    Scope(PhaseTimer& timer, Phase phase, std::uint64_t* hidden_clocks = nullptr)
+    Scope(PhaseTimer& timer, Phase phase, uint64_t* hidden_clocks = nullptr)
         : timer_(timer), phase_(phase), hidden_clocks_(hidden_clocks) {
       timer_.note(index_of(phase) + 1);
       if (!timer_.enabled_) return;
@@ -47,8 +47,8 @@ class PhaseTimer {
       timer_.note(0);
       if (!timer_.enabled_) return;
       auto& record = timer_.records_[index_of(phase_)];
-      const std::uint64_t end = read_cycle_counter();
-      const std::uint64_t clocks = end - begin_;
+      const uint64_t end = read_cycle_counter();
+      const uint64_t clocks = end - begin_;
       record.clocks += clocks;
       record.waited_clocks += timer_.communicator_->waited_ticks() - waited_before_;
       ++record.calls;
@@ -61,9 +61,9 @@ class PhaseTimer {
    private:
     PhaseTimer& timer_;
     Phase phase_;
-    std::uint64_t* hidden_clocks_;
-    std::uint64_t waited_before_ = 0;
-    std::uint64_t begin_ = 0;
+    uint64_t* hidden_clocks_;
+    uint64_t waited_before_ = 0;
+    uint64_t begin_ = 0;
   };
 
   [[nodiscard]] Scope scope(Phase phase) { return {*this, phase}; }
@@ -79,38 +79,38 @@ class PhaseTimer {
 
   /// The activity at this moment.
   struct Activity {
-    std::uint64_t change_count = 0;  ///< phases that have begun or ended so far
-    std::optional<Phase> phase{};    ///< that is under way
+    uint64_t change_count = 0;     ///< phases that have begun or ended so far
+    std::optional<Phase> phase{};  ///< that is under way
   };
   /// From any thread, also of a timer that is off.
-  [[nodiscard]] Activity activity() const {
+  Activity activity() const {
     const auto word = std::atomic_ref(activity_).load(std::memory_order_relaxed);
     Activity activity{.change_count = word / activity_kinds};
     if (const auto kind = word % activity_kinds; kind > 0) activity.phase = phase_at(kind - 1);
     return activity;
   }
 
-  [[nodiscard]] const PhaseRecords& records() const { return records_; }
+  const PhaseRecords& records() const { return records_; }
   void reset() { records_ = {}; }
 
   /// Clocks that one scope costs, the smallest mean of several batches of empty scopes; 0 for a timer without
   /// a communicator.
-  [[nodiscard]] double measure_clocks_per_scope() const {
+  double measure_clocks_per_scope() const {
     if (communicator_ == nullptr) return 0.0;
     PhaseTimer probe(true, *communicator_);
     return least_clocks_per_call(200, [&] { const auto scope = probe.scope(Phase::multiply); });
   }
 
  private:
-  static constexpr std::uint64_t activity_kinds = phase_count + 1;  // no phase, and each of them
+  static constexpr uint64_t activity_kinds = phase_count + 1;  // no phase, and each of them
 
   /// Only this thread writes.
-  void note(std::uint64_t kind) {
+  void note(uint64_t kind) {
     const auto word = (activity_ / activity_kinds + 1) * activity_kinds + kind;
     std::atomic_ref(activity_).store(word, std::memory_order_relaxed);
   }
 
-  mutable std::uint64_t activity_ = 0;  // changes * activity_kinds + kind; read by other threads, too
+  mutable uint64_t activity_ = 0;  // changes * activity_kinds + kind; read by other threads, too
   bool enabled_ = false;
   const comm::Communicator* communicator_ = nullptr;
   PhaseRecords records_{};

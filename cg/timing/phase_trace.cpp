@@ -4,8 +4,8 @@ namespace cg2d {
 namespace {
 
 /// Unsigned clocks apart, as a signed number.
-double clocks_between(std::uint64_t from, std::uint64_t to) {
-  return static_cast<double>(static_cast<std::int64_t>(to - from));
+double clocks_between(uint64_t from, uint64_t to) {
+  return static_cast<double>(static_cast<int64_t>(to - from));
 }
 
 }  // namespace
@@ -49,27 +49,27 @@ ClockMap::ClockMap(const ClockMark& first, const ClockMark& last)
   if (local > 0.0 && reference > 0.0) rate_ = reference / local;
 }
 
-double ClockMap::reference_clocks_since(std::uint64_t origin, std::uint64_t local_clocks) const {
+double ClockMap::reference_clocks_since(uint64_t origin, uint64_t local_clocks) const {
   return clocks_between(origin, first_.reference_clocks) +
          rate_ * clocks_between(first_.local_clocks, local_clocks);
 }
 
-TraceRoom TraceRoom::of_benchmark(int step_count, std::size_t product_parts) {
-  const auto steps = static_cast<std::size_t>(step_count);
+TraceRoom TraceRoom::of_benchmark(int step_count, size_t product_parts) {
+  const auto steps = static_cast<size_t>(step_count);
   const auto events_of_parts = PhaseTrace::events_per_part * (product_parts - 1);
   return {.step_count = step_count,
           .event_count = steps * (PhaseTrace::events_per_step + events_of_parts) +
-                         (steps / static_cast<std::size_t>(cg_steps_per_solve) + 2) *
+                         (steps / static_cast<size_t>(cg_steps_per_solve) + 2) *
                              (PhaseTrace::events_per_outer_iteration + events_of_parts)};
 }
 
 PhaseTrace::PhaseTrace(const TraceRoom& room) : room_(room) { events_.reserve(room.event_count); }
 
-void PhaseTrace::begin(std::int32_t kind) {
+void PhaseTrace::begin(int32_t kind) {
   (kind == TraceEvent::cg_step ? step_begin_ : outer_begin_) = read_cycle_counter();
 }
 
-void PhaseTrace::end(std::int32_t kind) {
+void PhaseTrace::end(int32_t kind) {
   if (!is_recording_) return;
   const auto now = read_cycle_counter();
   if (kind == TraceEvent::outer_iteration) {

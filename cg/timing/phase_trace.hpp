@@ -12,16 +12,16 @@ namespace cg2d {
 /// A question to rank 0 and its answer, in clocks: sent and received on this rank's counter, answered on rank
 /// 0's.
 struct RoundTrip {
-  std::uint64_t sent = 0;
-  std::uint64_t answered = 0;
-  std::uint64_t received = 0;
+  uint64_t sent = 0;
+  uint64_t answered = 0;
+  uint64_t received = 0;
 };
 
 /// One moment on both counters. It lies somewhere within the round trip: hence the uncertainty, half of it.
 struct ClockMark {
-  std::uint64_t local_clocks = 0;
-  std::uint64_t reference_clocks = 0;  ///< rank 0's
-  double uncertainty_clocks = 0.0;     ///< this rank's
+  uint64_t local_clocks = 0;
+  uint64_t reference_clocks = 0;    ///< rank 0's
+  double uncertainty_clocks = 0.0;  ///< this rank's
 };
 
 /// The mark of the shortest round trip (Cristian 1989), whose middle is taken for the moment of the answer.
@@ -39,8 +39,8 @@ class ClockMap {
   /// Two marks at the same moment, or out of order: clocks of the same rate.
   ClockMap(const ClockMark& first, const ClockMark& last);
   /// Rank 0's clocks since `origin` (one of its clocks) for this rank's clocks. Never goes backwards.
-  [[nodiscard]] double reference_clocks_since(std::uint64_t origin, std::uint64_t local_clocks) const;
-  [[nodiscard]] double uncertainty_clocks() const { return uncertainty_clocks_; }
+  double reference_clocks_since(uint64_t origin, uint64_t local_clocks) const;
+  double uncertainty_clocks() const { return uncertainty_clocks_; }
 
  private:
   ClockMark first_;
@@ -60,20 +60,20 @@ struct TraceEvent {
   static constexpr int cg_step = static_cast<int>(phase_count);
   static constexpr int outer_iteration = cg_step + 1;
 
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::int32_t kind = 0;  ///< a phase's index, cg_step or outer_iteration
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  int32_t kind = 0;  ///< a phase's index, cg_step or outer_iteration
   /// Number of the CG step, over all outer iterations, or of the outer iteration; from 0.
-  std::int32_t number = 0;
+  int32_t number = 0;
 };
 
 /// Room for a trace: steps that are recorded, and events that all of them have at most.
 struct TraceRoom {
   int step_count = 0;
-  std::size_t event_count = 0;
+  size_t event_count = 0;
 
   /// For steps of the benchmark. product_parts: the number of parts in which a product multiplies.
-  static TraceRoom of_benchmark(int step_count, std::size_t product_parts);
+  static TraceRoom of_benchmark(int step_count, size_t product_parts);
 };
 
 /// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most
@@ -84,26 +84,26 @@ class PhaseTrace final : public PhaseObserver {
 
   /// The most events of one CG step with a product in one part: 14 phases (AssembledOperator::apply() up to five, with
   /// reproducible sums ten; ConjugateGradient four), its own bar, and one to spare.
-  static constexpr std::size_t events_per_step = 16;
+  static constexpr size_t events_per_step = 16;
   /// The most events of an outer iteration outside of its CG steps.
-  static constexpr std::size_t events_per_outer_iteration = 20;
+  static constexpr size_t events_per_outer_iteration = 20;
   /// A product in parts has two more phases for each part after the first.
-  static constexpr std::size_t events_per_part = 2;
+  static constexpr size_t events_per_part = 2;
 
-  void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
+  void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
     if (!is_recording_) return;
     add({.begin = begin_clocks, .end = end_clocks, .kind = static_cast<int>(phase), .number = step_});
   }
   /// A bar of the levels above the phases: TraceEvent::cg_step or outer_iteration.
-  void begin(std::int32_t kind);
-  void end(std::int32_t kind);
+  void begin(int32_t kind);
+  void end(int32_t kind);
 
   /// Records no more.
   void close() { is_recording_ = false; }
-  [[nodiscard]] std::span<const TraceEvent> events() const { return events_; }
-  [[nodiscard]] std::size_t capacity() const { return room_.event_count; }
+  std::span<const TraceEvent> events() const { return events_; }
+  size_t capacity() const { return room_.event_count; }
   /// Events that had no room; 0 unless a CG step has more phases than any has.
-  [[nodiscard]] std::int64_t dropped_count() const { return dropped_count_; }
+  int64_t dropped_count() const { return dropped_count_; }
 
  private:
   void add(const TraceEvent& event);
@@ -111,19 +111,19 @@ class PhaseTrace final : public PhaseObserver {
   TraceRoom room_;
   std::vector<TraceEvent> events_;
   bool is_recording_ = true;
-  std::int32_t step_ = 0;
-  std::int32_t outer_ = 0;
-  std::uint64_t step_begin_ = 0;
-  std::uint64_t outer_begin_ = 0;
-  std::int64_t dropped_count_ = 0;
+  int32_t step_ = 0;
+  int32_t outer_ = 0;
+  uint64_t step_begin_ = 0;
+  uint64_t outer_begin_ = 0;
+  int64_t dropped_count_ = 0;
 };
 
 /// One rank's part of a trace.
 struct RankTrace {
   std::span<const TraceEvent> events;
   ClockMap clocks;
-  std::uint64_t origin_clocks = 0;  ///< rank 0's clocks where the time line begins
-  double ticks_per_second = 0.0;    ///< rank 0's
+  uint64_t origin_clocks = 0;     ///< rank 0's clocks where the time line begins
+  double ticks_per_second = 0.0;  ///< rank 0's
   int rank = 0;
   int node = 0;
   bool is_of_solve = false;  ///< the bar around the steps is one solve, no outer iteration of the benchmark

@@ -10,10 +10,10 @@ namespace cg2d {
 namespace {
 
 /// Seconds of `calls` calls, of the slowest rank.
-double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, std::int64_t calls) {
+double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, int64_t calls) {
   group.barrier();
   const Stopwatch watch;
-  for (std::int64_t call = 0; call < calls; ++call) work();
+  for (int64_t call = 0; call < calls; ++call) work();
   return group.maximum(watch.seconds());
 }
 
@@ -21,7 +21,7 @@ double turn_seconds(comm::RankGroup& group, const std::function<void()>& work, s
 struct Runner {
   const std::function<void()>& work;
   double once_s = 0.0;
-  std::int64_t calls = 1;         // in a turn
+  int64_t calls = 1;              // in a turn
   std::vector<double> seconds{};  // seconds of one call, turn by turn
 
   /// As many calls as take the shortest turn, by doubling them: a single call that happened to be fast must
@@ -33,7 +33,7 @@ struct Runner {
       once_s = std::max(turn_s / static_cast<double>(calls), 1e-9);
       if (turn_s >= shortest_turn_s / 2.0) break;
     }
-    calls = std::max<std::int64_t>(1, std::llround(shortest_turn_s / once_s));
+    calls = std::max<int64_t>(1, std::llround(shortest_turn_s / once_s));
   }
 
   /// Before a short turn one call takes the caches back from the work before it. Returns the turn's seconds.
@@ -43,7 +43,7 @@ struct Runner {
     const double turn_s = turn_seconds(group, work, calls);
     seconds.push_back(turn_s / static_cast<double>(calls));
     constexpr double much_too_long = 10.0;
-    if (turn_s > much_too_long * shortest_turn_s) calls = std::max<std::int64_t>(1, calls / 10);
+    if (turn_s > much_too_long * shortest_turn_s) calls = std::max<int64_t>(1, calls / 10);
     if (turn_s < shortest_turn_s / 2.0) calls *= 2;
     return turn_s;
   }
@@ -52,14 +52,13 @@ struct Runner {
 /// The pass count with which a batch takes as long as on the other ranks, and long enough for the
 /// microseconds between the ranks' leaving a barrier to be lost in it. By the fastest pass of several trials:
 /// a disturbed one must not make batches of seconds.
-std::int64_t even_pass_count(comm::RankGroup& group, const std::function<bool(std::int64_t)>& work,
-                             bool& is_right) {
+int64_t even_pass_count(comm::RankGroup& group, const std::function<bool(int64_t)>& work, bool& is_right) {
   constexpr double shortest_s = 5e-3;
   constexpr double near_enough = 1.25;
   constexpr double most_growth = 16.0;  // a first pass is slow: its data are not in any cache yet
   constexpr int most_trials = 10;
   double pass_s = std::numeric_limits<double>::infinity();
-  std::int64_t pass_count = 1;
+  int64_t pass_count = 1;
   for (int trial = 0; trial < most_trials; ++trial) {
     group.barrier();
     const Stopwatch watch;
@@ -68,7 +67,7 @@ std::int64_t even_pass_count(comm::RankGroup& group, const std::function<bool(st
     pass_s = std::min(pass_s, std::max(watch.seconds(), 1e-9) / count);
     const double wanted = std::max(shortest_s, group.maximum(pass_s)) / pass_s;
     pass_count = std::llround(std::clamp(wanted, count, most_growth * count));
-    if (group.minimum(std::int64_t{wanted <= near_enough * count}) != 0) break;
+    if (group.minimum(int64_t{wanted <= near_enough * count}) != 0) break;
   }
   return pass_count;
 }
@@ -116,7 +115,7 @@ RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<c
   const auto most = std::ranges::max(turns, {}, &std::vector<double>::size).size();
   std::vector<RoundTimes> rounds;
   std::vector<std::string> compared;
-  for (std::size_t k = 0; k < turns.size(); ++k) {
+  for (size_t k = 0; k < turns.size(); ++k) {
     if (turns[k].size() < most) continue;
     auto& times = rounds.emplace_back();
     for (const double seconds : turns[k]) times.emplace(static_cast<int>(times.size()), seconds);
@@ -140,7 +139,7 @@ void describe(Members& m, RaceVerdict& verdict) {
 
 double best_batch_s(std::span<const std::vector<double>> ranks) {
   double best_s = std::numeric_limits<double>::infinity();
-  for (std::size_t batch = 0; batch < ranks.front().size(); ++batch) {
+  for (size_t batch = 0; batch < ranks.front().size(); ++batch) {
     double longest_s = 0.0;
     for (const auto& seconds : ranks) longest_s = std::max(longest_s, seconds[batch]);
     best_s = std::min(best_s, longest_s);
@@ -148,8 +147,8 @@ double best_batch_s(std::span<const std::vector<double>> ranks) {
   return best_s;
 }
 
-double common_pass_rate(comm::RankGroup& group, const std::function<bool(std::int64_t)>& work) {
-  constexpr std::size_t batch_count = 16;
+double common_pass_rate(comm::RankGroup& group, const std::function<bool(int64_t)>& work) {
+  constexpr size_t batch_count = 16;
   bool is_right = true;
   const auto pass_count = even_pass_count(group, work, is_right);
   std::vector<double> seconds(batch_count);

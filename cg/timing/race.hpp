@@ -26,9 +26,9 @@ struct RaceResult {
   std::vector<std::vector<double>> turns;
 
   /// Median seconds of each work.
-  [[nodiscard]] std::vector<double> medians() const;
+  std::vector<double> medians() const;
   /// Spread of the turns that spread most: see spread_of_repeats().
-  [[nodiscard]] double spread() const;
+  double spread() const;
 };
 /// Collective; the same answer on every rank.
 RaceResult race(comm::RankGroup& group, std::span<const std::function<void()>> works,
@@ -42,9 +42,9 @@ struct RaceVerdict {
       reason{};  ///< verdict_text(): "better than shared by 5 % (2 ... 7 %)"; empty where one work is left
 
   /// "put is better than shared by 5 % (2 ... 7 %)", "no clear winner: put was faster than shared in 5 of 9 rounds", or empty.
-  [[nodiscard]] std::string text() const { return reason.empty() ? reason : before_reason() + reason; }
+  std::string text() const { return reason.empty() ? reason : before_reason() + reason; }
   /// The text before the reason.
-  [[nodiscard]] std::string before_reason() const {
+  std::string before_reason() const {
     return certainty == Certainty::decided ? candidate + " is " : "no clear winner: " + candidate + " was ";
   }
 };
@@ -66,6 +66,6 @@ double best_batch_s(std::span<const std::vector<double>> ranks);
 /// about as long as the others': the ranks then share caches and memory for the whole batch. Collective.
 /// Cost: up to 26 batches of 5 ms, or of the slowest rank's pass where that takes longer. Throws RunError
 /// with code 70 (on every rank alike) for a wrong result.
-double common_pass_rate(comm::RankGroup& group, const std::function<bool(std::int64_t pass_count)>& work);
+double common_pass_rate(comm::RankGroup& group, const std::function<bool(int64_t pass_count)>& work);
 
 }  // namespace cg2d

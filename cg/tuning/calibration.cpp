@@ -50,7 +50,7 @@ std::vector<std::vector<double>> medians_of(
                           .budget_s = budget_s * static_cast<double>(operations.size()),
                           .hopeless_factor = std::numeric_limits<double>::infinity()};
   std::vector<std::vector<double>> medians(transports.size());
-  std::size_t k = 0;
+  size_t k = 0;
   for (const auto& seconds : time_operations(group, operations, limits))
     medians[k++ / timed.size()].push_back(seconds.median);
   return medians;
@@ -73,17 +73,13 @@ struct MeasuredCase {
   double spread = 0.0;    // spread of the totals
   double nonzeros = 0.0;  // nonzeros of one rank's block, whole; mean over the ranks
 
-  [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
-  [[nodiscard]] const comm::TransportRow* transport() const {
-    return comm::find_transport(configuration.transport);
-  }
-  [[nodiscard]] bool is_symmetric() const { return chosen.kernel->stores_half(); }
-  [[nodiscard]] comm::CommunicatorOptions options() const {
-    return communicator_options(configuration, is_symmetric());
-  }
-  [[nodiscard]] double phase_s(Phase phase) const { return seconds[index_of(phase)]; }
-  [[nodiscard]] double order() const { return static_cast<double>(source->facts().key.order); }
-  [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
+  const comm::ProcessGrid& grid() const { return configuration.grid; }
+  const comm::TransportRow* transport() const { return comm::find_transport(configuration.transport); }
+  bool is_symmetric() const { return chosen.kernel->stores_half(); }
+  comm::CommunicatorOptions options() const { return communicator_options(configuration, is_symmetric()); }
+  double phase_s(Phase phase) const { return seconds[index_of(phase)]; }
+  double order() const { return static_cast<double>(source->facts().key.order); }
+  double piece() const { return order() / grid().rank_count(); }
 };
 
 /// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
@@ -92,8 +88,8 @@ void set_typical_times(comm::RankGroup& group, MeasuredCase& measured) {
   const double divisor = CycleCalibration().ticks_per_second() * group.size();
   std::vector<StepSeconds> steps(measured.steps.size());
   for (const auto& records : group.gather_all(std::span<const PhaseRecords>(measured.steps))) {
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+    for (size_t k = 0; k < steps.size(); ++k) {
+      for (size_t phase = 0; phase < benchmark_phase_count; ++phase)
         steps[k][phase] += static_cast<double>(records[k][phase].clocks) / divisor;
       steps[k].back() += static_cast<double>(records[k][index_of(Phase::dot)].waited_clocks) / divisor;
     }
@@ -104,11 +100,11 @@ void set_typical_times(comm::RankGroup& group, MeasuredCase& measured) {
   std::vector<double> totals;
   std::ranges::transform(steps, std::back_inserter(totals), total_s);
   std::ranges::sort(steps, {}, total_s);
-  constexpr std::size_t slow_part = 10;
+  constexpr size_t slow_part = 10;
   steps.resize(steps.size() - steps.size() / slow_part);
   measured.spread = spread_of_repeats(std::move(totals));
   for (const auto& step : steps) {
-    for (std::size_t k = 0; k < step.size(); ++k)
+    for (size_t k = 0; k < step.size(); ++k)
       measured.seconds[k] += step[k] / static_cast<double>(steps.size());
   }
 }
@@ -123,7 +119,7 @@ using MatrixCases = std::vector<MeasuredCase>;
 /// matrices that do not take long, those of class A's order and smaller, or the smallest.
 std::vector<MatrixCases> matrix_cases(const CalibrationConfig& config, Transports transports,
                                       int rank_count) {
-  constexpr std::int64_t largest_order = 14'000;
+  constexpr int64_t largest_order = 14'000;
   const auto order_of = [](const auto& source) { return source->facts().key.order; };
   const auto most =
       std::max(largest_order, order_of(*std::ranges::min_element(config.sources, {}, order_of)));
@@ -202,23 +198,23 @@ void measure_networks(comm::RankGroup& group, Transports transports, const std::
   std::vector<Times> times(transports.size());
   const comm::ProcessGrid column{.columns = 1, .rows = group.size()};
   const comm::ProcessGrid row{.columns = group.size(), .rows = 1};
-  for (const std::int64_t piece_size : {4096, 16384, 65536}) {
+  for (const int64_t piece_size : {4096, 16384, 65536}) {
     const auto order = piece_size * group.size();
     const auto seconds = medians_of(group, transports,
                                     {{comm::Operation::collect, equal_pieces(order, column)},
                                      {comm::Operation::sum, equal_pieces(order, row)}},
                                     0.1);
-    for (std::size_t k = 0; k < times.size(); ++k)
+    for (size_t k = 0; k < times.size(); ++k)
       times[k].additions.push_back(std::max(seconds[k][1] - seconds[k][0], 0.0) /
                                    static_cast<double>(order - piece_size));
   }
-  for (const std::int64_t piece_size : {1, 16, 128, 1024}) {
+  for (const int64_t piece_size : {1, 16, 128, 1024}) {
     const auto layout = equal_pieces(piece_size * group.size(), column);
     const auto seconds = medians_of(group, transports, {{comm::Operation::collect, layout}}, 0.05);
-    for (std::size_t k = 0; k < times.size(); ++k)
+    for (size_t k = 0; k < times.size(); ++k)
       times[k].messages.push_back(message_point(layout, {}, seconds[k].front()));
   }
-  for (std::size_t k = 0; k < transports.size(); ++k) {
+  for (size_t k = 0; k < transports.size(); ++k) {
     for (const auto& measured : cases) {
       if (measured.grid().rows == 1 || measured.transport() != transports[k]) continue;
       times[k].messages.push_back(
@@ -284,9 +280,9 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 }
 
 /// Memory of a rank in measure_matrix(), bytes, beside its process: the solvers that are ready, and the one that is made.
-std::int64_t matrix_bytes(const MatrixCases& cases, int rank) {
-  std::int64_t kept = 0;
-  std::int64_t most = 0;
+int64_t matrix_bytes(const MatrixCases& cases, int rank) {
+  int64_t kept = 0;
+  int64_t most = 0;
   for (const auto& one : cases) {
     const auto plan = plan_memory(*one.source, one.configuration, one.layout, rank);
     most = std::max(most, saturated_sum(kept, plan.total_bytes()));
@@ -296,7 +292,7 @@ std::int64_t matrix_bytes(const MatrixCases& cases, int rank) {
 }
 
 /// The works of a calibration, in their order.
-std::vector<Work> works_of(const std::vector<MatrixCases>& matrices, std::size_t transport_count) {
+std::vector<Work> works_of(const std::vector<MatrixCases>& matrices, size_t transport_count) {
   // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B, 2026-11-24.
   constexpr double product_s = 0.35e-9;
   constexpr double generation_s = 80e-9;  // generation and conversion
@@ -347,7 +343,7 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
       return most;
     });
   });
-  std::size_t next = 0;
+  size_t next = 0;
   const auto say_next = [&, works = works_of(matrices, transports.size())] { say(works[next++].key); };
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),

@@ -17,7 +17,7 @@ struct TriedConfiguration {
   ChosenKernel kernel;
 };
 
-constexpr std::size_t most_grids = 4;
+constexpr size_t most_grids = 4;
 /// A calibrated machine's predictions are meant to be within 15 % of measured times.
 constexpr double hopeless_factor = 1.25;
 
@@ -76,7 +76,7 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
   const double nonzeros = source.facts().nonzero_count / static_cast<double>(environment.ranks.size());
   if (nonzeros > most_nonzeros_per_rank)
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
-  std::int64_t rank_bytes = 0;  // about what each has at once
+  int64_t rank_bytes = 0;  // about what each has at once
   for (const auto& [configuration, kernel] : candidates) {
     const auto plan = plan_memory(source, configuration, make_layout(source.facts(), configuration), 0);
     rank_bytes += plan.total_bytes() + (kernel.vector_count - 1) * plan.vector_bytes;
@@ -136,13 +136,13 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
     const bool has_use = kernel.has_use_for == nullptr || kernel.has_use_for(block, options);
     if (group.maximum(has_use ? 1.0 : 0.0) == 0.0) return true;
     // The conversion of the whole block, on the slowest rank, by that of its first rows.
-    constexpr std::int64_t share = 16;
-    constexpr std::int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
+    constexpr int64_t share = 16;
+    constexpr int64_t least_rows = 4096;  // fewer tell nothing of formats that order rows
     double seconds = 0.0;
     agree_on(group, [&] {
       auto sample =
           block.first_rows(std::min(block.row_count, std::max(least_rows, block.row_count / share)));
-      const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
+      const auto sampled = static_cast<double>(std::max<int64_t>(sample.nonzero_count(), 1));
       keep_stored(sample, kernel.storage, layout, group.rank());
       const Stopwatch of_sample;
       const auto converted = kernel.maker_for(options)(std::move(sample), options);
@@ -214,8 +214,7 @@ GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environm
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
-  const auto slowness =
-      factors_at(config.ranks.slow, group.size(), 0)[static_cast<std::size_t>(group.rank())];
+  const auto slowness = factors_at(config.ranks.slow, group.size(), 0)[static_cast<size_t>(group.rank())];
   Slowdown slowdown(std::vector{SlowRank{.factor = slowness}});
   std::vector<TrialCandidate> candidates;
   const auto own_cut = source.facts().piece_starts;
@@ -253,7 +252,7 @@ void describe(Members& m, GridTrial& trial) {
       "reached", trial.shortlist.reached,
       meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
               "of their own."),
-      [&](ReachedSpeed& one, std::size_t /*index*/) {
+      [&](ReachedSpeed& one, size_t /*index*/) {
         describe_name(m, "grid", one.grid);
         m("share", one.share, positive());
       });

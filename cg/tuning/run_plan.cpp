@@ -46,7 +46,7 @@ kernels::Tuning resolved(const kernels::Tuning& defaults, const kernels::Tuning&
 /// The largest memory while the kernel's format is made. The source makes the whole block as CSR; for
 /// symmetric storage half of it is dropped at once.
 double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_share) {
-  constexpr double csr = sizeof(double) + sizeof(std::int32_t);
+  constexpr double csr = sizeof(double) + sizeof(int32_t);
   const double kept_csr = kernel.stores_half() ? 0.5 * csr : csr;
   const double converted =
       kernel.converts ? std::max(kernel.bytes_per_nonzero, kernel.conversion_bytes_per_nonzero) : 0.0;
@@ -57,7 +57,7 @@ double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_sh
 /// Memory of strips of columns beside the block that they are cut from, while they are made.
 struct StripCost {
   double copied_share = 0.0;  ///< share of the entries that one strip takes: in memory twice for a moment
-  std::int64_t count = 0;
+  int64_t count = 0;
 };
 
 /// None where the product is in one part. The last strip takes over what the others have left.
@@ -65,8 +65,8 @@ StripCost strip_cost(const Configuration& configuration, const comm::BlockLayout
   StripCost cost;
   if (!configuration.overlaps || layout.grid().rows == 1) return cost;
   const auto columns = layout.columns_of(rank).size();
-  std::int64_t copied = 0;
-  std::int64_t last = 0;
+  int64_t copied = 0;
+  int64_t last = 0;
   for (const auto& part : comm::collection_parts(layout, rank)) {
     for (const auto& strip : part) {
       copied = std::max(copied, last);
@@ -79,8 +79,8 @@ StripCost strip_cost(const Configuration& configuration, const comm::BlockLayout
 }
 
 /// Elements of the buffers for what a rank receives and adds in one summation.
-std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPieces& pieces) {
-  std::int64_t count = 0;
+int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPieces& pieces) {
+  int64_t count = 0;
   for (const auto& step : schedule.steps) {
     if (step.receive_from != comm::ScheduleStep::no_partner && step.combine == comm::Combine::add)
       count += pieces.element_count(step.received);
@@ -208,8 +208,8 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
   return plan_memory(source.facts(), source.working_bytes(layout, {}), configuration, layout, rank);
 }
 
-MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
-                       const Configuration& configuration, const comm::BlockLayout& layout, int rank) {
+MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const Configuration& configuration,
+                       const comm::BlockLayout& layout, int rank) {
   const auto& kernel = planned_kernel(configuration);
   const auto rows = layout.rows_of(rank);
   const auto columns = layout.columns_of(rank);
@@ -220,15 +220,14 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
   const auto n = static_cast<double>(matrix.key.order);
   const double nonzeros = matrix.nonzero_count * (static_cast<double>(rows.size()) / n) *
                           (static_cast<double>(columns.size()) / n);
-  const auto row_start_bytes =
-      static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
+  const auto row_start_bytes = static_cast<int64_t>(sizeof(int64_t)) * (rows.size() + 1) * (1 + strips.count);
   plan.block_bytes = saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
                                    row_start_bytes);
   plan.format_bytes = saturated_sum(saturated(kernel.bytes_per_nonzero * nonzeros), row_start_bytes);
-  constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
-  std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
-                          received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
-                                          comm::summation_pieces(layout, rank));
+  constexpr int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
+  int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
+                     received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
+                                     comm::summation_pieces(layout, rank));
   if (kernel.stores_half()) {
     elements += columns.size() * configuration.thread_count * kernel.doubles_per_column + rows.size() +
                 piece.size() +
@@ -236,16 +235,15 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
                                 comm::collection_pieces(layout, rank));
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
-  plan.vector_bytes = elements * std::int64_t{sizeof(double)};
+  plan.vector_bytes = elements * int64_t{sizeof(double)};
   plan.working_bytes = working_bytes;
   return plan;
 }
 
-std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
-                         const PieceMemory& memory) {
+int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
+                    const PieceMemory& memory) {
   const auto row_count = static_cast<double>(layout.own_piece(rank).size());
-  const double mean_length =
-      matrix.nonzero_count / static_cast<double>(std::max<std::int64_t>(layout.size(), 1));
+  const double mean_length = matrix.nonzero_count / static_cast<double>(std::max<int64_t>(layout.size(), 1));
   return saturated(row_count * (static_cast<double>(memory.bytes_per_row) +
                                 mean_length * static_cast<double>(memory.bytes_per_nonzero)));
 }
@@ -256,12 +254,12 @@ void check_memory(const MatrixSource& source, const Configuration& configuration
                [&](int rank) { return plan_memory(source, configuration, layout, rank).total_bytes(); });
 }
 
-void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank,
+void check_memory(const Environment& environment, const std::function<int64_t(int rank)>& bytes_of_rank,
                   std::string_view advice) {
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    std::int64_t needed = 0;
-    std::int64_t largest = 0;
-    for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+  for (size_t node = 0; node < environment.nodes.size(); ++node) {
+    int64_t needed = 0;
+    int64_t largest = 0;
+    for (size_t rank = 0; rank < environment.ranks.size(); ++rank) {
       if (environment.ranks[rank].node != static_cast<int>(node)) continue;
       const auto bytes = bytes_of_rank(static_cast<int>(rank));
       needed = saturated_sum(needed, bytes);

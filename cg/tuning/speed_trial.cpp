@@ -26,7 +26,7 @@ struct SampleShape {
   double row_count = 1.0;
   double columns = 1.0;
 
-  [[nodiscard]] bool is_near(const SampleShape& other) const {
+  bool is_near(const SampleShape& other) const {
     const auto are_near = [](double a, double b) {
       return std::abs(a - b) <= another_shape * std::max(a, b);
     };
@@ -78,7 +78,7 @@ std::vector<double> measured_speeds(comm::RankGroup& group, const std::function<
 
 /// Their sum is 1.
 std::vector<double> even_shares(const comm::ProcessGrid& grid) {
-  return std::vector<double>(static_cast<std::size_t>(grid.rank_count()), 1.0 / grid.rank_count());
+  return std::vector<double>(static_cast<size_t>(grid.rank_count()), 1.0 / grid.rank_count());
 }
 
 /// The three speeds of all ranks together, from those of each, their places and the shares.
@@ -112,9 +112,9 @@ std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const Speed
 std::string rows_of_ranks(const comm::ProcessGrid& grid) {
   if (grid.order == nullptr) return {};
   const auto ranks = grid.ranks_by_place();
-  const auto columns = static_cast<std::size_t>(grid.columns);
+  const auto columns = static_cast<size_t>(grid.columns);
   std::string rows;
-  for (std::size_t first = 0; first < ranks.size(); first += columns)
+  for (size_t first = 0; first < ranks.size(); first += columns)
     rows +=
         fmt::format("{}{}", first > 0 ? " / " : "", fmt::join(std::span(ranks).subspan(first, columns), " "));
   return fmt::format(" (ranks {} in its rows)", rows);
@@ -150,7 +150,7 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
     trial.shares = found.pieces;
     trial.grid = found.grid;
     const auto before = std::exchange(shape, sample_shape(config, trial.shares, trial.grid, group.rank()));
-    if (group.minimum(std::int64_t{shape.is_near(before)}) != 0) break;
+    if (group.minimum(int64_t{shape.is_near(before)}) != 0) break;
   }
   // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
   if (speed_of(trial.shares, trial.grid) < speed_of(even, own_grid)) {
@@ -163,8 +163,8 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
 }
 
 double own_speed(comm::RankGroup& group) {
-  constexpr std::int64_t row_length = 16;
-  constexpr std::int64_t row_count = 2048;  // some 400 KB, in the cache of one core
+  constexpr int64_t row_length = 16;
+  constexpr int64_t row_count = 2048;  // some 400 KB, in the cache of one core
   const auto product =
       local_product(kernels::default_kernel(), constant_rows_block(row_length, row_count, row_count), 1, {});
   const auto nonzeros = static_cast<double>(row_length * row_count);
@@ -173,7 +173,7 @@ double own_speed(comm::RankGroup& group) {
 
 std::vector<std::string> places_of(const Environment& environment, const BindingResult& binding) {
   std::vector<std::string> places;
-  for (std::size_t rank = 0; rank < binding.ranks.size(); ++rank) {
+  for (size_t rank = 0; rank < binding.ranks.size(); ++rank) {
     auto threads = binding.ranks[rank];
     threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
     places.push_back(
@@ -212,7 +212,7 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
                                               .measure = [&] { trial = measure_speeds(group, config.trial); },
                                               .why_unphysical = fault});
   trial.not_kept_because = rejected.text;
-  for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
+  for (size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
     mine.ranks[rank].share = trial.shares[rank];
     mine.ranks[rank].rank_here = trial.grid.rank_at_place(static_cast<int>(rank));
@@ -242,7 +242,7 @@ comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<con
 
 std::vector<double> own_slowness(std::span<const double> speeds, std::span<const double> factors) {
   std::vector<double> slowness;
-  for (std::size_t rank = 0; rank < speeds.size(); ++rank)
+  for (size_t rank = 0; rank < speeds.size(); ++rank)
     slowness.push_back(1.0 / (speeds[rank] * factors[rank]));
   const double mean =
       std::accumulate(slowness.begin(), slowness.end(), 0.0) / static_cast<double>(speeds.size());

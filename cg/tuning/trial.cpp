@@ -148,11 +148,11 @@ void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& 
                      const TrialRace& race, Trial& trial) {
   std::vector<double> zetas(candidates.size());
   std::vector<std::function<void()>> works;
-  for (std::size_t k = 0; k < candidates.size(); ++k)
+  for (size_t k = 0; k < candidates.size(); ++k)
     works.emplace_back([&zeta = zetas[k], &work = candidates[k].work] { zeta = work(); });
   const auto result = cg2d::race(group, works, race.limits);
   const auto seconds = result.medians();
-  for (std::size_t k = 0; k < candidates.size(); ++k) {
+  for (size_t k = 0; k < candidates.size(); ++k) {
     const double zeta = zetas[k];
     if (!trial.zeta) trial.zeta = zeta;
     const double expected = *trial.zeta;
@@ -202,7 +202,7 @@ TriedBlock make_tried_block(comm::RankGroup& group, const MatrixSource& source,
 }
 
 void describe_race(Members& m, std::string_view thing, Trial& trial) {
-  m.list("tried", trial.tried, {}, [&](TimedCandidate& one, std::size_t /*index*/) {
+  m.list("tried", trial.tried, {}, [&](TimedCandidate& one, size_t /*index*/) {
     m(thing, one.name, not_empty());
     m("step_s", one.step_s, positive("Time of a CG step."));
   });
@@ -214,7 +214,7 @@ void describe_race(Members& m, std::string_view thing, Trial& trial) {
 
 void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
   m.list("skipped", trial.skipped, meaning("Those that cannot serve here, or would take too long."),
-         [&](SkippedCandidate& one, std::size_t /*index*/) {
+         [&](SkippedCandidate& one, size_t /*index*/) {
            m(thing, one.name, not_empty());
            m("reason", one.reason, not_empty());
          });
@@ -252,7 +252,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
                                   .hopeless_factor = 1.5,
                                   .shortest_turn_s = 2e-3}};
   const auto at_once = config.has_room_for_all ? available.size() : 1;
-  for (std::size_t first = 0; first < available.size(); first += at_once) {
+  for (size_t first = 0; first < available.size(); first += at_once) {
     std::vector<TrialCandidate> candidates;
     for (const auto* transport : std::span(available).subspan(first, at_once)) {
       const std::string name(transport->name);
@@ -309,7 +309,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const auto& node = config.environment.node_of(group.rank());
   const bool has_room = bytes * node.rank_count < node.memory.available_bytes;
   auto trial_config = config.trial;
-  trial_config.has_room_for_all = group.minimum(std::int64_t{has_room}) != 0;
+  trial_config.has_room_for_all = group.minimum(int64_t{has_room}) != 0;
   const double nonzeros_per_thread =
       nonzeros_per_rank(config.source.facts(), configuration.grid) / configuration.thread_count;
   const Stopwatch watch;

@@ -98,7 +98,7 @@ struct Trial : KeptResult {
   std::optional<double> zeta{};  ///< of the first that was raced
 
   /// "sell 12.3 us, scalar 14 us per CG step; sell is better than ..."
-  [[nodiscard]] std::string text() const;
+  std::string text() const;
 };
 
 /// Work that a trial times; what it needs lives as long. Collective. Returns zeta, which is the same with every candidate; NaN where none is
@@ -136,7 +136,7 @@ TrialWork trial_work(std::shared_ptr<AssembledOperator> assembled, std::optional
 /// This rank's block over its transport.
 struct TriedBlock {
   std::shared_ptr<AssembledOperator> assembled;
-  std::int64_t nonzero_count = 0;  ///< of the whole block, also where half of it is stored
+  int64_t nonzero_count = 0;  ///< of the whole block, also where half of it is stored
 };
 /// Makes and converts this rank's block, on the grid and with the transport of the configuration, with the chosen kernel. A product with
 /// several vectors is for the steps that of one vector with all their elements. Holds a reference to the group. Collective. Throws RunError (on
@@ -164,10 +164,10 @@ struct GridShortlist {
   std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty: no speeds are known
   comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal
 
-  [[nodiscard]] double share_of(const comm::ProcessGrid& grid) const;
+  double share_of(const comm::ProcessGrid& grid) const;
   /// "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal ranks, 83 %"; empty where no speeds are
   /// known.
-  [[nodiscard]] std::string why(const comm::ProcessGrid& chosen) const;
+  std::string why(const comm::ProcessGrid& chosen) const;
 };
 
 /// A run whose grid is to be found.

@@ -32,12 +32,12 @@ std::vector<const kernels::KernelRow*> available_kernels() {
 
 // Lengths for the curves: from 1 to the rows of class B on one process column.
 constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
-constexpr std::int64_t curve_nonzero_count = 1 << 20;
+constexpr int64_t curve_nonzero_count = 1 << 20;
 
 /// A block like those of class B with 8 process columns: its part of p fits the second-level cache, the
 /// matrix no cache.
 kernels::CsrBlock curve_block(int row_length) {
-  constexpr std::int64_t column_count = 9375;
+  constexpr int64_t column_count = 9375;
   return constant_rows_block(row_length, curve_nonzero_count / row_length, column_count);
 }
 
@@ -50,9 +50,7 @@ struct TriedSetting {
   std::optional<int> kernels::Tuning::*member;
   std::span<const int> values;
 
-  [[nodiscard]] bool is_of(const kernels::KernelRow& kernel) const {
-    return (kernel.defaults.*member).has_value();
-  }
+  bool is_of(const kernels::KernelRow& kernel) const { return (kernel.defaults.*member).has_value(); }
 };
 constexpr std::array tried_settings{
     TriedSetting{&kernels::Tuning::critical_vector_length, critical_vector_lengths},
@@ -78,15 +76,15 @@ kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow
     const auto seconds =
         race_products(group, sample, config.configuration.thread_count, tried, {.budget_s = 0.6}).medians();
     const auto best = std::ranges::min_element(seconds) - seconds.begin();
-    if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
-      tuning = tried[static_cast<std::size_t>(best)].tuning;
+    if (seconds[static_cast<size_t>(best)] < clearly_faster * seconds.front())
+      tuning = tried[static_cast<size_t>(best)].tuning;
   }
   return tuning;
 }
 
 constexpr double race_budget_s = 12.0;
 // Larger than the caches, and small enough for a search of a minute.
-constexpr std::int64_t sample_nonzeros = 4'000'000;
+constexpr int64_t sample_nonzeros = 4'000'000;
 
 }  // namespace
 
@@ -126,8 +124,8 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
 
 std::function<void()> local_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
                                     int thread_count, const kernels::Tuning& tuning) {
-  const auto rows = static_cast<std::size_t>(block.row_count);
-  const auto columns = static_cast<std::size_t>(block.column_count);
+  const auto rows = static_cast<size_t>(block.row_count);
+  const auto columns = static_cast<size_t>(block.column_count);
   const bool is_half = kernel.stores_half();
   const std::shared_ptr made =
       kernel.make(std::move(block), {.thread_count = thread_count, .tuning = tuning});
@@ -138,28 +136,27 @@ std::function<void()> local_product(const kernels::KernelRow& kernel, kernels::C
       };
 }
 
-kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
-                                      std::int64_t column_count) {
+kernels::CsrBlock constant_rows_block(int64_t row_length, int64_t row_count, int64_t column_count) {
   auto block =
-      kernels::CsrBlock::with_room(row_count, column_count, static_cast<std::size_t>(row_length * row_count));
+      kernels::CsrBlock::with_room(row_count, column_count, static_cast<size_t>(row_length * row_count));
   RandomStream stream;
-  std::size_t entry = 0;
-  for (std::int64_t row = 0; row < row_count; ++row) {
-    for (std::int64_t k = 0; k < row_length; ++k, ++entry) {
+  size_t entry = 0;
+  for (int64_t row = 0; row < row_count; ++row) {
+    for (int64_t k = 0; k < row_length; ++k, ++entry) {
       const double place =
           (static_cast<double>(k) + RandomStream::number(stream.next())) / static_cast<double>(row_length);
-      block.columns[entry] = static_cast<std::int32_t>(place * static_cast<double>(column_count));
+      block.columns[entry] = static_cast<int32_t>(place * static_cast<double>(column_count));
       block.values[entry] = 1.0;
     }
-    block.row_starts[static_cast<std::size_t>(row) + 1] = static_cast<std::int64_t>(entry);
+    block.row_starts[static_cast<size_t>(row) + 1] = static_cast<int64_t>(entry);
   }
   return block;
 }
 
-std::int64_t row_length_bytes() {
+int64_t row_length_bytes() {
   // Three blocks with row starts, and the products' vectors, for the shortest rows.
   constexpr double blocks = 3.0;
-  constexpr double row_bytes = sizeof(std::int64_t);
+  constexpr double row_bytes = sizeof(int64_t);
   const auto shortest = static_cast<double>(std::ranges::min(curve_row_lengths));
   const double per_nonzero =
       blocks * (kernels::CsrBlock::bytes_per_nonzero + row_bytes / shortest) + blocks * row_bytes / shortest;
@@ -204,7 +201,7 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
   return curve;
 }
 
-std::int64_t case_bytes(const CaseConfig& config, int rank) {
+int64_t case_bytes(const CaseConfig& config, int rank) {
   const auto& source = *config.source;
   auto configuration = config.configuration;
   const auto layout = make_layout(source.facts(), configuration);
@@ -216,13 +213,13 @@ std::int64_t case_bytes(const CaseConfig& config, int rank) {
   const auto block = plan_of(csr);
   const auto block_nonzeros = static_cast<double>(block.format_bytes) / csr.bytes_per_nonzero;
   const double share = std::min(1.0, static_cast<double>(sample_nonzeros) / std::max(block_nonzeros, 1.0));
-  const auto of_sample = [&](std::int64_t bytes) { return saturated(share * static_cast<double>(bytes)); };
+  const auto of_sample = [&](int64_t bytes) { return saturated(share * static_cast<double>(bytes)); };
   auto most = saturated_sum(block.block_bytes, block.working_bytes);
   // The block and its sample, whole and half, stay; formats are made from copies.
   auto kept = block.format_bytes + 2 * of_sample(block.format_bytes);
   for (const auto* kernel : available_kernels()) {
     const auto plan = plan_of(*kernel);
-    std::int64_t products = 0;  // of a search, in memory at once
+    int64_t products = 0;  // of a search, in memory at once
     for (const auto& setting : tried_settings) {
       if (setting.is_of(*kernel)) products = std::max(products, std::ssize(setting.values) + 1);
     }
@@ -239,7 +236,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
   const auto& configuration = config.configuration;
   const auto layout = make_layout(source.facts(), configuration);
   const auto kernels = available_kernels();
-  std::size_t next = 0;
+  size_t next = 0;
   const auto say_next = [&, works = works_of_case(config)] { say(works[next++].key); };
   say_next();
   const auto block = source.build(layout, group, configuration.thread_count).block;
@@ -285,7 +282,7 @@ TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
                    .step_count = cg_steps_per_solve,
                    .limits = {.fewest_rounds = 3, .budget_s = race_budget_s}},
                   trial);
-  for (std::size_t k = 0; k < kernels.size(); ++k) trial.tried[k].tuning = tunings[k];
+  for (size_t k = 0; k < kernels.size(); ++k) trial.tried[k].tuning = tunings[k];
   rank_by_time(trial);
   tuned.kernels = trial.tried;
   tuned.verdict = trial.verdict.text();

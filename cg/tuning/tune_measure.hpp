@@ -19,8 +19,7 @@ std::function<void()> local_product(const kernels::KernelRow& kernel, kernels::C
 
 /// A block whose rows have row_length entries each, in columns spread evenly over the block, at random within
 /// their share.
-kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
-                                      std::int64_t column_count);
+kernels::CsrBlock constant_rows_block(int64_t row_length, int64_t row_count, int64_t column_count);
 
 /// A profile that has the curve of ns per nonzero over row length, and the critical vector length by it; of the record only the spread. Collective.
 ProcessorProfile measure_row_lengths(comm::RankGroup& group, int thread_count);
@@ -31,7 +30,7 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
                                                   const kernels::Tuning& tuning, int thread_count);
 
 /// Memory of a rank for either curve, bytes, beside its process.
-std::int64_t row_length_bytes();
+int64_t row_length_bytes();
 
 /// A matrix on a grid, whose kernels are measured.
 struct CaseConfig {
@@ -41,14 +40,14 @@ struct CaseConfig {
   int critical_vector_length = 0;  ///< the search for a kernel's own one begins there
 
   /// "class S, grid 1x2"
-  [[nodiscard]] std::string name() const;
+  std::string name() const;
 };
 
 /// The stages of measure_case(), by the texts that `say` gets, with the seconds that they take on a common machine.
 std::vector<Work> works_of_case(const CaseConfig& config);
 
 /// The most memory of a rank in measure_case(), bytes, beside its process.
-std::int64_t case_bytes(const CaseConfig& config, int rank);
+int64_t case_bytes(const CaseConfig& config, int rank);
 
 /// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
 /// all in turns; of their record only the spread. `say` gets a line per stage. Callers check the memory before. Collective. Throws RunError

@@ -64,11 +64,10 @@ void describe(Members& m, TransportCase& timed) {
   m("overlap", configuration.overlaps);
   m("ranks_per_node", configuration.ranks_per_node, at_least(0));
   m("cut", configuration.cut, not_empty());
-  m.list("transports", timed.transports, {.fewest = 1},
-         [&](TimedCandidate& transport, std::size_t /*index*/) {
-           m("name", transport.name, not_empty());
-           m("step_s", transport.step_s, positive_cost());
-         });
+  m.list("transports", timed.transports, {.fewest = 1}, [&](TimedCandidate& transport, size_t /*index*/) {
+    m("name", transport.name, not_empty());
+    m("step_s", transport.step_s, positive_cost());
+  });
   describe_measured(m, timed.measured);
 }
 
@@ -85,7 +84,7 @@ void describe(Members& m, SpeedCase& timed) {
   auto& [matrix, configuration, ranks, measured] = timed;
   describe_case(m, matrix, configuration);
   m("kernel", configuration.kernel, not_empty());
-  m.list("ranks", timed.ranks, {.fewest = 1}, [&](PlacedSpeed& rank, std::size_t /*index*/) {
+  m.list("ranks", timed.ranks, {.fewest = 1}, [&](PlacedSpeed& rank, size_t /*index*/) {
     m("place", rank.place, not_empty());
     m("nonzeros_per_s", rank.nonzeros_per_s, positive_cost());
     m("share", rank.share, positive_cost());
@@ -99,7 +98,7 @@ void describe(Members& m, SpeedCase& timed) {
   std::vector<int> standing(ranks.size(), 0);
   for (const auto& one : ranks) {
     const auto rank = one.rank_here;
-    if (rank < 0 || rank >= std::ssize(standing) || ++standing[static_cast<std::size_t>(rank)] > 1)
+    if (rank < 0 || rank >= std::ssize(standing) || ++standing[static_cast<size_t>(rank)] > 1)
       m.complain(fmt::format("{}: rank {} stands at two places, or there is none of that number",
                              m.where("ranks"), rank));
   }
@@ -159,7 +158,7 @@ void describe(Members& m, ProcessorProfile& processor) {
     m("critical_vector_length", length, at_least(0));
     processor.critical_vector_length = length;
     describe_measured(m, processor.measured);
-    m.list("row_lengths", processor.curve, {}, [&](RowLengthPoint& point, std::size_t /*index*/) {
+    m.list("row_lengths", processor.curve, {}, [&](RowLengthPoint& point, size_t /*index*/) {
       m("row_length", point.row_length, at_least(1));
       m("scalar_ns_per_nonzero", point.scalar_ns, positive_cost());
       m("vector_ns_per_nonzero", point.vector_ns, positive_cost());
@@ -239,7 +238,7 @@ int remove_measurements(TuningProfile& profile, const std::string& name) {
     profile.erase(found);
     return static_cast<int>(count);
   }
-  std::size_t count = 0;
+  size_t count = 0;
   for (auto& [_, processor] : profile) {
     std::apply(
         [&](auto&... lists) {

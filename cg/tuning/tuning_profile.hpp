@@ -58,12 +58,10 @@ struct TunedCase {
   std::string verdict{};                  ///< how sure that is: RaceVerdict::text(); not in the file
   MeasurementRecord measured{};
 
-  [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
+  bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
   /// Every case has this: whether another is the same but for what was measured, and the matrix or folder that it is removed with.
-  [[nodiscard]] bool is_like(const TunedCase& other) const {
-    return is_about(other.matrix, other.configuration);
-  }
-  [[nodiscard]] const std::string& subject() const { return matrix.name; }
+  bool is_like(const TunedCase& other) const { return is_about(other.matrix, other.configuration); }
+  const std::string& subject() const { return matrix.name; }
 };
 
 /// The conditions under which transports are compared: all that changes what a CG step sends, or where it
@@ -84,23 +82,23 @@ struct TransportCase {
   std::vector<TimedCandidate> transports{};  ///< at least one
   MeasurementRecord measured{};
 
-  [[nodiscard]] bool is_like(const TransportCase& other) const { return conditions == other.conditions; }
-  [[nodiscard]] const std::string& subject() const { return conditions.matrix.name; }
+  bool is_like(const TransportCase& other) const { return conditions == other.conditions; }
+  const std::string& subject() const { return conditions.matrix.name; }
 };
 
 /// The way to read panels of a matrix from the storage of a folder.
 struct StorageCase {
   std::string folder;  ///< absolute
   int rank_count = 1;  ///< ranks of a node, which read at once
-  std::int64_t panel_bytes = 0;
+  int64_t panel_bytes = 0;
   int depth = 0;             ///< panels under way
   double bytes_per_s = 0.0;  ///< rate of these ranks together
   MeasurementRecord measured{};
 
-  [[nodiscard]] bool is_like(const StorageCase& other) const {
+  bool is_like(const StorageCase& other) const {
     return folder == other.folder && rank_count == other.rank_count;
   }
-  [[nodiscard]] const std::string& subject() const { return folder; }
+  const std::string& subject() const { return folder; }
 };
 /// The path of a folder as in StorageCase::folder.
 std::string storage_folder(const std::string& folder);
@@ -120,8 +118,8 @@ struct SpeedCase {
   std::vector<PlacedSpeed> ranks{};  ///< their places tell who the neighbours of each are
   MeasurementRecord measured{};
 
-  [[nodiscard]] bool is_like(const SpeedCase& other) const;
-  [[nodiscard]] const std::string& subject() const { return matrix.name; }
+  bool is_like(const SpeedCase& other) const;
+  const std::string& subject() const { return matrix.name; }
 };
 
 /// "spin", "yield" or "sleep".
@@ -139,19 +137,17 @@ struct ProcessorProfile {
   MeasurementRecord measured{};  ///< record of the curve
 
   /// Whether cg2d tune has measured here; else the profile has no data of kernels.
-  [[nodiscard]] bool knows_kernels() const { return critical_vector_length.has_value(); }
+  bool knows_kernels() const { return critical_vector_length.has_value(); }
   /// The case of this very matrix, grid and number of threads, or nullptr.
-  [[nodiscard]] const TunedCase* find_case(const MatrixKey& matrix, const Configuration& configuration) const;
+  const TunedCase* find_case(const MatrixKey& matrix, const Configuration& configuration) const;
   /// The settings of a kernel in the case whose blocks are nearest in size; empty if no case has it.
-  [[nodiscard]] std::optional<kernels::Tuning> nearest_tuning(std::string_view kernel,
-                                                              double nonzeros_per_rank) const;
+  std::optional<kernels::Tuning> nearest_tuning(std::string_view kernel, double nonzeros_per_rank) const;
   /// How the figures were measured that a run of this matrix and configuration uses: those of its case, else
   /// of the curve.
-  [[nodiscard]] const MeasurementRecord& record_for(const MatrixKey& matrix,
-                                                    const Configuration& configuration) const;
+  const MeasurementRecord& record_for(const MatrixKey& matrix, const Configuration& configuration) const;
   /// The cases of all kinds.
   [[nodiscard]] auto case_lists() { return std::tie(cases, transports, storages, speeds); }
-  [[nodiscard]] auto case_lists() const { return std::tie(cases, transports, storages, speeds); }
+  auto case_lists() const { return std::tie(cases, transports, storages, speeds); }
   /// Replaces the case that is like it, or adds one.
   template <typename Case>
   void put(Case found) {
@@ -188,9 +184,9 @@ struct ProfileSource {
   bool may_be_new = false;       ///< the command may write to it: a file that is named may be missing
 
   /// Whether a measurement beside other load counts: nothing is saved, or the user asked for it.
-  [[nodiscard]] bool takes_disturbed() const { return keeps_disturbed || !is_used; }
+  bool takes_disturbed() const { return keeps_disturbed || !is_used; }
   /// The path, or that of the default place. Throws InputError where there is none.
-  [[nodiscard]] std::string place() const;
+  std::string place() const;
 };
 
 /// The files of profiles.

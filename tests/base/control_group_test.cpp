@@ -16,7 +16,7 @@ class ControlGroupTest : public testing::Test {
   void write(const std::string& name, const std::string& text) const { folder_.write(name, text + '\n'); }
 
   /// The limits of a process that is in these groups.
-  [[nodiscard]] ControlGroupLimits limits(const std::string& membership) const {
+  ControlGroupLimits limits(const std::string& membership) const {
     write("proc/self/cgroup", membership);
     return control_group_limits({.proc = folder_.path("proc"), .sys = folder_.path("sys")});
   }

@@ -26,7 +26,7 @@ std::span<const NamedValue<Transport>> words_of(Transport /*value*/) {
 }
 
 struct Rank {
-  std::int64_t nonzeros = 0;
+  int64_t nonzeros = 0;
   double mean = 0.0;
 };
 void describe(Members& m, Rank& rank) {
@@ -95,7 +95,7 @@ TEST(Describe, WritesEveryMemberInItsOrder) {
 
 TEST(Describe, ReadsBackWhatItWrote) {
   auto result = some_result();
-  result.slowest = Rank{.nonzeros = std::numeric_limits<std::int64_t>::max(), .mean = -1.5};
+  result.slowest = Rank{.nonzeros = std::numeric_limits<int64_t>::max(), .mean = -1.5};
   const auto json = json_of(result);
   EXPECT_EQ(json_of(from_json<Result>(json)), json);
   EXPECT_TRUE(std::isnan(from_json<Result>(json).setup.front().mean));

@@ -34,9 +34,9 @@ namespace fs = std::filesystem;
 /// A folder of its own for each test.
 class OutputFileTest : public testing::Test {
  protected:
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
+  std::string path(const std::string& name) const { return folder_.path(name); }
 
-  [[nodiscard]] std::vector<std::string> names() const {
+  std::vector<std::string> names() const {
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(folder_.path())) found.push_back(entry.path().filename());
     std::ranges::sort(found);

@@ -18,22 +18,20 @@
 namespace cg2d::page_memory_test {
 namespace {
 
-constexpr std::size_t huge_page = std::size_t{1} << 21;
-constexpr std::size_t border = huge_page / sizeof(double);
+constexpr size_t huge_page = size_t{1} << 21;
+constexpr size_t border = huge_page / sizeof(double);
 
-std::uintptr_t address_of(const HugePageVector& vector) {
-  return reinterpret_cast<std::uintptr_t>(vector.data());
-}
+uintptr_t address_of(const HugePageVector& vector) { return reinterpret_cast<uintptr_t>(vector.data()); }
 
 /// Whether the mapping that holds the address was advised for huge pages; empty where the system does not
 /// say.
-std::optional<bool> is_advised(std::uintptr_t address) {
+std::optional<bool> is_advised(uintptr_t address) {
   std::ifstream file("/proc/self/smaps");
   bool is_here = false;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
+    uintptr_t begin = 0;
+    uintptr_t end = 0;
     char dash = 0;
     if (words >> std::hex >> begin >> dash >> end && dash == '-') {
       is_here = begin <= address && address < end;
@@ -45,10 +43,9 @@ std::optional<bool> is_advised(std::uintptr_t address) {
 }
 
 TEST(HugePageVectorTest, IsAVectorOfAnySize) {
-  for (const std::size_t size :
-       {std::size_t{0}, std::size_t{1}, border - 1, border, border + 1, 3 * border + 7}) {
+  for (const size_t size : {size_t{0}, size_t{1}, border - 1, border, border + 1, 3 * border + 7}) {
     HugePageVector vector(size);
-    EXPECT_EQ(std::ranges::count(vector, 0.0), static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ(std::ranges::count(vector, 0.0), static_cast<ptrdiff_t>(size));
     std::iota(vector.begin(), vector.end(), 1.0);
     const HugePageVector copy = vector;
     vector.resize(size + border);
@@ -58,7 +55,7 @@ TEST(HugePageVectorTest, IsAVectorOfAnySize) {
 }
 
 TEST(HugePageVectorTest, LargeOnesBeginOnABorderOfHugePages) {
-  for (const std::size_t size : {border, border + 1, 5 * border}) {
+  for (const size_t size : {border, border + 1, 5 * border}) {
     EXPECT_EQ(address_of(HugePageVector(size)) % huge_page, 0U) << size;
   }
 }
@@ -75,8 +72,8 @@ TEST(HugePageVectorTest, LargeOnesAskForHugePages) {
 
 TEST(HugePageVectorTest, MoreThanThereIsThrows) {
   HugePageVector vector;
-  EXPECT_THROW(vector.resize(std::size_t{1} << 57), std::bad_alloc);     // 2^60 bytes
-  EXPECT_THROW(vector.resize(std::size_t{1} << 61), std::length_error);  // 2^64 bytes
+  EXPECT_THROW(vector.resize(size_t{1} << 57), std::bad_alloc);     // 2^60 bytes
+  EXPECT_THROW(vector.resize(size_t{1} << 61), std::length_error);  // 2^64 bytes
   EXPECT_TRUE(vector.empty());
 }
 

@@ -35,11 +35,11 @@ TEST(PairedComparisonTest, AsManyRoundsAsAVerdictNeedsDecideAndOneLessDoesNot) {
   EXPECT_EQ(rounds_for_verdict(2), 7);
   EXPECT_EQ(rounds_for_verdict(3), 8);
   EXPECT_EQ(rounds_for_verdict(6), 9);
-  for (const std::size_t count : {2U, 3U, 6U, 40U}) {
+  for (const size_t count : {2U, 3U, 6U, 40U}) {
     for (const int missing : {0, 1}) {
       std::vector<RoundTimes> alternatives(count);
       for (int round = 0; round < rounds_for_verdict(count) - missing; ++round) {
-        for (std::size_t k = 0; k < count; ++k) alternatives[k].emplace(round, k == 0 ? 1.0 : 2.0);
+        for (size_t k = 0; k < count; ++k) alternatives[k].emplace(round, k == 0 ? 1.0 : 2.0);
       }
       EXPECT_EQ(find_best(alternatives).is_decided(), missing == 0) << count << " alternatives";
     }
@@ -74,7 +74,7 @@ TEST(PairedComparisonTest, ARatioThatDriftsHasAWiderInterval) {
   std::vector<double> rising;
   for (int k = 0; k < 15; ++k) rising.push_back(std::exp(0.02 + 0.01 * k));
   auto mixed = rising;
-  for (std::size_t k = 0; k < mixed.size(); ++k) mixed[k] = rising[(4 * k) % mixed.size()];
+  for (size_t k = 0; k < mixed.size(); ++k) mixed[k] = rising[(4 * k) % mixed.size()];
   const auto independent = interval_of(mixed, wrong_verdict_probability);
   const auto drifting = interval_of(rising, wrong_verdict_probability);
   EXPECT_TRUE(independent.is_above(1.02));
@@ -107,7 +107,7 @@ TEST(PairedComparisonTest, ThreeRoundsAreToldHowManyToTake) {
                                       {{1, 1.5}, {2, 1.52}, {3, 1.49}}};
   const auto verdict = find_best(three);
   EXPECT_EQ(verdict.candidate, 0U);
-  EXPECT_EQ(verdict.undecided, (std::vector<std::size_t>{1, 2, 3}));
+  EXPECT_EQ(verdict.undecided, (std::vector<size_t>{1, 2, 3}));
   // Four grids are three comparisons: 1/512 <= 0.01 / 3 < 1/256.
   EXPECT_EQ(verdict.suggested_rounds, 9);
   const std::vector<std::string> names{"4x1", "2x2", "1x4", "8x1"};
@@ -122,7 +122,7 @@ TEST(PairedComparisonTest, TooFewRoundsAreNotCalledNoDifference) {
   for (const int round_count : {1, 7, 8}) {
     std::vector<RoundTimes> three(3);
     for (int round = 0; round < round_count; ++round) {
-      for (std::size_t k = 0; k < 3; ++k) three[k].emplace(round, 1.0 + static_cast<double>(k));
+      for (size_t k = 0; k < 3; ++k) three[k].emplace(round, 1.0 + static_cast<double>(k));
     }
     const auto verdict = find_best(three);
     const std::vector<std::string> names{"4x1", "2x2", "1x4"};
@@ -228,8 +228,8 @@ std::vector<RoundTimes> simulated_sweep(std::mt19937_64& bits, double gap, int g
                                         const Noise& noise) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
-  std::vector<RoundTimes> grids(static_cast<std::size_t>(grid_count));
-  std::vector<double> common(static_cast<std::size_t>(round_count));
+  std::vector<RoundTimes> grids(static_cast<size_t>(grid_count));
+  std::vector<double> common(static_cast<size_t>(round_count));
   double walk = 0.0;
   for (auto& one : common) one = walk += noise.common_drift * normal(bits);
   for (int grid = 0; grid < grid_count; ++grid) {
@@ -237,10 +237,10 @@ std::vector<RoundTimes> simulated_sweep(std::mt19937_64& bits, double gap, int g
     const double trend = noise.own_trend * normal(bits);
     double own = noise.own_drift * normal(bits);
     for (int round = 0; round < round_count; ++round) {
-      const double logarithm = common[static_cast<std::size_t>(round)] + own + noise.run * normal(bits) +
+      const double logarithm = common[static_cast<size_t>(round)] + own + noise.run * normal(bits) +
                                trend * round / std::max(1, round_count - 1);
       const double spike = uniform(bits) < noise.spike_share ? 10.0 : 1.0;
-      grids[static_cast<std::size_t>(grid)][round] = factor * spike * std::exp(logarithm);
+      grids[static_cast<size_t>(grid)][round] = factor * spike * std::exp(logarithm);
       own = 0.6 * own + 0.8 * noise.own_drift * normal(bits);
     }
   }

@@ -19,7 +19,7 @@ TEST(ProgressTextTest, TimesStayOnNarrowTerminals) {
   const ProgressText text{.task = "run 3 of 12 (class C, a long name)", .elapsed_s = 5.0};
   EXPECT_EQ(text.line(text.line(100).size()), text.line(100));
   EXPECT_EQ(text.line(24), "cg2d: run 3 of ... (5 s)");
-  for (std::size_t columns = 0; columns < 60; ++columns) EXPECT_LE(text.line(columns).size(), columns);
+  for (size_t columns = 0; columns < 60; ++columns) EXPECT_LE(text.line(columns).size(), columns);
 }
 
 /// A name with umlauts has fewer columns than bytes, and none of its characters is cut into.

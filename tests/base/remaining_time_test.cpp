@@ -40,7 +40,7 @@ struct SimulatedStudy {
   int rounds = 1;
 
   /// The largest relative error of the remaining time, from a quarter of the whole time to nine tenths of it.
-  [[nodiscard]] double worst_error(unsigned seed) const {
+  double worst_error(unsigned seed) const {
     std::mt19937 random(seed);
     std::normal_distribution<double> noise(1.0, 0.05);
     std::vector<Work> works;
@@ -55,10 +55,10 @@ struct SimulatedStudy {
     DurationModel times;
     double spent_s = 0.0;
     double worst = 0.0;
-    for (std::size_t k = 0; k < works.size(); ++k) {
+    for (size_t k = 0; k < works.size(); ++k) {
       if (spent_s >= 0.25 * whole_s && spent_s <= 0.9 * whole_s) {
         double rest_s = 0.0;
-        for (std::size_t other = k; other < works.size(); ++other) rest_s += *times.expected(works[other]);
+        for (size_t other = k; other < works.size(); ++other) rest_s += *times.expected(works[other]);
         worst = std::max(worst, std::abs(rest_s / (whole_s - spent_s) - 1.0));
       }
       times.add(works[k], seconds[k]);

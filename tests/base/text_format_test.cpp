@@ -57,7 +57,7 @@ TEST(FormatBytesTest, HasThreeDigitsAndADecimalUnit) {
   EXPECT_EQ(format_bytes(12'345'678), "12.3 MB");
   EXPECT_EQ(format_bytes(433'000'000), "433 MB");
   EXPECT_EQ(format_bytes(8'600'000'000), "8.6 GB");
-  EXPECT_EQ(format_bytes(std::int64_t{78} * 1'000'000'000'000), "78 TB");
+  EXPECT_EQ(format_bytes(int64_t{78} * 1'000'000'000'000), "78 TB");
 }
 
 TEST(FormatBytesTest, RoundingUpTakesTheNextUnit) {
@@ -67,7 +67,7 @@ TEST(FormatBytesTest, RoundingUpTakesTheNextUnit) {
 }
 
 TEST(FormatBytesTest, NoNumberIsTooLarge) {
-  EXPECT_EQ(format_bytes(std::numeric_limits<std::int64_t>::max()), "9.22 EB");
+  EXPECT_EQ(format_bytes(std::numeric_limits<int64_t>::max()), "9.22 EB");
 }
 
 TEST(NearestNameTest, IsTheOneWithTheFewestWrongLetters) {
@@ -82,7 +82,7 @@ TEST(NearestNameTest, IsTheOneWithTheFewestWrongLetters) {
 }
 
 TEST(SaturatedTest, NothingOverflows) {
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto most = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(saturated(12.9), 12);
   EXPECT_EQ(saturated(9.3e18), most);
   EXPECT_EQ(saturated(std::nan("")), most);
@@ -97,7 +97,7 @@ TEST(GridTest, ItsRanksHaveNumbers) {
   EXPECT_EQ(grid_of(65536, 32767).rank_count(), 2147418112);
   for (const auto* const text : {"65536x65536", "2147483647x2", "0x1", "-1x-1", "rule"})
     EXPECT_THROW(grid_from(text), InputError) << text;
-  EXPECT_THROW(grid_of(std::int64_t{1} << 62, 4), InputError);
+  EXPECT_THROW(grid_of(int64_t{1} << 62, 4), InputError);
 }
 
 TEST(OneLineTest, ControlCharactersAreShownAsNumbers) {
@@ -124,7 +124,7 @@ TEST(OneLineTest, LongMessagesKeepBothEnds) {
 }
 
 TEST(OneLineTest, LongMessagesAreCutBetweenCharacters) {
-  for (std::size_t shift = 0; shift < 4; ++shift) {
+  for (size_t shift = 0; shift < 4; ++shift) {
     std::string text(shift, 'x');
     for (int k = 0; k < 2000; ++k) text += "\xf0\x9f\x98\x80";
     const auto line = one_line(text);

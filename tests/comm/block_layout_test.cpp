@@ -19,7 +19,7 @@ namespace {
 template <typename Visit>
 void for_every_layout(const Visit& visit) {
   test::for_every_grid([&](ProcessGrid grid) {
-    for (const std::int64_t n : test::awkward_sizes(grid.rank_count())) {
+    for (const int64_t n : test::awkward_sizes(grid.rank_count())) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));
         visit(named.layout);
@@ -44,7 +44,7 @@ TEST(ProcessGridTest, RanksStandWhereAnOrderPutsThem) {
   const std::vector<int> rank_at{4, 2, 0, 5, 1, 3};
   const auto placed = grid.in_order(rank_at);
   for (int place = 0; place < 6; ++place) {
-    const int rank = rank_at[static_cast<std::size_t>(place)];
+    const int rank = rank_at[static_cast<size_t>(place)];
     EXPECT_EQ(placed.place_of(rank), place);
     EXPECT_EQ(placed.rank_at(place / 3, place % 3), rank);
     EXPECT_EQ(placed.row_of(rank), place / 3);
@@ -63,7 +63,7 @@ TEST(FactorizationsTest, AreAllOrderedFactorizationsByGrowingColumns) {
   EXPECT_EQ(factorizations(7),
             (std::vector<ProcessGrid>{{.columns = 1, .rows = 7}, {.columns = 7, .rows = 1}}));
   EXPECT_EQ(factorizations(12).size(), 6U);
-  std::size_t grid_count = 0;
+  size_t grid_count = 0;
   for (int rank_count = 1; rank_count <= 36; ++rank_count) {
     int columns_before = 0;
     for (const auto& grid : factorizations(rank_count)) {
@@ -78,7 +78,7 @@ TEST(FactorizationsTest, AreAllOrderedFactorizationsByGrowingColumns) {
 
 TEST(BlockLayoutTest, PiecesCoverTheRangeInOrder) {
   for_every_layout([](const BlockLayout& layout) {
-    std::int64_t end = 0;
+    int64_t end = 0;
     for (int k = 0; k < layout.grid().rank_count(); ++k) {
       EXPECT_EQ(layout.piece(k).begin, end);
       EXPECT_GE(layout.piece(k).size(), 0);
@@ -98,7 +98,7 @@ void expect_even_pieces(const BlockLayout& layout) {
 
 TEST(BlockLayoutTest, EvenPiecesDifferByOneAtMost) {
   test::for_every_grid([](ProcessGrid grid) {
-    for (const std::int64_t n : test::awkward_sizes(grid.rank_count())) {
+    for (const int64_t n : test::awkward_sizes(grid.rank_count())) {
       const auto layout = BlockLayout::even(n, grid);
       EXPECT_EQ(layout.size(), n);
       expect_even_pieces(layout);
@@ -108,7 +108,7 @@ TEST(BlockLayoutTest, EvenPiecesDifferByOneAtMost) {
 
 TEST(BlockLayoutTest, EvenPiecesOfTheLargestRangeDoNotOverflow) {
   const ProcessGrid grid{.columns = 9, .rows = 7};
-  const auto n = std::numeric_limits<std::int64_t>::max();
+  const auto n = std::numeric_limits<int64_t>::max();
   const auto layout = BlockLayout::even(n, grid);
   EXPECT_EQ(layout.size(), n);
   expect_even_pieces(layout);
@@ -148,8 +148,8 @@ TEST(BlockLayoutTest, EveryRankOwnsOneRowPieceAndOneColumnPiece) {
       const auto column_block = layout.column_block(grid.column_of(rank));
       EXPECT_TRUE(column_block.begin <= column_piece.begin && column_piece.end <= column_block.end);
     }
-    EXPECT_EQ(row_pieces.size(), static_cast<std::size_t>(grid.rank_count()));
-    EXPECT_EQ(column_pieces.size(), static_cast<std::size_t>(grid.rank_count()));
+    EXPECT_EQ(row_pieces.size(), static_cast<size_t>(grid.rank_count()));
+    EXPECT_EQ(column_pieces.size(), static_cast<size_t>(grid.rank_count()));
   });
 }
 
@@ -165,7 +165,7 @@ TEST(BlockLayoutTest, ShuffleIsAPermutationThatBothSidesDescribeAlike) {
       EXPECT_EQ(layout.shuffle_destination(layout.shuffle_source(rank)), rank);
       EXPECT_EQ(layout.column_piece_of(destination), layout.row_piece_of(rank));
     }
-    EXPECT_EQ(destinations.size(), static_cast<std::size_t>(grid.rank_count()));
+    EXPECT_EQ(destinations.size(), static_cast<size_t>(grid.rank_count()));
     EXPECT_EQ(layout.shuffle_destination(0), 0);
     EXPECT_EQ(layout.shuffle_destination(grid.rank_count() - 1), grid.rank_count() - 1);
   });
@@ -184,8 +184,8 @@ TEST(BlockLayoutTest, NothingMovesInTheShuffleOfAGridWithOneRowOrColumn) {
 
 TEST(BlockLayoutTest, FindsTheBlocksOfEveryIndex) {
   for_every_layout([](const BlockLayout& layout) {
-    std::int64_t wrong_count = 0;
-    for (std::int64_t index = 0; index < layout.size(); ++index) {
+    int64_t wrong_count = 0;
+    for (int64_t index = 0; index < layout.size(); ++index) {
       const int row = layout.row_block_of(index);
       const int column = layout.column_block_of(index);
       if (!layout.row_block(row).contains(index) || !layout.column_block(column).contains(index))
@@ -196,16 +196,16 @@ TEST(BlockLayoutTest, FindsTheBlocksOfEveryIndex) {
 }
 
 /// Each border must be the nearest to its share of the weight: half of the heaviest index away at most.
-void expect_nearest_borders(const std::vector<std::int64_t>& weights, ProcessGrid grid) {
+void expect_nearest_borders(const std::vector<int64_t>& weights, ProcessGrid grid) {
   SCOPED_TRACE("grid " + grid.name() + ", " + std::to_string(weights.size()) + " weights");
   const auto layout = BlockLayout::weighted(weights, grid);
-  EXPECT_EQ(layout.size(), static_cast<std::int64_t>(weights.size()));
-  const auto total = static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
+  EXPECT_EQ(layout.size(), static_cast<int64_t>(weights.size()));
+  const auto total = static_cast<double>(std::accumulate(weights.begin(), weights.end(), int64_t{0}));
   const double heaviest =
       weights.empty() ? 0.0 : static_cast<double>(*std::max_element(weights.begin(), weights.end()));
   for (int k = 0; k < grid.rank_count(); ++k) {
     const auto before = static_cast<double>(
-        std::accumulate(weights.begin(), weights.begin() + layout.piece(k).begin, std::int64_t{0}));
+        std::accumulate(weights.begin(), weights.begin() + layout.piece(k).begin, int64_t{0}));
     // Weights are integers below 2^53, so only the goal is rounded: 1e-9 of the total is far above that.
     EXPECT_NEAR(before, total * k / grid.rank_count(), 0.5 * heaviest + 1e-9 * total);
   }
@@ -214,9 +214,9 @@ void expect_nearest_borders(const std::vector<std::int64_t>& weights, ProcessGri
 TEST(BlockLayoutTest, WeightedBordersAreNearestToEqualShares) {
   std::mt19937_64 random(1);
   test::for_every_grid([&](ProcessGrid grid) {
-    for (const std::int64_t n : test::awkward_sizes(grid.rank_count())) {
-      std::vector<std::int64_t> weights(static_cast<std::size_t>(n));
-      for (auto& weight : weights) weight = static_cast<std::int64_t>(random() % 10);
+    for (const int64_t n : test::awkward_sizes(grid.rank_count())) {
+      std::vector<int64_t> weights(static_cast<size_t>(n));
+      for (auto& weight : weights) weight = static_cast<int64_t>(random() % 10);
       expect_nearest_borders(weights, grid);
       if (n > 0) weights[weights.size() / 3] = 1'000'000;  // one index outweighs all others
       expect_nearest_borders(weights, grid);
@@ -225,13 +225,13 @@ TEST(BlockLayoutTest, WeightedBordersAreNearestToEqualShares) {
 }
 
 TEST(BlockLayoutTest, EqualWeightsGiveAnEvenCut) {
-  const std::vector<std::int64_t> weights(1009, 5);
+  const std::vector<int64_t> weights(1009, 5);
   const auto layout = BlockLayout::weighted(weights, {.columns = 4, .rows = 3});
   expect_even_pieces(layout);
 }
 
 TEST(BlockLayoutTest, WeightsOfZeroAreCoveredAllTheSame) {
-  const std::vector<std::int64_t> weights(10, 0);
+  const std::vector<int64_t> weights(10, 0);
   const auto layout = BlockLayout::weighted(weights, {.columns = 2, .rows = 2});
   EXPECT_EQ(layout.size(), 10);
   EXPECT_EQ(layout.piece(3).end, 10);

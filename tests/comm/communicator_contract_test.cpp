@@ -40,12 +40,12 @@ struct Case {
   int ranks_per_node;
   const test::NamedLayout& named;
 
-  [[nodiscard]] const BlockLayout& layout() const { return named.layout; }
-  [[nodiscard]] std::unique_ptr<Communicator> make() const {
+  const BlockLayout& layout() const { return named.layout; }
+  std::unique_ptr<Communicator> make() const {
     return transport.make(group(), layout(),
                           {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
   }
-  [[nodiscard]] std::string text() const {
+  std::string text() const {
     return std::string(transport.name) +
            (form == SumForm::whole_block ? ", whole block" : ", reduce-scatter") + ", " +
            std::to_string(ranks_per_node) + " ranks per node, " + test::describe(named);
@@ -82,10 +82,10 @@ std::vector<TransportRow> all_rows() {
 /// visit(form, ranks_per_node): every form of the sum that the transport has and every size of nodes; by
 /// default the real node and the pretended one whose turn it is, if any.
 template <typename Visit>
-void for_every_form_and_node(const TransportRow& transport, std::size_t turn, const Visit& visit) {
+void for_every_form_and_node(const TransportRow& transport, size_t turn, const Visit& visit) {
   const auto sizes = node_sizes(transport);
   for (const auto form : transport.sum_forms) {
-    std::size_t number = 0;
+    size_t number = 0;
     for (const int ranks_per_node : sizes) {
       const bool has_its_turn = number++ == turn % sizes.size();
       if (ranks_per_node == 0 || has_its_turn || test::is_thorough()) visit(form, ranks_per_node);
@@ -94,7 +94,7 @@ void for_every_form_and_node(const TransportRow& transport, std::size_t turn, co
 }
 
 /// One cut of so many has its turn by default, where ranks outnumber cores: each operation then waits for time slices.
-std::size_t cuts_per_turn() {
+size_t cuts_per_turn() {
   if (test::is_thorough() || group().size() <= 2) return 1;
   return group().size() > 4 ? 3 : 2;
 }
@@ -102,17 +102,17 @@ std::size_t cuts_per_turn() {
 /// Every transport that can serve, every grid of the ranks, every cut of every given size, every form of the
 /// sum, every size of nodes.
 template <typename Visit>
-void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
+void for_every_case(const std::set<int64_t>& sizes, const Visit& visit) {
   for (const auto& transport : all_rows()) {
     if (!transport.why_unavailable(group()).empty()) continue;
     // Another one for each grid and size, so that a cut meets several sizes of nodes.
-    std::size_t first_turn = 0;
+    size_t first_turn = 0;
     for (const auto& grid : factorizations(group().size())) {
-      for (const std::int64_t n : sizes) {
-        std::size_t turn = first_turn++;
+      for (const int64_t n : sizes) {
+        size_t turn = first_turn++;
         for (const auto& named : test::layouts_of(n, grid)) {
           const bool has_its_turn = turn % cuts_per_turn() == 0;
-          const std::size_t turn_of_nodes = turn++ / cuts_per_turn();
+          const size_t turn_of_nodes = turn++ / cuts_per_turn();
           if (!has_its_turn) continue;
           for_every_form_and_node(transport, turn_of_nodes, [&](SumForm form, int ranks_per_node) {
             const Case current{
@@ -127,9 +127,9 @@ void for_every_case(const std::set<std::int64_t>& sizes, const Visit& visit) {
 }
 
 /// Numbers whose sum depends on the order of the additions.
-std::vector<double> awkward_scalars(int rank, std::size_t count, int round) {
+std::vector<double> awkward_scalars(int rank, size_t count, int round) {
   std::vector<double> values;
-  for (std::size_t k = 0; k < count; ++k) {
+  for (size_t k = 0; k < count; ++k) {
     const double sign = (rank + round) % 3 == 0 ? -1.0 : 1.0;
     const int exponent = (rank * 29 + static_cast<int>(k) * 13 + round) % 70 - 35;
     values.push_back(sign * std::ldexp(1.0 + 1.0 / (rank + 3), exponent));
@@ -138,7 +138,7 @@ std::vector<double> awkward_scalars(int rank, std::size_t count, int round) {
 }
 
 /// The result of the butterfly, computed by the simulator.
-std::vector<double> simulated_scalars(std::size_t count, int round) {
+std::vector<double> simulated_scalars(size_t count, int round) {
   const int ranks = group().size();
   std::vector<Schedule> schedules;
   std::vector<std::vector<double>> blocks;
@@ -147,14 +147,14 @@ std::vector<double> simulated_scalars(std::size_t count, int round) {
     blocks.push_back(awkward_scalars(rank, count, round));
   }
   const auto all_in_one =
-      test::one_piece_layout(static_cast<std::int64_t>(count), {.columns = ranks, .rows = 1}, 0);
+      test::one_piece_layout(static_cast<int64_t>(count), {.columns = ranks, .rows = 1}, 0);
   test::GroupSimulation<double> simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
   simulation.run(test::Delivery::eager);
   return simulation.block(group().rank());
 }
 
 /// The sum of the magnitudes, to which the error of any order of additions is relative.
-double magnitude_of_scalars(std::size_t which, std::size_t count, int round) {
+double magnitude_of_scalars(size_t which, size_t count, int round) {
   double magnitude = 0.0;
   for (int rank = 0; rank < group().size(); ++rank)
     magnitude += std::abs(awkward_scalars(rank, count, round)[which]);
@@ -172,7 +172,7 @@ bool adds_as_butterfly(const Case& current) {
 
 /// Expects the bits of the simulated butterfly, hence the same on every rank and on every run, where the
 /// communicator adds in that order.
-void expect_scalar_sum(const Case& current, Communicator& communicator, std::size_t count, int round) {
+void expect_scalar_sum(const Case& current, Communicator& communicator, size_t count, int round) {
   auto values = awkward_scalars(group().rank(), count, round);
   communicator.sum_scalars(values);
   const auto expected = simulated_scalars(count, round);
@@ -181,7 +181,7 @@ void expect_scalar_sum(const Case& current, Communicator& communicator, std::siz
         << count << " values, first " << values[0] << " instead of " << expected[0];
     return;
   }
-  for (std::size_t k = 0; k < count; ++k) {
+  for (size_t k = 0; k < count; ++k) {
     constexpr double rounding = 1e-15;
     EXPECT_NEAR(values[k], expected[k], rounding * group().size() * magnitude_of_scalars(k, count, round));
   }
@@ -226,17 +226,17 @@ TEST(TransportTableTest, EveryTransportHasAFormOfTheSum) {
 /// Hands out memory of the heap, and counts it.
 class CountingMemory final : public std::pmr::memory_resource {
  public:
-  [[nodiscard]] std::size_t taken_byte_count() const { return taken_byte_count_; }
-  [[nodiscard]] std::size_t live_byte_count() const { return live_byte_count_; }
+  size_t taken_byte_count() const { return taken_byte_count_; }
+  size_t live_byte_count() const { return live_byte_count_; }
   /// Whether memory that is still allocated has not been written to.
-  [[nodiscard]] bool is_untouched() const {
+  bool is_untouched() const {
     return std::ranges::all_of(blocks_, [](const auto& block) {
       return std::ranges::all_of(block, [](auto byte) { return byte == untouched_byte; });
     });
   }
 
  private:
-  void* do_allocate(std::size_t byte_count, std::size_t alignment) override {
+  void* do_allocate(size_t byte_count, size_t alignment) override {
     taken_byte_count_ += byte_count;
     live_byte_count_ += byte_count;
     auto* const address = static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{alignment}));
@@ -244,19 +244,17 @@ class CountingMemory final : public std::pmr::memory_resource {
     blocks_.emplace_back(address, byte_count);
     return address;
   }
-  void do_deallocate(void* address, std::size_t byte_count, std::size_t alignment) override {
+  void do_deallocate(void* address, size_t byte_count, size_t alignment) override {
     live_byte_count_ -= byte_count;
     std::erase_if(blocks_, [&](const auto& block) { return block.data() == address; });
     ::operator delete (address, std::align_val_t{alignment});
   }
-  [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-    return this == &other;
-  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
   static constexpr std::byte untouched_byte{0x5a};
   std::vector<std::span<const std::byte>> blocks_;
-  std::size_t taken_byte_count_ = 0;
-  std::size_t live_byte_count_ = 0;
+  size_t taken_byte_count_ = 0;
+  size_t live_byte_count_ = 0;
 };
 
 TEST(CommunicatorContractTest, BuffersComeFromTheMemoryThatItIsGivenAndAreNotTouchedAtSetUp) {
@@ -285,7 +283,7 @@ TEST(CommunicatorContractTest, BuffersComeFromTheMemoryThatItIsGivenAndAreNotTou
 }
 
 /// Empty, one, fewer elements than ranks, more than ranks, and a prime that leaves most pieces uneven.
-std::set<std::int64_t> contract_sizes() { return {0, 1, group().size() - 1, group().size() + 1, 1009}; }
+std::set<int64_t> contract_sizes() { return {0, 1, group().size() - 1, group().size() + 1, 1009}; }
 
 TEST(CommunicatorContractTest, CollectsWholeAndInPartsSumsAndShufflesEveryLayout) {
   for_every_case(contract_sizes(), [](const Case& current) {
@@ -306,8 +304,8 @@ TEST(CommunicatorContractTest, CollectsWholeAndInPartsSumsAndShufflesEveryLayout
 }
 
 /// The counts of a sum of scalars take turns.
-std::size_t count_in_turn(int round) {
-  return Communicator::scalar_counts[static_cast<std::size_t>(round) % Communicator::scalar_counts.size()];
+size_t count_in_turn(int round) {
+  return Communicator::scalar_counts[static_cast<size_t>(round) % Communicator::scalar_counts.size()];
 }
 
 TEST(CommunicatorContractTest, StaleBuffersDoNotShowWhenOperationsAlternate) {
@@ -390,7 +388,7 @@ TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBe
     const auto communicator = current.make();
     ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 12; ++round) {
-      const std::size_t count = count_in_turn(round);
+      const size_t count = count_in_turn(round);
       auto whole = awkward_scalars(group().rank(), count, round);
       communicator->sum_scalars(whole);
       auto values = awkward_scalars(group().rank(), count, round);
@@ -425,7 +423,7 @@ TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
     std::vector<double> first;
     for (int repeat = 0; repeat < 3; ++repeat) {
       const auto mine = communicator->partial();
-      for (std::size_t k = 0; k < mine.size(); ++k) {
+      for (size_t k = 0; k < mine.size(); ++k) {
         mine[k] = awkward_scalars(group().rank() + static_cast<int>(k), 1, 0).front();
       }
       communicator->sum();
@@ -438,10 +436,10 @@ TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
 
 /// Counts of the calls of collectives of groups of more than one rank, and of the bytes that this rank passes
 /// to them.
-Traffic calls_of(int group_size, std::int64_t element_count, int repeats) {
+Traffic calls_of(int group_size, int64_t element_count, int repeats) {
   if (group_size == 1) return {};
   return {.message_count = repeats,
-          .byte_count = repeats * element_count * static_cast<std::int64_t>(sizeof(double))};
+          .byte_count = repeats * element_count * static_cast<int64_t>(sizeof(double))};
 }
 
 TEST(CommunicatorContractTest, CountsCallsOfCollectives) {
@@ -522,11 +520,11 @@ TEST(CommunicatorContractTest, BetweenNodesOneMessageForEachPairAndOperation) {
     communicator->sum_scalars(values);
     Traffic collected;
     Traffic summed;
-    constexpr auto element_bytes = static_cast<std::int64_t>(sizeof(double));
+    constexpr auto element_bytes = static_cast<int64_t>(sizeof(double));
     for (int from = 0; from < nodes.node_count(); ++from) {
       for (int to = 0; to < nodes.node_count(); ++to) {
         if (from == to) continue;
-        std::int64_t elements = 0;
+        int64_t elements = 0;
         for (const auto& range : collected_ranges(layout, nodes, false, from, to)) elements += range.size();
         if (elements > 0) collected += {.message_count = 1, .byte_count = elements * element_bytes};
         const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);

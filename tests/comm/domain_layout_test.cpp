@@ -18,7 +18,7 @@ TEST(DomainLayoutTest, GridsAreAllFactorizationsOnce) {
       EXPECT_EQ(grid.rank_count(), rank_count);
       EXPECT_TRUE(found.insert(grid.parts).second) << grid.name();
     }
-    std::size_t expected = 0;
+    size_t expected = 0;
     for (int x = 1; x <= rank_count; ++x) {
       for (int y = 1; y <= rank_count; ++y) {
         if (rank_count % (x * y) == 0) ++expected;
@@ -42,17 +42,17 @@ TEST(DomainLayoutTest, EveryPointHasOneRankAndExtentsAreEven) {
     for (const int rank_count : {1, 2, 3, 4, 6, 8}) {
       for (const auto& grid : domain_grids(rank_count)) {
         const DomainLayout layout(extents, grid);
-        std::vector<int> owners(static_cast<std::size_t>(layout.size()));
+        std::vector<int> owners(static_cast<size_t>(layout.size()));
         for (int rank = 0; rank < rank_count; ++rank) {
           const auto box = layout.box(rank);
-          for (std::size_t k = 0; k < dimension_count; ++k) {
+          for (size_t k = 0; k < dimension_count; ++k) {
             EXPECT_GE(box.extent(k), extents[k] / grid.parts[k]);
             EXPECT_LE(box.extent(k), (extents[k] + grid.parts[k] - 1) / grid.parts[k]);
           }
           for (auto z = box.ranges[2].begin; z < box.ranges[2].end; ++z) {
             for (auto y = box.ranges[1].begin; y < box.ranges[1].end; ++y) {
               for (auto x = box.ranges[0].begin; x < box.ranges[0].end; ++x)
-                ++owners[static_cast<std::size_t>(x + extents[0] * (y + extents[1] * z))];
+                ++owners[static_cast<size_t>(x + extents[0] * (y + extents[1] * z))];
             }
           }
         }

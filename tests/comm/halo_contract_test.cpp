@@ -75,7 +75,7 @@ Traffic expected_traffic(const TransportRow& transport, const HaloOptions& optio
   auto traffic = halo_traffic(parts_that_are_sent(transport, options, layout));
   // A collective counts as one call.
   if (transport.counts == CountedTraffic::calls)
-    traffic.message_count = std::min<std::int64_t>(traffic.message_count, 1);
+    traffic.message_count = std::min<int64_t>(traffic.message_count, 1);
   return traffic;
 }
 

@@ -19,15 +19,15 @@ using test::Point;
 
 /// The points of the halo of a box, by number, one by one: those outside that are near along one dimension and
 /// inside along the others, or near along each.
-std::set<std::int64_t> halo_points(const DomainLayout& layout, const Box& box, const HaloShape& shape) {
-  std::set<std::int64_t> points;
+std::set<int64_t> halo_points(const DomainLayout& layout, const Box& box, const HaloShape& shape) {
+  std::set<int64_t> points;
   if (box.is_empty()) return points;
   test::for_every_point(whole_domain(layout.extents()), [&](const Point& point) {
     int outside_count = 0;
     bool is_near = true;
-    for (std::size_t k = 0; k < dimension_count; ++k) {
+    for (size_t k = 0; k < dimension_count; ++k) {
       const auto distance =
-          std::max({box.ranges[k].begin - point[k], point[k] - (box.ranges[k].end - 1), std::int64_t{0}});
+          std::max({box.ranges[k].begin - point[k], point[k] - (box.ranges[k].end - 1), int64_t{0}});
       outside_count += distance > 0 ? 1 : 0;
       is_near = is_near && distance <= shape.width;
     }
@@ -42,7 +42,7 @@ TEST(HaloPlanTest, PartsAreTheHaloEachPointOnceFromItsOwner) {
     test::for_every_halo(rank_count, [&](const DomainLayout& layout, const HaloShape& shape) {
       SCOPED_TRACE(test::describe(layout, shape));
       for (int rank = 0; rank < rank_count; ++rank) {
-        std::set<std::int64_t> received;
+        std::set<int64_t> received;
         int partner_before = -1;
         for (const auto& part : halo_parts(layout, rank, shape)) {
           EXPECT_GT(part.partner, partner_before);
@@ -89,16 +89,16 @@ TEST(HaloPlanTest, ACubeHas26Neighbours) {
 
 TEST(HaloPlanTest, OffsetsFollowTheOrderOfMemory) {
   const Box box{.ranges = {IndexRange{2, 5}, IndexRange{1, 3}, IndexRange{7, 9}}};
-  std::int64_t expected = 0;
+  int64_t expected = 0;
   test::for_every_point(box, [&](const Point& point) { EXPECT_EQ(offset_in(box, point), expected++); });
   const auto part = [](IndexRange x, IndexRange y, IndexRange z) { return Box{.ranges = {x, y, z}}; };
   EXPECT_EQ(offset_of_part(box, part({3, 4}, {2, 3}, {8, 9})), 1 + 3 * (1 + 2 * 1));
   // Consecutive or not, against the offsets of the points themselves.
-  for (std::int64_t x = 2; x < 5; ++x) {
-    for (std::int64_t y = 1; y < 3; ++y) {
-      for (std::int64_t z = 7; z < 9; ++z) {
+  for (int64_t x = 2; x < 5; ++x) {
+    for (int64_t y = 1; y < 3; ++y) {
+      for (int64_t z = 7; z < 9; ++z) {
         const auto corner = part({2, x + 1}, {1, y + 1}, {7, z + 1});
-        std::vector<std::int64_t> offsets;
+        std::vector<int64_t> offsets;
         test::for_every_point(corner, [&](const Point& point) { offsets.push_back(offset_in(box, point)); });
         const bool is_one_run = offsets.back() - offsets.front() + 1 == std::ssize(offsets);
         EXPECT_EQ(is_consecutive(box, corner), is_one_run) << x << " " << y << " " << z;

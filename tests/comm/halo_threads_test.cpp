@@ -48,11 +48,11 @@ void exchange(HaloExchange& halo, const DomainLayout& layout, int rank, std::bar
 TEST(HaloThreadsTest, PutsOfThreadsThatAreLateAtRandom) {
   for (const auto& layout : layouts()) {
     const int rank_count = layout.grid().rank_count();
-    constexpr std::size_t memory_size = 1024;
+    constexpr size_t memory_size = 1024;
     test::ThreadGroup group(rank_count, memory_size);
     std::barrier<> everybody(rank_count);
     test::run_ranks(rank_count, [&](int rank) {
-      EXPECT_LE(put_halo_memory_size(layout, rank, with_corners), static_cast<std::int64_t>(memory_size));
+      EXPECT_LE(put_halo_memory_size(layout, rank, with_corners), static_cast<int64_t>(memory_size));
       const auto halo = make_put_halo(std::make_unique<test::ThreadPort>(group, rank), rank, layout,
                                       {.shape = with_corners});
       exchange(*halo, layout, rank, everybody);
@@ -67,7 +67,7 @@ struct PageDelete {
 };
 using Pages = std::unique_ptr<std::byte, PageDelete>;
 
-Pages zeroed_pages(std::size_t byte_count) {
+Pages zeroed_pages(size_t byte_count) {
   Pages pages(static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{4096})));
   std::fill_n(pages.get(), byte_count, std::byte{0});
   return pages;
@@ -87,7 +87,7 @@ TEST(HaloThreadsTest, ReadersInPlaceThatAreLateAtRandom) {
       test::run_ranks(rank_count, [&](int rank) {
         Waiter waiter(mode);
         SharedHaloPlace place{.rank = rank,
-                              .nodes = NodeMap(std::vector<int>(static_cast<std::size_t>(rank_count), 0)),
+                              .nodes = NodeMap(std::vector<int>(static_cast<size_t>(rank_count), 0)),
                               .parts = parts,
                               .memory = nullptr,
                               .waiter = waiter};

@@ -11,7 +11,7 @@
 namespace cg2d::comm::mapped_part_test {
 namespace {
 
-constexpr std::size_t part_bytes = 10'000;  // not whole pages
+constexpr size_t part_bytes = 10'000;  // not whole pages
 
 void expect_fault(const PartNotice& notice, PartFault fault) {
   const auto part = map_part(notice);
@@ -25,14 +25,14 @@ TEST(MappedPart, IsZeroedMemoryThatAllMappingsShare) {
   const auto other = map_part(owned.notice());
   ASSERT_EQ(one.fault, PartFault::none);
   ASSERT_EQ(other.fault, PartFault::none);
-  for (std::size_t k = 0; k < part_bytes; ++k) ASSERT_EQ(one.memory.get()[k], std::byte{0}) << k;
+  for (size_t k = 0; k < part_bytes; ++k) ASSERT_EQ(one.memory.get()[k], std::byte{0}) << k;
   one.memory.get()[part_bytes - 1] = std::byte{7};
   EXPECT_EQ(other.memory.get()[part_bytes - 1], std::byte{7});
 }
 
 TEST(MappedPart, AnotherMarkIsRefused) {
   const OwnedPart owned(part_bytes);
-  for (std::size_t word = 0; word < owned.notice().mark.size(); ++word) {
+  for (size_t word = 0; word < owned.notice().mark.size(); ++word) {
     auto notice = owned.notice();
     notice.mark[word] ^= 1U;
     expect_fault(notice, PartFault::other_memory);

@@ -14,17 +14,17 @@ namespace {
 constexpr int largest = std::numeric_limits<int>::max();
 
 TEST(IntCountTest, CountsThatFitAreTheSame) {
-  EXPECT_EQ(int_count(std::size_t{0}), 0);
-  EXPECT_EQ(int_count(std::int64_t{largest}), largest);
-  EXPECT_EQ(int_count(std::size_t{largest}), largest);
+  EXPECT_EQ(int_count(size_t{0}), 0);
+  EXPECT_EQ(int_count(int64_t{largest}), largest);
+  EXPECT_EQ(int_count(size_t{largest}), largest);
 }
 
 TEST(IntCountTest, OthersThrowAndNameTheCount) {
-  for (const auto count : {std::int64_t{largest} + 1, std::int64_t{1} << 32, std::int64_t{-1}})
+  for (const auto count : {int64_t{largest} + 1, int64_t{1} << 32, int64_t{-1}})
     EXPECT_THROW(static_cast<void>(int_count(count)), std::overflow_error) << count;
-  EXPECT_THROW(static_cast<void>(int_count(std::numeric_limits<std::size_t>::max())), std::overflow_error);
+  EXPECT_THROW(static_cast<void>(int_count(std::numeric_limits<size_t>::max())), std::overflow_error);
   try {
-    static_cast<void>(int_count(std::int64_t{3'000'000'000}));
+    static_cast<void>(int_count(int64_t{3'000'000'000}));
     FAIL() << "a count beyond an int was narrowed";
   } catch (const std::overflow_error& error) {
     EXPECT_NE(std::string(error.what()).find("3000000000"), std::string::npos) << error.what();

@@ -53,7 +53,7 @@ void for_every_case(const Visit& visit) {
 }
 
 void mark(std::vector<int>& count, const IndexRange& range) {
-  for (auto i = range.begin; i < range.end; ++i) ++count[static_cast<std::size_t>(i)];
+  for (auto i = range.begin; i < range.end; ++i) ++count[static_cast<size_t>(i)];
 }
 
 TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
@@ -61,7 +61,7 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
     const auto grid = layout.grid();
     for (const bool mirrored : {false, true}) {
       for (int node = 0; node < nodes.node_count(); ++node) {
-        std::vector<int> is_there(static_cast<std::size_t>(layout.size()), 0);
+        std::vector<int> is_there(static_cast<size_t>(layout.size()), 0);
         std::vector<int> is_read = is_there;
         for (const int rank : nodes.ranks_of(node)) {
           mark(is_read, layout.column_block(grid.column_of(rank)));
@@ -79,7 +79,7 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
           // A rank's own piece may be no part of what is read here.
           mark(is_read, layout.piece(layout.column_piece_of(rank)));
         }
-        for (std::size_t i = 0; i < is_read.size(); ++i)
+        for (size_t i = 0; i < is_read.size(); ++i)
           EXPECT_EQ(is_there[i], is_read[i] > 0 ? 1 : 0) << "element " << i;
       }
     }
@@ -119,7 +119,7 @@ TEST(NodePlanTest, PiecesOfAMessageFollowEachOther) {
       for (int to = 0; to < nodes.node_count(); ++to) {
         if (from == to) continue;
         const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);
-        std::int64_t offset = 0;
+        int64_t offset = 0;
         for (const auto& sum : sums.pieces) {
           EXPECT_EQ(sum.offset, offset);
           offset += layout.piece(layout.column_piece_of(sum.rank)).size();

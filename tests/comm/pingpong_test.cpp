@@ -17,7 +17,7 @@ namespace {
 using comm::VariableShape;
 using test::group;
 
-std::byte value_at(int sender, int round, std::size_t variable, std::size_t index) {
+std::byte value_at(int sender, int round, size_t variable, size_t index) {
   return static_cast<std::byte>(1 + 101 * sender + 37 * round + 11 * static_cast<int>(variable) +
                                 static_cast<int>(index % 251));
 }
@@ -25,24 +25,23 @@ std::byte value_at(int sender, int round, std::size_t variable, std::size_t inde
 /// Fills the whole memory, so that the test notices if bytes between the variables move, too.
 void write_variables(std::span<std::byte> memory, const VariableShape& shape, int sender, int round) {
   std::ranges::fill(memory, std::byte{0xEE});
-  for (std::size_t k = 0; k < shape.count; ++k) {
-    for (std::size_t i = 0; i < shape.byte_count; ++i)
-      memory[shape.offset(k) + i] = value_at(sender, round, k, i);
+  for (size_t k = 0; k < shape.count; ++k) {
+    for (size_t i = 0; i < shape.byte_count; ++i) memory[shape.offset(k) + i] = value_at(sender, round, k, i);
   }
 }
 
 /// All bytes of all variables, and those after each of them, which must stay unchanged.
 bool brought_exactly(std::span<const std::byte> memory, const VariableShape& shape, int sender, int round) {
   std::vector<std::byte> expected(shape.memory_byte_count(), std::byte{0x11});
-  for (std::size_t k = 0; k < shape.count; ++k) {
-    for (std::size_t i = 0; i < shape.byte_count; ++i)
+  for (size_t k = 0; k < shape.count; ++k) {
+    for (size_t i = 0; i < shape.byte_count; ++i)
       expected[shape.offset(k) + i] = value_at(sender, round, k, i);
   }
   return std::equal(expected.begin(), expected.end(), memory.begin());
 }
 
 /// Round trips of one method; false on this rank if anything that came is wrong.
-bool brings_what_was_sent(comm::PingPong& memory, std::size_t method, const VariableShape& shape, int rank) {
+bool brings_what_was_sent(comm::PingPong& memory, size_t method, const VariableShape& shape, int rank) {
   bool is_right = true;
   const auto receive = [&](int round) {
     // No rank writes here now: the partner waits for this rank.
@@ -64,7 +63,7 @@ bool brings_what_was_sent(comm::PingPong& memory, std::size_t method, const Vari
 
 /// The receiver does not yet have what the sender has written: incoming() changes in receive() only. The methods that
 /// need no receive() for the other rank's send().
-bool arrives_by_receiving(comm::RankGroup& pair, comm::PingPong& memory, std::size_t method,
+bool arrives_by_receiving(comm::RankGroup& pair, comm::PingPong& memory, size_t method,
                           const VariableShape& shape) {
   std::ranges::fill(memory.incoming(method), std::byte{0x11});
   pair.barrier();
@@ -110,7 +109,7 @@ void expect_all_methods(comm::RankGroup& pair, const std::vector<VariableShape>&
     EXPECT_EQ(row.why_unavailable(pair), "");
     const auto memory = row.make(pair, largest);
     const bool sends_by_messages = row.methods.data() == comm::message_pingpong().methods.data();
-    for (std::size_t method = 0; method < row.methods.size(); ++method) {
+    for (size_t method = 0; method < row.methods.size(); ++method) {
       std::ranges::fill(memory->incoming(method), std::byte{0x11});
       pair.barrier();
       for (const auto& shape : shapes) {
@@ -141,7 +140,7 @@ TEST(PingPongTest, EveryMethodBringsOddSizes) {
 
 TEST(PingPongTest, EveryMethodBringsEightMegabytes) {
   between(0, group().size() - 1, [](comm::RankGroup& pair) {
-    expect_all_methods(pair, {{.count = 1, .byte_count = std::size_t{8} << 20}});
+    expect_all_methods(pair, {{.count = 1, .byte_count = size_t{8} << 20}});
   });
 }
 

@@ -24,7 +24,7 @@ class PutRank {
   PutRank(ThreadGroup& group, const BlockLayout& layout, int rank, SumForm form)
       : layout_(layout), rank_(rank), rank_count_(layout.grid().rank_count()), port_(group, rank) {
     const GroupPieces pieces(layout, 0, rank_count_);
-    const auto block_size = static_cast<std::size_t>(pieces.size());
+    const auto block_size = static_cast<size_t>(pieces.size());
     operand_ = operations_.allocate(block_size);
     partial_ = operations_.allocate(block_size);
     ring_ = operations_.allocate(index(piece_of(rank_).size()));
@@ -66,12 +66,12 @@ class PutRank {
   void expect_product(int round) {
     for (auto i = mine().begin; i < mine().end; ++i) operand_[index(i)] = operand(i, round);
     collect_->run();
-    for (std::int64_t i = 0; i < layout_.size(); ++i) ASSERT_EQ(operand_[index(i)], operand(i, round));
+    for (int64_t i = 0; i < layout_.size(); ++i) ASSERT_EQ(operand_[index(i)], operand(i, round));
     move_->run();
     const auto previous = piece_of((rank_ + rank_count_ - 1) % rank_count_);
-    for (std::int64_t i = 0; i < previous.size(); ++i)
+    for (int64_t i = 0; i < previous.size(); ++i)
       ASSERT_EQ(ring_[index(i)], operand(previous.begin + i, round));
-    for (std::int64_t i = 0; i < layout_.size(); ++i) partial_[index(i)] = partial(i, rank_, round);
+    for (int64_t i = 0; i < layout_.size(); ++i) partial_[index(i)] = partial(i, rank_, round);
     sum_->run();
     for (auto i = mine().begin; i < mine().end; ++i) {
       double expected = 0.0;
@@ -86,21 +86,21 @@ class PutRank {
     for (int rank = 0; rank < rank_count_; ++rank) expected += partial(7, rank, round);
     ASSERT_EQ(scalar_[0], expected);
   }
-  [[nodiscard]] const TrafficCounts& sent() const { return sent_; }
+  const TrafficCounts& sent() const { return sent_; }
 
  private:
-  static double operand(std::int64_t index, int round) { return static_cast<double>(index + 1000 * round); }
-  static double partial(std::int64_t index, int rank, int round) {
+  static double operand(int64_t index, int round) { return static_cast<double>(index + 1000 * round); }
+  static double partial(int64_t index, int rank, int round) {
     return static_cast<double>((rank + 1) * (index + 3) + 7 * round);
   }
-  static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+  static size_t index(int64_t i) { return static_cast<size_t>(i); }
   static std::span<double> part_of(std::span<double> block, const IndexRange& range) {
     return block.subspan(index(range.begin), index(range.size()));
   }
-  [[nodiscard]] IndexRange piece_of(int rank) const { return layout_.piece(rank); }
-  [[nodiscard]] IndexRange mine() const { return piece_of(rank_); }
-  [[nodiscard]] std::vector<int> all_ranks() const {
-    std::vector<int> ranks(static_cast<std::size_t>(rank_count_));
+  IndexRange piece_of(int rank) const { return layout_.piece(rank); }
+  IndexRange mine() const { return piece_of(rank_); }
+  std::vector<int> all_ranks() const {
+    std::vector<int> ranks(static_cast<size_t>(rank_count_));
     std::iota(ranks.begin(), ranks.end(), 0);
     return ranks;
   }
@@ -124,7 +124,7 @@ class PutRank {
 template <typename Work>
 int barriers_of(int rank_count, SumForm form, const Work& work) {
   const auto layout = BlockLayout::even(5 * rank_count, {.columns = rank_count, .rows = 1});
-  constexpr std::size_t memory_size = 4096;
+  constexpr size_t memory_size = 4096;
   ThreadGroup group(rank_count, memory_size);
   test::run_ranks(rank_count, [&](int rank) {
     PutRank put(group, layout, rank, form);

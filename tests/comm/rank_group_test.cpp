@@ -54,14 +54,13 @@ TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {
 }
 
 TEST_P(RankGroupTest, ReducesIntegers) {
-  EXPECT_EQ(group_.sum(std::int64_t{rank_} + 1), std::int64_t{size_} * (size_ + 1) / 2);
-  EXPECT_EQ(group_.maximum(std::int64_t{-rank_}), 0);
-  EXPECT_EQ(group_.minimum(std::int64_t{-rank_}), 1 - size_);
+  EXPECT_EQ(group_.sum(int64_t{rank_} + 1), int64_t{size_} * (size_ + 1) / 2);
+  EXPECT_EQ(group_.maximum(int64_t{-rank_}), 0);
+  EXPECT_EQ(group_.minimum(int64_t{-rank_}), 1 - size_);
   // Beyond 32 bits: counts of nonzeros are.
-  constexpr std::int64_t large = std::int64_t{1} << 40;
+  constexpr int64_t large = int64_t{1} << 40;
   EXPECT_EQ(group_.sum(large), large * size_);
-  EXPECT_EQ(group_.minimum(std::numeric_limits<std::int64_t>::min() + rank_),
-            std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(group_.minimum(std::numeric_limits<int64_t>::min() + rank_), std::numeric_limits<int64_t>::min());
 }
 
 TEST_P(RankGroupTest, ReducesDoubles) {
@@ -70,30 +69,29 @@ TEST_P(RankGroupTest, ReducesDoubles) {
 }
 
 TEST_P(RankGroupTest, SumsTheLowerRanks) {
-  EXPECT_EQ(group_.sum_of_lower_ranks(std::int64_t{rank_} + 1), std::int64_t{rank_} * (rank_ + 1) / 2);
+  EXPECT_EQ(group_.sum_of_lower_ranks(int64_t{rank_} + 1), int64_t{rank_} * (rank_ + 1) / 2);
 }
 
 TEST_P(RankGroupTest, GathersRaggedAndEmptyParts) {
   // Rank r gives r % 3 numbers: nothing from every third.
-  const std::vector<std::int64_t> mine(static_cast<std::size_t>(rank_ % 3), 100 + rank_);
-  const auto all = group_.gather_all(std::span<const std::int64_t>(mine));
-  EXPECT_EQ(all.size(), static_cast<std::size_t>(size_));
+  const std::vector<int64_t> mine(static_cast<size_t>(rank_ % 3), 100 + rank_);
+  const auto all = group_.gather_all(std::span<const int64_t>(mine));
+  EXPECT_EQ(all.size(), static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
-    EXPECT_EQ(all[static_cast<std::size_t>(r)],
-              std::vector<std::int64_t>(static_cast<std::size_t>(r % 3), 100 + r));
+    EXPECT_EQ(all[static_cast<size_t>(r)], std::vector<int64_t>(static_cast<size_t>(r % 3), 100 + r));
   }
 }
 
 TEST_P(RankGroupTest, GathersNothingFromAll) {
   const auto all = group_.gather_all(std::span<const double>());
-  EXPECT_EQ(all, std::vector<std::vector<double>>(static_cast<std::size_t>(size_)));
+  EXPECT_EQ(all, std::vector<std::vector<double>>(static_cast<size_t>(size_)));
 }
 
 TEST_P(RankGroupTest, GathersTexts) {
   const auto texts = group_.gather_all(rank_ % 2 == 0 ? "rank " + std::to_string(rank_) : std::string());
-  EXPECT_EQ(texts.size(), static_cast<std::size_t>(size_));
+  EXPECT_EQ(texts.size(), static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
-    EXPECT_EQ(texts[static_cast<std::size_t>(r)], r % 2 == 0 ? "rank " + std::to_string(r) : std::string());
+    EXPECT_EQ(texts[static_cast<size_t>(r)], r % 2 == 0 ? "rank " + std::to_string(r) : std::string());
   }
 }
 
@@ -105,31 +103,31 @@ TEST_P(RankGroupTest, BroadcastsTheTextOfRankZero) {
 }
 
 /// Message from `source` to `destination`: empty for some pairs, beyond MPI's eager limit for one.
-std::vector<std::uint64_t> words_between(int source, int destination) {
+std::vector<uint64_t> words_between(int source, int destination) {
   const int count = source == 0 && destination == 0 ? 0 : (source * 7 + destination * 3) % 5;
-  const std::size_t length = source == 0 && destination == 1 ? 100'003 : static_cast<std::size_t>(count);
-  return std::vector<std::uint64_t>(length, static_cast<std::uint64_t>(source * 1000 + destination));
+  const size_t length = source == 0 && destination == 1 ? 100'003 : static_cast<size_t>(count);
+  return std::vector<uint64_t>(length, static_cast<uint64_t>(source * 1000 + destination));
 }
 
 TEST_P(RankGroupTest, ExchangesRaggedAndEmptyParts) {
   for (int repeat = 0; repeat < 3; ++repeat) {
-    std::vector<std::vector<std::uint64_t>> outgoing;
+    std::vector<std::vector<uint64_t>> outgoing;
     for (int r = 0; r < size_; ++r) outgoing.push_back(words_between(rank_, r));
     const auto incoming = group_.exchange(std::move(outgoing));
-    EXPECT_EQ(incoming.size(), static_cast<std::size_t>(size_));
+    EXPECT_EQ(incoming.size(), static_cast<size_t>(size_));
     for (int r = 0; r < size_; ++r) {
-      EXPECT_EQ(incoming[static_cast<std::size_t>(r)], words_between(r, rank_)) << "from rank " << r;
+      EXPECT_EQ(incoming[static_cast<size_t>(r)], words_between(r, rank_)) << "from rank " << r;
     }
   }
 }
 
 TEST_P(RankGroupTest, ExchangeMovesWhatGoesToTheRankItself) {
-  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(size_));
-  auto& own = outgoing[static_cast<std::size_t>(rank_)];
+  std::vector<std::vector<uint64_t>> outgoing(static_cast<size_t>(size_));
+  auto& own = outgoing[static_cast<size_t>(rank_)];
   own.assign(1000, 7);
   const auto* const data = own.data();
   const auto incoming = group_.exchange(std::move(outgoing));
-  EXPECT_EQ(incoming[static_cast<std::size_t>(rank_)].data(), data);
+  EXPECT_EQ(incoming[static_cast<size_t>(rank_)].data(), data);
 }
 
 TEST_P(RankGroupTest, TheFirstRanksAreAGroupOfTheirOwn) {
@@ -139,7 +137,7 @@ TEST_P(RankGroupTest, TheFirstRanksAreAGroupOfTheirOwn) {
       EXPECT_EQ(first.size(), count);
       EXPECT_EQ(first.rank(), rank_);
       EXPECT_EQ(first.waiter().mode(), GetParam());
-      EXPECT_EQ(first.sum(std::int64_t{1}), count);
+      EXPECT_EQ(first.sum(int64_t{1}), count);
       EXPECT_EQ(first.broadcast(rank_ == 0 ? "from rank 0" : ""), "from rank 0");
     }
     group_.barrier();  // the others wait here
@@ -160,8 +158,8 @@ TEST_P(RankGroupTest, TextsArriveInOrder) {
 }
 
 /// A tick source that counts how often it is read.
-std::uint64_t counted_ticks = 0;
-std::uint64_t count_ticks() noexcept { return ++counted_ticks; }
+uint64_t counted_ticks = 0;
+uint64_t count_ticks() noexcept { return ++counted_ticks; }
 
 TEST_P(RankGroupTest, WaitingIsMeasuredOnlyWithATickSource) {
   group_.barrier();

@@ -58,8 +58,8 @@ std::vector<std::vector<Contributors>> own_contributions(int group_size) {
   std::vector<std::vector<Contributors>> blocks;
   for (int member = 0; member < group_size; ++member) {
     Contributors own;
-    own.members.set(static_cast<std::size_t>(member));
-    blocks.emplace_back(static_cast<std::size_t>(group_size), own);
+    own.members.set(static_cast<size_t>(member));
+    blocks.emplace_back(static_cast<size_t>(group_size), own);
   }
   return blocks;
 }
@@ -81,8 +81,8 @@ TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnce) {
   for (int size = 1; size <= largest_group; ++size) {
     SCOPED_TRACE("group of " + std::to_string(size));
     for (const auto delivery : both_deliveries) {
-      std::vector<std::vector<double>> blocks(static_cast<std::size_t>(size));
-      for (std::size_t m = 0; m < blocks.size(); ++m) {
+      std::vector<std::vector<double>> blocks(static_cast<size_t>(size));
+      for (size_t m = 0; m < blocks.size(); ++m) {
         blocks[m].assign(blocks.size(), -1.0);
         blocks[m][m] = static_cast<double>(100 + m);
       }
@@ -92,8 +92,8 @@ TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnce) {
         std::vector<double> everything;
         for (int k = 0; k < size; ++k) everything.push_back(100 + k);
         EXPECT_EQ(group.block(member), everything) << "member " << member;
-        std::vector<int> received(static_cast<std::size_t>(size), 1);
-        received[static_cast<std::size_t>(member)] = 0;
+        std::vector<int> received(static_cast<size_t>(size), 1);
+        received[static_cast<size_t>(member)] = 0;
         EXPECT_EQ(group.placed_count(member), received) << "member " << member;
       }
     }
@@ -118,8 +118,8 @@ TEST(ReduceScatterTest, SumsEveryContributionExactlyOnce) {
                                           own_contributions(size));
       group.run(delivery);
       for (int member = 0; member < size; ++member) {
-        const auto& mine = group.block(member)[static_cast<std::size_t>(member)];
-        EXPECT_EQ(mine.members.count(), static_cast<std::size_t>(size)) << "member " << member;
+        const auto& mine = group.block(member)[static_cast<size_t>(member)];
+        EXPECT_EQ(mine.members.count(), static_cast<size_t>(size)) << "member " << member;
         EXPECT_FALSE(mine.doubled) << "member " << member;
       }
     }
@@ -164,7 +164,7 @@ TEST(AllReduceTest, SumsEveryContributionExactlyOnceOnEveryMember) {
       group.run(delivery);
       for (int member = 0; member < size; ++member) {
         const bool is_whole = std::ranges::all_of(group.block(member), [&](const Contributors& sum) {
-          return sum.members.count() == static_cast<std::size_t>(size) && !sum.doubled;
+          return sum.members.count() == static_cast<size_t>(size) && !sum.doubled;
         });
         EXPECT_TRUE(is_whole) << "member " << member;
       }
@@ -190,7 +190,7 @@ TEST(AllReduceTest, EveryMemberHasTheSameBits) {
 
 TEST(AllReduceTest, TakesTwoMoreStepsThanTheButterflyWhereTheSizeIsNoPowerOfTwo) {
   for (int size = 1; size <= largest_group; ++size) {
-    std::size_t most_steps = 0;
+    size_t most_steps = 0;
     for (int member = 0; member < size; ++member) {
       most_steps = std::max(most_steps, all_reduce_schedule(size, member).steps.size());
     }
@@ -234,11 +234,9 @@ class PlaneSimulation {
   PlaneSimulation(const BlockLayout& layout, SumForm form, Delivery delivery)
       : layout_(layout), form_(form), delivery_(delivery) {}
 
-  static double operand(std::int64_t index) { return static_cast<double>(index + 1); }
-  static double partial(std::int64_t index, int column) {
-    return static_cast<double>((column + 1) * (index + 5));
-  }
-  [[nodiscard]] double sum(std::int64_t index) const {
+  static double operand(int64_t index) { return static_cast<double>(index + 1); }
+  static double partial(int64_t index, int column) { return static_cast<double>((column + 1) * (index + 5)); }
+  double sum(int64_t index) const {
     double value = 0.0;
     for (int column = 0; column < layout_.grid().columns; ++column) value += partial(index, column);
     return value;
@@ -292,9 +290,9 @@ class PlaneSimulation {
     const int member = layout_.grid().column_of(rank);
     const auto block = layout_.row_block(layout_.grid().row_of(rank));
     const auto whole = form_ == SumForm::whole_block ? block : layout_.piece(layout_.row_piece_of(rank));
-    std::int64_t wrong_count = 0;
+    int64_t wrong_count = 0;
     for (auto i = whole.begin; i < whole.end; ++i) {
-      if (group.block(member)[static_cast<std::size_t>(i - block.begin)] != sum(i)) ++wrong_count;
+      if (group.block(member)[static_cast<size_t>(i - block.begin)] != sum(i)) ++wrong_count;
     }
     EXPECT_EQ(wrong_count, 0) << "rank " << rank;
     EXPECT_EQ(group.sent(member), summation_traffic(layout_, rank, form_)) << "rank " << rank;
@@ -307,8 +305,7 @@ class PlaneSimulation {
 
 TEST(GridScheduleTest, CollectionAndSummationAreRightOnEveryGrid) {
   test::for_every_grid([](ProcessGrid grid) {
-    for (const std::int64_t n :
-         {0, 1, 7, grid.rank_count() - 1, grid.rank_count(), grid.rank_count() + 1, 101}) {
+    for (const int64_t n : {0, 1, 7, grid.rank_count() - 1, grid.rank_count(), grid.rank_count() + 1, 101}) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));
         for (const auto delivery : both_deliveries) {
@@ -327,7 +324,7 @@ TEST(TrafficTest, ShuffleSendsThePieceUnlessItStays) {
     for (const auto& named : test::layouts_of(101, grid)) {
       SCOPED_TRACE(test::describe(named));
       Traffic all;
-      std::int64_t moved = 0;
+      int64_t moved = 0;
       for (int rank = 0; rank < grid.rank_count(); ++rank) {
         const auto traffic = shuffle_traffic(named.layout, rank);
         EXPECT_LE(traffic.message_count, 1);
@@ -346,7 +343,7 @@ TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
       // All values are one piece's, so that a run of all pieces is all values.
       const GroupPieces values(test::one_piece_layout(value_count, {.columns = size, .rows = 1}, 0), 0, size);
       const std::vector<std::vector<double>> blocks(
-          static_cast<std::size_t>(size), std::vector<double>(static_cast<std::size_t>(value_count), 1.0));
+          static_cast<size_t>(size), std::vector<double>(static_cast<size_t>(value_count), 1.0));
       GroupSimulation<double> group(values, schedules_of(size, all_reduce_schedule), blocks);
       group.run(Delivery::eager);
       for (int member = 0; member < size; ++member) {
@@ -359,11 +356,11 @@ TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
 
 /// How often each element of the rank's column block is in its parts: those before `part`, and those that
 /// `part` adds.
-std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, std::int64_t size) {
-  std::vector<int> count(static_cast<std::size_t>(size), 0);
+std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, int64_t size) {
+  std::vector<int> count(static_cast<size_t>(size), 0);
   for (const auto& part : parts) {
     for (const auto& range : part) {
-      for (auto k = range.begin; k < range.end; ++k) ++count[static_cast<std::size_t>(k)];
+      for (auto k = range.begin; k < range.end; ++k) ++count[static_cast<size_t>(k)];
     }
   }
   return count;
@@ -371,7 +368,7 @@ std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, s
 
 TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
   test::for_every_grid([](const ProcessGrid& grid) {
-    for (const std::int64_t n : {0, 1, 7, grid.rank_count() + 1, 211}) {
+    for (const int64_t n : {0, 1, 7, grid.rank_count() + 1, 211}) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));
         for (int rank = 0; rank < grid.rank_count(); ++rank) {
@@ -379,8 +376,7 @@ TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
           const auto own = named.layout.piece(named.layout.column_piece_of(rank));
           const auto parts = collection_parts(named.layout, rank);
           EXPECT_EQ(parts.size(), collection_schedule(named.layout, rank).steps.size() + 1);
-          EXPECT_EQ(covered_by(parts, block.size()),
-                    std::vector<int>(static_cast<std::size_t>(block.size()), 1));
+          EXPECT_EQ(covered_by(parts, block.size()), std::vector<int>(static_cast<size_t>(block.size()), 1));
           std::vector<IndexRange> first;
           if (own.size() > 0) {
             first.push_back({.begin = own.begin - block.begin, .end = own.end - block.begin});
@@ -413,7 +409,7 @@ TEST(TrafficTest, IsThePapersForPowersOfTwo) {
     for (const int rows : {1, 2, 4, 8, 16}) {
       const ProcessGrid grid{.columns = columns, .rows = rows};
       SCOPED_TRACE("grid " + grid.name());
-      const std::int64_t n = 3 * 256;
+      const int64_t n = 3 * 256;
       const auto layout = BlockLayout::even(n, grid);
       for (int rank = 0; rank < grid.rank_count(); ++rank) {
         const auto collection = collection_traffic(layout, rank);

@@ -29,14 +29,14 @@ namespace {
 /// Zeroed memory on a border of pages.
 class Part {
  public:
-  explicit Part(std::size_t byte_count) : bytes_(static_cast<std::byte*>(::operator new(byte_count, page))) {
+  explicit Part(size_t byte_count) : bytes_(static_cast<std::byte*>(::operator new(byte_count, page))) {
     std::fill_n(bytes_, byte_count, std::byte{0});
   }
   ~Part() { ::operator delete(bytes_, page); }
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
 
-  [[nodiscard]] std::byte* data() const { return bytes_; }
+  std::byte* data() const { return bytes_; }
 
  private:
   static constexpr std::align_val_t page{4096};
@@ -78,7 +78,7 @@ class ThreadMessages final : public NodeMessages {
       for (const auto& range : message.ranges) std::ranges::fill(part(message, range), -1.0);
     }
   }
-  void start_send(std::size_t which) override {
+  void start_send(size_t which) override {
     std::vector<double> values;
     for (const auto& range : sends_[which].ranges) {
       const auto source = part(sends_[which], range);
@@ -86,7 +86,7 @@ class ThreadMessages final : public NodeMessages {
     }
     boxes_.send(rank_, sends_[which].partner, std::move(values));
   }
-  void wait_for_receive(std::size_t which) override {
+  void wait_for_receive(size_t which) override {
     const auto values = boxes_.receive(receives_[which].partner, rank_);
     auto next = values.begin();
     for (const auto& range : receives_[which].ranges) {
@@ -94,12 +94,11 @@ class ThreadMessages final : public NodeMessages {
       next += range.size();
     }
   }
-  void wait_for_send(std::size_t /*which*/) override {}
+  void wait_for_send(size_t /*which*/) override {}
 
  private:
   static std::span<double> part(const NodeMessage& message, const IndexRange& range) {
-    return message.buffer.subspan(static_cast<std::size_t>(range.begin),
-                                  static_cast<std::size_t>(range.size()));
+    return message.buffer.subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
   }
 
   Mailboxes& boxes_;
@@ -124,7 +123,7 @@ class ThreadSum final : public PreparedOperation {
     for (const int rank : ranks_) {
       if (rank == first) continue;
       const auto theirs = boxes_.receive(rank, first);
-      for (std::size_t k = 0; k < values_.size(); ++k) values_[k] += theirs[k];
+      for (size_t k = 0; k < values_.size(); ++k) values_[k] += theirs[k];
     }
     for (const int rank : ranks_) {
       if (rank != first) boxes_.send(first, rank, {values_.begin(), values_.end()});
@@ -182,7 +181,7 @@ void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, c
                       .waiter = waiter,
                       .ranks_sleep = mode == WaitMode::yield};
     for (const int other : nodes.ranks_of(nodes.node_of(rank)))
-      place.parts.push_back(parts[static_cast<std::size_t>(other)]->data());
+      place.parts.push_back(parts[static_cast<size_t>(other)]->data());
     place.make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); };
     const auto communicator = make_shared_communicator(std::move(place), layout, options);
     work(*communicator, rank);
@@ -258,7 +257,7 @@ TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
     std::thread reader([&] {
       Waiter waiter(mode);
       for (int round = 1; round <= rounds; ++round) {
-        written.wait_for(static_cast<std::uint64_t>(round), waiter);
+        written.wait_for(static_cast<uint64_t>(round), waiter);
         EXPECT_EQ(value, round);
         read.add_one(1);
       }
@@ -267,7 +266,7 @@ TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
     for (int round = 1; round <= rounds; ++round) {
       value = round;
       written.add_one(1);
-      read.wait_for(static_cast<std::uint64_t>(round), waiter);
+      read.wait_for(static_cast<uint64_t>(round), waiter);
     }
     reader.join();
   }

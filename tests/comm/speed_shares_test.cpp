@@ -22,7 +22,7 @@ using Numbers = std::vector<double>;
 
 double sum_of(const Numbers& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
 
-std::size_t index(int number) { return static_cast<std::size_t>(number); }
+size_t index(int number) { return static_cast<size_t>(number); }
 
 Numbers drawn_speeds(std::mt19937_64& random, int count) {
   std::uniform_real_distribution<double> speed(1.0, 4.0);
@@ -32,8 +32,8 @@ Numbers drawn_speeds(std::mt19937_64& random, int count) {
 }
 
 /// A border of blocks is the first piece of one.
-std::vector<std::size_t> borders_of(ProcessGrid grid) {
-  std::vector<std::size_t> borders;
+std::vector<size_t> borders_of(ProcessGrid grid) {
+  std::vector<size_t> borders;
   for (int piece = 1; piece < grid.rank_count(); ++piece)
     if (piece % grid.columns == 0 || piece % grid.rows == 0) borders.push_back(index(piece));
   return borders;
@@ -44,8 +44,8 @@ Numbers pieces_of(const Numbers& positions, ProcessGrid grid) {
   const auto borders = borders_of(grid);
   Numbers pieces(index(grid.rank_count()));
   double before = 0.0;
-  std::size_t first = 0;
-  for (std::size_t k = 0; k <= borders.size(); ++k) {
+  size_t first = 0;
+  for (size_t k = 0; k <= borders.size(); ++k) {
     const double position = k < borders.size() ? positions[k] : 1.0;
     pieces[first] = position - before;
     before = position;
@@ -75,7 +75,7 @@ double best_speed(const Numbers& positions, const Numbers& speeds, ProcessGrid g
   auto work = work_of(pieces_of(positions, grid), grid);
   if (places == Places::free) std::ranges::sort(work);
   double slowest = 0.0;
-  for (std::size_t k = 0; k < work.size(); ++k) slowest = std::max(slowest, work[k] / speeds[k]);
+  for (size_t k = 0; k < work.size(); ++k) slowest = std::max(slowest, work[k] / speeds[k]);
   return 1.0 / slowest;
 }
 
@@ -90,12 +90,12 @@ class BorderSearch {
     Numbers positions(count);
     scan(positions, 0, 0);
     std::ranges::sort(found_, std::ranges::greater(), &Found::speed);
-    constexpr std::size_t most_refined = 8;
-    for (std::size_t k = 0; k < std::min(most_refined, found_.size()); ++k)
+    constexpr size_t most_refined = 8;
+    for (size_t k = 0; k < std::min(most_refined, found_.size()); ++k)
       best_ = std::max(best_, refined(found_[k].positions));
   }
 
-  [[nodiscard]] double best() const { return best_; }
+  double best() const { return best_; }
 
  private:
   struct Found {
@@ -103,7 +103,7 @@ class BorderSearch {
     double speed;
   };
 
-  void scan(Numbers& positions, std::size_t number, int first) {
+  void scan(Numbers& positions, size_t number, int first) {
     if (number == positions.size()) {
       const double speed = best_speed(positions, speeds_, grid_, places_);
       if (speed < 0.9 * best_) return;
@@ -117,15 +117,15 @@ class BorderSearch {
     }
   }
 
-  [[nodiscard]] double refined(Numbers positions) const {
+  double refined(Numbers positions) const {
     double best = best_speed(positions, speeds_, grid_, places_);
     for (double step = 0.5 / lattice_; step > 1e-4;) {
       bool is_better = false;
-      for (std::size_t k = 0; k < positions.size(); ++k) {
+      for (size_t k = 0; k < positions.size(); ++k) {
         for (const double way : {-step, step}) {
-          for (std::size_t end = k + 1; end <= positions.size(); ++end) {  // neighbours move with it
+          for (size_t end = k + 1; end <= positions.size(); ++end) {  // neighbours move with it
             auto moved = positions;
-            for (std::size_t j = k; j < end; ++j) moved[j] += way;
+            for (size_t j = k; j < end; ++j) moved[j] += way;
             if (moved.front() < 0.0 || moved.back() > 1.0 || !std::ranges::is_sorted(moved)) continue;
             if (const double speed = best_speed(moved, speeds_, grid_, places_);
                 speed > best * (1.0 + 1e-9)) {
@@ -220,7 +220,7 @@ TEST(SpeedSharesTest, ResultIsACutWithItsSpeed) {
                   1e-9 * shares.reachable);
       const auto work = work_of(shares.pieces, grid);
       double slowest = 0.0;
-      for (std::size_t place = 0; place < work.size(); ++place)
+      for (size_t place = 0; place < work.size(); ++place)
         slowest = std::max(slowest, work[place] / speed_at[place]);
       EXPECT_NEAR(shares.reachable, 1.0 / slowest, 1e-9 * shares.reachable);
       EXPECT_LE(shares.reachable, sum_of(speeds) * (1.0 + 1e-12));
@@ -248,7 +248,7 @@ TEST(SpeedSharesTest, SharesFollowRanksToTheirPlaces) {
   const Numbers speed_at{1.0, 2.0, 1.5, 3.0, 2.5, 4.0};
   const std::vector<int> rank_at{4, 2, 0, 5, 1, 3};
   Numbers speeds(6);
-  for (std::size_t place = 0; place < 6; ++place) speeds[index(rank_at[place])] = speed_at[place];
+  for (size_t place = 0; place < 6; ++place) speeds[index(rank_at[place])] = speed_at[place];
   EXPECT_EQ(shares_in_place(speeds, grid.in_order(rank_at)), shares_in_place(speed_at, grid));
 }
 

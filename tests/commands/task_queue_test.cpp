@@ -16,7 +16,7 @@ namespace {
 struct Simulated {
   double makespan_s = 0.0;
   std::vector<TaskStart> starts;  // in their order
-  std::size_t most_at_once = 0;
+  size_t most_at_once = 0;
 };
 
 /// Does all tasks, each in its time. Fails where a worker gets two at once, or a task the wrong number.
@@ -24,13 +24,13 @@ Simulated simulate(const std::vector<Task>& tasks, const std::vector<double>& ti
                    const std::vector<int>& nodes, bool is_exclusive = false,
                    const std::vector<int>& speed_classes = {}) {
   std::vector<WorkerPlace> places;
-  for (std::size_t worker = 0; worker < nodes.size(); ++worker)
+  for (size_t worker = 0; worker < nodes.size(); ++worker)
     places.push_back(
         {.node = nodes[worker], .speed_class = speed_classes.empty() ? 0 : speed_classes[worker]});
   TaskQueue queue(tasks, places, is_exclusive);
   Simulated all;
-  std::multimap<double, std::size_t> ends;
-  std::map<std::size_t, std::vector<int>> workers_of;
+  std::multimap<double, size_t> ends;
+  std::map<size_t, std::vector<int>> workers_of;
   std::set<int> busy;
   double now = 0.0;
   while (true) {
@@ -55,8 +55,8 @@ Simulated simulate(const std::vector<Task>& tasks, const std::vector<double>& ti
   return all;
 }
 
-std::vector<std::size_t> order_of(const Simulated& simulated) {
-  std::vector<std::size_t> order;
+std::vector<size_t> order_of(const Simulated& simulated) {
+  std::vector<size_t> order;
   for (const auto& start : simulated.starts) order.push_back(start.task);
   return order;
 }
@@ -65,8 +65,7 @@ TEST(TaskQueueTest, WideThenLongThenListed) {
   const std::vector<Task> tasks{{.expected_s = 1.0}, {.expected_s = 3.0},
                                 {.rank_count = 2},   {},
                                 {.expected_s = 3.0}, {.expected_s = 9.0, .is_alone = true}};
-  EXPECT_EQ(order_of(simulate(tasks, {1, 3, 1, 5, 3, 9}, {0, 0})),
-            (std::vector<std::size_t>{2, 3, 1, 4, 0, 5}));
+  EXPECT_EQ(order_of(simulate(tasks, {1, 3, 1, 5, 3, 9}, {0, 0})), (std::vector<size_t>{2, 3, 1, 4, 0, 5}));
 }
 
 TEST(TaskQueueTest, FortyUnevenTasksEndNearTheOptimum) {
@@ -128,7 +127,7 @@ TEST(TaskQueueTest, GroupsOfRanksComeAgain) {
 TEST(TaskQueueTest, TooFewWorkersGetALaterTask) {
   const auto all =
       simulate({{.rank_count = 3}, {.rank_count = 3}, {.rank_count = 1}}, {1, 1, 1}, {0, 0, 0, 0});
-  EXPECT_EQ(order_of(all), (std::vector<std::size_t>{0, 2, 1}));
+  EXPECT_EQ(order_of(all), (std::vector<size_t>{0, 2, 1}));
   EXPECT_DOUBLE_EQ(all.makespan_s, 2.0);
 }
 

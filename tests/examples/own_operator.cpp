@@ -21,7 +21,7 @@ class LineOperator final : public cg2d::LinearOperator {
  public:
   static constexpr double shift = 0.01;
 
-  LineOperator(std::size_t point_count, MPI_Comm communicator)
+  LineOperator(size_t point_count, MPI_Comm communicator)
       : communicator_(communicator), p_(point_count + 2), q_(point_count) {
     int rank = 0;
     int size = 0;
@@ -31,18 +31,18 @@ class LineOperator final : public cg2d::LinearOperator {
     right_ = rank == size - 1 ? MPI_PROC_NULL : rank + 1;
   }
 
-  [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
+  size_t local_size() const override { return q_.size(); }
   /// Between the two places where the neighbours' points arrive, which stay 0 at the ends of the line.
   [[nodiscard]] std::span<double> operand() override { return std::span(p_).subspan(1, q_.size()); }
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  std::span<const double> result() const override { return q_; }
 
   void apply() override {
-    const std::size_t n = q_.size();
+    const size_t n = q_.size();
     MPI_Sendrecv(&p_[1], 1, MPI_DOUBLE, left_, 0, &p_[n + 1], 1, MPI_DOUBLE, right_, 0, communicator_,
                  MPI_STATUS_IGNORE);
     MPI_Sendrecv(&p_[n], 1, MPI_DOUBLE, right_, 1, &p_[0], 1, MPI_DOUBLE, left_, 1, communicator_,
                  MPI_STATUS_IGNORE);
-    for (std::size_t k = 0; k < n; ++k) q_[k] = (2.0 + shift) * p_[k + 1] - p_[k] - p_[k + 2];
+    for (size_t k = 0; k < n; ++k) q_[k] = (2.0 + shift) * p_[k + 1] - p_[k] - p_[k + 2];
   }
   void sum_over_ranks(std::span<double> values) override {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
@@ -63,7 +63,7 @@ int solve(long long point_count) {
     throw cg2d::InputError("usage: own_operator POINTS, at least one for each rank");
   const long long begin = point_count * ranks.rank() / ranks.size();
   const long long end = point_count * (ranks.rank() + 1) / ranks.size();
-  LineOperator line(static_cast<std::size_t>(end - begin), MPI_COMM_WORLD);
+  LineOperator line(static_cast<size_t>(end - begin), MPI_COMM_WORLD);
 
   cg2d::Solver solver(line, ranks, {.preconditioner = "chebyshev"});
   // b = A times ones, so that x is known.

@@ -18,7 +18,7 @@
 
 namespace {
 
-using Triangle = std::array<std::int64_t, 3>;  // its right angle first; -1: on the border of the square
+using Triangle = std::array<int64_t, 3>;  // its right angle first; -1: on the border of the square
 
 struct Assembly {
   cg2d::MatrixBuilder& matrix;
@@ -30,20 +30,20 @@ void add(const Triangle& triangle, const Assembly& assembly) {
   // Integrals of products of the gradients of the three hat functions, the same for triangles of all sizes.
   constexpr std::array<std::array<double, 3>, 3> stiffness{
       {{1.0, -0.5, -0.5}, {-0.5, 0.5, 0.0}, {-0.5, 0.0, 0.5}}};
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (size_t i = 0; i < 3; ++i) {
     if (triangle[i] < 0) continue;
     assembly.right_hand_side.push_back({.row = triangle[i], .value = assembly.triangle_area / 3.0});
-    for (std::size_t j = 0; j < 3; ++j) {
+    for (size_t j = 0; j < 3; ++j) {
       if (triangle[j] >= 0) assembly.matrix.add(triangle[i], triangle[j], stiffness[i][j]);
     }
   }
 }
 
-int solve(std::int64_t cells) {
+int solve(int64_t cells) {
   cg2d::comm::RankGroup ranks(MPI_COMM_WORLD);
   if (cells < 2) throw cg2d::InputError("usage: poisson CELLS, at least 2 along each side");
-  const std::int64_t inner = cells - 1;  // points along a side that are not on the border
-  const auto row_of = [inner](std::int64_t i, std::int64_t j) {
+  const int64_t inner = cells - 1;  // points along a side that are not on the border
+  const auto row_of = [inner](int64_t i, int64_t j) {
     return i < 1 || j < 1 || i > inner || j > inner ? -1 : (i - 1) + inner * (j - 1);
   };
 
@@ -51,9 +51,9 @@ int solve(std::int64_t cells) {
   std::vector<cg2d::VectorElement> elements;
   const double area = 0.5 / static_cast<double>(cells * cells);
   const Assembly assembly{.matrix = matrix, .right_hand_side = elements, .triangle_area = area};
-  for (std::int64_t cell = ranks.rank(); cell < cells * cells; cell += ranks.size()) {
-    const std::int64_t i = cell % cells;
-    const std::int64_t j = cell / cells;
+  for (int64_t cell = ranks.rank(); cell < cells * cells; cell += ranks.size()) {
+    const int64_t i = cell % cells;
+    const int64_t j = cell / cells;
     add({row_of(i, j), row_of(i + 1, j), row_of(i, j + 1)}, assembly);
     add({row_of(i + 1, j + 1), row_of(i, j + 1), row_of(i + 1, j)}, assembly);
   }

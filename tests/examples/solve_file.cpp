@@ -15,7 +15,7 @@ void print(const cg2d::Solver& solver, const cg2d::Solution& solution) {
   std::printf("%s\n", cg2d::sentence_of(solution.result).c_str());
   std::printf("grid %s, kernel %s, %.6f s\n", solver.configuration().grid.name().c_str(),
               solver.configuration().kernel.c_str(), solver.time_s());
-  for (std::size_t step = 0; step < solution.history.size(); step += 10)
+  for (size_t step = 0; step < solution.history.size(); step += 10)
     std::printf("step %4zu: residual %.3e\n", step, solution.history[step]);
   for (const auto& phase : solver.phases())
     std::printf("%-15.*s %.6f s\n", static_cast<int>(phase.name.size()), phase.name.data(), phase.time_s);

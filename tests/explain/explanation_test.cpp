@@ -29,9 +29,9 @@ using comm::SumForm;
 constexpr int most_ranks = 12;
 
 /// Numbers of each rank by the number of their piece. Whole numbers, so that sums are exact in any order.
-using Numbers = std::vector<std::map<int, std::int64_t>>;
+using Numbers = std::vector<std::map<int, int64_t>>;
 
-std::int64_t own_number(int rank, int piece) { return 1000 * (rank + 1) + piece; }
+int64_t own_number(int rank, int piece) { return 1000 * (rank + 1) + piece; }
 
 /// One number for each piece that a rank holds before the step: the piece's where it is whole, the rank's own
 /// share of the sum where it is partial.
@@ -57,8 +57,8 @@ void follow(const ExchangeRound& round, Numbers& numbers) {
 }
 
 /// A member of a group keeps the sum over these ranks.
-std::int64_t whole_sum(const std::vector<int>& ranks, int piece) {
-  std::int64_t sum = 0;
+int64_t whole_sum(const std::vector<int>& ranks, int piece) {
+  int64_t sum = 0;
   for (const int rank : ranks) sum += own_number(rank, piece);
   return sum;
 }
@@ -163,7 +163,7 @@ void expect_traffic_of_plan(const Explanation& explained) {
   EXPECT_EQ(traffic_of(explained.steps).all_ranks, all_ranks);
 }
 
-Explanation explained(std::int64_t order, ProcessGrid grid, SumForm form, const char* kernel = "scalar") {
+Explanation explained(int64_t order, ProcessGrid grid, SumForm form, const char* kernel = "scalar") {
   auto problem = *find_class("S");
   problem.n = order;
   Configuration configuration;
@@ -179,7 +179,7 @@ void for_all_explanations(const Check& check) {
   for (int rank_count = 1; rank_count <= most_ranks; ++rank_count) {
     for (const auto& grid : comm::factorizations(rank_count)) {
       for (const auto form : {SumForm::reduce_scatter, SumForm::whole_block}) {
-        for (const std::int64_t order : {1, 7, 1400}) {
+        for (const int64_t order : {1, 7, 1400}) {
           for (const auto* const kernel : {"scalar", "symmetric"}) {
             SCOPED_TRACE(grid.name() + ", n " + std::to_string(order) + ", " + kernel);
             check(explained(order, grid, form, kernel));
@@ -213,7 +213,7 @@ TEST(Explanation, EachStepBeginsWithWhatTheOneBeforeItMade) {
     if (explained.is_mirrored || explained.configuration.sum_form == SumForm::whole_block) return;
     ASSERT_EQ(explained.steps.size(), 5U);
     // collection, multiply, summation, shuffle
-    for (std::size_t k = 1; k < 4; ++k)
+    for (size_t k = 1; k < 4; ++k)
       EXPECT_EQ(explained.steps[k].held_before, explained.steps[k - 1].held_after);
   });
 }

@@ -26,12 +26,12 @@ void check_contents(const CacheReader& reader, const CacheContents& contents, st
 
 /// Elements read alone are those of the whole.
 void check_parts(const CacheReader& reader, const CacheContents& contents) {
-  for (std::size_t row = 0; row < contents.row_starts.size(); ++row)
-    promise(reader.row_start(static_cast<std::int64_t>(row)) == contents.row_starts[row],
+  for (size_t row = 0; row < contents.row_starts.size(); ++row)
+    promise(reader.row_start(static_cast<int64_t>(row)) == contents.row_starts[row],
             "a row start is the same when it is read alone");
   const auto half = contents.columns.size() / 2;
-  std::vector<std::int32_t> columns(contents.columns.size() - half);
-  reader.read_columns(static_cast<std::int64_t>(half), columns);
+  std::vector<int32_t> columns(contents.columns.size() - half);
+  reader.read_columns(static_cast<int64_t>(half), columns);
   promise(std::ranges::equal(columns, std::span(contents.columns).subspan(half)),
           "columns are the same when they are read in parts");
 }

@@ -18,11 +18,11 @@ namespace cg2d::fuzz {
 
 /// The arrays of a matrix.
 struct CacheContents {
-  std::uint64_t pattern_sum = 0;
-  std::vector<std::int64_t> row_starts;
+  uint64_t pattern_sum = 0;
+  std::vector<int64_t> row_starts;
   std::vector<double> diagonal;
   std::vector<double> values;
-  std::vector<std::int32_t> columns;
+  std::vector<int32_t> columns;
 };
 
 namespace detail {
@@ -43,11 +43,11 @@ inline void put_checksums(std::string& bytes) {
   CacheHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   const CacheLayout layout(header);
-  const auto data_begin = static_cast<std::size_t>(CacheLayout::data_begin);
-  const auto data_end = static_cast<std::size_t>(layout.data_end);
-  const auto chunk_bytes = static_cast<std::size_t>(CacheLayout::chunk_bytes);
+  const auto data_begin = static_cast<size_t>(CacheLayout::data_begin);
+  const auto data_end = static_cast<size_t>(layout.data_end);
+  const auto chunk_bytes = static_cast<size_t>(CacheLayout::chunk_bytes);
   bytes.resize(data_end);
-  std::vector<std::uint32_t> sums;
+  std::vector<uint32_t> sums;
   for (auto begin = data_begin; begin < data_end; begin += chunk_bytes)
     sums.push_back(slow_crc32c(std::string_view(bytes).substr(begin, chunk_bytes)));
   std::string tail;
@@ -63,7 +63,7 @@ inline std::string cache_bytes(const CacheContents& contents) {
   const CacheHeader header{.order = std::ssize(contents.diagonal),
                            .nonzero_count = std::ssize(contents.values),
                            .pattern_sum = contents.pattern_sum};
-  std::string bytes(static_cast<std::size_t>(CacheLayout::data_begin), '\0');
+  std::string bytes(static_cast<size_t>(CacheLayout::data_begin), '\0');
   std::memcpy(bytes.data(), &header, sizeof(header));
   detail::append(bytes, contents.row_starts);
   detail::append(bytes, contents.diagonal);
@@ -75,13 +75,13 @@ inline std::string cache_bytes(const CacheContents& contents) {
 
 /// All that a reader finds in a file. Throws FileError.
 inline CacheContents contents_of(const CacheReader& reader) {
-  const auto order = static_cast<std::size_t>(reader.header().order);
-  const auto nonzero_count = static_cast<std::size_t>(reader.header().nonzero_count);
+  const auto order = static_cast<size_t>(reader.header().order);
+  const auto nonzero_count = static_cast<size_t>(reader.header().nonzero_count);
   CacheContents contents{.pattern_sum = reader.header().pattern_sum,
-                         .row_starts = std::vector<std::int64_t>(order + 1),
+                         .row_starts = std::vector<int64_t>(order + 1),
                          .diagonal = std::vector<double>(order),
                          .values = std::vector<double>(nonzero_count),
-                         .columns = std::vector<std::int32_t>(nonzero_count)};
+                         .columns = std::vector<int32_t>(nonzero_count)};
   reader.read_row_starts(0, contents.row_starts);
   reader.read_diagonal(0, contents.diagonal);
   reader.read_values(0, contents.values);

@@ -32,12 +32,12 @@ CheckpointName name_in(std::string_view input) {
 }
 
 bool is_same(double left, double right) {
-  return std::bit_cast<std::uint64_t>(left) == std::bit_cast<std::uint64_t>(right);
+  return std::bit_cast<uint64_t>(left) == std::bit_cast<uint64_t>(right);
 }
 
 /// All vectors in a range of elements; those that the file does not have are -1.
 std::vector<std::vector<double>> vectors_in(const CheckpointReader& reader, const comm::IndexRange& range) {
-  const auto size = static_cast<std::size_t>(range.size());
+  const auto size = static_cast<size_t>(range.size());
   std::vector<std::vector<double>> vectors(reader.header().vector_count, std::vector<double>(size, -1.0));
   const std::vector<std::span<double>> targets(vectors.begin(), vectors.end());
   reader.read(range, targets);
@@ -47,11 +47,10 @@ std::vector<std::vector<double>> vectors_in(const CheckpointReader& reader, cons
 /// A range that begins in the middle of the file's and ends after it.
 void check_a_part(const CheckpointReader& reader, const std::vector<std::vector<double>>& vectors) {
   const auto own = reader.header().range;
-  const auto half = static_cast<std::size_t>(own.size() / 2);
+  const auto half = static_cast<size_t>(own.size() / 2);
   const auto parts = vectors_in(reader, {own.begin + own.size() / 2, own.end + 2});
-  for (std::size_t v = 0; v < vectors.size(); ++v) {
-    auto expected =
-        std::vector<double>(vectors[v].begin() + static_cast<std::ptrdiff_t>(half), vectors[v].end());
+  for (size_t v = 0; v < vectors.size(); ++v) {
+    auto expected = std::vector<double>(vectors[v].begin() + static_cast<ptrdiff_t>(half), vectors[v].end());
     expected.insert(expected.end(), 2, -1.0);
     promise(std::ranges::equal(parts[v], expected, is_same),
             "elements are the same when they are read in parts");
@@ -75,7 +74,7 @@ void check_run(const FoundCheckpoint& found) {
   const auto facts = restart_facts(found, problem);
   promise(facts.step_count() == found.header().step && facts.step_count() < problem.niter,
           "a run goes on after the outer iterations that are done");
-  for (std::size_t k = 0; k < facts.earlier_steps.size(); ++k)
+  for (size_t k = 0; k < facts.earlier_steps.size(); ++k)
     promise(std::isfinite(facts.earlier_steps[k].zeta) && std::isfinite(facts.earlier_steps[k].residual_norm),
             "the outer iterations that are done are finite");
 }
@@ -88,7 +87,7 @@ class StepCounter final : public StepObserver {
     promise(state.replacement_count >= 0, "a count is not negative");
     return false;
   }
-  [[nodiscard]] int count() const { return count_; }
+  int count() const { return count_; }
 
  private:
   int count_ = 0;

@@ -16,10 +16,10 @@
 
 namespace cg2d::fuzz {
 
-inline constexpr std::int64_t checkpointed_order = 12;
-inline constexpr std::uint64_t solve_hash = 42;
+inline constexpr int64_t checkpointed_order = 12;
+inline constexpr uint64_t solve_hash = 42;
 /// Hash of the run below, as cg/run makes it: FNV-1a of the text "run n 12, nonzer 3, shift 5, niter 9".
-inline constexpr std::uint64_t run_hash = 0x1fadfc4611fee980U;
+inline constexpr uint64_t run_hash = 0x1fadfc4611fee980U;
 
 inline Problem checkpointed_problem() {
   return {.class_name = "U", .n = checkpointed_order, .nonzer = 3, .niter = 9, .shift = 5.0};
@@ -38,7 +38,7 @@ inline std::string checkpoint_bytes(CheckpointHeader header, const std::string& 
                                     const std::vector<std::vector<double>>& vectors) {
   auto data = state;
   header.state_bytes = std::ssize(state);
-  header.vector_count = static_cast<std::uint32_t>(vectors.size());
+  header.vector_count = static_cast<uint32_t>(vectors.size());
   header.state_checksum = slow_crc32c(data);
   for (const auto& vector : vectors)
     data.append(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(double));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view separator = "\n---\n";
 /// More than anybody types. CLI11 takes a time that rises with the square of their number.
-constexpr std::size_t most_arguments = 40;
+constexpr size_t most_arguments = 40;
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words{"cg2d"};
@@ -34,7 +34,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 /// Files of options come from the input, never from this machine.
 void name_config(std::vector<std::string>& words, const std::string& path) {
-  for (std::size_t k = 1; k < words.size(); ++k) {
+  for (size_t k = 1; k < words.size(); ++k) {
     if (words[k] == "--config" && k + 1 < words.size()) words[k + 1] = path;
     if (words[k].starts_with("--config=")) words[k] = "--config=" + path;
   }

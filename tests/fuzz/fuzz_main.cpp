@@ -6,7 +6,7 @@
 
 #include "fuzz/targets.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
   static_cast<void>(cg2d::fuzz::CG2D_TAKE_INPUT({reinterpret_cast<const char*>(bytes), count}));
   return 0;
 }

@@ -46,7 +46,7 @@ std::vector<fs::path> files_of(const std::vector<std::string>& places) {
 }
 
 int replay(const Target& target, const std::vector<fs::path>& files) {
-  std::size_t accepted_count = 0;
+  size_t accepted_count = 0;
   int code = files.empty() ? 1 : 0;
   for (const auto& file : files) {
     std::ifstream stream(file, std::ios::binary);

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t count, std::size_t most);
+extern "C" size_t LLVMFuzzerMutate(uint8_t* bytes, size_t count, size_t most);
 
 namespace cg2d::fuzz {
 
@@ -39,8 +39,8 @@ inline Json odd_value(Random& random) {
                                            2147483647,
                                            2147483648,
                                            -2147483649,
-                                           std::int64_t{9223372036854775807},
-                                           std::uint64_t{18446744073709551615U},
+                                           int64_t{9223372036854775807},
+                                           uint64_t{18446744073709551615U},
                                            "",
                                            "a\nb\x1b[31m",
                                            "auto",
@@ -53,14 +53,14 @@ inline Json odd_value(Random& random) {
 inline std::string mutated_text(std::string text) {
   const auto size = text.size();
   text.resize(size + 16);
-  text.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(text.data()), size, text.size()));
+  text.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(text.data()), size, text.size()));
   return text;
 }
 
-inline void erase_one(Json& json, std::size_t index) {
+inline void erase_one(Json& json, size_t index) {
   if (json.empty()) return;
   auto place = json.begin();
-  std::advance(place, static_cast<std::ptrdiff_t>(index % json.size()));
+  std::advance(place, static_cast<ptrdiff_t>(index % json.size()));
   json.erase(place);
 }
 

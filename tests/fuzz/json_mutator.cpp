@@ -12,8 +12,8 @@ using namespace cg2d::fuzz;
 
 /// All of the text where it is one value, or one of its lines.
 struct Part {
-  std::size_t begin = 0;
-  std::size_t size = 0;
+  size_t begin = 0;
+  size_t size = 0;
   Json json = Json(Json::value_t::discarded);
 };
 
@@ -29,8 +29,7 @@ Part chosen_part(std::string_view text, Random& random) {
 
 }  // namespace
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* bytes, std::size_t count, std::size_t most,
-                                               unsigned seed) {
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t count, size_t most, unsigned seed) {
   Random random(seed);
   if (random() % 4 == 0) return LLVMFuzzerMutate(bytes, count, most);
   std::string text(bytes, bytes + count);

@@ -16,18 +16,18 @@ namespace cg2d::fuzz {
 /// The entries before the first fault, and where that is.
 struct ParsedEntries {
   std::vector<MatrixEntry> entries;
-  std::int64_t fault_offset = -1;  ///< none
+  int64_t fault_offset = -1;  ///< none
   std::string fault;
 };
 
 inline bool is_same(const MatrixEntry& left, const MatrixEntry& right) {
   return left.row == right.row && left.column == right.column &&
-         std::bit_cast<std::uint64_t>(left.value) == std::bit_cast<std::uint64_t>(right.value);
+         std::bit_cast<uint64_t>(left.value) == std::bit_cast<uint64_t>(right.value);
 }
 
 inline bool is_same(const std::vector<MatrixEntry>& left, const std::vector<MatrixEntry>& right) {
   if (left.size() != right.size()) return false;
-  for (std::size_t k = 0; k < left.size(); ++k) {
+  for (size_t k = 0; k < left.size(); ++k) {
     if (!is_same(left[k], right[k])) return false;
   }
   return true;

@@ -19,11 +19,11 @@
 namespace cg2d::fuzz {
 namespace {
 
-constexpr std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
+constexpr int64_t end_of_file = std::numeric_limits<int64_t>::max();
 
 /// The entries of the lines that begin within a part of the content.
-ParsedEntries entries_within(const std::string& path, const MarketHeader& header, std::int64_t begin,
-                             std::int64_t end) {
+ParsedEntries entries_within(const std::string& path, const MarketHeader& header, int64_t begin,
+                             int64_t end) {
   ParsedEntries parsed;
   LineBlocks blocks(path);
   blocks.start(begin, end);
@@ -46,9 +46,9 @@ ParsedEntries entries_within(const std::string& path, const MarketHeader& header
 
 /// Parsed by shares that begin anywhere, as ranks do it, up to the first fault.
 ParsedEntries entries_by_shares(const std::string& path, const LocatedHeader& located,
-                                const std::vector<std::int64_t>& borders) {
+                                const std::vector<int64_t>& borders) {
   ParsedEntries all;
-  for (std::size_t k = 0; k + 1 < borders.size() && all.fault.empty(); ++k) {
+  for (size_t k = 0; k + 1 < borders.size() && all.fault.empty(); ++k) {
     auto part = entries_within(path, located.header, borders[k], borders[k + 1]);
     all.entries.insert(all.entries.end(), part.entries.begin(), part.entries.end());
     all.fault = std::move(part.fault);
@@ -60,9 +60,9 @@ ParsedEntries entries_by_shares(const std::string& path, const LocatedHeader& lo
 bool take_matrix(const std::string& path, const LocatedHeader& located) {
   const auto whole = entries_within(path, located.header, located.body_offset, end_of_file);
   const auto size = ByteSource(path).size();
-  const auto body_size = std::max<std::int64_t>(size - located.body_offset, 0);
+  const auto body_size = std::max<int64_t>(size - located.body_offset, 0);
   // A compressed file has no known size: some borders within its first bytes.
-  const auto scale = size < 0 ? std::int64_t{30} : body_size;
+  const auto scale = size < 0 ? int64_t{30} : body_size;
   const auto last = size < 0 ? end_of_file : located.body_offset + body_size;
   const auto parts = entries_by_shares(
       path, located,
@@ -78,14 +78,14 @@ bool take_matrix(const std::string& path, const LocatedHeader& located) {
   return std::ssize(whole.entries) == located.header.line_count;
 }
 
-using Values = std::map<std::int64_t, std::uint64_t>;
+using Values = std::map<int64_t, uint64_t>;
 
 std::optional<LineFault> read_values(const std::string& path, const LocatedHeader& located,
                                      const comm::IndexRange& lines, Values& values) {
-  auto fault = parse_vector_lines(path, located, lines, [&](std::int64_t index, double value) {
+  auto fault = parse_vector_lines(path, located, lines, [&](int64_t index, double value) {
     const auto& header = located.header;
     promise(index >= 0 && index < header.row_count * header.column_count, "values are within the vectors");
-    values[index] = std::bit_cast<std::uint64_t>(value);
+    values[index] = std::bit_cast<uint64_t>(value);
   });
   if (fault) promise_one_line(fault->message);
   return fault;
@@ -97,8 +97,8 @@ bool take_vectors(const std::string& path, const LocatedHeader& located) {
   Values whole;
   if (read_values(path, located, {.begin = 0, .end = line_count}, whole)) return false;
   Values parts;
-  const std::array borders{std::int64_t{0}, line_count / 3, line_count - line_count / 3, line_count};
-  for (std::size_t k = 0; k + 1 < borders.size(); ++k) {
+  const std::array borders{int64_t{0}, line_count / 3, line_count - line_count / 3, line_count};
+  for (size_t k = 0; k + 1 < borders.size(); ++k) {
     const auto fault = read_values(path, located, {.begin = borders[k], .end = borders[k + 1]}, parts);
     promise(!fault, "a part of a file without a fault has none");
   }

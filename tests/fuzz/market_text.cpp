@@ -58,7 +58,7 @@ ParsedEntries parsed_fast(std::string_view lines, const MarketHeader& header) {
 ParsedEntries parsed_exactly(std::string_view lines, const MarketHeader& header) {
   ParsedEntries parsed;
   for (auto rest = lines; !rest.empty();) {
-    const auto offset = static_cast<std::int64_t>(rest.data() - lines.data());
+    const auto offset = static_cast<int64_t>(rest.data() - lines.data());
     try {
       if (const auto entry = parse_entry_line(next_line(rest), header)) parsed.entries.push_back(*entry);
     } catch (const TextFault& fault) {

@@ -40,7 +40,7 @@ void check_writing(std::string_view input, const std::vector<ResultRecord>& reco
   const bool is_single = records.size() == 1 && records.front().place.empty();
   const auto again = parse_results(written_again(input, is_single));
   promise(again.size() == records.size(), "results can be written and read back");
-  for (std::size_t k = 0; k < records.size(); ++k)
+  for (size_t k = 0; k < records.size(); ++k)
     promise(is_same(again[k], records[k]), "a result is the same when it is written and read back");
 }
 

@@ -30,13 +30,13 @@ using test::is_above;
 using test::Mesh;
 using test::Pairs;
 
-constexpr std::uint64_t seed = 20261127;
+constexpr uint64_t seed = 20261127;
 
-std::set<std::set<std::uint32_t>> sets_of(const Supervariables& all) {
-  std::set<std::set<std::uint32_t>> sets;
-  for (std::size_t k = 0; k < all.members.size(); k += static_cast<std::size_t>(all.size)) {
-    std::set<std::uint32_t> members(all.members.begin() + static_cast<std::ptrdiff_t>(k),
-                                    all.members.begin() + static_cast<std::ptrdiff_t>(k) + all.size);
+std::set<std::set<uint32_t>> sets_of(const Supervariables& all) {
+  std::set<std::set<uint32_t>> sets;
+  for (size_t k = 0; k < all.members.size(); k += static_cast<size_t>(all.size)) {
+    std::set<uint32_t> members(all.members.begin() + static_cast<ptrdiff_t>(k),
+                               all.members.begin() + static_cast<ptrdiff_t>(k) + all.size);
     members.erase(Supervariables::no_member);
     sets.insert(members);
   }
@@ -50,12 +50,12 @@ TEST(SupervariablesTest, TheUnknownsOfEachNodeAreOne) {
       std::mt19937_64 random(seed);
       Mesh mesh(7, 60);
       mesh.number(size);
-      const auto count = std::int64_t{420} * size;
+      const auto count = int64_t{420} * size;
       const auto half = HalfBlock{count, count, 0}.store(mesh.pairs(random), is_above);
       const auto found = find_supervariables(half, SharedIndices(half, 0), thread_count);
       ASSERT_TRUE(found);
       EXPECT_EQ(found->size, size);
-      std::set<std::set<std::uint32_t>> expected;
+      std::set<std::set<uint32_t>> expected;
       for (const auto& unknowns : mesh.unknowns) expected.emplace(unknowns.begin(), unknowns.end());
       EXPECT_EQ(sets_of(*found), expected);
     }
@@ -68,37 +68,37 @@ TEST(SupervariablesTest, NeighboursInARandomOrderAreBroughtTogether) {
   Mesh mesh(width, 1500);
   mesh.number(2);
   mesh.shuffle_nodes(random);
-  constexpr std::int64_t count = std::int64_t{2} * width * 1500;
+  constexpr int64_t count = int64_t{2} * width * 1500;
   const auto half = HalfBlock{count, count, 0}.store(mesh.pairs(random), [](auto, auto) { return true; });
   const auto found = find_supervariables(half, SharedIndices(half, 0));
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size, 2);
-  std::vector<std::int64_t> position(static_cast<std::size_t>(count));
-  for (std::size_t k = 0; k < found->members.size(); ++k)
-    position[found->members[k]] = static_cast<std::int64_t>(k / 2);
-  std::int64_t farthest = 0;
-  for (std::size_t node = width; node < mesh.unknowns.size(); ++node) {
-    const auto before = static_cast<std::size_t>(mesh.unknowns[node - width].front());
-    farthest = std::max(farthest, std::abs(position[static_cast<std::size_t>(mesh.unknowns[node].front())] -
-                                           position[before]));
+  std::vector<int64_t> position(static_cast<size_t>(count));
+  for (size_t k = 0; k < found->members.size(); ++k)
+    position[found->members[k]] = static_cast<int64_t>(k / 2);
+  int64_t farthest = 0;
+  for (size_t node = width; node < mesh.unknowns.size(); ++node) {
+    const auto before = static_cast<size_t>(mesh.unknowns[node - width].front());
+    farthest = std::max(
+        farthest, std::abs(position[static_cast<size_t>(mesh.unknowns[node].front())] - position[before]));
   }
   EXPECT_LE(farthest, 4 * width) << "nodes in neighbouring lines";
 }
 
 /// A mesh with one unknown in each node, random rows, a path, no entries, and one dense row.
 TEST(SupervariablesTest, PatternsWithoutEqualRowsHaveNone) {
-  constexpr std::int32_t count = 4000;
+  constexpr int32_t count = 4000;
   std::mt19937_64 random(seed);
   Mesh mesh(20, count / 20);
   mesh.number(1);
   Pairs scattered;
   Pairs path;
   Pairs dense_row;
-  for (std::int32_t k = 0; k < 20 * count; ++k) {
-    const auto first = static_cast<std::int32_t>(random() % count);
-    scattered[std::minmax(first, static_cast<std::int32_t>(random() % count))] = 1.0;
+  for (int32_t k = 0; k < 20 * count; ++k) {
+    const auto first = static_cast<int32_t>(random() % count);
+    scattered[std::minmax(first, static_cast<int32_t>(random() % count))] = 1.0;
   }
-  for (std::int32_t k = 0; k < count; ++k) {
+  for (int32_t k = 0; k < count; ++k) {
     path[{k, k}] = 2.0;
     if (k > 0) path[{k - 1, k}] = 1.0;
     if (k != count / 2) dense_row[std::minmax(k, count / 2)] = 1.0;
@@ -113,10 +113,9 @@ TEST(SupervariablesTest, PatternsWithoutEqualRowsHaveNone) {
 TEST(BlockCsrTest, BlocksOfZerosAreNotMade) {
   std::mt19937_64 random(seed);
   Pairs pairs;
-  constexpr std::int32_t count = 600;
-  for (std::int32_t k = 0; k < 20 * count; ++k)
-    pairs[std::minmax(static_cast<std::int32_t>(random() % count),
-                      static_cast<std::int32_t>(random() % count))] = 1.0;
+  constexpr int32_t count = 600;
+  for (int32_t k = 0; k < 20 * count; ++k)
+    pairs[std::minmax(static_cast<int32_t>(random() % count), static_cast<int32_t>(random() % count))] = 1.0;
   const auto half = HalfBlock{count, count, 0}.store(pairs, is_above);
   Supervariables all{.size = 3, .members = {}};
   all.members.resize(count);
@@ -155,7 +154,7 @@ TEST(BlockCsrTest, BlocksOfEverySizeHaveTheProductsOfTheReference) {
     SCOPED_TRACE(std::to_string(size) + " unknowns");
     Mesh mesh(7, 40);
     mesh.number(size);
-    const auto count = std::int64_t{280} * size;
+    const auto count = int64_t{280} * size;
     expect_products_of_reference(mesh, {count, count, 0});
   }
 }
@@ -163,14 +162,14 @@ TEST(BlockCsrTest, BlocksOfEverySizeHaveTheProductsOfTheReference) {
 TEST(BlockCsrTest, NodesMayHaveFewerUnknowns) {
   Mesh mesh(7, 90);
   mesh.number(3);
-  for (std::size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
+  for (size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
   expect_products_of_reference(mesh, {1890, 1890, 0});
 }
 
 TEST(BlockCsrTest, RowsAndColumnsMayMeetAnywhere) {
   Mesh mesh(7, 90);
   mesh.number(3);
-  for (const std::int64_t column_of_row_0 : {-900, -150, -1, 1, 90, 640}) {
+  for (const int64_t column_of_row_0 : {-900, -150, -1, 1, 90, 640}) {
     SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
     expect_products_of_reference(mesh, {1200, 1300, column_of_row_0});
   }

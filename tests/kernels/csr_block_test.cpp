@@ -23,8 +23,8 @@ TEST(CsrBlockTest, FromRowsStoresRowAfterRow) {
   EXPECT_EQ(block.row_count, 3);
   EXPECT_EQ(block.column_count, 5);
   EXPECT_EQ(block.nonzero_count(), 3);
-  EXPECT_EQ(elements(block.row_starts), (std::vector<std::int64_t>{0, 2, 2, 3}));
-  EXPECT_EQ(elements(block.columns), (std::vector<std::int32_t>{0, 4, 2}));
+  EXPECT_EQ(elements(block.row_starts), (std::vector<int64_t>{0, 2, 2, 3}));
+  EXPECT_EQ(elements(block.columns), (std::vector<int32_t>{0, 4, 2}));
   EXPECT_EQ(elements(block.values), (std::vector<double>{1.5, -2.0, 3.0}));
   EXPECT_EQ(block.byte_count(), 4 * 8 + 3 * 4 + 3 * 8);
 }
@@ -39,7 +39,7 @@ TEST(CsrBlockTest, BlocksMayBeEmpty) {
   const auto empty_rows = CsrBlock::from_rows(0, {{}, {}});
   EXPECT_EQ(empty_rows.row_count, 2);
   EXPECT_EQ(empty_rows.nonzero_count(), 0);
-  EXPECT_EQ(elements(empty_rows.row_starts), (std::vector<std::int64_t>{0, 0, 0}));
+  EXPECT_EQ(elements(empty_rows.row_starts), (std::vector<int64_t>{0, 0, 0}));
 }
 
 TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
@@ -50,10 +50,10 @@ TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
   block.values[0] = -1.0;
   EXPECT_EQ(two.row_count, 2);
   EXPECT_EQ(two.column_count, 3);
-  EXPECT_EQ(elements(two.row_starts), (std::vector<std::int64_t>{0, 2, 2}));
-  EXPECT_EQ(elements(two.columns), (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(elements(two.row_starts), (std::vector<int64_t>{0, 2, 2}));
+  EXPECT_EQ(elements(two.columns), (std::vector<int32_t>{0, 2}));
   EXPECT_EQ(elements(two.values), (std::vector<double>{1.0, 2.0}));
-  EXPECT_EQ(elements(all.row_starts), (std::vector<std::int64_t>{0, 2, 2, 3}));
+  EXPECT_EQ(elements(all.row_starts), (std::vector<int64_t>{0, 2, 2, 3}));
   EXPECT_EQ(elements(all.values), (std::vector<double>{1.0, 2.0, 3.0}));
   EXPECT_EQ(block.first_rows(0).nonzero_count(), 0);
 }
@@ -61,7 +61,7 @@ TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
 TEST(CsrBlockTest, ColumnsAreInRangeUpToTheLast) {
   auto block = CsrBlock::from_rows(3, {{{.column = 2, .value = 1.0}}, {}, {{.column = 0, .value = 2.0}}});
   EXPECT_TRUE(block.has_columns_in_range(0, 3));
-  for (const std::int32_t outside : {3, -1}) {
+  for (const int32_t outside : {3, -1}) {
     block.columns[1] = outside;
     EXPECT_FALSE(block.has_columns_in_range(0, 3)) << outside;
     EXPECT_FALSE(block.has_columns_in_range(2, 3)) << outside;
@@ -71,29 +71,29 @@ TEST(CsrBlockTest, ColumnsAreInRangeUpToTheLast) {
 }
 
 /// The parts cover all rows in order, and none holds more than its share and one row.
-void expect_even_split(const std::vector<std::int64_t>& lengths, int part_count) {
+void expect_even_split(const std::vector<int64_t>& lengths, int part_count) {
   SCOPED_TRACE(std::to_string(lengths.size()) + " rows, " + std::to_string(part_count) + " parts");
-  std::vector<std::int64_t> row_starts{0};
+  std::vector<int64_t> row_starts{0};
   for (const auto length : lengths) row_starts.push_back(row_starts.back() + length);
   const auto borders = split_rows_by_nonzeros(row_starts, part_count);
-  ASSERT_EQ(borders.size(), static_cast<std::size_t>(part_count) + 1);
+  ASSERT_EQ(borders.size(), static_cast<size_t>(part_count) + 1);
   EXPECT_EQ(borders.front(), 0);
-  EXPECT_EQ(borders.back(), static_cast<std::int64_t>(lengths.size()));
+  EXPECT_EQ(borders.back(), static_cast<int64_t>(lengths.size()));
   EXPECT_TRUE(std::ranges::is_sorted(borders));
-  const std::int64_t longest = lengths.empty() ? 0 : *std::ranges::max_element(lengths);
-  for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
-    const auto nonzeros = row_starts[static_cast<std::size_t>(borders[part + 1])] -
-                          row_starts[static_cast<std::size_t>(borders[part])];
+  const int64_t longest = lengths.empty() ? 0 : *std::ranges::max_element(lengths);
+  for (size_t part = 0; part + 1 < borders.size(); ++part) {
+    const auto nonzeros =
+        row_starts[static_cast<size_t>(borders[part + 1])] - row_starts[static_cast<size_t>(borders[part])];
     EXPECT_LE(nonzeros, row_starts.back() / part_count + 1 + longest) << "part " << part;
   }
 }
 
 TEST(SplitRowsTest, EveryPartGetsItsShareAndOneRowMoreAtMost) {
   std::mt19937_64 random(2);
-  for (const std::size_t row_count : {0U, 1U, 2U, 7U, 64U, 101U, 1000U}) {
+  for (const size_t row_count : {0U, 1U, 2U, 7U, 64U, 101U, 1000U}) {
     for (const int part_count : {1, 2, 3, 5, 16, 150}) {
-      std::vector<std::int64_t> lengths(row_count);
-      for (auto& length : lengths) length = static_cast<std::int64_t>(random() % 60);
+      std::vector<int64_t> lengths(row_count);
+      for (auto& length : lengths) length = static_cast<int64_t>(random() % 60);
       expect_even_split(lengths, part_count);
       for (auto& length : lengths) length = random() % 4 == 0 ? 50 : 0;  // mostly empty
       expect_even_split(lengths, part_count);
@@ -106,18 +106,18 @@ TEST(SplitRowsTest, EveryPartGetsItsShareAndOneRowMoreAtMost) {
 }
 
 TEST(SplitRowsTest, EqualRowsAreSplitEvenly) {
-  std::vector<std::int64_t> row_starts;
-  for (std::int64_t row = 0; row <= 12; ++row) row_starts.push_back(10 * row);
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 4), (std::vector<std::int64_t>{0, 3, 6, 9, 12}));
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<std::int64_t>{0, 12}));
+  std::vector<int64_t> row_starts;
+  for (int64_t row = 0; row <= 12; ++row) row_starts.push_back(10 * row);
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 4), (std::vector<int64_t>{0, 3, 6, 9, 12}));
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<int64_t>{0, 12}));
 }
 
 TEST(SplitRowsTest, CountsBeyond32BitsStayExact) {
-  const std::int64_t length = std::int64_t{1} << 60;  // times 6 parts is beyond 2^63
-  const std::vector<std::int64_t> row_starts{0,          length,     2 * length, 3 * length,
-                                             4 * length, 5 * length, 6 * length};
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<std::int64_t>{0, 2, 4, 6}));
+  const int64_t length = int64_t{1} << 60;  // times 6 parts is beyond 2^63
+  const std::vector<int64_t> row_starts{0,          length,     2 * length, 3 * length,
+                                        4 * length, 5 * length, 6 * length};
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<int64_t>{0, 2, 4, 6}));
 }
 
 }  // namespace

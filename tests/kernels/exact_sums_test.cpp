@@ -33,7 +33,7 @@ TEST(ExactSumsTest, PowersOfTwo) {
 }
 
 /// Numbers of many magnitudes whose sum is far smaller than they are.
-std::vector<double> hard_terms(std::size_t count, unsigned seed) {
+std::vector<double> hard_terms(size_t count, unsigned seed) {
   std::mt19937_64 engine(seed);
   std::uniform_real_distribution<double> digits(-1.0, 1.0);
   std::uniform_int_distribution<int> exponents(-40, 10);
@@ -62,8 +62,8 @@ Totals totals_of(const std::vector<double>& terms) {
 double sum_in_parts(const std::vector<double>& terms, const Totals& totals, std::mt19937_64& engine) {
   const std::vector<double> ones(terms.size(), 1.0);
   std::vector<ExactSum> parts;
-  for (std::size_t begin = 0; begin < terms.size();) {
-    const auto length = std::min(terms.size() - begin, std::size_t{1} + engine() % 37);
+  for (size_t begin = 0; begin < terms.size();) {
+    const auto length = std::min(terms.size() - begin, size_t{1} + engine() % 37);
     parts.push_back(exact_dot(std::span(terms).subspan(begin, length), std::span(ones).subspan(begin, length),
                               totals.bound, totals.most_terms));
     begin += length;
@@ -79,7 +79,7 @@ double sum_in_parts(const std::vector<double>& terms, const Totals& totals, std:
 
 TEST(ExactSumsTest, NeitherOrderNorCutsChangeABit) {
   std::mt19937_64 engine(7);
-  for (const std::size_t count : {1U, 2U, 3U, 17U, 1000U, 4097U}) {
+  for (const size_t count : {1U, 2U, 3U, 17U, 1000U, 4097U}) {
     auto terms = hard_terms(count, static_cast<unsigned>(count));
     const auto totals = totals_of(terms);
     const double expected = sum_in_parts(terms, totals, engine);
@@ -92,7 +92,7 @@ TEST(ExactSumsTest, NeitherOrderNorCutsChangeABit) {
 
 TEST(ExactSumsTest, AreMoreAccurateThanTheirTermsNeed) {
   std::mt19937_64 engine(11);
-  for (const std::size_t count : {10U, 1000U, 4096U}) {
+  for (const size_t count : {10U, 1000U, 4096U}) {
     const auto terms = hard_terms(count, static_cast<unsigned>(count));
     const auto totals = totals_of(terms);
     // 64 bits of a sorted sum by falling magnitudes with its own corrections: exact enough to compare with.
@@ -184,7 +184,7 @@ TEST(ExactVectorsTest, AnElementHasTheSameBitsAnywhere) {
   const auto y = hard_terms(203, 4);
   auto whole = y;
   add_scaled_rounded(0.3, x, whole);
-  for (std::size_t k = 0; k < x.size(); ++k) {
+  for (size_t k = 0; k < x.size(); ++k) {
     std::vector<double> one{y[k]};
     add_scaled_rounded(0.3, std::span(x).subspan(k, 1), one);
     EXPECT_TRUE(test::same_bits(one[0], whole[k])) << k;
@@ -192,35 +192,34 @@ TEST(ExactVectorsTest, AnElementHasTheSameBitsAnywhere) {
 }
 
 struct Matrix {
-  std::int64_t row_count;
-  std::int64_t column_count;
+  int64_t row_count;
+  int64_t column_count;
   std::vector<std::vector<CsrBlock::Entry>> rows;
 };
 
 Matrix random_matrix(unsigned seed) {
   std::mt19937_64 engine(seed);
   Matrix matrix{.row_count = 83, .column_count = 131, .rows = {}};
-  for (std::int64_t row = 0; row < matrix.row_count; ++row) {
+  for (int64_t row = 0; row < matrix.row_count; ++row) {
     auto& entries = matrix.rows.emplace_back();
     const auto keep =
         engine() % 4;  // a quarter of the rows has one entry in four, and so on; some rows have none
-    const auto values =
-        hard_terms(static_cast<std::size_t>(matrix.column_count), static_cast<unsigned>(engine()));
-    for (std::int64_t column = 0; column < matrix.column_count; ++column) {
+    const auto values = hard_terms(static_cast<size_t>(matrix.column_count), static_cast<unsigned>(engine()));
+    for (int64_t column = 0; column < matrix.column_count; ++column) {
       if (row % 11 != 5 && engine() % 4 <= keep)
         entries.push_back(
-            {.column = static_cast<std::int32_t>(column), .value = values[static_cast<std::size_t>(column)]});
+            {.column = static_cast<int32_t>(column), .value = values[static_cast<size_t>(column)]});
     }
   }
   return matrix;
 }
 
 /// The columns [begin, end) as a block of their own.
-CsrBlock columns_of(const Matrix& matrix, std::int64_t begin, std::int64_t end) {
+CsrBlock columns_of(const Matrix& matrix, int64_t begin, int64_t end) {
   auto rows = matrix.rows;
   for (auto& entries : rows) {
     std::erase_if(entries, [&](const auto& entry) { return entry.column < begin || entry.column >= end; });
-    for (auto& entry : entries) entry.column -= static_cast<std::int32_t>(begin);
+    for (auto& entry : entries) entry.column -= static_cast<int32_t>(begin);
   }
   return CsrBlock::from_rows(end - begin, rows);
 }
@@ -240,37 +239,37 @@ std::vector<double> product_in_blocks(const KernelRow& kernel, const Matrix& mat
                                       const std::vector<double>& p, int thread_count,
                                       std::optional<InstructionSet> set, std::mt19937_64& engine) {
   const auto bounds = bounds_of(matrix);
-  const auto rows = static_cast<std::size_t>(matrix.row_count);
+  const auto rows = static_cast<size_t>(matrix.row_count);
   std::vector<double> high(rows);
   std::vector<double> low(rows);
   bool is_first = true;
-  for (std::int64_t begin = 0; begin < matrix.column_count;) {
-    const auto end = std::min(matrix.column_count, begin + 1 + static_cast<std::int64_t>(engine() % 90));
+  for (int64_t begin = 0; begin < matrix.column_count;) {
+    const auto end = std::min(matrix.column_count, begin + 1 + static_cast<int64_t>(engine() % 90));
     const auto spmv = kernel.make_reproducible(
         columns_of(matrix, begin, end),
         {.thread_count = thread_count, .instruction_set = set, .row_bounds = bounds, .most_terms = 0x1p8});
     ProductMode mode{.is_added = !is_first, .share_count = 1 + static_cast<int>(engine() % 3)};
     for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
-      spmv->multiply({.p_columns = std::span(p).subspan(static_cast<std::size_t>(begin),
-                                                        static_cast<std::size_t>(end - begin)),
-                      .q_rows = high,
-                      .q_rows_low = low,
-                      .p_bound = power_of_two_for(largest_magnitude(p))},
-                     mode);
+      spmv->multiply(
+          {.p_columns = std::span(p).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
+           .q_rows = high,
+           .q_rows_low = low,
+           .p_bound = power_of_two_for(largest_magnitude(p))},
+          mode);
     }
     is_first = false;
     begin = end;
   }
-  for (std::size_t row = 0; row < rows; ++row) high[row] += low[row];
+  for (size_t row = 0; row < rows; ++row) high[row] += low[row];
   return high;
 }
 
 TEST(ReproducibleKernelsTest, CutsThreadsKernelsAndInstructionSetsChangeNoBit) {
   std::mt19937_64 engine(23);
-  std::size_t kernel_count = 0;
+  size_t kernel_count = 0;
   for (unsigned seed = 1; seed <= 3; ++seed) {
     const auto matrix = random_matrix(seed);
-    const auto p = hard_terms(static_cast<std::size_t>(matrix.column_count), seed + 100);
+    const auto p = hard_terms(static_cast<size_t>(matrix.column_count), seed + 100);
     const auto expected = product_in_blocks(kernel_named("scalar"), matrix, p, 1, {}, engine);
     EXPECT_TRUE(std::ranges::any_of(expected, [](double element) { return element != 0.0; }));
     for (const auto& kernel : kernel_table()) {
@@ -296,17 +295,17 @@ TEST(ReproducibleKernelsTest, CutsThreadsKernelsAndInstructionSetsChangeNoBit) {
 TEST(ReproducibleKernelsTest, AreAsRightAsUsualOnes) {
   std::mt19937_64 engine(29);
   const auto matrix = random_matrix(3);
-  const auto p = hard_terms(static_cast<std::size_t>(matrix.column_count), 9);
+  const auto p = hard_terms(static_cast<size_t>(matrix.column_count), 9);
   const auto exact = product_in_blocks(default_reproducible_kernel(), matrix, p, 1, {}, engine);
   const auto bounds = bounds_of(matrix);
   std::vector<double> usual(exact.size());
   reference_kernel(Storage::whole)
       .make(columns_of(matrix, 0, matrix.column_count), {})
       ->multiply({.p_columns = p, .q_rows = usual});
-  for (std::size_t row = 0; row < exact.size(); ++row) {
+  for (size_t row = 0; row < exact.size(); ++row) {
     double magnitude = 0.0;
     for (const auto& entry : matrix.rows[row])
-      magnitude += std::abs(entry.value * p[static_cast<std::size_t>(entry.column)]);
+      magnitude += std::abs(entry.value * p[static_cast<size_t>(entry.column)]);
     // exact_sums.hpp: N^2 B / 2^103 for N = 2^8.
     const double bound = bounds[row] * power_of_two_for(largest_magnitude(p));
     EXPECT_NEAR(exact[row], usual[row],

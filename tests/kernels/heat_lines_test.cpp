@@ -16,7 +16,7 @@ constexpr HeatWeights weights{.centre = 0.25, .side = 0.125};
 
 /// Five lines with a point before and after them, of numbers whose sums are rounded.
 struct FiveLines {
-  explicit FiveLines(std::size_t count) : values(5, std::vector<double>(count + 2)) {
+  explicit FiveLines(size_t count) : values(5, std::vector<double>(count + 2)) {
     std::minstd_rand random(static_cast<unsigned>(count + 1));
     for (auto& line : values) {
       for (auto& value : line) value = static_cast<double>(random()) / 3e8 - 3.0;
@@ -30,8 +30,8 @@ struct FiveLines {
             .next = values[4].data() + 1};
   }
   /// Not inlined into arithmetic that fuses: volatile keeps each rounding.
-  [[nodiscard]] double expected(std::size_t x) const {
-    const auto at = [&](std::size_t line, std::size_t place) { return values[line][place]; };
+  double expected(size_t x) const {
+    const auto at = [&](size_t line, size_t place) { return values[line][place]; };
     volatile double sides = at(2, x) + at(2, x + 2);
     volatile double planes_around = at(1, x + 1) + at(3, x + 1);
     volatile double lines_around = at(0, x + 1) + at(4, x + 1);
@@ -46,19 +46,19 @@ struct FiveLines {
 
 TEST(HeatLinesTest, EveryLoopHasTheBitsOfTheDefinition) {
   for (const auto set : of_this_processor(sets_without_gathers)) {
-    for (const std::size_t count : std::initializer_list<std::size_t>{1, 2, 7, 8, 9, 31, 64, 1000}) {
+    for (const size_t count : std::initializer_list<size_t>{1, 2, 7, 8, 9, 31, 64, 1000}) {
       FiveLines points(count);
       std::vector<double> expected;
-      for (std::size_t x = 0; x < count; ++x) expected.push_back(points.expected(x));
+      for (size_t x = 0; x < count; ++x) expected.push_back(points.expected(x));
       const auto before = points.values;
       std::vector<double> target(count + 1, -1.0);
-      heat_loop(set)(points.lines(), weights, static_cast<std::int64_t>(count), target.data());
-      for (std::size_t x = 0; x < count; ++x)
+      heat_loop(set)(points.lines(), weights, static_cast<int64_t>(count), target.data());
+      for (size_t x = 0; x < count; ++x)
         EXPECT_EQ(target[x], expected[x]) << name_of(set) << ", " << count << " points, at " << x;
       EXPECT_EQ(target[count], -1.0) << "written after the line";
       // The line before has become the one after; nothing else has changed, nor the points around the line.
-      for (std::size_t line = 1; line < before.size(); ++line) EXPECT_EQ(points.values[line], before[line]);
-      for (std::size_t x = 1; x <= count; ++x) EXPECT_EQ(points.values[0][x], before[4][x]);
+      for (size_t line = 1; line < before.size(); ++line) EXPECT_EQ(points.values[line], before[line]);
+      for (size_t x = 1; x <= count; ++x) EXPECT_EQ(points.values[0][x], before[4][x]);
       EXPECT_EQ(points.values[0].front(), before[0].front());
       EXPECT_EQ(points.values[0].back(), before[0].back());
     }

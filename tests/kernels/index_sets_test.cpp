@@ -26,21 +26,21 @@ using test::HalfBlock;
 using test::Pairs;
 using test::union_of_sets;
 
-constexpr std::uint64_t seed = 20261127;
+constexpr uint64_t seed = 20261127;
 
 /// The sets are sets of the pattern, and no entry is in two of them. Returns the share of the entries that are in sets.
 double expect_right_sets(const CsrBlock& half, const SharedIndices& shared, const IndexSets& sets) {
-  std::vector<int> uses(static_cast<std::size_t>(half.nonzero_count()) + 1);
-  std::vector<std::int64_t> row_of(uses.size());
-  for (std::int64_t row = 0; row < half.row_count; ++row) {
-    for (auto entry = half.row_starts[static_cast<std::size_t>(row)];
-         entry < half.row_starts[static_cast<std::size_t>(row) + 1]; ++entry)
-      row_of[static_cast<std::size_t>(entry) + 1] = row;
+  std::vector<int> uses(static_cast<size_t>(half.nonzero_count()) + 1);
+  std::vector<int64_t> row_of(uses.size());
+  for (int64_t row = 0; row < half.row_count; ++row) {
+    for (auto entry = half.row_starts[static_cast<size_t>(row)];
+         entry < half.row_starts[static_cast<size_t>(row) + 1]; ++entry)
+      row_of[static_cast<size_t>(entry) + 1] = row;
   }
   const auto* member = sets.members.data();
   const auto* entry = sets.entries.data();
-  std::size_t zero_count = 0;
-  const auto expect_entry = [&](std::int64_t a, std::int64_t b) {
+  size_t zero_count = 0;
+  const auto expect_entry = [&](int64_t a, int64_t b) {
     const auto number = *entry++;
     if (number == IndexSets::no_entry) {
       ++zero_count;
@@ -51,15 +51,15 @@ double expect_right_sets(const CsrBlock& half, const SharedIndices& shared, cons
     const auto column = half.columns[number - 1] - shared.first_column;
     EXPECT_EQ(std::minmax(row, column), std::minmax(a, b));
   };
-  for (const std::size_t size : sets.sizes) {
+  for (const size_t size : sets.sizes) {
     EXPECT_GE(size, least_index_set);
     EXPECT_LE(size, largest_index_set);
     const std::span members(member, size);
     EXPECT_EQ(std::ranges::adjacent_find(members, std::greater_equal<>{}), members.end());
     EXPECT_LT(members.back(), shared.count);
-    for (std::size_t k = 0; k < size; ++k) expect_entry(members[k], members[k]);
-    for (std::size_t column = 0; column < size; ++column) {
-      for (std::size_t row = column + 1; row < size; ++row) expect_entry(members[row], members[column]);
+    for (size_t k = 0; k < size; ++k) expect_entry(members[k], members[k]);
+    for (size_t column = 0; column < size; ++column) {
+      for (size_t row = column + 1; row < size; ++row) expect_entry(members[row], members[column]);
     }
     member += size;
   }
@@ -83,25 +83,25 @@ TEST(IndexSetsTest, SetsOfEverySizeAreFoundInTheirUnion) {
 
 /// Its row is searched, where others are read.
 TEST(IndexSetsTest, AnIndexThatHasPairsWithAllOthersHidesNoSets) {
-  constexpr std::int32_t count = 3000;
-  constexpr std::int32_t dense = count / 2;
+  constexpr int32_t count = 3000;
+  constexpr int32_t dense = count / 2;
   std::mt19937_64 random(seed);
   auto pairs = union_of_sets(count, 1500, 8, random);
-  for (std::int32_t k = 0; k < count; ++k) pairs[std::minmax(k, dense)] = 1.0;
+  for (int32_t k = 0; k < count; ++k) pairs[std::minmax(k, dense)] = 1.0;
   const auto half = HalfBlock{count, count, 0}.store(pairs, random);
   const SharedIndices shared(half, 0);
   EXPECT_GT(expect_right_sets(half, shared, find_index_sets(half, shared)), 0.85);
 }
 
 TEST(IndexSetsTest, OnlySharedIndicesAreInSetsAndOnlyWhereMostEntriesAreBetweenThem) {
-  for (const std::int64_t column_of_row_0 : {-900, -100, -1, 0, 200, 1200}) {
+  for (const int64_t column_of_row_0 : {-900, -100, -1, 0, 200, 1200}) {
     SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
     std::mt19937_64 random(seed);
     const HalfBlock shape{2700, 3000, column_of_row_0};
     const auto half = shape.store(union_of_sets(3000, 900, 12, random), random);
     const SharedIndices shared(half, column_of_row_0);
-    EXPECT_EQ(shared.count, std::min<std::int64_t>(3000, column_of_row_0 + 2700) -
-                                std::max<std::int64_t>(column_of_row_0, 0));
+    EXPECT_EQ(shared.count,
+              std::min<int64_t>(3000, column_of_row_0 + 2700) - std::max<int64_t>(column_of_row_0, 0));
     const auto sets = find_index_sets(half, shared);
     EXPECT_EQ(sets.empty(), shared.count < 2250);
     if (!sets.empty()) expect_right_sets(half, shared, sets);
@@ -119,17 +119,17 @@ TEST(IndexSetsTest, WithoutAPlaceOfItsRowsABlockHasNoSharedIndices) {
 
 /// Random rows, a path, no entries, and one dense row.
 TEST(IndexSetsTest, PatternsWithoutSetsHaveNone) {
-  constexpr std::int32_t count = 4000;
+  constexpr int32_t count = 4000;
   std::mt19937_64 random(seed);
   Pairs scattered;
   Pairs path;
   Pairs dense_row;
-  for (std::int32_t k = 0; k < 20 * count; ++k) {
-    const auto first = static_cast<std::int32_t>(random() % count);
-    const auto second = static_cast<std::int32_t>(random() % count);
+  for (int32_t k = 0; k < 20 * count; ++k) {
+    const auto first = static_cast<int32_t>(random() % count);
+    const auto second = static_cast<int32_t>(random() % count);
     scattered[std::minmax(first, second)] = 1.0;
   }
-  for (std::int32_t k = 0; k < count; ++k) {
+  for (int32_t k = 0; k < count; ++k) {
     path[{k, k}] = 2.0;
     if (k > 0) path[{k - 1, k}] = 1.0;
     if (k != count / 2) dense_row[std::minmax(k, count / 2)] = 1.0;
@@ -142,7 +142,7 @@ TEST(IndexSetsTest, PatternsWithoutSetsHaveNone) {
 
 // ---------------------------------------------------------------- products
 
-void expect_products_of_reference(int size, std::int64_t column_of_row_0) {
+void expect_products_of_reference(int size, int64_t column_of_row_0) {
   const auto& row = kernel_named("blocks");
   std::mt19937_64 random(seed);
   const HalfBlock shape{600, 700, column_of_row_0};
@@ -175,7 +175,7 @@ TEST(BlocksKernelTest, SetsOfEverySizeHaveTheProductsOfTheReference) {
 }
 
 TEST(BlocksKernelTest, RowsAndColumnsMayMeetAnywhere) {
-  for (const std::int64_t column_of_row_0 : {-600, -150, -1, 1, 90, 600, 700}) {
+  for (const int64_t column_of_row_0 : {-600, -150, -1, 1, 90, 600, 700}) {
     SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
     expect_products_of_reference(9, column_of_row_0);
   }

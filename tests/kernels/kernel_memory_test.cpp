@@ -25,10 +25,10 @@ CsrBlock large_csr() { return test::even_csr_block(14'000, 14'000, 200); }
 
 /// All sizes are relative to the resident memory before the block was made.
 struct Footprint {
-  std::int64_t csr = 0;
-  std::int64_t format = 0;  ///< by the kernel's own account
-  std::int64_t peak = 0;    ///< resident, at most, from the finished block on
-  std::int64_t after = 0;   ///< resident, with the finished kernel
+  int64_t csr = 0;
+  int64_t format = 0;  ///< by the kernel's own account
+  int64_t peak = 0;    ///< resident, at most, from the finished block on
+  int64_t after = 0;   ///< resident, with the finished kernel
 };
 
 Footprint footprint_of(const KernelRow& row, int thread_count) {
@@ -46,7 +46,7 @@ Footprint footprint_of(const KernelRow& row, int thread_count) {
 TEST(KernelMemoryTest, BlockAndFormatAndNothingElse) {
   if (!reset_peak()) GTEST_SKIP() << "this system does not let a process count its peak memory anew";
   // Counters of resident memory are exact to some pages per processor; thread stacks and the heap grow.
-  constexpr std::int64_t slack = 3'000'000;
+  constexpr int64_t slack = 3'000'000;
   constexpr double most = 1.3;
   for (const auto& row : kernel_table()) {
     if (!row.why_unavailable().empty()) continue;

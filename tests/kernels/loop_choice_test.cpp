@@ -14,11 +14,11 @@ class SlowKernel final : public SpmvKernel {
  public:
   SlowKernel(InstructionSet set, std::chrono::microseconds time) : set_(set), time_(time) {}
 
-  [[nodiscard]] std::string_view name() const override { return "slow"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return 0; }
+  std::string_view name() const override { return "slow"; }
+  std::string_view instruction_set() const override { return name_of(set_); }
+  int64_t matrix_byte_count() const override { return 0; }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return {}; }
-  [[nodiscard]] bool has_columns_in_range() const override { return true; }
+  bool has_columns_in_range() const override { return true; }
   void multiply(const Operands& operands, const ProductMode& /*mode*/) override {
     EXPECT_EQ(operands.p_columns.size(), operands.q_columns.size());
     EXPECT_EQ(operands.p_rows.size(), operands.q_rows.size());

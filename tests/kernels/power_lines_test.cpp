@@ -13,13 +13,12 @@
 namespace cg2d::kernels::power_lines_test {
 namespace {
 
-constexpr std::array<std::int64_t, 8> counts{1, 2, 7, 8, 9, 31, 64, 1000};
+constexpr std::array<int64_t, 8> counts{1, 2, 7, 8, 9, 31, 64, 1000};
 
 /// Lines with a point before and after them, of numbers whose sums are rounded.
-std::vector<std::vector<double>> random_lines(std::size_t line_count, std::int64_t count) {
+std::vector<std::vector<double>> random_lines(size_t line_count, int64_t count) {
   std::minstd_rand random(static_cast<unsigned>(count));
-  std::vector<std::vector<double>> lines(line_count,
-                                         std::vector<double>(static_cast<std::size_t>(count) + 2));
+  std::vector<std::vector<double>> lines(line_count, std::vector<double>(static_cast<size_t>(count) + 2));
   for (auto& line : lines) {
     for (auto& value : line) value = static_cast<double>(random()) / 3e8 - 3.0;
   }
@@ -31,7 +30,7 @@ TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
   for (const auto count : counts) {
     const auto lines = random_lines(6, count);
     for (const auto set : of_this_processor(sets_without_gathers)) {
-      std::vector<double> target(static_cast<std::size_t>(count));
+      std::vector<double> target(static_cast<size_t>(count));
       power_loops(set).step({.previous = &lines[0][1],
                              .lower = &lines[1][1],
                              .middle = &lines[2][1],
@@ -39,7 +38,7 @@ TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
                              .next = &lines[4][1],
                              .before = &lines[5][1]},
                             weight, count, target.data());
-      for (std::size_t x = 1; x <= target.size(); ++x) {
+      for (size_t x = 1; x <= target.size(); ++x) {
         // volatile keeps each rounding.
         volatile double along_x = lines[2][x - 1] + lines[2][x + 1];
         volatile double along_z = lines[1][x] + lines[3][x];
@@ -54,9 +53,9 @@ TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
 }
 
 /// Point x in part x modulo 8; the parts are added in pairs.
-double sum_in_parts(const std::vector<double>& x, const std::vector<double>& y, std::size_t count) {
+double sum_in_parts(const std::vector<double>& x, const std::vector<double>& y, size_t count) {
   std::array<double, 8> parts{};
-  for (std::size_t k = 0; k < count; ++k) {
+  for (size_t k = 0; k < count; ++k) {
     volatile double product = x[k] * y[k];
     parts[k % 8] += product;
   }
@@ -66,7 +65,7 @@ double sum_in_parts(const std::vector<double>& x, const std::vector<double>& y, 
 TEST(PowerLinesTest, SumsHaveOneOrder) {
   for (const auto count : counts) {
     const auto lines = random_lines(4, count);
-    const auto size = static_cast<std::size_t>(count);
+    const auto size = static_cast<size_t>(count);
     for (const auto set : of_this_processor(sets_without_gathers)) {
       PowerSums sums{.pp = 1.0};  // they are added to
       power_loops(set).add_sums({.p = lines[0].data(), .r = lines[1].data()},
@@ -89,14 +88,14 @@ TEST(PowerLinesTest, PolynomialsAreAddedToThreeLines) {
       auto lines = start;
       power_loops(set).combine({.p = lines[0].data(), .r = lines[1].data()}, weights, count,
                                {.p = lines[2].data(), .r = lines[3].data(), .x = lines[4].data()});
-      for (std::size_t k = 0; k < start.front().size(); ++k) {
+      for (size_t k = 0; k < start.front().size(); ++k) {
         for (const auto& [line, of] :
              {std::pair{2, weights.p}, std::pair{3, weights.r}, std::pair{4, weights.x}}) {
-          const auto place = static_cast<std::size_t>(line);
+          const auto place = static_cast<size_t>(line);
           volatile double from_p = of[0] * start[0][k];
           volatile double from_r = of[1] * start[1][k];
           volatile double both = from_p + from_r;
-          const bool is_within = k < static_cast<std::size_t>(count);
+          const bool is_within = k < static_cast<size_t>(count);
           ASSERT_EQ(lines[place][k], is_within ? start[place][k] + both : start[place][k])
               << name_of(set) << ", " << k;
         }

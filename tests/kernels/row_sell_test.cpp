@@ -17,14 +17,13 @@ namespace {
 using test::Rows;
 
 /// Rows with entries at row + offset for each of the offsets that stay inside.
-CsrBlock banded(std::int64_t order, const std::vector<std::int64_t>& offsets) {
-  Rows rows(static_cast<std::size_t>(order));
-  for (std::int64_t row = 0; row < order; ++row) {
+CsrBlock banded(int64_t order, const std::vector<int64_t>& offsets) {
+  Rows rows(static_cast<size_t>(order));
+  for (int64_t row = 0; row < order; ++row) {
     for (const auto offset : offsets) {
       const auto column = row + offset;
       if (0 <= column && column < order)
-        rows[static_cast<std::size_t>(row)].push_back(
-            {.column = static_cast<std::int32_t>(column), .value = 1.0});
+        rows[static_cast<size_t>(row)].push_back({.column = static_cast<int32_t>(column), .value = 1.0});
     }
   }
   return CsrBlock::from_rows(order, rows);
@@ -44,8 +43,8 @@ TEST(RowSellTest, BandsNeedNoColumns) {
 TEST(RowSellTest, NearColumnsTake16Bits) {
   // Every second row has another column, so no eight of them follow each other.
   Rows rows(1024);
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    rows[row] = {{.column = static_cast<std::int32_t>(row % 2 == 0 ? row : 60'000 + row), .value = 2.0}};
+  for (size_t row = 0; row < rows.size(); ++row)
+    rows[row] = {{.column = static_cast<int32_t>(row % 2 == 0 ? row : 60'000 + row), .value = 2.0}};
   const auto part = part_of(CsrBlock::from_rows(65'536, rows));
   EXPECT_EQ(part.windows.back().near_step, 128);
   EXPECT_EQ(part.windows.back().step, 128);
@@ -53,19 +52,18 @@ TEST(RowSellTest, NearColumnsTake16Bits) {
 
 TEST(RowSellTest, FarColumnsTake32Bits) {
   Rows rows(1024);
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    rows[row] = {{.column = static_cast<std::int32_t>(row % 2 == 0 ? row : 70'000 + row), .value = 2.0}};
+  for (size_t row = 0; row < rows.size(); ++row)
+    rows[row] = {{.column = static_cast<int32_t>(row % 2 == 0 ? row : 70'000 + row), .value = 2.0}};
   const auto part = part_of(CsrBlock::from_rows(80'000, rows));
   EXPECT_EQ(part.windows.back().far_step, 128);
   EXPECT_EQ(part.windows.back().step, 128);
 }
 
 TEST(RowSellTest, NearEndsWhere16BitsEnd) {
-  for (const std::int32_t distance : {65'535, 65'536}) {
+  for (const int32_t distance : {65'535, 65'536}) {
     Rows rows(1024);
-    for (std::int32_t row = 0; row < 1024; ++row)
-      rows[static_cast<std::size_t>(row)] = {
-          {.column = row / 8 + (row % 8 == 7 ? distance : 0), .value = 2.0}};
+    for (int32_t row = 0; row < 1024; ++row)
+      rows[static_cast<size_t>(row)] = {{.column = row / 8 + (row % 8 == 7 ? distance : 0), .value = 2.0}};
     const auto steps = part_of(CsrBlock::from_rows(70'000, rows)).windows.back();
     EXPECT_EQ(steps.near_step, distance == 65'535 ? 128 : 0) << distance;
     EXPECT_EQ(steps.far_step, distance == 65'535 ? 0 : 128) << distance;
@@ -74,15 +72,15 @@ TEST(RowSellTest, NearEndsWhere16BitsEnd) {
 
 /// All three kinds in one chunk: a band, a second diagonal that alternates nearby, and one that alternates far away.
 TEST(RowSellTest, AChunkHasStepsOfAllKinds) {
-  constexpr std::int32_t column_count = 200'000;
+  constexpr int32_t column_count = 200'000;
   test::TestBlock block{.column_count = column_count, .rows = Rows(2048), .operand = {}};
-  for (std::int32_t row = 0; row < 2048; ++row) {
-    auto& entries = block.rows[static_cast<std::size_t>(row)];
+  for (int32_t row = 0; row < 2048; ++row) {
+    auto& entries = block.rows[static_cast<size_t>(row)];
     entries = {{.column = row, .value = 1.0 + row % 5},
                {.column = 5000 + 7 * row % 4001, .value = 3.0},
                {.column = row % 2 == 0 ? 20'000 + row : 150'000 + row, .value = 0.5}};
   }
-  for (std::int32_t column = 0; column < column_count; ++column) block.operand.push_back(1.0 + column % 17);
+  for (int32_t column = 0; column < column_count; ++column) block.operand.push_back(1.0 + column % 17);
   const auto steps = part_of(block.csr()).windows.back();
   EXPECT_EQ(steps.near_step, 256);
   EXPECT_EQ(steps.far_step, 256);
@@ -93,10 +91,10 @@ TEST(RowSellTest, AChunkHasStepsOfAllKinds) {
     const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
     std::vector<double> q(block.rows.size());
     kernel->multiply({.p_columns = block.operand, .q_rows = q});
-    for (std::size_t r = 0; r < q.size(); ++r) {
+    for (size_t r = 0; r < q.size(); ++r) {
       double sum = 0.0;  // exact: small integers and halves
       for (const auto& entry : block.rows[r])
-        sum += entry.value * block.operand[static_cast<std::size_t>(entry.column)];
+        sum += entry.value * block.operand[static_cast<size_t>(entry.column)];
       EXPECT_EQ(q[r], sum) << "row " << r << ", " << kernel->instruction_set();
     }
   }

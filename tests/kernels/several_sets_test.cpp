@@ -23,31 +23,30 @@ namespace {
 using test::expect_near;
 using test::HalfBlock;
 
-constexpr std::uint64_t seed = 20261127;
+constexpr uint64_t seed = 20261127;
 
 /// An element of one vector. Number 0 is the vector of a product with a single one, too.
-double element(std::int64_t index, std::int64_t vector) {
+double element(int64_t index, int64_t vector) {
   return 1.5 + std::sin(static_cast<double>(index + 1000 * vector));
 }
 
 struct ProductCase {
   HalfBlock shape{};
-  std::int64_t vector_count = 1;
+  int64_t vector_count = 1;
   int share_count = 1;
   double before = 0.0;  // in q; it is added to unless that is 0
 };
 
 /// The sums of one product over rows and columns, together where both are the same index; the vectors side by side, from number
 /// first_vector on.
-std::vector<double> all_sums(SpmvKernel& kernel, const ProductCase& test_case,
-                             std::int64_t first_vector = 0) {
+std::vector<double> all_sums(SpmvKernel& kernel, const ProductCase& test_case, int64_t first_vector = 0) {
   const auto& shape = test_case.shape;
   const auto count = test_case.vector_count;
   std::vector<double> p_columns;
   std::vector<double> p_rows;
-  for (std::int64_t k = 0; k < shape.column_count * count; ++k)
+  for (int64_t k = 0; k < shape.column_count * count; ++k)
     p_columns.push_back(element(k / count, first_vector + k % count));
-  for (std::int64_t k = 0; k < shape.row_count * count; ++k)
+  for (int64_t k = 0; k < shape.row_count * count; ++k)
     p_rows.push_back(element(k / count + shape.column_of_row_0, first_vector + k % count));
   const bool is_added = test_case.before != 0.0;
   std::vector<double> q_rows(p_rows.size(), is_added ? test_case.before : std::nan(""));
@@ -60,24 +59,24 @@ std::vector<double> all_sums(SpmvKernel& kernel, const ProductCase& test_case,
                      .share_count = test_case.share_count});
   }
   std::vector<double> sums(p_rows.size() + p_columns.size());
-  const auto column_0 = static_cast<std::size_t>(count * std::max<std::int64_t>(-shape.column_of_row_0, 0));
-  const auto row_0 = static_cast<std::size_t>(count * std::max<std::int64_t>(shape.column_of_row_0, 0));
-  for (std::size_t k = 0; k < q_columns.size(); ++k) sums[column_0 + k] += q_columns[k];
-  for (std::size_t k = 0; k < q_rows.size(); ++k) sums[row_0 + k] += q_rows[k];
+  const auto column_0 = static_cast<size_t>(count * std::max<int64_t>(-shape.column_of_row_0, 0));
+  const auto row_0 = static_cast<size_t>(count * std::max<int64_t>(shape.column_of_row_0, 0));
+  for (size_t k = 0; k < q_columns.size(); ++k) sums[column_0 + k] += q_columns[k];
+  for (size_t k = 0; k < q_rows.size(); ++k) sums[row_0 + k] += q_rows[k];
   return sums;
 }
 
 /// The sums that the reference kernel has with one vector after the other.
 std::vector<double> expected_sums(const CsrBlock& half, const ProductCase& test_case) {
   const auto kernel = reference_kernel(Storage::half).make(half.copy(), {});
-  const auto count = static_cast<std::size_t>(test_case.vector_count);
+  const auto count = static_cast<size_t>(test_case.vector_count);
   std::vector<double> all;
-  for (std::size_t vector = 0; vector < count; ++vector) {
+  for (size_t vector = 0; vector < count; ++vector) {
     const auto one =
         all_sums(*kernel, {.shape = test_case.shape, .vector_count = 1, .before = test_case.before},
-                 static_cast<std::int64_t>(vector));
+                 static_cast<int64_t>(vector));
     all.resize(one.size() * count);
-    for (std::size_t k = 0; k < one.size(); ++k) all[k * count + vector] = one[k];
+    for (size_t k = 0; k < one.size(); ++k) all[k * count + vector] = one[k];
   }
   return all;
 }
@@ -86,8 +85,7 @@ std::vector<double> expected_sums(const CsrBlock& half, const ProductCase& test_
 bool has_sets(SpmvKernel& kernel) {
   const auto arrays = kernel.stored_arrays();
   return std::ranges::any_of(arrays, [](const StoredArray& array) {
-    return array.kind == ArrayKind::columns && array.element_size == sizeof(std::uint32_t) &&
-           !array.bytes.empty();
+    return array.kind == ArrayKind::columns && array.element_size == sizeof(uint32_t) && !array.bytes.empty();
   });
 }
 
@@ -146,7 +144,7 @@ TEST(SeveralSetsTest, SetsOfManySizesMayBeInOneBlock) {
 }
 
 TEST(SeveralSetsTest, RowsAndColumnsMayMeetAnywhere) {
-  for (const std::int64_t column_of_row_0 : {-400, -100, -20, -1, 1, 60, 400, 500}) {
+  for (const int64_t column_of_row_0 : {-400, -100, -20, -1, 1, 60, 400, 500}) {
     std::mt19937_64 random(seed);
     const HalfBlock shape{400, 500, column_of_row_0};
     const auto half = shape.store(test::union_of_sets(500, 200, 9, random), random);
@@ -162,8 +160,8 @@ TEST(SeveralSetsTest, BlocksOfSupervariablesHaveTheProductsOfTheReference) {
     std::mt19937_64 random(seed);
     test::Mesh mesh(7, 20);
     mesh.number(size);
-    for (std::size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
-    const auto count = std::int64_t{140} * size;
+    for (size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
+    const auto count = int64_t{140} * size;
     // All rows are columns, too, or some are not: these blocks have no form for several vectors.
     for (const auto& shape :
          {HalfBlock{count, count, 0}, HalfBlock{count - 40, count, 20}, HalfBlock{count, count, -20}}) {

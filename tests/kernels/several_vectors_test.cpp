@@ -16,8 +16,8 @@ namespace cg2d::kernels::several_vectors_test {
 namespace {
 
 struct Shape {
-  std::int64_t row_count;
-  std::int64_t column_count;
+  int64_t row_count;
+  int64_t column_count;
   double density;
 };
 
@@ -25,9 +25,9 @@ struct Shape {
 double whole_number(std::mt19937& random) { return std::uniform_int_distribution<int>(-8, 8)(random); }
 
 CsrBlock random_block(const Shape& shape, std::mt19937& random) {
-  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<std::size_t>(shape.row_count));
+  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<size_t>(shape.row_count));
   for (auto& row : rows) {
-    for (std::int32_t column = 0; column < shape.column_count; ++column) {
+    for (int32_t column = 0; column < shape.column_count; ++column) {
       if (std::bernoulli_distribution(shape.density)(random)) row.push_back({column, whole_number(random)});
     }
   }
@@ -41,9 +41,9 @@ struct Vectors {
   std::vector<double> q_rows;
   std::vector<double> q_columns;
 
-  Vectors(const CsrBlock& block, std::size_t count)
-      : p_columns(static_cast<std::size_t>(block.column_count) * count),
-        p_rows(static_cast<std::size_t>(block.row_count) * count),
+  Vectors(const CsrBlock& block, size_t count)
+      : p_columns(static_cast<size_t>(block.column_count) * count),
+        p_rows(static_cast<size_t>(block.row_count) * count),
         q_rows(p_rows.size(), 3.0),
         q_columns(p_columns.size(), std::nan("")) {}
 
@@ -54,9 +54,9 @@ struct Vectors {
   }
 };
 
-std::vector<double> one_of(const std::vector<double>& several, std::size_t number, std::size_t count) {
+std::vector<double> one_of(const std::vector<double>& several, size_t number, size_t count) {
   std::vector<double> one;
-  for (std::size_t k = number; k < several.size(); k += count) one.push_back(several[k]);
+  for (size_t k = number; k < several.size(); k += count) one.push_back(several[k]);
   return one;
 }
 
@@ -67,7 +67,7 @@ void multiply_in_shares(SpmvKernel& kernel, const Operands& operands, bool is_ad
 }
 
 void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const KernelOptions& options) {
-  const auto count = static_cast<std::size_t>(options.vector_count);
+  const auto count = static_cast<size_t>(options.vector_count);
   std::mt19937 random(7);
   Vectors several(block, count);
   for (auto* vector : {&several.p_columns, &several.p_rows}) {
@@ -79,7 +79,7 @@ void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const
   kernel->multiply(several.operands(row.stores_half()));
   multiply_in_shares(*kernel, several.operands(row.stores_half()), true);
   const auto reference = reference_kernel(row.storage).make(block.copy(), {});
-  for (std::size_t number = 0; number < count; ++number) {
+  for (size_t number = 0; number < count; ++number) {
     Vectors one(block, 1);
     one.p_columns = one_of(several.p_columns, number, count);
     one.p_rows = one_of(several.p_rows, number, count);
@@ -141,10 +141,10 @@ TEST(SeveralVectorsTest, TheSettingCannotMakeBlocksThatLeaveTheCache) {
 TEST(SeveralVectorsTest, RowsBeyondOneWindowOfColumnBlocksAndWithoutEntriesAreMultiplied) {
   std::mt19937 random(3);
   // Windows of 1024 rows, chunks of 4: neither divides the rows. Every third row is empty.
-  constexpr std::int64_t row_count = 2 * 1024 + 3;
-  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<std::size_t>(row_count));
-  for (std::size_t row = 0; row < rows.size(); row += row % 3 == 0 ? 1 : 2) {
-    for (std::int32_t column = 0; column < 130; ++column) {
+  constexpr int64_t row_count = 2 * 1024 + 3;
+  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<size_t>(row_count));
+  for (size_t row = 0; row < rows.size(); row += row % 3 == 0 ? 1 : 2) {
+    for (int32_t column = 0; column < 130; ++column) {
       if (std::bernoulli_distribution(0.3)(random)) rows[row].push_back({column, whole_number(random)});
     }
   }

@@ -50,7 +50,7 @@ struct Products {
 /// One number per row; none of them is 0, and no two neighbours are alike.
 std::vector<double> row_operand(const TestBlock& block) {
   std::vector<double> p;
-  for (std::size_t row = 0; row < block.rows.size(); ++row)
+  for (size_t row = 0; row < block.rows.size(); ++row)
     p.push_back(row % 2 == 0 ? 1.5 + static_cast<double>(row) : -0.3);
   return p;
 }
@@ -64,7 +64,7 @@ class TestedKernel {
         p_rows_(stores_half_ ? row_operand(block) : std::vector<double>{}),
         kernel_(row.make(block.csr(), options)) {}
 
-  [[nodiscard]] const SpmvKernel& kernel() const { return *kernel_; }
+  const SpmvKernel& kernel() const { return *kernel_; }
 
   /// Results start as NaN, so that elements that are not written show.
   [[nodiscard]] Products multiply() { return multiply_in_shares(1); }
@@ -78,9 +78,9 @@ class TestedKernel {
 
  private:
   Products all_shares(double before, ProductMode mode) {
-    Products q{.rows = std::vector<double>(block_.rows.size(), before),
-               .columns = std::vector<double>(
-                   stores_half_ ? static_cast<std::size_t>(block_.column_count) : 0, nan)};
+    Products q{
+        .rows = std::vector<double>(block_.rows.size(), before),
+        .columns = std::vector<double>(stores_half_ ? static_cast<size_t>(block_.column_count) : 0, nan)};
     for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
       kernel_->multiply(
           {.p_columns = block_.operand, .p_rows = p_rows_, .q_rows = q.rows, .q_columns = q.columns}, mode);
@@ -108,23 +108,23 @@ struct ExactSum {
   }
   /// In any order, with or without fused operations, a sum of k products errs by about k * eps / 2 *
   /// magnitude (Higham 2002, section 3.1). Four times eps leaves room; an empty sum leaves none.
-  [[nodiscard]] bool agrees(double result) const {
+  bool agrees(double result) const {
     return std::abs(result - sum) <= 4.0L * terms * std::numeric_limits<double>::epsilon() * magnitude;
   }
 };
 
 void expect_sums(const std::vector<ExactSum>& sums, const std::vector<double>& results, const char* what) {
   ASSERT_EQ(results.size(), sums.size()) << what;
-  for (std::size_t k = 0; k < sums.size(); ++k) EXPECT_TRUE(sums[k].agrees(results[k])) << what << " " << k;
+  for (size_t k = 0; k < sums.size(); ++k) EXPECT_TRUE(sums[k].agrees(results[k])) << what << " " << k;
 }
 
 void expect_products(const KernelRow& row, const TestBlock& block, const Products& q) {
   std::vector<ExactSum> rows(block.rows.size());
-  std::vector<ExactSum> columns(row.stores_half() ? static_cast<std::size_t>(block.column_count) : 0);
+  std::vector<ExactSum> columns(row.stores_half() ? static_cast<size_t>(block.column_count) : 0);
   const auto p_rows = row_operand(block);
-  for (std::size_t r = 0; r < block.rows.size(); ++r) {
+  for (size_t r = 0; r < block.rows.size(); ++r) {
     for (const auto& entry : block.rows[r]) {
-      const auto c = static_cast<std::size_t>(entry.column);
+      const auto c = static_cast<size_t>(entry.column);
       rows[r].add(entry.value, block.operand[c]);
       if (row.stores_half()) columns[c].add(entry.value, p_rows[r]);
     }
@@ -287,7 +287,7 @@ TEST(SpmvKernelContractTest, ShowsItsArraysAndWhetherColumnsAreInRange) {
     for_every_kernel([&](const KernelRow& row) {
       const auto kernel = row.make(block.csr(), {.thread_count = 1 + number % 3});
       EXPECT_TRUE(kernel->has_columns_in_range());
-      std::size_t value_count = 0;
+      size_t value_count = 0;
       for (const auto& array : kernel->stored_arrays()) {
         EXPECT_EQ(array.bytes.size() % array.element_size, 0U);
         if (array.kind == ArrayKind::values) value_count += array.bytes.size() / sizeof(double);
@@ -374,20 +374,20 @@ TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
               {.is_continued = true, .share = share, .share_count = share_count});
         }
         // A column has some hundred entries of at most 1302: 2e5 in all, with some hundred roundings of 1e-16 each.
-        for (std::size_t c = 0; c < once.size(); ++c) ASSERT_NEAR(continued[c], 0.5 + once[c], 1e-8) << c;
+        for (size_t c = 0; c < once.size(); ++c) ASSERT_NEAR(continued[c], 0.5 + once[c], 1e-8) << c;
       }
     }
   });
 }
 
 /// Rows with up to three entries, in more rows than one panel of the kernel may have.
-Rows many_short_rows(std::int64_t row_count, std::int32_t column_count) {
+Rows many_short_rows(int64_t row_count, int32_t column_count) {
   std::mt19937_64 random(20261125);
-  Rows rows(static_cast<std::size_t>(row_count));
+  Rows rows(static_cast<size_t>(row_count));
   for (auto& row : rows) {
-    std::set<std::int32_t> columns;
+    std::set<int32_t> columns;
     for (auto count = random() % 4; count > 0; --count)
-      columns.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(column_count)));
+      columns.insert(static_cast<int32_t>(random() % static_cast<uint64_t>(column_count)));
     for (const auto column : columns)
       row.push_back({.column = column, .value = std::ldexp(static_cast<double>(random() % 1000003), -20)});
   }
@@ -396,26 +396,26 @@ Rows many_short_rows(std::int64_t row_count, std::int32_t column_count) {
 
 /// The pieces into which a kernel cuts many rows change no bit: they are those of panels, which go on with the sums over the columns.
 TEST(SpmvKernelContractTest, ManyRowsHaveTheBitsOfTheirPanels) {
-  constexpr std::int32_t column_count = 20000;
+  constexpr int32_t column_count = 20000;
   int kernel_count = 0;
   for_every_kernel([&](const KernelRow& row) {
-    if (row.most_panel_rows == std::numeric_limits<std::int64_t>::max()) return;
+    if (row.most_panel_rows == std::numeric_limits<int64_t>::max()) return;
     ++kernel_count;
     ASSERT_EQ(row.most_panel_rows % row.panel_rows, 0);
     const auto row_count = row.most_panel_rows + 3 * row.panel_rows + 17;
     const auto rows = many_short_rows(row_count, column_count);
     std::vector<double> p_columns(column_count);
     std::vector<double> p_rows(rows.size());
-    for (std::size_t k = 0; k < p_columns.size(); ++k) p_columns[k] = std::sin(static_cast<double>(k));
-    for (std::size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = std::cos(static_cast<double>(k));
+    for (size_t k = 0; k < p_columns.size(); ++k) p_columns[k] = std::sin(static_cast<double>(k));
+    for (size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = std::cos(static_cast<double>(k));
 
     std::vector<double> q_rows(rows.size());
     std::vector<double> q_columns(p_columns.size());
-    const auto panel_rows = static_cast<std::size_t>(11 * row.panel_rows);
-    for (std::size_t first = 0; first < rows.size(); first += panel_rows) {
+    const auto panel_rows = static_cast<size_t>(11 * row.panel_rows);
+    for (size_t first = 0; first < rows.size(); first += panel_rows) {
       const auto count = std::min(panel_rows, rows.size() - first);
-      const Rows panel(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                       rows.begin() + static_cast<std::ptrdiff_t>(first + count));
+      const Rows panel(rows.begin() + static_cast<ptrdiff_t>(first),
+                       rows.begin() + static_cast<ptrdiff_t>(first + count));
       row.make(CsrBlock::from_rows(column_count, panel), {})
           ->multiply({.p_columns = p_columns,
                       .p_rows = std::span(p_rows).subspan(first, count),
@@ -478,11 +478,11 @@ TEST(SpmvKernelContractTest, ManyRowsAndColumns) {
 
 TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
-    for (std::int32_t length = 0; length <= 65; ++length) {
+    for (int32_t length = 0; length <= 65; ++length) {
       SCOPED_TRACE("rows of length " + std::to_string(length));
       TestBlock block{.column_count = 66, .rows = Rows(3), .operand = {}};
       for (auto& entries : block.rows) {
-        for (std::int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
+        for (int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
       for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
       TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
@@ -517,7 +517,7 @@ TEST(SpmvKernelContractTest, ABlockWithoutColumnsGivesZeros) {
 TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
     TestBlock block{.column_count = 20, .rows = Rows(2), .operand = std::vector<double>(20, 1.0)};
-    for (std::int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
+    for (int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
     block.rows[1].push_back({.column = 19, .value = 1.0});
     block.operand[3] = std::numeric_limits<double>::infinity();
     block.operand[19] = std::numeric_limits<double>::quiet_NaN();
@@ -530,7 +530,7 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
 TEST(SpmvKernelContractTest, AnInfinityStaysInTheRowsThatNeedIt) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
     TestBlock block{.column_count = 20, .rows = Rows(3), .operand = std::vector<double>(20, 1.0)};
-    for (std::int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
+    for (int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
     block.rows[1] = {{.column = 1, .value = 1.0}, {.column = 19, .value = 2.0}};
     block.operand[0] = std::numeric_limits<double>::infinity();
     const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
@@ -593,7 +593,7 @@ TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBloc
   const auto block = test::large_block();  // 70 000 columns
   const auto csr = block.csr();
   for (const int width : {32768, max_block_width}) {
-    const std::int64_t block_count = (block.column_count + width - 1) / width;
+    const int64_t block_count = (block.column_count + width - 1) / width;
     const auto kernel = kernel_named("csr-short").make(block.csr(), {.tuning = {.block_width = width}});
     EXPECT_EQ(kernel->matrix_byte_count(),
               10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));

@@ -15,26 +15,26 @@ namespace {
 
 /// Nine lines of integers, so that every order of additions is exact.
 struct NineLines {
-  explicit NineLines(std::size_t length) : values(9, std::vector<double>(length)) {
+  explicit NineLines(size_t length) : values(9, std::vector<double>(length)) {
     std::minstd_rand random(static_cast<unsigned>(length));
     for (auto& line : values) {
       for (auto& value : line) value = static_cast<double>(random() % 1000) - 500.0;
     }
-    for (std::size_t k = 0; k < lines.size(); ++k) lines[k] = values[k].data();
+    for (size_t k = 0; k < lines.size(); ++k) lines[k] = values[k].data();
   }
   /// The point x from the definition: all points next to it but itself, across faces only or all.
-  [[nodiscard]] double expected(int point_count, std::int64_t x) const {
+  double expected(int point_count, int64_t x) const {
     double sum = 0.0;
     for (int z = -1; z <= 1; ++z) {
       for (int y = -1; y <= 1; ++y) {
         for (int step = -1; step <= 1; ++step) {
           const int distance = z * z + y * y + step * step;
           const bool is_read = point_count == 27 || (distance <= 1 && (point_count == 7 || z == 0));
-          if (distance > 0 && is_read) sum += values[stencil_line(y, z)][static_cast<std::size_t>(x + step)];
+          if (distance > 0 && is_read) sum += values[stencil_line(y, z)][static_cast<size_t>(x + step)];
         }
       }
     }
-    return (point_count - 1.0) * values[middle_line][static_cast<std::size_t>(x)] - sum;
+    return (point_count - 1.0) * values[middle_line][static_cast<size_t>(x)] - sum;
   }
 
   std::vector<std::vector<double>> values;
@@ -45,17 +45,17 @@ TEST(StencilLinesTest, EveryLoopComputesTheDefinition) {
   for (const int point_count : {5, 7, 27}) {
     for (const auto set : of_this_processor(sets_without_gathers)) {
       const auto kernel = stencil_kernel(point_count, set);
-      for (const std::int64_t length : {3, 4, 10, 17, 64, 515, 1300}) {
-        const NineLines points(static_cast<std::size_t>(length));
-        for (const std::int64_t begin : {1, 2}) {
+      for (const int64_t length : {3, 4, 10, 17, 64, 515, 1300}) {
+        const NineLines points(static_cast<size_t>(length));
+        for (const int64_t begin : {1, 2}) {
           SCOPED_TRACE(std::to_string(point_count) + " points, " + std::string(name_of(set)) + ", " +
                        std::to_string(length));
-          std::vector<double> q(static_cast<std::size_t>(length), -1.0);
+          std::vector<double> q(static_cast<size_t>(length), -1.0);
           kernel.loop(points.lines, begin, length - 1, q.data());
-          const auto count = std::max<std::int64_t>(length - 1 - begin, 0);
-          for (std::int64_t k = 0; k < count; ++k)
-            EXPECT_EQ(q[static_cast<std::size_t>(k)], points.expected(point_count, begin + k));
-          for (auto k = count; k < length; ++k) EXPECT_EQ(q[static_cast<std::size_t>(k)], -1.0);
+          const auto count = std::max<int64_t>(length - 1 - begin, 0);
+          for (int64_t k = 0; k < count; ++k)
+            EXPECT_EQ(q[static_cast<size_t>(k)], points.expected(point_count, begin + k));
+          for (auto k = count; k < length; ++k) EXPECT_EQ(q[static_cast<size_t>(k)], -1.0);
         }
       }
     }
@@ -66,7 +66,7 @@ TEST(StencilLinesTest, APointAtAnEndTakesTheNeighboursThatItIsGiven) {
   const NineLines points(10);
   for (const int point_count : {5, 7, 27}) {
     const auto kernel = stencil_kernel(point_count);
-    constexpr std::int64_t x = 4;
+    constexpr int64_t x = 4;
     EXPECT_EQ(
         kernel.point(points.lines, x, kernel.side(points.lines, x - 1), kernel.side(points.lines, x + 1)),
         points.expected(point_count, x));
@@ -94,17 +94,17 @@ TEST(StencilLinesTest, OtherStencilsAreRefused) {
 TEST(StreamWriterTest, NumbersArriveWhereTheyBelongAndNowhereElse) {
   std::minstd_rand random(20261122);
   for (int round = 0; round < 200; ++round) {
-    constexpr std::size_t size = 6000;
+    constexpr size_t size = 6000;
     std::vector<double> written(size, -1.0);
     std::vector<double> expected(size, -1.0);
     {
       StreamWriter writer;
-      std::size_t place = random() % 9;
+      size_t place = random() % 9;
       for (double next = 1.0;;) {
         const auto count = 1 + random() % (round % 2 == 0 ? 7 : StreamWriter::largest_room);
         if (place + count > size) break;
-        auto* const room = writer.room(written.data() + place, static_cast<std::int64_t>(count));
-        for (std::size_t k = 0; k < count; ++k) expected[place + k] = room[k] = next++;
+        auto* const room = writer.room(written.data() + place, static_cast<int64_t>(count));
+        for (size_t k = 0; k < count; ++k) expected[place + k] = room[k] = next++;
         place += count + (random() % 4 == 0 ? random() % 20 : 0);
       }
     }

@@ -37,7 +37,7 @@ namespace {
 
 using test::group;
 
-constexpr std::int64_t order = 200;
+constexpr int64_t order = 200;
 
 class CInterface : public testing::Test {
  protected:
@@ -51,21 +51,21 @@ class CInterface : public testing::Test {
 
   /// Rank 0 gives all entries.
   int make_line() {
-    std::vector<std::int64_t> rows;
-    std::vector<std::int64_t> columns;
+    std::vector<int64_t> rows;
+    std::vector<int64_t> columns;
     std::vector<double> values;
     for (const auto& triple : test::line_triples(order, 0, group().rank() == 0 ? order : 0)) {
       rows.push_back(triple.row);
       columns.push_back(triple.column);
       values.push_back(triple.value);
     }
-    return cg2d_matrix_from_triples(ranks_, order, static_cast<std::int64_t>(rows.size()), rows.data(),
+    return cg2d_matrix_from_triples(ranks_, order, static_cast<int64_t>(rows.size()), rows.data(),
                                     columns.data(), values.data(), &matrix_);
   }
   int make_solver() { return cg2d_solver_create(ranks_, &matrix_, options_, &solver_); }
 
-  [[nodiscard]] std::vector<double> zeros() const {
-    return std::vector<double>(static_cast<std::size_t>(cg2d_solver_local_size(solver_)));
+  std::vector<double> zeros() const {
+    return std::vector<double>(static_cast<size_t>(cg2d_solver_local_size(solver_)));
   }
 
   cg2d_ranks* ranks_ = nullptr;
@@ -93,14 +93,14 @@ TEST_F(CInterface, SolvesAndTells) {
   EXPECT_EQ(result.step_count, 0);
   auto b = zeros();
   auto x = zeros();
-  std::vector<std::int64_t> rows;
+  std::vector<int64_t> rows;
   std::vector<double> values;
-  for (std::int64_t row = group().rank(); row < order; row += group().size()) {
+  for (int64_t row = group().rank(); row < order; row += group().size()) {
     rows.push_back(row);
     values.push_back(test::line_times_ramp(order, row));
   }
-  ASSERT_EQ(cg2d_vector_from_elements(solver_, static_cast<std::int64_t>(rows.size()), rows.data(),
-                                      values.data(), b.data()),
+  ASSERT_EQ(cg2d_vector_from_elements(solver_, static_cast<int64_t>(rows.size()), rows.data(), values.data(),
+                                      b.data()),
             CG2D_SUCCESS);
   ASSERT_EQ(cg2d_solve(solver_, b.data(), x.data(), nullptr), CG2D_SUCCESS) << cg2d_last_error();
   cg2d_solver_result(solver_, &result);
@@ -108,12 +108,12 @@ TEST_F(CInterface, SolvesAndTells) {
   EXPECT_LE(result.true_residual_norm, result.target_norm);
   EXPECT_GT(result.largest_eigenvalue, result.smallest_eigenvalue);
   EXPECT_EQ(cg2d_solver_end(solver_), std::string("converged"));
-  std::int64_t count = 0;
+  int64_t count = 0;
   const double* history = cg2d_solver_history(solver_, &count);
   ASSERT_EQ(count, result.step_count + 1);
   EXPECT_EQ(history[0], result.first_residual_norm);
   bool has_multiply = false;
-  for (std::int64_t k = 0; k < cg2d_solver_phase_count(solver_); ++k) {
+  for (int64_t k = 0; k < cg2d_solver_phase_count(solver_); ++k) {
     cg2d_phase phase;
     ASSERT_EQ(cg2d_solver_phase(solver_, k, &phase), CG2D_SUCCESS);
     has_multiply |= phase.name == std::string("multiply") && phase.call_count > 0;
@@ -121,7 +121,7 @@ TEST_F(CInterface, SolvesAndTells) {
   EXPECT_TRUE(has_multiply);
   std::vector<double> all(order);
   ASSERT_EQ(cg2d_elements_of(solver_, x.data(), 0, order, all.data()), CG2D_SUCCESS);
-  for (std::size_t k = 0; k < all.size(); ++k) EXPECT_NEAR(all[k], static_cast<double>(k + 1), 1e-3);
+  for (size_t k = 0; k < all.size(); ++k) EXPECT_NEAR(all[k], static_cast<double>(k + 1), 1e-3);
 }
 
 TEST_F(CInterface, VectorsInFiles) {
@@ -131,8 +131,8 @@ TEST_F(CInterface, VectorsInFiles) {
   const auto path = group().broadcast(folder.path("v.mtx"));
   auto vector = zeros();
   auto again = zeros();
-  for (std::size_t k = 0; k < vector.size(); ++k)
-    vector[k] = 1.0 / static_cast<double>(cg2d_solver_first_row(solver_) + static_cast<std::int64_t>(k) + 1);
+  for (size_t k = 0; k < vector.size(); ++k)
+    vector[k] = 1.0 / static_cast<double>(cg2d_solver_first_row(solver_) + static_cast<int64_t>(k) + 1);
   ASSERT_EQ(cg2d_vector_write(solver_, path.c_str(), vector.data()), CG2D_SUCCESS) << cg2d_last_error();
   ASSERT_EQ(cg2d_vector_read(solver_, path.c_str(), again.data()), CG2D_SUCCESS) << cg2d_last_error();
   EXPECT_EQ(vector, again);
@@ -158,9 +158,9 @@ TEST_F(CInterface, OwnProducts) {
     int calls = 0;
     int fails_at = 0;
   } context;
-  const cg2d_product multiply = [](std::int64_t local_size, const double* p, double* q, void* given) {
+  const cg2d_product multiply = [](int64_t local_size, const double* p, double* q, void* given) {
     auto& mine = *static_cast<Context*>(given);
-    for (std::int64_t k = 0; k < local_size; ++k) q[k] = static_cast<double>(k + 1) * p[k];
+    for (int64_t k = 0; k < local_size; ++k) q[k] = static_cast<double>(k + 1) * p[k];
     return ++mine.calls == mine.fails_at ? 7 : 0;
   };
   const std::vector<double> diagonal{1.0, 2.0, 3.0, 4.0};
@@ -223,23 +223,22 @@ void expect_refused_by_all(const std::vector<Call>& calls) {
 
 TEST_F(CInterface, ABadArgumentOfOneRankIsRefusedByAll) {
   double value = 1.0;
-  const std::array<std::int64_t, 2> falling{0, -1};
-  const auto n = static_cast<std::int64_t>(group().size());
-  const std::int64_t row = group().rank();
-  const auto triples = [&](std::int64_t count, const std::int64_t* rows, const double* values,
-                           cg2d_matrix** matrix) {
+  const std::array<int64_t, 2> falling{0, -1};
+  const auto n = static_cast<int64_t>(group().size());
+  const int64_t row = group().rank();
+  const auto triples = [&](int64_t count, const int64_t* rows, const double* values, cg2d_matrix** matrix) {
     return cg2d_matrix_from_triples(ranks_, n, count, rows, &row, values, matrix);
   };
-  const auto matrix_rows = [&](std::int64_t count, const std::int64_t* starts, const double* values,
+  const auto matrix_rows = [&](int64_t count, const int64_t* starts, const double* values,
                                cg2d_matrix** matrix) {
     return cg2d_matrix_from_rows(ranks_, n, row, count, starts, &row, values, matrix);
   };
-  const std::array<std::int64_t, 2> starts{0, 1};
-  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  const std::array<int64_t, 2> starts{0, 1};
+  constexpr auto most = std::numeric_limits<int64_t>::max();
   cg2d_options* options = nullptr;
   ASSERT_EQ(cg2d_options_create(&options), CG2D_SUCCESS);
-  const auto product = [](std::int64_t, const double*, double*, void*) { return 0; };
-  const auto for_product = [&](std::int64_t size, cg2d_product function, cg2d_solver** solver) {
+  const auto product = [](int64_t, const double*, double*, void*) { return 0; };
+  const auto for_product = [&](int64_t size, cg2d_product function, cg2d_solver** solver) {
     return cg2d_solver_create_for_product(ranks_, size, function, nullptr, nullptr, nullptr, solver);
   };
   expect_refused_by_all({
@@ -310,13 +309,12 @@ TEST_F(CInterface, ABadArgumentOfOneRankInASolveIsRefusedByAll) {
   auto b = zeros();
   auto x = zeros();
   for (auto& element : b) element = 1.0;
-  std::int64_t row = 0;
+  int64_t row = 0;
   double value = 1.0;
-  const auto elements = [&](std::int64_t count, const std::int64_t* rows, const double* values,
-                            double* piece) {
+  const auto elements = [&](int64_t count, const int64_t* rows, const double* values, double* piece) {
     return cg2d_vector_from_elements(solver_, count, rows, values, piece);
   };
-  const auto asked = [&](const double* piece, std::int64_t begin, std::int64_t end, double* values) {
+  const auto asked = [&](const double* piece, int64_t begin, int64_t end, double* values) {
     return cg2d_elements_of(solver_, piece, begin, end, values);
   };
   const auto solve = [&](const cg2d_tolerance& tolerance) {
@@ -328,7 +326,7 @@ TEST_F(CInterface, ABadArgumentOfOneRankInASolveIsRefusedByAll) {
     if (is_bad) change(tolerance);
     return solve(tolerance);
   };
-  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  constexpr auto least = std::numeric_limits<int64_t>::min();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   expect_refused_by_all({
       {"elements: rows", [&](bool bad) { return elements(1, bad ? nullptr : &row, &value, x.data()); }},
@@ -370,9 +368,9 @@ TEST_F(CInterface, ABadArgumentOfOneRankInASolveIsRefusedByAll) {
 
 /// A rank without the handle cannot tell the others, so it ends the job; alone it gets the status.
 TEST_F(CInterface, ANullHandleEndsTheJob) {
-  std::int64_t number = 0;
+  int64_t number = 0;
   double value = 0.0;
-  const auto product = [](std::int64_t, const double*, double*, void*) { return 0; };
+  const auto product = [](int64_t, const double*, double*, void*) { return 0; };
   aborts.is_recorded = true;
   const std::vector<std::function<int()>> calls{
       [&] { return cg2d_matrix_from_file(nullptr, "none.mtx", &matrix_); },
@@ -407,7 +405,7 @@ TEST_F(CInterface, LocalFunctionsTakeANullSolver) {
   cg2d_solver_result(nullptr, nullptr);
   EXPECT_EQ(cg2d_solver_end(nullptr), std::string());
   EXPECT_EQ(cg2d_solver_sentence(nullptr), std::string());
-  std::int64_t count = 1;
+  int64_t count = 1;
   EXPECT_EQ(cg2d_solver_history(nullptr, &count), nullptr);
   EXPECT_EQ(count, 0);
   EXPECT_EQ(cg2d_solver_history(nullptr, nullptr), nullptr);
@@ -419,10 +417,10 @@ TEST_F(CInterface, LocalFunctionsTakeANullSolver) {
 }
 
 TEST_F(CInterface, AMatrixThatIsRefusedIsFreed) {
-  const std::array<std::int64_t, 2> rows{0, 1};
-  const std::array<std::int64_t, 2> columns{0, 1};
+  const std::array<int64_t, 2> rows{0, 1};
+  const std::array<int64_t, 2> columns{0, 1};
   const std::array<double, 2> values{1.0, -1.0};
-  const std::int64_t count = group().rank() == 0 ? 2 : 0;
+  const int64_t count = group().rank() == 0 ? 2 : 0;
   ASSERT_EQ(cg2d_matrix_from_triples(ranks_, 2, count, rows.data(), columns.data(), values.data(), &matrix_),
             CG2D_SUCCESS);
   EXPECT_EQ(make_solver(), CG2D_NOT_POSITIVE_DEFINITE);

@@ -25,7 +25,7 @@ namespace {
 
 using test::group;
 
-constexpr std::int64_t order = 601;
+constexpr int64_t order = 601;
 
 /// All entries come from rank 0.
 std::unique_ptr<SystemMatrix> line() {
@@ -34,13 +34,13 @@ std::unique_ptr<SystemMatrix> line() {
 
 std::vector<double> right_hand_side(const Solver& solver) {
   std::vector<double> b(solver.local_size());
-  for (std::size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
+  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
   return b;
 }
 
 /// The condition number is below 17: errors stay below 17 * 1e-12 of the norm, which is below 601^1.5.
 void expect_ramp(const Solver& solver, const std::vector<double>& x) {
-  for (std::size_t k = 0; k < x.size(); ++k)
+  for (size_t k = 0; k < x.size(); ++k)
     EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 17e-12 * 15000.0);
 }
 
@@ -104,14 +104,14 @@ TEST(LibrarySolver, EveryCut) {
                                .rows = group().size() % 2 == 0 ? group().size() / 2 : group().size()};
   // A few rows each, and all that are left over on the last rank.
   const bool is_last = group().rank() + 1 == group().size();
-  const std::int64_t few = is_last ? 0 : 10 + group().rank();
-  const std::int64_t left_over = order - group().sum(few);
-  const std::int64_t own = is_last ? left_over : few;
+  const int64_t few = is_last ? 0 : 10 + group().rank();
+  const int64_t left_over = order - group().sum(few);
+  const int64_t own = is_last ? left_over : few;
   SolverOptions options;
   options.configuration.grid = grid;
   options.piece_starts = piece_starts_of(own, grid, group());
   Solver solver(line(), group(), options);
-  EXPECT_EQ(static_cast<std::int64_t>(solver.local_size()), own);
+  EXPECT_EQ(static_cast<int64_t>(solver.local_size()), own);
   expect_solved(options);
 }
 
@@ -123,7 +123,7 @@ TEST(LibrarySolver, HistoryAndPhases) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     const auto solution = solver.solve(b, x);
     // Each solve has a history of its own: the first residual is b, since x begins with zeros.
-    ASSERT_EQ(solution.history.size(), static_cast<std::size_t>(solution.result.step_count) + 1);
+    ASSERT_EQ(solution.history.size(), static_cast<size_t>(solution.result.step_count) + 1);
     EXPECT_DOUBLE_EQ(solution.history.front(), solution.result.right_hand_side_norm);
     EXPECT_LE(solution.history.back(), solution.target_norm);
     EXPECT_GT(solver.time_s(), 0.0);
@@ -179,8 +179,7 @@ TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
     folder.write("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 4\n");
     const auto path = group().broadcast(folder.path("A.mtx"));
     auto matrix = open_matrix(
-        {.path = path, .permutation_seed = is_random ? std::optional<std::uint64_t>(5) : std::nullopt},
-        group());
+        {.path = path, .permutation_seed = is_random ? std::optional<uint64_t>(5) : std::nullopt}, group());
     Solver solver(std::move(matrix), group());
     // Each rank gives element 1; rank 0 the others.
     std::vector<VectorElement> elements{{.row = 1, .value = 2.0}};
@@ -190,12 +189,12 @@ TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
     std::vector<double> x(solver.local_size());
     EXPECT_TRUE(solver.solve(b, x).is_solved());
     // Each rank asks for another range; the last one for all.
-    const std::int64_t begin = group().rank() + 1 == group().size() ? 0 : group().rank() % 3;
+    const int64_t begin = group().rank() + 1 == group().size() ? 0 : group().rank() % 3;
     const auto found = elements_of(x, {.begin = begin, .end = 3}, solver.place(), group());
     const std::vector<double> expected{3.0, static_cast<double>(group().size()), 2.0};
-    ASSERT_EQ(static_cast<std::int64_t>(found.size()), 3 - begin);
-    for (std::size_t k = 0; k < found.size(); ++k)
-      EXPECT_NEAR(found[k], expected[k + static_cast<std::size_t>(begin)], 1e-7);
+    ASSERT_EQ(static_cast<int64_t>(found.size()), 3 - begin);
+    for (size_t k = 0; k < found.size(); ++k)
+      EXPECT_NEAR(found[k], expected[k + static_cast<size_t>(begin)], 1e-7);
     const auto x_path = group().broadcast(folder.path("x.mtx"));
     save_vector(x_path, x, "x", solver.place(), group());
     const auto again = read_vector(x_path, solver.place(), group());
@@ -205,7 +204,7 @@ TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
 }
 
 /// The neighbours of a line that is cut into consecutive parts, by messages.
-FunctionOperator line_operator(std::size_t local_size) {
+FunctionOperator line_operator(size_t local_size) {
   return {local_size,
           [](std::span<const double> p, std::span<double> q) {
             const int left = group().rank() == 0 ? MPI_PROC_NULL : group().rank() - 1;
@@ -216,7 +215,7 @@ FunctionOperator line_operator(std::size_t local_size) {
                          group().handle(), MPI_STATUS_IGNORE);
             MPI_Sendrecv(&p.back(), 1, MPI_DOUBLE, right, 1, &before, 1, MPI_DOUBLE, left, 1,
                          group().handle(), MPI_STATUS_IGNORE);
-            for (std::size_t k = 0; k < p.size(); ++k) {
+            for (size_t k = 0; k < p.size(); ++k) {
               q[k] = (2.0 + test::line_shift) * p[k] - (k > 0 ? p[k - 1] : before) -
                      (k + 1 < p.size() ? p[k + 1] : after);
             }
@@ -225,9 +224,9 @@ FunctionOperator line_operator(std::size_t local_size) {
 }
 
 TEST(LibrarySolver, OwnOperatorsWithEveryPreconditionerThatNeedsNoEntries) {
-  const std::int64_t begin = order * group().rank() / group().size();
-  const std::int64_t end = order * (group().rank() + 1) / group().size();
-  auto matrix = line_operator(static_cast<std::size_t>(end - begin));
+  const int64_t begin = order * group().rank() / group().size();
+  const int64_t end = order * (group().rank() + 1) / group().size();
+  auto matrix = line_operator(static_cast<size_t>(end - begin));
   const std::vector<double> diagonal(matrix.local_size(), 2.0 + test::line_shift);
   for (const auto& row : preconditioner_table()) {
     const SolverOptions options{.preconditioner = std::string(row.name), .diagonal = diagonal};
@@ -254,7 +253,7 @@ TEST(LibrarySolver, AProductThatThrowsOnOneRankIsAnErrorOnAll) {
       [&](std::span<const double> p, std::span<double> q) {
         if (++product_count == 3 && group().rank() + 1 == group().size())
           throw std::runtime_error("no coffee");
-        for (std::size_t k = 0; k < p.size(); ++k) q[k] = static_cast<double>(k + 1) * p[k];
+        for (size_t k = 0; k < p.size(); ++k) q[k] = static_cast<double>(k + 1) * p[k];
       },
       group());
   Solver solver(matrix, group());

@@ -36,34 +36,34 @@ void expect_same_error(const std::string& expected, const std::function<void()>&
 }
 
 /// Solves for the ramp 1, 2, 3, ..., and compares every element.
-void expect_line(std::unique_ptr<SystemMatrix> matrix, std::int64_t order) {
+void expect_line(std::unique_ptr<SystemMatrix> matrix, int64_t order) {
   EXPECT_EQ(matrix->order(), order);
   EXPECT_EQ(matrix->nonzero_count(), 3 * order - 2);
   Solver solver(std::move(matrix), group());
   std::vector<double> b(solver.local_size());
   std::vector<double> x(solver.local_size());
-  for (std::size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
+  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
   const auto solution = solver.solve(b, x, {.relative = 1e-13});
   EXPECT_EQ(solution.result.end, SolveEnd::converged);
   // The condition number is below 17, so the error is below 17 * 1e-13 of the largest element, and some rounding.
-  for (std::size_t k = 0; k < x.size(); ++k)
+  for (size_t k = 0; k < x.size(); ++k)
     EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 1e-11 * static_cast<double>(order));
 }
 
 TEST(OwnMatrix, TriplesFindTheirOwners) {
-  for (const std::int64_t order : {1, 2, 7, 100, 9000}) {
+  for (const int64_t order : {1, 2, 7, 100, 9000}) {
     // Dealt out in turns, so that nearly none is where it belongs.
     const auto all = test::line_triples(order, 0, order);
     std::vector<MatrixTriple> mine;
-    for (auto k = static_cast<std::size_t>(group().rank()); k < all.size();
-         k += static_cast<std::size_t>(group().size()))
+    for (auto k = static_cast<size_t>(group().rank()); k < all.size();
+         k += static_cast<size_t>(group().size()))
       mine.push_back(all[k]);
     expect_line(matrix_from_triples(order, mine, group()), order);
   }
 }
 
 TEST(OwnMatrix, TriplesOfTheSamePlaceAreSummed) {
-  constexpr std::int64_t order = 50;
+  constexpr int64_t order = 50;
   // Every rank gives all of them, with a share of the value: the sum is exact for shares that are powers of two.
   MatrixBuilder builder(order, group());
   const int share_count = group().size() == 3 || group().size() == 6 ? 1 : group().size();
@@ -75,20 +75,20 @@ TEST(OwnMatrix, TriplesOfTheSamePlaceAreSummed) {
 }
 
 TEST(OwnMatrix, RowsOfAllRanks) {
-  for (const std::int64_t order : {1, 5, 1000}) {
+  for (const int64_t order : {1, 5, 1000}) {
     // The last rank has the first rows; where there are few, some ranks have none.
     const int place = group().size() - 1 - group().rank();
-    const std::int64_t begin = order * place / group().size();
-    const std::int64_t end = order * (place + 1) / group().size();
-    std::vector<std::int64_t> starts{0};
-    std::vector<std::int64_t> columns;
+    const int64_t begin = order * place / group().size();
+    const int64_t end = order * (place + 1) / group().size();
+    std::vector<int64_t> starts{0};
+    std::vector<int64_t> columns;
     std::vector<double> values;
-    for (std::int64_t row = begin; row < end; ++row) {
+    for (int64_t row = begin; row < end; ++row) {
       for (const auto& triple : test::line_triples(order, row, row + 1)) {
         columns.push_back(triple.column);
         values.push_back(triple.value);
       }
-      starts.push_back(static_cast<std::int64_t>(columns.size()));
+      starts.push_back(static_cast<int64_t>(columns.size()));
     }
     if (begin == end) starts.clear();
     expect_line(
@@ -121,7 +121,7 @@ TEST(OwnMatrix, BadOrders) {
   expect_same_error("matrix: order 0: must be within 1 ... 2147483647",
                     [&] { static_cast<void>(matrix_from_triples(0, {}, group())); });
   expect_same_error("matrix: order 2147483648: must be within 1 ... 2147483647",
-                    [&] { static_cast<void>(matrix_from_triples(std::int64_t{1} << 31, {}, group())); });
+                    [&] { static_cast<void>(matrix_from_triples(int64_t{1} << 31, {}, group())); });
   if (group().size() == 1) return;
   expect_same_error("matrix: the ranks give different orders, from 10 to 11; all must give the same", [&] {
     static_cast<void>(matrix_from_triples(group().rank() == 0 ? 11 : 10, {}, group()));
@@ -130,9 +130,9 @@ TEST(OwnMatrix, BadOrders) {
 
 TEST(OwnMatrix, BadRowsOfOneRankAreErrorsOnAll) {
   const int last = group().size() - 1;
-  const auto expect = [&](const std::string& expected, const std::vector<std::int64_t>& starts) {
+  const auto expect = [&](const std::string& expected, const std::vector<int64_t>& starts) {
     expect_same_error("matrix: the rows of rank " + std::to_string(last) + ": " + expected, [&] {
-      const std::array<std::int64_t, 2> columns{0, 1};
+      const std::array<int64_t, 2> columns{0, 1};
       const std::array<double, 2> values{1.0, 1.0};
       MatrixRows rows;
       if (group().rank() == last)

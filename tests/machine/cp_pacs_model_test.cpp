@@ -121,7 +121,7 @@ TEST_F(CpPacsModelTest, MessagesWithinANodeTakeItsNetwork) {
 TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
   constexpr cp_pacs::ByColumns collection{343, 187, 107, 64};
   constexpr cp_pacs::ByColumns summation{0, 12, 37, 94};
-  for (std::size_t k = 0; k < collection.size(); ++k) {
+  for (size_t k = 0; k < collection.size(); ++k) {
     const auto clocks = clocks_of(cp_pacs::columns[k]);
     EXPECT_EQ(std::round(clocks.collection_s / 1000), collection[k]);
     EXPECT_EQ(std::round(clocks.summation_s / 1000), summation[k]);
@@ -134,7 +134,7 @@ TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
 TEST_F(CpPacsModelTest, DeviationsFromTheMeasuredClocksAreKnown) {
   constexpr cp_pacs::ByColumns collection{-22.8, -26.0, -28.3, -25.9};
   constexpr cp_pacs::ByColumns summation{-100.0, -21.0, -8.2, 6.8};
-  for (std::size_t k = 0; k < collection.size(); ++k) {
+  for (size_t k = 0; k < collection.size(); ++k) {
     SCOPED_TRACE(cp_pacs::columns[k]);
     const auto clocks = clocks_of(cp_pacs::columns[k]);
     EXPECT_NEAR(100 * (clocks.collection_s / clocks_in(cp_pacs::table_4, "collection")[k] - 1), collection[k],
@@ -142,7 +142,7 @@ TEST_F(CpPacsModelTest, DeviationsFromTheMeasuredClocksAreKnown) {
     EXPECT_NEAR(100 * (clocks.summation_s / clocks_in(cp_pacs::table_4, "summation")[k] - 1), summation[k],
                 0.1);
   }
-  for (std::size_t k = 1; k < cp_pacs::columns.size(); ++k) {
+  for (size_t k = 1; k < cp_pacs::columns.size(); ++k) {
     const double ratio = clocks_of(cp_pacs::columns[k]).shuffle_s / clocks_in(cp_pacs::table_4, "shuffle")[k];
     EXPECT_NEAR(ratio, 1.0, 0.04);
   }
@@ -153,7 +153,7 @@ TEST_F(CpPacsModelTest, VectorOperationsMeetTable3) {
   const double elements = static_cast<double>(problem_.n) / paper_ranks;
   const double dot = clocks_of(1).dot_s + machine_.vectors.dot_s_per_element * machine_.clock_hz * elements;
   const double update = machine_.vectors.update_s_per_element * machine_.clock_hz * elements;
-  for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+  for (size_t k = 0; k < cp_pacs::columns.size(); ++k) {
     EXPECT_NEAR(dot / clocks_in(cp_pacs::table_3, "dotpro")[k], 1.0, k == 0 ? 0.001 : 0.1);
     EXPECT_NEAR(update / clocks_in(cp_pacs::table_3, "daxpy")[k], 1.0, k == 0 ? 0.001 : 0.05);
   }
@@ -173,12 +173,12 @@ TEST_F(CpPacsModelTest, TheLeastCommunicationIsWhereThePaperHasIt) {
 
 TEST_F(CpPacsModelTest, TheBestGridIsRightForEveryRankCount) {
   for (const auto* table : {&cp_pacs::table_2, &cp_pacs::table_6}) {
-    for (std::size_t row = 0; row < table->size(); ++row) {
+    for (size_t row = 0; row < table->size(); ++row) {
       const auto& seconds = (*table)[row];
       const auto best = std::ranges::min_element(seconds) - seconds.begin();
       EXPECT_EQ(
           best_columns(table == &cp_pacs::table_2 ? "compiled" : "hand-made", cp_pacs::rank_counts[row]),
-          cp_pacs::columns[static_cast<std::size_t>(best)])
+          cp_pacs::columns[static_cast<size_t>(best)])
           << cp_pacs::rank_counts[row];
     }
   }
@@ -191,11 +191,11 @@ TEST_F(CpPacsModelTest, WholeTimesMeetTables2And6) {
   for (const auto* table : {&cp_pacs::table_2, &cp_pacs::table_6}) {
     const bool is_compiled = table == &cp_pacs::table_2;
     const std::string kernel = is_compiled ? "compiled" : "hand-made";
-    for (std::size_t row = 0; row < table->size(); ++row) {
+    for (size_t row = 0; row < table->size(); ++row) {
       const auto& measured = (*table)[row];
       const int rank_count = cp_pacs::rank_counts[row];
       const double first = predict_with(kernel, rank_count, 1).total_s();
-      for (std::size_t k = 0; k < measured.size(); ++k) {
+      for (size_t k = 0; k < measured.size(); ++k) {
         SCOPED_TRACE(std::to_string(rank_count) + " units, Px " + std::to_string(cp_pacs::columns[k]));
         const double seconds = predict_with(kernel, rank_count, cp_pacs::columns[k]).total_s();
         const bool is_exception = is_compiled && rank_count <= 32 && k >= 2;

@@ -17,7 +17,7 @@ struct Region {
   int thread_count = 1;
 
   explicit Region(const std::vector<int>& ranks_of_nodes) {
-    for (std::size_t node = 0; node < ranks_of_nodes.size(); ++node) {
+    for (size_t node = 0; node < ranks_of_nodes.size(); ++node) {
       environment.nodes.emplace_back();
       for (int k = 0; k < ranks_of_nodes[node]; ++k) {
         environment.ranks.push_back({.processors = "0-3", .node = static_cast<int>(node)});
@@ -32,7 +32,7 @@ struct Region {
     }
   }
 
-  [[nodiscard]] QuietResult judged() const { return judge_quiet(ranks, environment, thread_count); }
+  QuietResult judged() const { return judge_quiet(ranks, environment, thread_count); }
 
   void expect_only(const std::string& part) const {
     const auto quiet = judged();

@@ -16,7 +16,7 @@
 namespace cg2d::noise_monitor_test {
 namespace {
 
-void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, std::int64_t waiting_ms) {
+void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, int64_t waiting_ms) {
   const auto line = std::to_string(busy_ticks) + " 0 0 0 0 0 0 " + std::to_string(steal_ticks) + "\n";
   tree.write("proc/stat", "cpu  " + line + "cpu0 " + line);
   tree.write("proc/self/task/1/schedstat", "1 " + std::to_string(waiting_ms) + "000000 1\n");

@@ -23,7 +23,7 @@ std::vector<ProcessorSet> cores_of(int core_count, int processors_per_core) {
 }
 
 ProcessorSet first_processors(int count) {
-  ProcessorSet all(static_cast<std::size_t>(count));
+  ProcessorSet all(static_cast<size_t>(count));
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
@@ -67,14 +67,14 @@ TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
   for (int core_count = 1; core_count <= 12; ++core_count) {
     for (int rank_count = 1; rank_count <= core_count; ++rank_count) {
       for (int thread_count = 2; rank_count * thread_count <= core_count; ++thread_count) {
-        const std::vector<ProcessorSet> masks(static_cast<std::size_t>(rank_count),
+        const std::vector<ProcessorSet> masks(static_cast<size_t>(rank_count),
                                               first_processors(2 * core_count));
         const auto assignment = assign_cores(cores_of(core_count, 2), masks, thread_count);
         EXPECT_EQ(assignment.why_not, "");
         ASSERT_EQ(assignment.ranks.size(), masks.size());
         std::set<int> taken;
         for (const auto& threads : assignment.ranks) {
-          ASSERT_EQ(threads.size(), static_cast<std::size_t>(thread_count));
+          ASSERT_EQ(threads.size(), static_cast<size_t>(thread_count));
           for (const auto& processors : threads) {
             EXPECT_EQ(processors.size(), 2U);
             for (const int processor : processors) EXPECT_TRUE(taken.insert(processor).second) << processor;
@@ -121,8 +121,8 @@ TEST(ShareCoresTest, EachCoreGetsAsManyRanksAndNeighboursShareOne) {
   EXPECT_EQ(assignment.why_not, "");
   ASSERT_EQ(assignment.ranks.size(), 5U);
   // A rank has both processors of its core.
-  for (const std::size_t rank : {0U, 1U, 2U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{0, 2}})) << rank;
-  for (const std::size_t rank : {3U, 4U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{1, 3}})) << rank;
+  for (const size_t rank : {0U, 1U, 2U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{0, 2}})) << rank;
+  for (const size_t rank : {3U, 4U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{1, 3}})) << rank;
 }
 
 TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {

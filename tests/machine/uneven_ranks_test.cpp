@@ -16,16 +16,14 @@ constexpr int steps = 75;
 
 class UnevenRanksTest : public ::testing::Test {
  protected:
-  [[nodiscard]] Prediction predict_on(const comm::ProcessGrid& grid, const UnevenRanks& ranks,
-                                      const std::vector<double>& shares = {}) const {
+  Prediction predict_on(const comm::ProcessGrid& grid, const UnevenRanks& ranks,
+                        const std::vector<double>& shares = {}) const {
     auto matrix = facts_of(*find_class("B"));
     if (!shares.empty()) matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares);
     return predict(machine_, matrix, {.grid = grid, .kernel = "compiled", .sum_form = machine_.sum_form},
                    steps, ranks);
   }
-  [[nodiscard]] static double product_s(const Prediction& prediction) {
-    return prediction.phase_s(Phase::multiply);
-  }
+  static double product_s(const Prediction& prediction) { return prediction.phase_s(Phase::multiply); }
 
   MachineDescription machine_ = find_machine("cp-pacs").conditions.front();
 };
@@ -49,7 +47,7 @@ TEST_F(UnevenRanksTest, SlowPartsOfARunCountByTheirProducts) {
   constexpr int products = OuterStepCalls::products;
   const comm::ProcessGrid grid{.columns = 1, .rows = 4};
   const auto even = predict_on(grid, {});
-  const auto begin_of = [](int step) { return std::int64_t{products} * step; };
+  const auto begin_of = [](int step) { return int64_t{products} * step; };
   // The first outer step is not timed, so 25 of 75 are left after product 26 * 51.
   for (const auto& [first, part] :
        {std::pair(begin_of(51), 25.0 / 75.0), {begin_of(76), 0.0}, {0, 1.0}, {begin_of(1), 1.0}}) {

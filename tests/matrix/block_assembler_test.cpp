@@ -29,16 +29,16 @@ struct Example {
 
 /// The entries of a vector whose positions are in the range.
 struct CutVector {
-  CutVector(const std::map<std::int32_t, double>& vector, IndexRange range) {
+  CutVector(const std::map<int32_t, double>& vector, IndexRange range) {
     for (const auto& [position, value] : vector) {
       if (!range.contains(position)) continue;
       positions.push_back(position);
       values.push_back(value);
     }
   }
-  [[nodiscard]] VectorPart::List list(std::int64_t first) const { return {positions, values, first}; }
+  VectorPart::List list(int64_t first) const { return {positions, values, first}; }
 
-  std::vector<std::int32_t> positions;
+  std::vector<int32_t> positions;
   std::vector<double> values;
 };
 
@@ -48,13 +48,12 @@ struct Block {
 };
 
 /// The records of all vectors for one strip, in several buffers, as several ranks would send them.
-std::vector<std::vector<std::uint64_t>> parts_of(const Example& example, const Block& block,
-                                                 IndexRange strip) {
-  constexpr std::size_t buffer_count = 3;
-  std::vector<std::vector<std::uint64_t>> parts(buffer_count);
-  const std::size_t vector_count = example.drawn.vectors.size();
+std::vector<std::vector<uint64_t>> parts_of(const Example& example, const Block& block, IndexRange strip) {
+  constexpr size_t buffer_count = 3;
+  std::vector<std::vector<uint64_t>> parts(buffer_count);
+  const size_t vector_count = example.drawn.vectors.size();
   const auto weights = vector_weights(example.problem, 0, example.problem.n);
-  for (std::size_t i = 0; i < vector_count; ++i) {
+  for (size_t i = 0; i < vector_count; ++i) {
     const CutVector rows(example.drawn.vectors[i], strip);
     const CutVector columns(example.drawn.vectors[i], block.columns);
     if (rows.positions.empty() || columns.positions.empty()) continue;
@@ -67,7 +66,7 @@ std::vector<std::vector<std::uint64_t>> parts_of(const Example& example, const B
 struct AssemblyOptions {
   int strip_count = 1;
   int thread_count = 1;
-  std::int64_t expected_entry_count = 1000;
+  int64_t expected_entry_count = 1000;
 };
 
 kernels::CsrBlock assemble(const Example& example, const Block& block, const AssemblyOptions& options) {
@@ -92,7 +91,7 @@ void expect_assembled(const Example& example, const Block& block, const Assembly
 }
 
 /// The whole matrix, and blocks on, beside and off the diagonal, some of them empty.
-std::vector<Block> blocks_of(std::int64_t n) {
+std::vector<Block> blocks_of(int64_t n) {
   const IndexRange whole{.begin = 0, .end = n};
   const IndexRange first_third{.begin = 0, .end = n / 3};
   const IndexRange last_part{.begin = n / 2, .end = n};
@@ -132,7 +131,7 @@ TEST(BlockAssemblerTest, ClassSInOneToFiveStripsOnOneToThreeThreads) {
 TEST(BlockAssemblerTest, AnyGuessAtTheSizeWillDo) {
   const Example example(test::custom_problem(257, 20));
   const Block whole{{.begin = 0, .end = 257}, {.begin = 0, .end = 257}};
-  for (const std::int64_t guess : {0, 1, 1000, 66'049, 10'000'000}) {
+  for (const int64_t guess : {0, 1, 1000, 66'049, 10'000'000}) {
     for (const int strip_count : {1, 4}) {
       expect_assembled(example, whole,
                        {.strip_count = strip_count, .thread_count = 2, .expected_entry_count = guess});
@@ -144,8 +143,8 @@ TEST(BlockAssemblerTest, FinishedBlocksHoldTheirEntriesAndNoMore) {
   const Example example(test::custom_problem(97, 60));
   const auto block = assemble(example, {{.begin = 0, .end = 97}, {.begin = 0, .end = 97}},
                               {.strip_count = 1, .thread_count = 1, .expected_entry_count = 1'000'000});
-  EXPECT_EQ(static_cast<std::int64_t>(block.values.size()), block.nonzero_count());
-  EXPECT_EQ(static_cast<std::int64_t>(block.columns.size()), block.nonzero_count());
+  EXPECT_EQ(static_cast<int64_t>(block.values.size()), block.nonzero_count());
+  EXPECT_EQ(static_cast<int64_t>(block.columns.size()), block.nonzero_count());
 }
 
 TEST(BlockAssemblerTest, MoreStripsThanRows) {
@@ -155,15 +154,15 @@ TEST(BlockAssemblerTest, MoreStripsThanRows) {
 }
 
 TEST(VectorPartTest, RecordsAreReadAsTheyWereWritten) {
-  const std::vector<std::int32_t> rows{10, 12, 19};
+  const std::vector<int32_t> rows{10, 12, 19};
   const std::vector<double> row_values{1.5, -0.0, 3.25};
-  const std::vector<std::int32_t> columns{100, 131};
+  const std::vector<int32_t> columns{100, 131};
   const std::vector<double> column_values{-7.0, 0.5};
-  std::vector<std::uint64_t> buffer;
+  std::vector<uint64_t> buffer;
   for (int repeat = 0; repeat < 2; ++repeat) {
     VectorPart::append(buffer, 0.75, {rows, row_values, 10}, {columns, column_values, 99});
   }
-  ASSERT_EQ(static_cast<std::int64_t>(buffer.size()), 2 * VectorPart::word_count(3, 2));
+  ASSERT_EQ(static_cast<int64_t>(buffer.size()), 2 * VectorPart::word_count(3, 2));
   EXPECT_EQ(VectorPart::word_count(3, 2),
             2 + 5 + 3);  // two counts in a word, five values, five positions in three
   const VectorPart part(buffer.data() + VectorPart::word_count(3, 2));
@@ -172,12 +171,12 @@ TEST(VectorPartTest, RecordsAreReadAsTheyWereWritten) {
   ASSERT_EQ(part.column_count(), 2);
   EXPECT_EQ(part.word_count(), 10);
   for (int k = 0; k < 3; ++k) {
-    EXPECT_EQ(part.row(k), rows[static_cast<std::size_t>(k)] - 10);
-    EXPECT_TRUE(test::same_bits(part.row_value(k), row_values[static_cast<std::size_t>(k)]));
+    EXPECT_EQ(part.row(k), rows[static_cast<size_t>(k)] - 10);
+    EXPECT_TRUE(test::same_bits(part.row_value(k), row_values[static_cast<size_t>(k)]));
   }
   for (int k = 0; k < 2; ++k) {
-    EXPECT_EQ(part.column(k), columns[static_cast<std::size_t>(k)] - 99);
-    EXPECT_EQ(part.column_value(k), column_values[static_cast<std::size_t>(k)]);
+    EXPECT_EQ(part.column(k), columns[static_cast<size_t>(k)] - 99);
+    EXPECT_EQ(part.column_value(k), column_values[static_cast<size_t>(k)]);
   }
 }
 

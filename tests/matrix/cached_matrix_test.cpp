@@ -27,12 +27,12 @@ namespace {
 using test::group;
 
 /// Symmetric, with a dense first row, rows of many lengths and, for n >= 3, an empty one.
-std::unique_ptr<StoredMatrix> made_matrix(std::int64_t n) {
+std::unique_ptr<StoredMatrix> made_matrix(int64_t n) {
   EntryCollector collector(n, group());
-  for (std::int64_t row = group().rank(); row < n; row += group().size()) {
+  for (int64_t row = group().rank(); row < n; row += group().size()) {
     if (n >= 3 && row == n / 2) continue;
     collector.add(row, row, 4.0 + static_cast<double>(row));
-    for (std::int64_t column = 0; column < row; column += 1 + row % 7 * (column > 0 ? 5 : 1)) {
+    for (int64_t column = 0; column < row; column += 1 + row % 7 * (column > 0 ? 5 : 1)) {
       if (n >= 3 && column == n / 2) continue;
       const double value = -1.0 / static_cast<double>(row + column + 1);
       collector.add(row, column, value);
@@ -44,12 +44,12 @@ std::unique_ptr<StoredMatrix> made_matrix(std::int64_t n) {
 
 class CachedMatrixTest : public test::SharedFileTest {
  protected:
-  [[nodiscard]] std::string content() const {
+  std::string content() const {
     std::ifstream file(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
   /// The message, after the name of the file, of opening it and reading all blocks.
-  [[nodiscard]] std::string message_of_reading() const {
+  std::string message_of_reading() const {
     const auto error = test::error_of(ExitCode::bad_data, [&] {
       const auto matrix = open_cache({.path = path_}, "made", group());
       const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
@@ -62,7 +62,7 @@ class CachedMatrixTest : public test::SharedFileTest {
 };
 
 TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
-  for (const std::int64_t n : {1, 2, 97, 3000}) {
+  for (const int64_t n : {1, 2, 97, 3000}) {
     const auto stored = made_matrix(n);
     write_cache(*stored, path_, group());
     const auto opened = open_cache({.path = path_}, "made", group());
@@ -84,7 +84,7 @@ TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
 }
 
 TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
-  constexpr std::int64_t n = 3000;
+  constexpr int64_t n = 3000;
   write_cache(*made_matrix(n), path_, group());
   const auto opened = open_cache({.path = path_}, "made", group());
   const auto& cached = *opened;
@@ -95,7 +95,7 @@ TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
     for (const Strips& strips :
          {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = most}}) {
       test::BlockEntries found;
-      std::int64_t longest = 0;
+      int64_t longest = 0;
       int strip_count = 0;
       cached.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
         EXPECT_EQ(strip.column_count, whole.column_count);
@@ -149,9 +149,9 @@ TEST_F(CachedMatrixTest, ARandomOrderIsThatOfTheRows) {
   const auto layout = comm::BlockLayout::even(200, comm::factorizations(group().size()).front());
   const auto diagonal = matrix->diagonal(layout, group());
   const auto piece = layout.piece(layout.column_piece_of(group().rank()));
-  for (std::int64_t k = piece.begin; k < piece.end; ++k) {
+  for (int64_t k = piece.begin; k < piece.end; ++k) {
     const auto row = RandomPermutation(200, 3).inverse(k);
-    EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)],
+    EXPECT_EQ(diagonal[static_cast<size_t>(k - piece.begin)],
               row == 100 ? 0.0 : 4.0 + static_cast<double>(row));
   }
 }
@@ -223,12 +223,12 @@ TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefuse
     write(changed);
     EXPECT_EQ(message_of_reading().substr(0, 8), ": found ");
   };
-  const std::size_t stride = test::is_thorough() ? 29 : 397;
-  for (std::size_t size = 0; size < good.size(); size += size < 60 ? 1 : stride) {
+  const size_t stride = test::is_thorough() ? 29 : 397;
+  for (size_t size = 0; size < good.size(); size += size < 60 ? 1 : stride) {
     SCOPED_TRACE(std::to_string(size) + " bytes");
     expect_refusal(good.substr(0, size));
   }
-  for (std::size_t position = 0; position < sizeof(CacheHeader); ++position) {
+  for (size_t position = 0; position < sizeof(CacheHeader); ++position) {
     for (int bit = 0; bit < 8; bit += test::is_thorough() ? 1 : 5) {
       SCOPED_TRACE("bit " + std::to_string(bit) + " of byte " + std::to_string(position));
       auto changed = good;
@@ -241,13 +241,13 @@ TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefuse
 TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
   write_cache(*made_matrix(3000), path_, group());
   const auto good = content();
-  const auto with = [&](std::size_t position, std::string_view bytes) {
+  const auto with = [&](size_t position, std::string_view bytes) {
     auto changed = good;
     changed.replace(position, bytes.size(), bytes);
     return changed;
   };
   const std::string header = ": found a damaged header, expected one that meets its checksum";
-  const auto flipped = [&](std::size_t position) {
+  const auto flipped = [&](size_t position) {
     auto changed = good;
     changed[position] = static_cast<char>(changed[position] ^ 0x10);
     return changed;
@@ -274,14 +274,12 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
       {"order", flipped(16), header},
       {"number of nonzeros", flipped(24), header},
       {"checksum of the header", flipped(44), header},
-      {"row starts", flipped(static_cast<std::size_t>(layout.row_starts) + 8),
+      {"row starts", flipped(static_cast<size_t>(layout.row_starts) + 8),
        ": found damaged data in bytes 4096 to "},
-      {"diagonal", flipped(static_cast<std::size_t>(layout.diagonal)),
-       ": found damaged data in bytes 4096 to "},
-      {"values", flipped(static_cast<std::size_t>(layout.values) + 100'000),
-       ": found damaged data in bytes "},
-      {"columns", flipped(static_cast<std::size_t>(layout.data_end) - 1), ": found damaged data in bytes "},
-      {"checksums", flipped(static_cast<std::size_t>(layout.data_end)),
+      {"diagonal", flipped(static_cast<size_t>(layout.diagonal)), ": found damaged data in bytes 4096 to "},
+      {"values", flipped(static_cast<size_t>(layout.values) + 100'000), ": found damaged data in bytes "},
+      {"columns", flipped(static_cast<size_t>(layout.data_end) - 1), ": found damaged data in bytes "},
+      {"checksums", flipped(static_cast<size_t>(layout.data_end)),
        ": found damaged checksums, expected those of the header"},
   };
   for (const auto& one : cases) {
@@ -294,17 +292,17 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
 /// Short data are taken in one piece, long data in three at a time.
 TEST(Crc32cTest, LongDataHaveTheChecksumOfTheirParts) {
   std::vector<std::byte> data(100'003);
-  std::uint32_t state = 1;
+  uint32_t state = 1;
   for (auto& byte : data) {
     state = state * 1664525U + 1013904223U;
     byte = static_cast<std::byte>(state >> 24U);
   }
-  for (const std::size_t size : {24'575U, 24'576U, 24'577U, 49'152U, 60'001U, 100'003U}) {
-    for (const std::size_t begin : {0U, 1U, 5U}) {
+  for (const size_t size : {24'575U, 24'576U, 24'577U, 49'152U, 60'001U, 100'003U}) {
+    for (const size_t begin : {0U, 1U, 5U}) {
       const auto bytes = std::span(data).first(size).subspan(begin);
-      std::uint32_t by_parts = 17;
+      uint32_t by_parts = 17;
       for (auto rest = bytes; !rest.empty();) {
-        const auto count = std::min<std::size_t>(rest.size(), 1000);
+        const auto count = std::min<size_t>(rest.size(), 1000);
         by_parts = crc32c(rest.first(count), by_parts);
         rest = rest.subspan(count);
       }
@@ -326,16 +324,15 @@ TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
   std::mt19937_64 random(41);
   std::vector<std::byte> whole(70'001);
   for (auto& byte : whole) byte = static_cast<std::byte>(random());
-  for (const std::size_t piece_count : {1U, 2U, 3U, 50U}) {
-    std::vector<std::size_t> borders{0, whole.size()};
+  for (const size_t piece_count : {1U, 2U, 3U, 50U}) {
+    std::vector<size_t> borders{0, whole.size()};
     while (borders.size() <= piece_count) borders.push_back(random() % whole.size());
     std::ranges::sort(borders);
-    std::uint32_t sum = crc32c_of_zeros(std::ssize(whole));
-    for (std::size_t k = borders.size() - 1; k > 0; --k) {  // in another order than they lie
+    uint32_t sum = crc32c_of_zeros(std::ssize(whole));
+    for (size_t k = borders.size() - 1; k > 0; --k) {  // in another order than they lie
       const auto piece =
           std::span<const std::byte>(whole).subspan(borders[k - 1], borders[k] - borders[k - 1]);
-      sum ^= crc32c_share(crc32c(piece), std::ssize(piece),
-                          static_cast<std::int64_t>(whole.size() - borders[k]));
+      sum ^= crc32c_share(crc32c(piece), std::ssize(piece), static_cast<int64_t>(whole.size() - borders[k]));
     }
     EXPECT_EQ(sum, crc32c(whole)) << piece_count << " pieces";
   }

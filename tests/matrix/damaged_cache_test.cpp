@@ -57,10 +57,10 @@ std::string why_refused(const std::string& bytes) {
 }
 
 /// The beginning of the reason that a flip in a byte must have.
-std::string reason_of_flip(std::size_t place) {
+std::string reason_of_flip(size_t place) {
   CacheHeader header;
   std::memcpy(&header, whole_file().data(), sizeof(header));
-  const auto position = static_cast<std::int64_t>(place);
+  const auto position = static_cast<int64_t>(place);
   if (place < offsetof(FileMark, version)) return "found other first bytes";
   if (place < offsetof(FileMark, byte_order)) return "found version ";
   if (place < offsetof(CacheHeader, order)) return "found another order of bytes, expected ";
@@ -79,7 +79,7 @@ TEST(DamagedCacheTest, WholeFileIsAccepted) {
 
 TEST(DamagedCacheTest, EveryTruncationIsRefused) {
   const auto& whole = whole_file();
-  for (std::size_t size = 0; size < whole.size(); ++size) {
+  for (size_t size = 0; size < whole.size(); ++size) {
     const auto reason = why_refused(whole.substr(0, size));
     EXPECT_TRUE(reason.starts_with("found " + std::to_string(size) + " bytes, expected "))
         << size << ": " << reason;
@@ -93,7 +93,7 @@ TEST(DamagedCacheTest, EveryAddedByteIsRefused) {
 
 TEST(DamagedCacheTest, EveryFlipOfABitIsRefused) {
   auto bytes = whole_file();
-  for (std::size_t place = 0; place < bytes.size(); ++place) {
+  for (size_t place = 0; place < bytes.size(); ++place) {
     const auto expected = reason_of_flip(place);
     for (unsigned bit = 0; bit < 8; ++bit) {
       const char before = bytes[place];
@@ -129,8 +129,7 @@ TEST(DamagedCacheTest, ContentsBeyondTheMatrixAreRefused) {
 
 /// The way of the program: what it opens as a matrix is refused there, too.
 TEST(DamagedCacheTest, TheProgramRefusesWhatTheReaderRefuses) {
-  for (const std::size_t place :
-       {std::size_t{0}, std::size_t{17}, std::size_t{2000}, whole_file().size() - 1}) {
+  for (const size_t place : {size_t{0}, size_t{17}, size_t{2000}, whole_file().size() - 1}) {
     auto bytes = whole_file();
     bytes[place] = static_cast<char>(bytes[place] ^ 4);
     folder().write("C.cg2d", bytes);

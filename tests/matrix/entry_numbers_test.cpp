@@ -36,7 +36,7 @@ std::vector<MatrixEntry> entries_of(const std::string& lines, MarketField field 
   return entries;
 }
 
-std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
+uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
 
 /// Expects the doubles of strtod, whose results glibc rounds correctly. All values stand in one text, so that each has
 /// the next line after it.
@@ -45,7 +45,7 @@ void expect_nearest(const std::vector<std::string>& words) {
   for (const auto& word : words) lines += "1 1 " + word + "\n";
   const auto entries = entries_of(lines);
   ASSERT_EQ(entries.size(), words.size());
-  for (std::size_t k = 0; k < words.size(); ++k)
+  for (size_t k = 0; k < words.size(); ++k)
     ASSERT_EQ(bits_of(entries[k].value), bits_of(std::strtod(words[k].c_str(), nullptr))) << words[k];
 }
 
@@ -108,9 +108,9 @@ TEST(EntryNumbersTest, RandomValuesInEverySpellingAreTheNearestDoubles) {
     std::vector<std::string> words;
     for (int k = 0; k < 100; ++k) {
       const auto any = std::bit_cast<double>(random());
-      const double unit = static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-63;
+      const double unit = static_cast<double>(static_cast<int64_t>(random())) * 0x1p-63;
       const double scaled = unit * std::pow(10.0, static_cast<double>(random() % 60) - 30.0);
-      const auto whole = static_cast<double>(static_cast<std::int64_t>(random()) >> (random() % 64));
+      const auto whole = static_cast<double>(static_cast<int64_t>(random()) >> (random() % 64));
       for (const double value : {std::isfinite(any) ? any : 1.0, unit, scaled, whole}) {
         words.push_back(fmt::format("{:.17g}", value));
         words.push_back(fmt::format("{:.16e}", value));
@@ -164,7 +164,7 @@ TEST(EntryNumbersTest, NumbersBeyondTheDoublesAndExponentsOfFortranAreRefused) {
 }
 
 TEST(EntryNumbersTest, IndicesOfAllLengthsAreThoseOfTheText) {
-  for (std::int64_t index = 1; index < largest_order; index = index * 7 + 3) {
+  for (int64_t index = 1; index < largest_order; index = index * 7 + 3) {
     for (const std::string zeros : {"", "0", "000000000"}) {
       const auto line = fmt::format("{}{} {}\t-2\r\n", zeros, index, index - index / 2);
       const auto entries = entries_of(line);
@@ -187,8 +187,8 @@ TEST(EntryNumbersTest, DigitsEndAtTheFirstOtherLetter) {
       if (letter >= '0' && letter <= '9') continue;
       const std::string digits = std::string("98765432").substr(0, length);
       const std::string text = digits + static_cast<char>(letter) + std::string(15, '7');
-      const std::uint64_t value = length == 0 ? 0 : std::stoull(digits);
-      for (const std::size_t size : {text.size(), digits.size() + 1}) {
+      const uint64_t value = length == 0 ? 0 : std::stoull(digits);
+      for (const size_t size : {text.size(), digits.size() + 1}) {
         const auto run = digits_at(text.data(), text.data() + size);
         EXPECT_EQ(run.length, length) << letter;
         EXPECT_EQ(run.value, value) << letter;

@@ -19,28 +19,26 @@
 namespace cg2d::entry_store_test {
 namespace {
 
-double value_of(std::int64_t row, std::int64_t column) {
-  return static_cast<double>(row * 1000 + column % 997);
-}
+double value_of(int64_t row, int64_t column) { return static_cast<double>(row * 1000 + column % 997); }
 
-std::int64_t entry_count_of(const EntryStore& store) {
-  std::int64_t count = 0;
+int64_t entry_count_of(const EntryStore& store) {
+  int64_t count = 0;
   store.for_each_part([&](const EntryStore::RowPart& part) { count += std::ssize(part.columns); });
   return count;
 }
 
 /// Expects the given number of entries in rising order, each with its value.
-void expect_ordered(const EntryStore& store, std::int64_t entry_count) {
-  std::int64_t count = 0;
-  std::int64_t faults = 0;
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    std::int64_t row_before = -1;
-    std::int64_t column_before = -1;
+void expect_ordered(const EntryStore& store, int64_t entry_count) {
+  int64_t count = 0;
+  int64_t faults = 0;
+  for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    int64_t row_before = -1;
+    int64_t column_before = -1;
     store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
       if (part.row != row_before) column_before = -1;
       faults += part.row < row_before ? 1 : 0;
       row_before = part.row;
-      for (std::size_t k = 0; k < part.columns.size(); ++k, ++count) {
+      for (size_t k = 0; k < part.columns.size(); ++k, ++count) {
         faults += part.columns[k] <= column_before ? 1 : 0;
         faults += part.values[k] != value_of(part.row, part.columns[k]) ? 1 : 0;
         column_before = part.columns[k];
@@ -53,16 +51,16 @@ void expect_ordered(const EntryStore& store, std::int64_t entry_count) {
 
 TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
   // Rank 1 of 20 has its rows from all ranks; messages of the later ranks come first, and in between.
-  constexpr std::int64_t order = 4000;
+  constexpr int64_t order = 4000;
   constexpr int rank_count = 20;
   EntryStore store(RowDeal(order, rank_count), 1);
-  std::int64_t count = 0;
+  int64_t count = 0;
   for (const int step : {7, 3}) {
     for (int k = 0; k < rank_count; ++k) {
       const int origin = k * step % rank_count;
-      for (std::int64_t row = 0; row < order; ++row) {
+      for (int64_t row = 0; row < order; ++row) {
         if (store.deal().owner_of(row) != 1) continue;
-        const auto column = static_cast<std::int32_t>(2 * origin + (step == 7 ? 0 : 1));
+        const auto column = static_cast<int32_t>(2 * origin + (step == 7 ? 0 : 1));
         store.add(row, column, value_of(row, column), store.origin_of(origin));
         ++count;
       }
@@ -73,12 +71,12 @@ TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
 }
 
 TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
-  constexpr std::int64_t order = 20'000;
+  constexpr int64_t order = 20'000;
   EntryStore store(RowDeal(order, 3), 2);
-  std::int64_t count = 0;
-  for (std::int64_t row = 0; row < order; ++row) {
+  int64_t count = 0;
+  for (int64_t row = 0; row < order; ++row) {
     if (store.deal().owner_of(row) != 2) continue;
-    for (std::int32_t column = 0; column < 5; ++column, ++count)
+    for (int32_t column = 0; column < 5; ++column, ++count)
       store.add(row, column, value_of(row, column), store.origin_of(column / 2));
   }
   store.seal();
@@ -87,22 +85,22 @@ TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
 
 TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
   // Rows longer than a chunk, every seventh entry twice, every 35th three times.
-  constexpr std::int64_t order = 40;
-  constexpr std::int32_t row_length = 30'000;
+  constexpr int64_t order = 40;
+  constexpr int32_t row_length = 30'000;
   EntryStore store(RowDeal(order, 1), 0, EntryValues::ones);
-  const auto times = [](std::int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
-  for (std::int32_t k = 0; k < row_length; ++k) {
-    for (std::int64_t row = 0; row < order; ++row) {
+  const auto times = [](int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
+  for (int32_t k = 0; k < row_length; ++k) {
+    for (int64_t row = 0; row < order; ++row) {
       for (int time = 0; time < times(k); ++time) store.add(row, k, 1.0, store.origin_of(0));
     }
   }
   store.seal();
   EXPECT_EQ(entry_count_of(store), order * row_length);
-  std::int64_t faults = 0;
-  std::int64_t ones_count = 0;
+  int64_t faults = 0;
+  int64_t ones_count = 0;
   store.for_each_part([&](const EntryStore::RowPart& part) {
     ones_count += part.is_all_ones ? 1 : 0;
-    for (std::size_t k = 0; k < part.columns.size(); ++k)
+    for (size_t k = 0; k < part.columns.size(); ++k)
       faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
   });
   EXPECT_EQ(faults, 0);
@@ -113,14 +111,14 @@ TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
   EXPECT_EQ(store.value_at(3, row_length), std::nullopt);
 }
 
-constexpr std::int64_t jumping_order = 200'000;
-constexpr std::int64_t jumping_entry_count = 4'000'000;
+constexpr int64_t jumping_order = 200'000;
+constexpr int64_t jumping_entry_count = 4'000'000;
 
 /// 56 MB, whose rows jump from bucket to bucket.
 void add_jumping_entries(EntryStore& store) {
-  for (std::int64_t k = 0; k < jumping_entry_count; ++k) {
+  for (int64_t k = 0; k < jumping_entry_count; ++k) {
     const auto row = k * 77'777 % jumping_order;
-    const auto column = static_cast<std::int32_t>((jumping_entry_count - k) / jumping_order);
+    const auto column = static_cast<int32_t>((jumping_entry_count - k) / jumping_order);
     store.add(row, column, value_of(row, column), store.origin_of(0));
   }
 }
@@ -136,7 +134,7 @@ TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   store.seal();
   expect_ordered(store, jumping_entry_count);
   EXPECT_EQ(store.value_at(77'777, 19), value_of(77'777, 19));
-  constexpr std::int64_t room = 8'000'000;  // bytes of the bucket that is put in order, and of the allocator
+  constexpr int64_t room = 8'000'000;  // bytes of the bucket that is put in order, and of the allocator
   EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
   EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -176,17 +174,17 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
 }
 
 TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
-  constexpr std::int64_t entry_count = jumping_entry_count;
+  constexpr int64_t entry_count = jumping_entry_count;
   EntryStore store(RowDeal(jumping_order, 1), 0);
   add_jumping_entries(store);
   store.seal();
   expect_ordered(store, entry_count);
   const auto bytes_before = resident_bytes();
-  for (std::size_t bucket = 0; bucket < store.bucket_count() / 2; ++bucket) store.drop(bucket);
-  constexpr std::int64_t half = 14 * entry_count / 2;
+  for (size_t bucket = 0; bucket < store.bucket_count() / 2; ++bucket) store.drop(bucket);
+  constexpr int64_t half = 14 * entry_count / 2;
   EXPECT_LT(resident_bytes(), bytes_before - half + half / 4) << "half of the memory is back";
   EXPECT_GT(entry_count_of(store), entry_count / 3);
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) store.drop(bucket);
+  for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) store.drop(bucket);
   EXPECT_EQ(entry_count_of(store), 0);
 }
 

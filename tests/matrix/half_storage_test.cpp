@@ -15,23 +15,23 @@
 namespace cg2d::half_storage_test {
 namespace {
 
-HalfStorageRule rule_of(std::int64_t n, const comm::ProcessGrid& grid) {
+HalfStorageRule rule_of(int64_t n, const comm::ProcessGrid& grid) {
   return HalfStorageRule(comm::BlockLayout::even(n, grid));
 }
 
 /// Whether the entry of a global row and column is kept.
-bool keeps(const HalfStorageRule& rule, std::int64_t row, std::int64_t column) {
+bool keeps(const HalfStorageRule& rule, int64_t row, int64_t column) {
   return HalfStorageRule::keeps(rule.position_of(row), rule.position_of(column));
 }
 
 TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
-  for (const std::int64_t n : {1, 2, 7, 64, 150}) {
+  for (const int64_t n : {1, 2, 7, 64, 150}) {
     for (const comm::ProcessGrid grid :
          {comm::ProcessGrid{.columns = 1, .rows = 1}, {.columns = 3, .rows = 2}}) {
       const auto rule = rule_of(n, grid);
-      for (std::int64_t row = 0; row < n; ++row) {
+      for (int64_t row = 0; row < n; ++row) {
         EXPECT_TRUE(keeps(rule, row, row));
-        for (std::int64_t column = 0; column < row; ++column) {
+        for (int64_t column = 0; column < row; ++column) {
           EXPECT_NE(keeps(rule, row, column), keeps(rule, column, row))
               << row << ", " << column << " of " << n;
         }
@@ -41,14 +41,14 @@ TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
 }
 
 TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
-  constexpr std::int64_t n = 1400;
+  constexpr int64_t n = 1400;
   test::for_every_grid([](const comm::ProcessGrid& grid) {
     const auto layout = comm::BlockLayout::even(n, grid);
     const HalfStorageRule rule(layout);
     for (int rank = 0; rank < grid.rank_count(); ++rank) {
       const auto rows = layout.row_block(grid.row_of(rank));
       const auto columns = layout.column_block(grid.column_of(rank));
-      std::int64_t kept = 0;
+      int64_t kept = 0;
       for (auto row = rows.begin; row < rows.end; ++row) {
         for (auto column = columns.begin; column < columns.end; ++column)
           kept += keeps(rule, row, column) ? 1 : 0;
@@ -62,8 +62,8 @@ TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
 
 /// With tiles as wide as the kernels' column blocks, of which few fit into a block of the grid.
 TEST(HalfStorageRuleTest, HalvesEveryBlockOfTheClassesEvenly) {
-  constexpr std::int64_t n = 75'000;
-  constexpr std::int64_t sampled = 32;  // every 32nd row and column
+  constexpr int64_t n = 75'000;
+  constexpr int64_t sampled = 32;  // every 32nd row and column
   for (const comm::ProcessGrid grid : {comm::ProcessGrid{.columns = 1, .rows = 18},
                                        {.columns = 18, .rows = 1},
                                        {.columns = 4, .rows = 1},
@@ -72,8 +72,8 @@ TEST(HalfStorageRuleTest, HalvesEveryBlockOfTheClassesEvenly) {
     const auto layout = comm::BlockLayout::even(n, grid);
     const HalfStorageRule rule(layout);
     for (int rank = 0; rank < grid.rank_count(); ++rank) {
-      std::int64_t kept = 0;
-      std::int64_t count = 0;
+      int64_t kept = 0;
+      int64_t count = 0;
       const auto rows = layout.row_block(grid.row_of(rank));
       const auto columns = layout.column_block(grid.column_of(rank));
       for (auto row = rows.begin; row < rows.end; row += sampled) {
@@ -99,12 +99,12 @@ TEST(HalfStorageRuleTest, TilesAreAsLargeAsEvenBlocksAllow) {
 /// Kernels cut the rank's columns into column blocks, from the first one on: a tile that began elsewhere would
 /// cut their rows short.
 TEST(HalfStorageRuleTest, TilesBeginWithEveryColumnBlock) {
-  const auto n = std::int64_t{75'000};
+  const auto n = int64_t{75'000};
   for (const comm::ProcessGrid grid :
        {comm::ProcessGrid{.columns = 4, .rows = 1}, {.columns = 3, .rows = 2}}) {
     const auto layout = comm::BlockLayout::even(n, grid);
     const HalfStorageRule rule(layout);
-    std::int64_t tile_before = -1;
+    int64_t tile_before = -1;
     for (int process_column = 0; process_column < grid.columns; ++process_column) {
       const auto block = layout.column_block(process_column);
       for (auto begin = block.begin; begin < block.end; begin += rule.tile_size()) {
@@ -129,9 +129,8 @@ TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
   ASSERT_EQ(block.nonzero_count(), 4);
   EXPECT_EQ(block.row_starts[1], 2);
   EXPECT_EQ(block.row_starts[2], 4);
-  EXPECT_EQ(
-      (std::vector<std::int32_t>{block.columns[0], block.columns[1], block.columns[2], block.columns[3]}),
-      (std::vector<std::int32_t>{0, 1, 1, 2}));
+  EXPECT_EQ((std::vector<int32_t>{block.columns[0], block.columns[1], block.columns[2], block.columns[3]}),
+            (std::vector<int32_t>{0, 1, 1, 2}));
   EXPECT_EQ((std::vector<double>{block.values[0], block.values[1], block.values[2], block.values[3]}),
             (std::vector<double>{21.0, 11.0, 32.0, 16.5}));
 }
@@ -148,15 +147,15 @@ TEST(KeepHalfTest, EmptyBlocks) {
 using kernels::CsrBlock;
 
 /// (row, column, value) in the order of the rows.
-using Entries = std::vector<std::tuple<std::int64_t, std::int64_t, double>>;
+using Entries = std::vector<std::tuple<int64_t, int64_t, double>>;
 
 /// Columns counted from `first_column` less.
-Entries entries_of(const CsrBlock& block, std::int64_t first_column = 0) {
+Entries entries_of(const CsrBlock& block, int64_t first_column = 0) {
   Entries entries;
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
-    const auto r = static_cast<std::size_t>(row);
+  for (int64_t row = 0; row < block.row_count; ++row) {
+    const auto r = static_cast<size_t>(row);
     for (auto k = block.row_starts[r]; k < block.row_starts[r + 1]; ++k) {
-      const auto entry = static_cast<std::size_t>(k);
+      const auto entry = static_cast<size_t>(k);
       entries.emplace_back(row, first_column + block.columns[entry], block.values[entry]);
     }
   }

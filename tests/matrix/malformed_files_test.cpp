@@ -254,20 +254,20 @@ std::vector<MalformedFile> malformed_vectors() {
 class MalformedFilesTest : public test::SharedFileTest {
  protected:
   template <typename Read>
-  [[nodiscard]] std::string message_of(const Read& read) const {
+  std::string message_of(const Read& read) const {
     group().barrier();
     auto message = test::error_of(ExitCode::bad_data, read);
     group().barrier();
     return message;
   }
-  [[nodiscard]] std::string message_of_reading() const {
+  std::string message_of_reading() const {
     return message_of([&] { static_cast<void>(read_market_matrix({.path = path_}, group())); });
   }
   /// The message of reading a vector of 3 elements, which lie on the last rank.
-  [[nodiscard]] std::string message_of_reading_a_vector() const {
+  std::string message_of_reading_a_vector() const {
     const VectorPlace place{.size = 3,
-                            .local_size = group().rank() + 1 == group().size() ? std::size_t{3} : 0,
-                            .row_of = [](std::size_t element) { return static_cast<std::int64_t>(element); }};
+                            .local_size = group().rank() + 1 == group().size() ? size_t{3} : 0,
+                            .row_of = [](size_t element) { return static_cast<int64_t>(element); }};
     return message_of([&] { static_cast<void>(read_vector(path_, place, group())); });
   }
   void expect_messages(const std::vector<MalformedFile>& files, bool are_vectors = false) const {
@@ -305,12 +305,12 @@ TEST_F(MalformedFilesTest, CompressedFilesThatEndAnywhereOrGoOn) {
       const auto whole = name == "gzip" ? test::gzip(text) : test::zstd(text);
       write(whole);
       EXPECT_EQ(read(), "no error");
-      for (std::size_t size = 0; size < whole.size(); ++size) {
+      for (size_t size = 0; size < whole.size(); ++size) {
         SCOPED_TRACE(name + ", " + std::to_string(size) + " bytes");
         write(whole.substr(0, size));
         const auto message = read();
         // Shorter ones have no magic number.
-        const std::size_t magic_size = name == "gzip" ? 2 : 4;
+        const size_t magic_size = name == "gzip" ? 2 : 4;
         if (size >= magic_size) {
           EXPECT_EQ(message, path_ + ": found a " + name + " file that ends too early, expected a whole one");
         } else {
@@ -323,7 +323,7 @@ TEST_F(MalformedFilesTest, CompressedFilesThatEndAnywhereOrGoOn) {
         write(whole + tail);
         EXPECT_EQ(read().substr(0, path_.size() + 8), path_ + ": found ");
       }
-      for (std::size_t position = 0; position < whole.size(); ++position) {
+      for (size_t position = 0; position < whole.size(); ++position) {
         // Bits of a header that mean nothing for the content may be anything; the content may not change.
         auto changed = whole;
         changed[position] = static_cast<char>(changed[position] ^ 0x20);

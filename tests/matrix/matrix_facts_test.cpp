@@ -77,7 +77,7 @@ TEST(ThinnedTest, KeepsAllRowsAndTheirShareOfTheNonzerosAndIsQuickForLongRows) {
 
 TEST(CountedFactsTest, CountRowsAndNonzeros) {
   const MatrixKey key{.name = "some.mtx", .order = 10, .pattern_hash = 1};
-  const std::vector<std::int64_t> rows_by_length{1, 0, 4, 5};
+  const std::vector<int64_t> rows_by_length{1, 0, 4, 5};
   const auto facts = counted_facts(key, rows_by_length);
   EXPECT_EQ(facts.key.name, "some.mtx");
   EXPECT_DOUBLE_EQ(facts.nonzero_count, 23.0);
@@ -91,11 +91,11 @@ TEST(CountedFactsTest, CountRowsAndNonzeros) {
 TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
   const auto& problem = *find_class("S");
   const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
-  std::vector<std::int64_t> rows_by_length(static_cast<std::size_t>(problem.n) + 1);
-  std::int64_t nonzero_count = 0;
+  std::vector<int64_t> rows_by_length(static_cast<size_t>(problem.n) + 1);
+  int64_t nonzero_count = 0;
   for (const auto& row : matrix) {
     ++rows_by_length[row.size()];
-    nonzero_count += static_cast<std::int64_t>(row.size());
+    nonzero_count += static_cast<int64_t>(row.size());
   }
   const auto expected = facts_of(problem);
   const auto counted = counted_facts(expected.key, rows_by_length);
@@ -116,11 +116,11 @@ TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
 
 /// Rows of these lengths.
 kernels::CsrBlock block_of(const std::vector<int>& lengths) {
-  constexpr std::int64_t column_count = 20;
+  constexpr int64_t column_count = 20;
   std::vector<std::vector<kernels::CsrBlock::Entry>> rows;
   for (const int length : lengths) {
     auto& row = rows.emplace_back();
-    for (std::int32_t column = 0; column < length; ++column) row.push_back({.column = column, .value = 1.0});
+    for (int32_t column = 0; column < length; ++column) row.push_back({.column = column, .value = 1.0});
   }
   return kernels::CsrBlock::from_rows(column_count, rows);
 }

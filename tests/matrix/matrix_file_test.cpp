@@ -18,18 +18,18 @@ namespace {
 
 using test::group;
 
-using Entries = std::map<std::pair<std::int64_t, std::int64_t>, double>;
+using Entries = std::map<std::pair<int64_t, int64_t>, double>;
 
 /// All entries of the matrix, on every rank.
 Entries entries_of(const StoredMatrix& matrix) {
   struct Entry {
-    std::int64_t row;
-    std::int64_t column;
+    int64_t row;
+    int64_t column;
     double value;
   };
   std::vector<Entry> mine;
   matrix.store().for_each_part([&](const EntryStore::RowPart& part) {
-    for (std::size_t k = 0; k < part.columns.size(); ++k)
+    for (size_t k = 0; k < part.columns.size(); ++k)
       mine.push_back({.row = part.row, .column = part.columns[k], .value = part.values[k]});
   });
   Entries all;
@@ -85,7 +85,7 @@ TEST_F(MatrixFileTest, CompressedInSeveralParts) {
   const Entries expected{{{0, 0}, 4.0}, {{1, 1}, 3.0}};
   const std::string text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n2 2 3\n";
   const std::string skipped("\x50\x2a\x4d\x18\x04\0\0\0abcd", 12);  // as pzstd begins its files
-  for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, std::size_t{60}, text.size()}) {
+  for (const size_t cut : {size_t{0}, size_t{1}, size_t{60}, text.size()}) {
     const auto first = text.substr(0, cut);
     const auto second = text.substr(cut);
     EXPECT_EQ(read(test::gzip(first) + test::gzip("") + test::gzip(second)), expected) << cut;
@@ -115,23 +115,23 @@ TEST_F(MatrixFileTest, NoEntriesAtAll) {
 
 TEST_F(MatrixFileTest, LargeFilesAreTheSameFromAnyNumberOfRanks) {
   // Several blocks of 1 MiB per rank, and several parts of 4 MiB of a compressed file; lines of all lengths.
-  constexpr std::int64_t n = 5000;
+  constexpr int64_t n = 5000;
   constexpr int line_count = 120'000;
   std::mt19937_64 random(18);
   Entries expected;
   std::string text = "%%MatrixMarket matrix coordinate real symmetric\n" + std::to_string(n) + " " +
                      std::to_string(n) + " " + std::to_string(line_count) + "\n";
   for (int k = 0; k < line_count; ++k) {
-    auto row = static_cast<std::int64_t>(random() % n);
-    auto column = static_cast<std::int64_t>(random() % n);
+    auto row = static_cast<int64_t>(random() % n);
+    auto column = static_cast<int64_t>(random() % n);
     if (row < column) std::swap(row, column);
-    const auto eighths = static_cast<std::int64_t>(random() % 4096);  // exact sums
+    const auto eighths = static_cast<int64_t>(random() % 4096);  // exact sums
     text += std::to_string(row + 1) + std::string(1 + random() % 90, ' ') + std::to_string(column + 1) + " " +
             std::to_string(eighths / 8) + "." + std::to_string(eighths % 8 * 125 + 1000).substr(1) + "\n";
     expected[{row, column}] += static_cast<double>(eighths) / 8.0;
     if (row != column) expected[{column, row}] += static_cast<double>(eighths) / 8.0;
   }
-  EXPECT_GT(text.size(), std::size_t{6} << 20);
+  EXPECT_GT(text.size(), size_t{6} << 20);
   EXPECT_TRUE(read(text) == expected);
   EXPECT_TRUE(read(test::gzip(text)) == expected);
   EXPECT_TRUE(read(test::zstd(text)) == expected);
@@ -140,22 +140,22 @@ TEST_F(MatrixFileTest, LargeFilesAreTheSameFromAnyNumberOfRanks) {
 TEST_F(MatrixFileTest, LongLinesAreRefusedAlikeWhereverTheyStand) {
   // 65536 bytes without the line feed are allowed. They stand within a block, across its end, and at the end of the
   // file; with more than one rank also at the begin of a share and across several.
-  constexpr std::size_t most = 65536;
+  constexpr size_t most = 65536;
   const std::string entry = "1 1 1";
-  for (const std::size_t lines_before : {0U, 1U, 9000U, 11'000U, 180'000U}) {
-    for (const std::size_t lines_after : {0U, 1U, 40'000U}) {
+  for (const size_t lines_before : {0U, 1U, 9000U, 11'000U, 180'000U}) {
+    for (const size_t lines_after : {0U, 1U, 40'000U}) {
       std::string text = "%%MatrixMarket matrix coordinate real general\n1 1 " +
                          std::to_string(lines_before + lines_after + 1) + "\n";
-      for (std::size_t k = 0; k < lines_before; ++k) text += entry + "\n";
-      const auto with_line = [&](std::size_t length) {
+      for (size_t k = 0; k < lines_before; ++k) text += entry + "\n";
+      const auto with_line = [&](size_t length) {
         auto whole = text + entry + std::string(length - entry.size(), ' ');
-        for (std::size_t k = 0; k < lines_after; ++k) whole += "\n" + entry;
+        for (size_t k = 0; k < lines_after; ++k) whole += "\n" + entry;
         return whole;
       };
       SCOPED_TRACE(std::to_string(lines_before) + " lines before, " + std::to_string(lines_after) + " after");
       const Entries expected{{{0, 0}, static_cast<double>(lines_before + lines_after + 1)}};
       EXPECT_TRUE(read(with_line(most)) == expected);
-      for (const std::size_t length : {most + 1, 3 * most}) {
+      for (const size_t length : {most + 1, 3 * most}) {
         EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { read(with_line(length)); }),
                   path_ + ":" + std::to_string(lines_before + 3) +
                       ": found a line of more than 65536 bytes, expected a shorter one");

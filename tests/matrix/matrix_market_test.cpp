@@ -39,28 +39,28 @@ void expect_file(const std::string& path, const test::ReferenceMatrix& reference
   EXPECT_EQ(line, "%%MatrixMarket matrix coordinate real symmetric");
   std::getline(file, line);
   EXPECT_EQ(line, "% a title");
-  std::size_t row_count = 0;
-  std::size_t column_count = 0;
-  std::int64_t entry_count = 0;
+  size_t row_count = 0;
+  size_t column_count = 0;
+  int64_t entry_count = 0;
   file >> row_count >> column_count >> entry_count;
   EXPECT_EQ(row_count, reference.size());
   EXPECT_EQ(column_count, reference.size());
 
   test::ReferenceMatrix read(reference.size());
-  std::int64_t read_count = 0;
-  std::size_t row = 0;
-  std::int32_t column = 0;
+  int64_t read_count = 0;
+  size_t row = 0;
+  int32_t column = 0;
   for (std::string value; file >> row >> column >> value; ++read_count) {
     const bool is_new = read.at(row - 1).emplace(column - 1, std::stod(value)).second;
     EXPECT_TRUE(is_new) << row << " " << column;
   }
   EXPECT_EQ(read_count, entry_count);
 
-  std::int64_t lower_count = 0;
-  std::int64_t wrong_count = 0;
-  for (std::size_t r = 0; r < reference.size(); ++r) {
+  int64_t lower_count = 0;
+  int64_t wrong_count = 0;
+  for (size_t r = 0; r < reference.size(); ++r) {
     for (const auto& [c, value] : reference[r]) {
-      if (c > static_cast<std::int32_t>(r)) continue;
+      if (c > static_cast<int32_t>(r)) continue;
       ++lower_count;
       const auto found = read[r].find(c);
       if (found == read[r].end() || !test::same_bits(found->second, value)) ++wrong_count;

@@ -18,7 +18,7 @@ TEST(NpbMatrixClassBTest, IsMadeInSeveralExchangesOnOneRank) {
   const auto& problem = *find_class("B");
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   const auto source = default_source().make(problem);
-  const Strips at_once{.working_bytes = std::int64_t{1} << 50};
+  const Strips at_once{.working_bytes = int64_t{1} << 50};
   EXPECT_LT(source->working_bytes(layout, {}), source->working_bytes(layout, at_once))
       << "fewer records at a time";
 }

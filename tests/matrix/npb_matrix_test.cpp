@@ -28,9 +28,9 @@ void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layou
   test::expect_block(block, reference, layout.rows_of(group().rank()), layout.columns_of(group().rank()));
 }
 
-std::int64_t entry_count(const test::ReferenceMatrix& matrix) {
-  std::int64_t count = 0;
-  for (const auto& row : matrix) count += static_cast<std::int64_t>(row.size());
+int64_t entry_count(const test::ReferenceMatrix& matrix) {
+  int64_t count = 0;
+  for (const auto& row : matrix) count += static_cast<int64_t>(row.size());
   return count;
 }
 
@@ -85,11 +85,11 @@ TEST(NpbMatrixTest, TheReferenceIsSymmetricToTheBit) {
   // Every union of blocks is symmetric with it, by the test above.
   for (const auto& problem : test::awkward_problems()) {
     const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
-    std::int64_t asymmetric_count = 0;
-    for (std::size_t row = 0; row < matrix.size(); ++row) {
+    int64_t asymmetric_count = 0;
+    for (size_t row = 0; row < matrix.size(); ++row) {
       for (const auto& [column, value] : matrix[row]) {
-        const auto& mirrored_row = matrix[static_cast<std::size_t>(column)];
-        const auto mirrored = mirrored_row.find(static_cast<std::int32_t>(row));
+        const auto& mirrored_row = matrix[static_cast<size_t>(column)];
+        const auto mirrored = mirrored_row.find(static_cast<int32_t>(row));
         if (mirrored == mirrored_row.end() || !test::same_bits(mirrored->second, value)) ++asymmetric_count;
       }
     }

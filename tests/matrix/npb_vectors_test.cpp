@@ -18,16 +18,16 @@ namespace {
 /// The shares of all ranks, and where each begins.
 struct DrawnShares {
   std::vector<StreamShare> shares;
-  std::vector<std::int64_t> first_pairs;
-  std::vector<std::int64_t> first_numbers;
+  std::vector<int64_t> first_pairs;
+  std::vector<int64_t> first_numbers;
   Rejections rejections;
-  std::int64_t drawn_count = 0;
+  int64_t drawn_count = 0;
   int window_growths = 0;
   int pair_growths = 0;
 };
 
 /// One attempt, as the ranks make it together.
-DrawnShares draw_all(const Problem& problem, int share_count, std::int64_t pair_count, std::int64_t window) {
+DrawnShares draw_all(const Problem& problem, int share_count, int64_t pair_count, int64_t window) {
   DrawnShares drawn;
   const auto layout = comm::BlockLayout::even(pair_count, {.columns = 1, .rows = share_count});
   std::vector<Repetition> repetitions;
@@ -45,8 +45,7 @@ DrawnShares draw_all(const Problem& problem, int share_count, std::int64_t pair_
 }
 
 /// Attempts until window and pairs suffice, starting from the given ones.
-DrawnShares draw_until_enough(const Problem& problem, int share_count, std::int64_t pair_count,
-                              std::int64_t window) {
+DrawnShares draw_until_enough(const Problem& problem, int share_count, int64_t pair_count, int64_t window) {
   int window_growths = 0;
   int pair_growths = 0;
   for (;;) {
@@ -71,13 +70,13 @@ DrawnShares draw_until_enough(const Problem& problem, int share_count) {
 
 void expect_vectors(const Problem& problem, const DrawnShares& drawn,
                     const test::ReferenceVectors& reference) {
-  std::int64_t next_vector = 0;
-  for (std::size_t k = 0; k < drawn.shares.size(); ++k) {
+  int64_t next_vector = 0;
+  for (size_t k = 0; k < drawn.shares.size(); ++k) {
     const auto vectors = build_vectors(problem, drawn.shares[k], drawn.first_numbers[k], drawn.rejections);
     EXPECT_EQ(vectors.first, next_vector) << "share " << k;
-    for (std::int64_t v = 0; v < vectors.count; ++v) {
-      const auto& expected = reference.vectors[static_cast<std::size_t>(next_vector++)];
-      std::vector<std::int32_t> positions;
+    for (int64_t v = 0; v < vectors.count; ++v) {
+      const auto& expected = reference.vectors[static_cast<size_t>(next_vector++)];
+      std::vector<int32_t> positions;
       std::vector<double> values;
       for (const auto& [position, value] : expected) {
         positions.push_back(position);
@@ -88,16 +87,16 @@ void expect_vectors(const Problem& problem, const DrawnShares& drawn,
     }
   }
   EXPECT_EQ(next_vector, problem.n);
-  EXPECT_EQ(static_cast<std::int64_t>(drawn.rejections.numbers.size()), reference.duplicate_pairs);
+  EXPECT_EQ(static_cast<int64_t>(drawn.rejections.numbers.size()), reference.duplicate_pairs);
 }
 
 /// The pair that the last needed number is must be the definition's last one.
 void expect_last_pair(const Problem& problem, const DrawnShares& drawn,
                       const test::ReferenceVectors& reference) {
-  const std::int64_t last_number = needed_number_count(problem, drawn.rejections) - 1;
-  std::int64_t last_pair = -1;
-  for (std::size_t k = 0; k < drawn.shares.size(); ++k) {
-    const std::int64_t local = last_number - drawn.first_numbers[k];
+  const int64_t last_number = needed_number_count(problem, drawn.rejections) - 1;
+  int64_t last_pair = -1;
+  for (size_t k = 0; k < drawn.shares.size(); ++k) {
+    const int64_t local = last_number - drawn.first_numbers[k];
     if (local < 0 || local >= drawn.shares[k].own_count) continue;
     EXPECT_EQ(last_pair, -1) << "the last pair belongs to two shares";
     last_pair = pair_of_number(problem, drawn.first_pairs[k], local);
@@ -127,7 +126,7 @@ TEST(NpbVectorsTest, AwkwardProblemsFromAnyNumberOfShares) {
 
 TEST(NpbVectorsTest, ManyTinyProblems) {
   // Every (n, nonzer) up to 12: dense vectors repeat positions all the time.
-  for (std::int64_t n = 1; n <= 12; ++n) {
+  for (int64_t n = 1; n <= 12; ++n) {
     for (int nonzer = 1; nonzer <= n; ++nonzer) {
       const auto problem = test::custom_problem(n, nonzer);
       SCOPED_TRACE("n " + std::to_string(n) + ", nonzer " + std::to_string(nonzer));
@@ -213,7 +212,7 @@ TEST(NpbVectorsTest, WeightsFallFromOneToAlmostRcond) {
   const auto weights = vector_weights(problem, 0, problem.n);
   ASSERT_EQ(weights.size(), 1400U);
   EXPECT_EQ(weights.front(), 1.0);
-  for (const std::size_t i : {1U, 7U, 700U, 1399U}) {
+  for (const size_t i : {1U, 7U, 700U, 1399U}) {
     const double exact = std::exp(static_cast<double>(i) / 1400.0 * std::log(0.1));
     EXPECT_NEAR(weights[i], exact, 1e-13);  // a rounding per multiplication
   }

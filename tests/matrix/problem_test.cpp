@@ -28,7 +28,7 @@ TEST(ProblemClassTest, AreThoseOfTheBenchmark) {
       {"F", 54'000'000, 31, 100, 5'000.0, 107.3070826433},
   };
   ASSERT_EQ(problem_classes().size(), std::size(table));
-  for (std::size_t k = 0; k < std::size(table); ++k) {
+  for (size_t k = 0; k < std::size(table); ++k) {
     const auto& problem = problem_classes()[k];
     EXPECT_EQ(problem.class_name, table[k].class_name);
     EXPECT_EQ(problem.n, table[k].n);
@@ -50,10 +50,10 @@ TEST(ProblemClassTest, AreFoundByTheirLetterInEitherCase) {
 TEST(CheckProblemTest, RefusesWhatIsNoProblem) {
   EXPECT_NO_THROW(check_problem(test::custom_problem(1, 1)));
   EXPECT_NO_THROW(check_problem(test::custom_problem(7, 7, -3.5, 1)));
-  EXPECT_NO_THROW(check_problem(test::custom_problem((std::int64_t{1} << 31) - 1, 1)));
+  EXPECT_NO_THROW(check_problem(test::custom_problem((int64_t{1} << 31) - 1, 1)));
   EXPECT_THROW(check_problem(test::custom_problem(0, 1)), InputError);
   EXPECT_THROW(check_problem(test::custom_problem(-5, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(std::int64_t{1} << 31, 1)), InputError);
+  EXPECT_THROW(check_problem(test::custom_problem(int64_t{1} << 31, 1)), InputError);
   EXPECT_THROW(check_problem(test::custom_problem(5, 0)), InputError);
   EXPECT_THROW(check_problem(test::custom_problem(5, 6)), InputError);
   EXPECT_THROW(check_problem(test::custom_problem(5, 2, 10.0, 0)), InputError);
@@ -100,7 +100,7 @@ TEST(ExpectedNonzeroCountTest, IsNearTheFacts) {
 
 TEST(ExpectedNonzeroCountTest, StaysWithinTheMatrix) {
   EXPECT_EQ(expected_nonzero_count(test::custom_problem(1, 1)), 1.0);
-  for (const std::int64_t n : {2, 3, 10, 100}) {
+  for (const int64_t n : {2, 3, 10, 100}) {
     for (const int nonzer : {1, 2, static_cast<int>(n)}) {
       const double count = expected_nonzero_count(test::custom_problem(n, nonzer));
       EXPECT_GE(count, static_cast<double>(n));

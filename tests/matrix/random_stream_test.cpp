@@ -19,10 +19,10 @@ TEST(RandomStreamTest, DrawsWhatTheDefinitionDraws) {
   for (int draw = 0; draw < 100'000; ++draw) {
     const double expected = test::randlc(state, test::randlc_multiplier);
     const auto drawn = stream.next();
-    ASSERT_EQ(drawn, static_cast<std::uint64_t>(state)) << "draw " << draw;
+    ASSERT_EQ(drawn, static_cast<uint64_t>(state)) << "draw " << draw;
     ASSERT_EQ(RandomStream::number(drawn), expected) << "draw " << draw;  // both exact
   }
-  EXPECT_EQ(stream.state(), static_cast<std::uint64_t>(state));
+  EXPECT_EQ(stream.state(), static_cast<uint64_t>(state));
 }
 
 TEST(RandomStreamTest, FirstDrawByHand) {
@@ -32,8 +32,8 @@ TEST(RandomStreamTest, FirstDrawByHand) {
 
 TEST(RandomStreamTest, JumpingEqualsStepping) {
   RandomStream stepped;
-  std::uint64_t steps = 0;
-  for (const std::uint64_t target :
+  uint64_t steps = 0;
+  for (const uint64_t target :
        {0U, 1U, 2U, 3U, 4U, 7U, 8U, 63U, 64U, 65U, 1000U, 4096U, 99'991U, 1U << 20U}) {
     for (; steps < target; ++steps) stepped.next();
     RandomStream jumped;
@@ -44,9 +44,8 @@ TEST(RandomStreamTest, JumpingEqualsStepping) {
 
 TEST(RandomStreamTest, JumpsAddUp) {
   // Jumps as far as class F reaches, and beyond.
-  for (const std::uint64_t first :
-       {std::uint64_t{12'345}, std::uint64_t{5'000'000'000}, std::uint64_t{1} << 43}) {
-    for (const std::uint64_t second : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7'777'777'777}}) {
+  for (const uint64_t first : {uint64_t{12'345}, uint64_t{5'000'000'000}, uint64_t{1} << 43}) {
+    for (const uint64_t second : {uint64_t{0}, uint64_t{1}, uint64_t{7'777'777'777}}) {
       RandomStream twice;
       twice.jump(first);
       twice.jump(second);
@@ -59,9 +58,9 @@ TEST(RandomStreamTest, JumpsAddUp) {
 
 TEST(RandomStreamTest, ReturnsToItsSeedAfterItsPeriod) {
   RandomStream stream;  // an odd seed, and a multiplier that is 5 modulo 8: period 2^44
-  stream.jump(std::uint64_t{1} << 44);
+  stream.jump(uint64_t{1} << 44);
   EXPECT_EQ(stream.state(), RandomStream::first_seed);
-  stream.jump(std::uint64_t{1} << 43);
+  stream.jump(uint64_t{1} << 43);
   EXPECT_NE(stream.state(), RandomStream::first_seed);
 }
 
@@ -71,7 +70,7 @@ TEST(RandomStreamTest, LeadingBitsAreThePosition) {
     const auto state = stream.next();
     for (const int bits : {0, 1, 11, 17, 26, 31}) {
       const double expected = std::floor(std::ldexp(RandomStream::number(state), bits));
-      EXPECT_EQ(RandomStream::leading_bits(state, bits), static_cast<std::uint64_t>(expected));
+      EXPECT_EQ(RandomStream::leading_bits(state, bits), static_cast<uint64_t>(expected));
     }
   }
 }
@@ -81,9 +80,9 @@ TEST(RandomStreamTest, FinalSeedsOfTheClassesAreAsManyPairsAway) {
   for (const auto& facts : test::npb_facts) {
     if (facts.duplicate_pairs < 0) continue;
     const auto& problem = *find_class(facts.class_name);
-    const std::int64_t pairs = problem.n * problem.nonzer + facts.duplicate_pairs + facts.out_of_range_pairs;
+    const int64_t pairs = problem.n * problem.nonzer + facts.duplicate_pairs + facts.out_of_range_pairs;
     RandomStream stream;
-    stream.jump(1 + 2 * static_cast<std::uint64_t>(pairs));
+    stream.jump(1 + 2 * static_cast<uint64_t>(pairs));
     EXPECT_EQ(stream.state(), facts.final_seed) << "class " << facts.class_name;
   }
 }

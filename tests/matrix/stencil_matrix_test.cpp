@@ -15,8 +15,8 @@ namespace {
 using test::group;
 
 struct Entry {
-  std::int64_t row;
-  std::int64_t column;
+  int64_t row;
+  int64_t column;
   double value;
 };
 
@@ -27,22 +27,22 @@ test::StencilRowMaps gather_rows(const kernels::CsrBlock& block, const comm::Blo
   EXPECT_EQ(block.row_count, rows.size());
   EXPECT_EQ(block.column_count, columns.size());
   std::vector<Entry> mine;
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
-    std::int32_t column_before = -1;
-    for (auto k = block.row_starts[static_cast<std::size_t>(row)];
-         k < block.row_starts[static_cast<std::size_t>(row) + 1]; ++k) {
-      const auto column = block.columns[static_cast<std::size_t>(k)];
+  for (int64_t row = 0; row < block.row_count; ++row) {
+    int32_t column_before = -1;
+    for (auto k = block.row_starts[static_cast<size_t>(row)];
+         k < block.row_starts[static_cast<size_t>(row) + 1]; ++k) {
+      const auto column = block.columns[static_cast<size_t>(k)];
       EXPECT_GT(column, column_before);
       EXPECT_LT(column, block.column_count);
       column_before = column;
       mine.push_back({.row = rows.begin + row,
                       .column = columns.begin + column,
-                      .value = block.values[static_cast<std::size_t>(k)]});
+                      .value = block.values[static_cast<size_t>(k)]});
     }
   }
-  test::StencilRowMaps matrix(static_cast<std::size_t>(layout.size()));
+  test::StencilRowMaps matrix(static_cast<size_t>(layout.size()));
   for (const auto& entries : group().gather_all(std::span<const Entry>(mine))) {
-    for (const auto& [row, column, value] : entries) matrix[static_cast<std::size_t>(row)][column] += value;
+    for (const auto& [row, column, value] : entries) matrix[static_cast<size_t>(row)][column] += value;
   }
   return matrix;
 }
@@ -76,11 +76,11 @@ TEST(StencilMatrixTest, MatricesAreSymmetricWithRowSumsOfMissingNeighbours) {
     SCOPED_TRACE(stencil.name());
     const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
     const auto matrix = assembled(stencil, comm::BlockLayout::even(stencil.order(), grid));
-    for (std::size_t row = 0; row < matrix.size(); ++row) {
+    for (size_t row = 0; row < matrix.size(); ++row) {
       double sum = 0.0;
       for (const auto& [column, value] : matrix[row]) {
-        const auto& mirrored = matrix[static_cast<std::size_t>(column)];
-        const auto found = mirrored.find(static_cast<std::int64_t>(row));
+        const auto& mirrored = matrix[static_cast<size_t>(column)];
+        const auto found = mirrored.find(static_cast<int64_t>(row));
         EXPECT_TRUE(found != mirrored.end() && found->second == value);
         sum += value;
       }
@@ -95,15 +95,15 @@ TEST(StencilMatrixTest, ProductsOfSinesAreEigenvectors) {
     SCOPED_TRACE(stencil.name());
     const comm::ProcessGrid grid{.columns = group().size(), .rows = 1};
     const auto matrix = assembled(stencil, comm::BlockLayout::even(stencil.order(), grid));
-    const auto most_waves = [&](std::size_t k) { return static_cast<int>(stencil.extents[k]); };
+    const auto most_waves = [&](size_t k) { return static_cast<int>(stencil.extents[k]); };
     const std::array<int, 3> smallest{1, 1, 1};
     const std::array<int, 3> largest{most_waves(0), most_waves(1), most_waves(2)};
     for (const auto& waves : {smallest, largest}) {
       const double lambda = test::eigenvalue(stencil, waves);
       EXPECT_GT(lambda, 0.0);
-      for (std::int64_t row = 0; row < stencil.order(); ++row) {
+      for (int64_t row = 0; row < stencil.order(); ++row) {
         double product = 0.0;
-        for (const auto& [column, value] : matrix[static_cast<std::size_t>(row)])
+        for (const auto& [column, value] : matrix[static_cast<size_t>(row)])
           product += value * test::eigenvector_element(stencil, waves, column);
         // Elements are at most 1, with three rounded sines each, and a row's entries add up to 52 at most.
         EXPECT_NEAR(product, lambda * test::eigenvector_element(stencil, waves, row), 1e-13);

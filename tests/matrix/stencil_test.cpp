@@ -65,11 +65,11 @@ TEST(StencilTest, BadTextsGetExactMessages) {
 
 TEST(StencilTest, RowLengthsAreThoseOfTheDefinition) {
   for (const auto& stencil : test::awkward_stencils()) {
-    std::vector<std::int64_t> counted(static_cast<std::size_t>(stencil.point_count) + 1);
-    std::int64_t nonzero_count = 0;
+    std::vector<int64_t> counted(static_cast<size_t>(stencil.point_count) + 1);
+    int64_t nonzero_count = 0;
     for (const auto& row : test::reference_rows(stencil)) {
       ++counted[row.size()];
-      nonzero_count += static_cast<std::int64_t>(row.size());
+      nonzero_count += static_cast<int64_t>(row.size());
     }
     EXPECT_EQ(rows_by_length(stencil), counted) << stencil.name();
     // A sum of some rounded shares of the rows.

@@ -27,7 +27,7 @@ namespace {
 
 using test::group;
 
-using Place = std::pair<std::int64_t, std::int64_t>;
+using Place = std::pair<int64_t, int64_t>;
 using Reference = std::map<Place, double>;
 
 struct Entry {
@@ -37,19 +37,19 @@ struct Entry {
 
 /// Symmetric, with a dense row, empty rows where n allows it, and places that come several times. Values are
 /// multiples of 1/8: their sums are exact in any order.
-std::vector<Entry> symmetric_entries(std::int64_t n) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(n) + 18);
-  const auto below = [&](std::int64_t bound) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+std::vector<Entry> symmetric_entries(int64_t n) {
+  std::mt19937_64 random(static_cast<uint64_t>(n) + 18);
+  const auto below = [&](int64_t bound) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(bound));
   };
   std::vector<Entry> entries;
-  const auto add = [&](std::int64_t row, std::int64_t column, double value) {
+  const auto add = [&](int64_t row, int64_t column, double value) {
     entries.push_back({{row, column}, value});
     if (row != column) entries.push_back({{column, row}, value});
   };
-  for (std::int64_t k = 0; k < 5 * n; ++k) add(below(n), below(n), static_cast<double>(1 + below(64)) / 8.0);
+  for (int64_t k = 0; k < 5 * n; ++k) add(below(n), below(n), static_cast<double>(1 + below(64)) / 8.0);
   const auto dense = below(n);
-  for (std::int64_t column = 0; column < n; ++column) add(dense, column, 0.5);
+  for (int64_t column = 0; column < n; ++column) add(dense, column, 0.5);
   std::shuffle(entries.begin(), entries.end(), random);
   return entries;
 }
@@ -60,17 +60,17 @@ Reference summed(const std::vector<Entry>& entries) {
   return sums;
 }
 
-double at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+double at(const Reference& matrix, int64_t row, int64_t column) {
   const auto found = matrix.find({row, column});
   return found == matrix.end() ? 0.0 : found->second;
 }
 
 /// Every rank adds each P-th entry.
-std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries,
+std::unique_ptr<StoredMatrix> stored(int64_t n, const std::vector<Entry>& entries,
                                      EntryValues values = EntryValues::any) {
   EntryCollector collector(n, group(), values);
-  for (std::size_t k = static_cast<std::size_t>(group().rank()); k < entries.size();
-       k += static_cast<std::size_t>(group().size()))
+  for (size_t k = static_cast<size_t>(group().rank()); k < entries.size();
+       k += static_cast<size_t>(group().size()))
     collector.add(entries[k].place.first, entries[k].place.second, entries[k].value);
   return std::make_unique<StoredMatrix>(collector.finish(), "test", std::nullopt, group());
 }
@@ -87,14 +87,14 @@ void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layou
     if (rows.contains(place.first) && columns.contains(place.second)) mine[place] = value;
   }
   Reference found;
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
-    std::int64_t column_before = -1;
-    for (auto k = block.row_starts[static_cast<std::size_t>(row)];
-         k < block.row_starts[static_cast<std::size_t>(row) + 1]; ++k) {
-      const auto column = block.columns[static_cast<std::size_t>(k)];
+  for (int64_t row = 0; row < block.row_count; ++row) {
+    int64_t column_before = -1;
+    for (auto k = block.row_starts[static_cast<size_t>(row)];
+         k < block.row_starts[static_cast<size_t>(row) + 1]; ++k) {
+      const auto column = block.columns[static_cast<size_t>(k)];
       EXPECT_LT(column_before, column);
       column_before = column;
-      found[{rows.begin + row, columns.begin + column}] = block.values[static_cast<std::size_t>(k)];
+      found[{rows.begin + row, columns.begin + column}] = block.values[static_cast<size_t>(k)];
     }
   }
   EXPECT_EQ(block.nonzero_count(), std::ssize(found));
@@ -109,7 +109,7 @@ void expect_even_block(const StoredMatrix& matrix, const comm::ProcessGrid& grid
 }
 
 /// Expects the blocks of the matrix on all grids and cuts.
-void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValues values) {
+void expect_blocks(int64_t n, const std::vector<Entry>& entries, EntryValues values) {
   const auto reference = summed(entries);
   const auto matrix = stored(n, entries, values);
   EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
@@ -118,7 +118,7 @@ void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValue
     const auto block = matrix->build(named.layout, group(), 1).block;
     expect_block(block, named.layout, reference);
     const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
-    EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())], block.nonzero_count());
+    EXPECT_EQ(counts[static_cast<size_t>(group().rank())], block.nonzero_count());
   });
   const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
   expect_block(matrix->take(last, group()), last, reference);
@@ -127,11 +127,11 @@ void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValue
 }
 
 TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
-  for (const std::int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n), EntryValues::any);
+  for (const int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n), EntryValues::any);
 }
 
 TEST(StoredMatrixTest, CountsTheEntriesOfAPatternThatComeMoreThanOnce) {
-  for (const std::int64_t n : {1, 2, 7, 97, 1400}) {
+  for (const int64_t n : {1, 2, 7, 97, 1400}) {
     auto entries = symmetric_entries(n);
     for (auto& entry : entries) entry.value = 1.0;
     expect_blocks(n, entries, EntryValues::ones);
@@ -147,9 +147,9 @@ TEST(StoredMatrixTest, AnUnsymmetricPatternIsRefused) {
 }
 
 TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
-  constexpr std::int64_t n = 40'000;  // a chunk has 4680 entries, a message 4096, a round 65536 words
+  constexpr int64_t n = 40'000;  // a chunk has 4680 entries, a message 4096, a round 65536 words
   std::vector<Entry> entries;
-  for (std::int64_t k = 0; k < n; ++k) {
+  for (int64_t k = 0; k < n; ++k) {
     entries.push_back({{k, k}, 2.0});
     if (k != 17) {
       entries.push_back({{17, k}, 0.25});
@@ -162,7 +162,7 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
 }
 
 TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
-  constexpr std::int64_t n = 4000;
+  constexpr int64_t n = 4000;
   const test::TemporaryFolder folder;
   EntryCollector collector(n, group(), EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
   rlimit before{};
@@ -172,7 +172,7 @@ TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
                      .rlim_max = before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &limit);
   // The ranks that send entries are not told before all have sent theirs, in several rounds.
-  EXPECT_NO_THROW(for (std::int64_t k = 0; k < 3'000'000; ++k) collector.add(k * 77 % n, k % n, 1.0));
+  EXPECT_NO_THROW(for (int64_t k = 0; k < 3'000'000; ++k) collector.add(k * 77 % n, k % n, 1.0));
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, signal_before);
   const auto error = test::error_of(ExitCode::cannot_create, [&] { collector.finish(); });
@@ -195,7 +195,7 @@ TEST(StoredMatrixTest, SumsDoNotDependOnTheOrderOfArrival) {
 }
 
 TEST(StoredMatrixTest, TheDiagonalComesToTheOwnersOfPieces) {
-  constexpr std::int64_t n = 97;
+  constexpr int64_t n = 97;
   const auto entries = symmetric_entries(n);
   const auto reference = summed(entries);
   const auto matrix = stored(n, entries);
@@ -203,29 +203,29 @@ TEST(StoredMatrixTest, TheDiagonalComesToTheOwnersOfPieces) {
     const auto diagonal = matrix->diagonal(named.layout, group());
     const auto piece = named.layout.own_piece(group().rank());
     EXPECT_EQ(std::ssize(diagonal), piece.size());
-    for (std::int64_t k = piece.begin; k < piece.end; ++k)
-      EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)], at(reference, k, k));
+    for (int64_t k = piece.begin; k < piece.end; ++k)
+      EXPECT_EQ(diagonal[static_cast<size_t>(k - piece.begin)], at(reference, k, k));
   });
 }
 
 TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
-  for (const std::int64_t n : {1, 5, 97, 1400, 20'000}) {
+  for (const int64_t n : {1, 5, 97, 1400, 20'000}) {
     SCOPED_TRACE(n);
     const auto entries = symmetric_entries(n);
-    std::vector<std::int64_t> lengths(static_cast<std::size_t>(n));
-    for (const auto& [place, value] : summed(entries)) ++lengths[static_cast<std::size_t>(place.first)];
+    std::vector<int64_t> lengths(static_cast<size_t>(n));
+    for (const auto& [place, value] : summed(entries)) ++lengths[static_cast<size_t>(place.first)];
     const auto matrix = stored(n, entries);
     const auto starts = matrix->balanced_piece_starts(comm::equal_shares(group().size()), group());
     const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
     const auto expected = comm::BlockLayout::weighted(lengths, grid);
     for (int k = 0; k < group().size(); ++k)
-      EXPECT_EQ(starts[static_cast<std::size_t>(k)], expected.piece(k).begin);
+      EXPECT_EQ(starts[static_cast<size_t>(k)], expected.piece(k).begin);
     EXPECT_EQ(starts.back(), n);
   }
 }
 
 TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
-  constexpr std::int64_t n = 300;
+  constexpr int64_t n = 300;
   auto entries = symmetric_entries(n);
   stored(n, entries)->require_symmetric(group());
   // Changed twice, far from each other; the later one has one entry only.
@@ -242,14 +242,14 @@ TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
 
 /// Entries of all signs and sizes, with pairs that differ by rounding, pairs that do not, entries without a partner, and duplicates whose
 /// sum depends on nothing. The diagonal is large.
-std::vector<Entry> nearly_symmetric_entries(std::int64_t n) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(n) + 41);
+std::vector<Entry> nearly_symmetric_entries(int64_t n) {
+  std::mt19937_64 random(static_cast<uint64_t>(n) + 41);
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
   std::vector<Entry> entries;
-  for (std::int64_t row = 0; row < n; ++row) {
+  for (int64_t row = 0; row < n; ++row) {
     const double diagonal = 2.0 * std::pow(10.0, 2.0 + 2.0 * uniform(random));
     entries.push_back({{row, row}, diagonal});
-    for (const std::int64_t step : {1, 3, 7, 31}) {
+    for (const int64_t step : {1, 3, 7, 31}) {
       if (row + step >= n) continue;
       const double value = uniform(random);
       entries.push_back({{row, row + step}, value});
@@ -262,7 +262,7 @@ std::vector<Entry> nearly_symmetric_entries(std::int64_t n) {
   return entries;
 }
 
-double relative_difference_at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+double relative_difference_at(const Reference& matrix, int64_t row, int64_t column) {
   return std::abs(at(matrix, row, column) - at(matrix, column, row)) /
          (std::sqrt(std::abs(at(matrix, row, row))) * std::sqrt(std::abs(at(matrix, column, column))));
 }
@@ -292,7 +292,7 @@ Symmetrization largest_difference_in(const Reference& matrix) {
 }
 
 TEST(SymmetrizeTest, GivesTheMeansOfBothTrianglesAndTheLargestDifference) {
-  for (const std::int64_t n : {2, 5, 97, 1400}) {
+  for (const int64_t n : {2, 5, 97, 1400}) {
     SCOPED_TRACE(n);
     const auto entries = nearly_symmetric_entries(n);
     const auto before = summed(entries);
@@ -312,7 +312,7 @@ TEST(SymmetrizeTest, GivesTheMeansOfBothTrianglesAndTheLargestDifference) {
 }
 
 TEST(SymmetrizeTest, WorksOnAScratchDevice) {
-  constexpr std::int64_t n = 1400;
+  constexpr int64_t n = 1400;
   const auto entries = nearly_symmetric_entries(n);
   const auto scratch = [] { return std::make_unique<ScratchChunks>("."); };
   EntryCollector collector(n, group(), EntryValues::any, scratch());
@@ -368,7 +368,7 @@ TEST(SymmetrizeTest, TheFirstPairBeyondTheToleranceIsNamed) {
                           [&] { stored(60, entries)->symmetrize(tolerance, nullptr, group()); });
   };
   std::vector<Entry> entries;
-  for (std::int64_t row = 0; row < 60; ++row) entries.push_back({{row, row}, row < 30 ? 4.0 : 1e-4});
+  for (int64_t row = 0; row < 60; ++row) entries.push_back({{row, row}, row < 30 ? 4.0 : 1e-4});
   entries.push_back({{1, 9}, 1e-9});   // within
   entries.push_back({{50, 2}, 0.25});  // the largest
   entries.push_back({{3, 20}, 0.5});
@@ -444,21 +444,20 @@ TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
 
 TEST(StoredMatrixTest, MemoryThatIsNotThereIsNamedOnEveryRank) {
   require_memory({}, "A.mtx", {.making_bytes = stored_bytes(1000, 5000)}, group());
-  const auto error = test::error_of(ExitCode::memory, [] {
-    require_memory({}, "A.mtx", {.making_bytes = std::int64_t{1} << 61}, group());
-  });
+  const auto error = test::error_of(
+      ExitCode::memory, [] { require_memory({}, "A.mtx", {.making_bytes = int64_t{1} << 61}, group()); });
   EXPECT_EQ(error.substr(0, 47), "A.mtx: not enough memory: storing its rows take");
 }
 
 TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
-  for (const std::int64_t size : {1, 2, 3, 64, 1000}) {
+  for (const int64_t size : {1, 2, 3, 64, 1000}) {
     const RandomPermutation permutation(size, 7);
-    std::vector<bool> is_taken(static_cast<std::size_t>(size));
-    std::int64_t moved_count = 0;
-    for (std::int64_t k = 0; k < size; ++k) {
+    std::vector<bool> is_taken(static_cast<size_t>(size));
+    int64_t moved_count = 0;
+    for (int64_t k = 0; k < size; ++k) {
       const auto image = permutation(k);
-      EXPECT_FALSE(is_taken.at(static_cast<std::size_t>(image)));
-      is_taken[static_cast<std::size_t>(image)] = true;
+      EXPECT_FALSE(is_taken.at(static_cast<size_t>(image)));
+      is_taken[static_cast<size_t>(image)] = true;
       EXPECT_EQ(permutation.inverse(image), k);
       moved_count += image != k ? 1 : 0;
     }

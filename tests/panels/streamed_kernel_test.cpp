@@ -80,16 +80,15 @@ struct WrittenPanels {
 
 /// Many rows with few entries: several windows of the kernels that convert rows together.
 test::TestBlock tall_block() {
-  constexpr std::int64_t column_count = 5000;
+  constexpr int64_t column_count = 5000;
   test::TestBlock block{.column_count = column_count, .rows = test::Rows(15'000), .operand = {}};
-  for (std::int64_t r = 0; r < std::ssize(block.rows); ++r) {
-    auto& entries = block.rows[static_cast<std::size_t>(r)];
-    for (std::int64_t c = r * 37 % 401; c < column_count; c += 350 + (r + c) % 397)
+  for (int64_t r = 0; r < std::ssize(block.rows); ++r) {
+    auto& entries = block.rows[static_cast<size_t>(r)];
+    for (int64_t c = r * 37 % 401; c < column_count; c += 350 + (r + c) % 397)
       entries.push_back(
-          {.column = static_cast<std::int32_t>(c), .value = 1.0 / static_cast<double>(1 + (c + r) % 13)});
+          {.column = static_cast<int32_t>(c), .value = 1.0 / static_cast<double>(1 + (c + r) % 13)});
   }
-  for (std::int64_t c = 0; c < column_count; ++c)
-    block.operand.push_back(static_cast<double>(c % 31) - 15.25);
+  for (int64_t c = 0; c < column_count; ++c) block.operand.push_back(static_cast<double>(c % 31) - 15.25);
   return block;
 }
 
@@ -104,12 +103,12 @@ struct Product {
 /// Several vectors are all different.
 Product product_of(kernels::SpmvKernel& kernel, const kernels::KernelRow& row, const test::TestBlock& block,
                    int vector_count = 1) {
-  const auto count = static_cast<std::size_t>(vector_count);
+  const auto count = static_cast<size_t>(vector_count);
   std::vector<double> p_columns(block.operand.size() * count);
-  for (std::size_t k = 0; k < p_columns.size(); ++k)
+  for (size_t k = 0; k < p_columns.size(); ++k)
     p_columns[k] = block.operand[k / count] + 0.3 * static_cast<double>(k % count);
   std::vector<double> p_rows(row.stores_half() ? block.rows.size() * count : 0);
-  for (std::size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = 1.0 / static_cast<double>(k + 1);
+  for (size_t k = 0; k < p_rows.size(); ++k) p_rows[k] = 1.0 / static_cast<double>(k + 1);
   Product product{.q_rows = std::vector<double>(block.rows.size() * count, -1.0),
                   .q_columns = std::vector<double>(row.stores_half() ? p_columns.size() : 0, -1.0)};
   kernel.multiply(
@@ -159,8 +158,8 @@ class LateReader final : public PanelIo {
  public:
   explicit LateReader(const PanelIoSetup& setup) : inner_(find_panel_io("threads")->make(setup)) {}
 
-  static std::vector<std::int64_t>& positions() {
-    static std::vector<std::int64_t> waited_for;
+  static std::vector<int64_t>& positions() {
+    static std::vector<int64_t> waited_for;
     return waited_for;
   }
   void start(const PanelRequest& request) override {
@@ -179,7 +178,7 @@ class LateReader final : public PanelIo {
 
  private:
   std::unique_ptr<PanelIo> inner_;
-  std::map<int, std::int64_t> positions_;
+  std::map<int, int64_t> positions_;
 };
 
 TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
@@ -236,10 +235,10 @@ TEST(StreamedKernelTest, MemoryIsResidentBesideTheBuffers) {
   const PanelFile file(panels.folder.file_path());
   const auto panel = file.most_panel_bytes;
   EXPECT_FALSE(stream_memory(panel_count, panel, 2 * panel - 1, 4));
-  for (std::int64_t room = 2; room < panel_count; ++room) {
+  for (int64_t room = 2; room < panel_count; ++room) {
     const auto memory = stream_memory(panel_count, panel, room * panel, 4);
     ASSERT_TRUE(memory);
-    EXPECT_EQ(memory->buffer_count, std::min<std::int64_t>(room, 4));
+    EXPECT_EQ(memory->buffer_count, std::min<int64_t>(room, 4));
     EXPECT_EQ(memory->resident_count + memory->buffer_count, room);
   }
   EXPECT_EQ(stream_memory(panel_count, panel, panel_count * panel, 4)->resident_count, panel_count);
@@ -283,7 +282,7 @@ TEST(StorageSampleTest, IsReadAndLeavesNothing) {
 TEST(StorageSampleTest, TooLargeAFileIsRefusedWithWhatIsFree) {
   const test::TemporaryFolder place;
   const NewFile file(place.path(), "large");
-  const auto error = test::error_of(ExitCode::cannot_create, [&] { file.reserve(std::int64_t{1} << 60); });
+  const auto error = test::error_of(ExitCode::cannot_create, [&] { file.reserve(int64_t{1} << 60); });
   EXPECT_NE(error.find("it needs "), std::string::npos) << error;
 }
 
@@ -302,7 +301,7 @@ class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
   }
 
   /// What is wrong with the file.
-  [[nodiscard]] std::string error_of_file() const {
+  std::string error_of_file() const {
     return test::error_of(ExitCode::bad_data, [&] { const PanelFile file(folder_.file_path()); });
   }
   void write_again() {
@@ -357,7 +356,7 @@ TEST_P(TroubleTest, NoFaultGivesAWrongProduct) {
     const auto first = static_cast<int>(random() % (3 * panel_count));
     const auto repeat_count = 1 + random() % 2;
     std::vector<FaultKind> faults;
-    for (std::uint64_t repeat = 0; repeat < repeat_count; ++repeat)
+    for (uint64_t repeat = 0; repeat < repeat_count; ++repeat)
       faults.push_back(all_faults[random() % all_faults.size()]);
     auto kernel = kernel_with(first, faults);
     for (int product = 0; product < 3; ++product) {
@@ -395,12 +394,10 @@ TEST_P(TroubleTest, EveryFlipOfABitIsFound) {
   const PanelFile whole(folder_.file_path());
   const auto expected = whole_product(row_, block_);
   // The header's zeros and the gaps between arrays are no data: those of panels are part of checksums, those of the header not.
-  const auto is_data = [&](std::size_t byte) {
-    return byte < sizeof(PanelFileHeader) || byte >= panel_alignment;
-  };
+  const auto is_data = [&](size_t byte) { return byte < sizeof(PanelFileHeader) || byte >= panel_alignment; };
   int refused_count = 0;
   int trial_count = 0;
-  for (std::size_t byte = 0; byte < good.size(); byte += byte < sizeof(PanelFileHeader) ? 1 : 7919) {
+  for (size_t byte = 0; byte < good.size(); byte += byte < sizeof(PanelFileHeader) ? 1 : 7919) {
     if (!is_data(byte)) continue;
     auto bad = good;
     bad[byte] = static_cast<char>(bad[byte] ^ (1 << (byte % 8)));

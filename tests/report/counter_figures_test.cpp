@@ -11,7 +11,7 @@ namespace cg2d::counter_figures_test {
 namespace {
 
 /// The figures of a rank with so many of each event in multiply, a tenth of it, rounded down, in dot, none elsewhere.
-std::vector<CounterFigure> figures_of(const std::vector<std::pair<std::string, std::int64_t>>& events,
+std::vector<CounterFigure> figures_of(const std::vector<std::pair<std::string, int64_t>>& events,
                                       double nonzeros_multiplied) {
   SessionReport report;
   RepeatReport repeat;

@@ -63,7 +63,7 @@ TEST(PaperTablesTest, TheStepsOfAMatvecAddUpToIt) {
   const auto iteration = lines_of(text, "Table 3.");
   const auto matvec = lines_of(text, "Table 4.");
   ASSERT_EQ(iteration.at("matvec").size(), 3U);  // Px = 1, 2, 4 on 4 PU
-  for (std::size_t k = 0; k < 3; ++k) {
+  for (size_t k = 0; k < 3; ++k) {
     double sum = 0.0;
     for (const auto* name : {"Collection", "Multiply", "Summation", "Shuffle"}) sum += matvec.at(name).at(k);
     // Each of the values is rounded to whole clocks.

@@ -23,7 +23,7 @@ using test::record_of;
 std::vector<ResultRecord> runs_of(const std::vector<double>& times_s, int grid_count = 1) {
   std::vector<ResultRecord> records;
   for (int grid = 1; grid <= grid_count; ++grid) {
-    for (std::size_t round = 0; round < times_s.size(); ++round)
+    for (size_t round = 0; round < times_s.size(); ++round)
       records.push_back(record_of(1, grid, times_s[round], static_cast<int>(round) + 1));
   }
   return records;

@@ -16,7 +16,7 @@ namespace cg2d::shown_figures_test {
 
 struct Place {
   std::string name;
-  std::int64_t height_m = 0;
+  int64_t height_m = 0;
   double depth_m = 0.0;
 };
 struct Places {
@@ -35,7 +35,7 @@ void describe(Members& m, Places& places) {
   m("first", places.first);
   m("third", places.third, or_null());
   m.list("ranks", places.all, {},
-         [&](Place& place, std::size_t /*index*/) { m("depth_m", place.depth_m, metric("Depth", "m")); });
+         [&](Place& place, size_t /*index*/) { m("depth_m", place.depth_m, metric("Depth", "m")); });
 }
 
 TEST(ShownFigures, AreShownWhereTheirDescriptionsSaySo) {
@@ -51,13 +51,13 @@ TEST(ShownFigures, AreShownWhereTheirDescriptionsSaySo) {
 }
 
 struct Heights {
-  std::int64_t least_m = 10;
+  int64_t least_m = 10;
 };
 void describe(Members& m, Heights& heights) {
   m.object("phases", [&] {
     for (const auto phase : benchmark_phases)
       m.object(phase_name(phase), [&] {
-        m.derived("height_m", heights.least_m + static_cast<std::int64_t>(index_of(phase)),
+        m.derived("height_m", heights.least_m + static_cast<int64_t>(index_of(phase)),
                   {.column = "shuffle_only_s", .mean_column = "*_s"});
       });
   });

@@ -36,7 +36,7 @@ TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
 
 TEST(PhaseTraceTest, IsBounded) {
   PhaseTrace trace(TraceRoom::of_benchmark(1, 1));
-  for (std::size_t k = 0; k < trace.capacity() + 3; ++k) trace.after_phase(Phase::dot, k, k + 1);
+  for (size_t k = 0; k < trace.capacity() + 3; ++k) trace.after_phase(Phase::dot, k, k + 1);
   EXPECT_EQ(trace.events().size(), trace.capacity());
   EXPECT_EQ(trace.dropped_count(), 3);
 }
@@ -55,13 +55,13 @@ TEST(ClockAlignmentTest, TakesTheShortestRoundTrip) {
 TEST(ClockAlignmentTest, FindsOffsetAndRateWithinItsUncertainty) {
   constexpr double rate = 0.75;  // clocks of this rank per clock of rank 0
   constexpr double offset = 9e9;
-  const auto local = [&](double reference) { return static_cast<std::uint64_t>(offset + rate * reference); };
+  const auto local = [&](double reference) { return static_cast<uint64_t>(offset + rate * reference); };
   const auto mark_at = [&](double reference) {
     std::vector<RoundTrip> trips;
     for (const double there : {700.0, 120.0, 2000.0}) {
       const double back = 3000.0 - there;
       trips.push_back({.sent = local(reference),
-                       .answered = static_cast<std::uint64_t>(reference + there),
+                       .answered = static_cast<uint64_t>(reference + there),
                        .received = local(reference + there + back * (there < 200.0 ? 0.1 : 1.0))});
       reference += 10'000.0;
     }

@@ -77,8 +77,8 @@ kernels::KernelRow changed_kernel(const char* name = "scalar") {
 
 void drop_last_entry(kernels::CsrBlock& block) {
   if (block.row_count == 0) return;
-  auto& end = block.row_starts[static_cast<std::size_t>(block.row_count)];
-  if (end > block.row_starts[static_cast<std::size_t>(block.row_count) - 1]) --end;
+  auto& end = block.row_starts[static_cast<size_t>(block.row_count)];
+  if (end > block.row_starts[static_cast<size_t>(block.row_count) - 1]) --end;
 }
 
 void move_one_column(kernels::CsrBlock& block) {
@@ -94,11 +94,11 @@ class WrongMode final : public kernels::SpmvKernel {
  public:
   explicit WrongMode(kernels::CsrBlock block)
       : inner_(kernels::kernel_named("scalar").make(std::move(block), {})) {}
-  [[nodiscard]] std::string_view name() const override { return "wrong"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return "portable"; }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return 0; }
+  std::string_view name() const override { return "wrong"; }
+  std::string_view instruction_set() const override { return "portable"; }
+  int64_t matrix_byte_count() const override { return 0; }
   [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays() override { return inner_->stored_arrays(); }
-  [[nodiscard]] bool has_columns_in_range() const override { return inner_->has_columns_in_range(); }
+  bool has_columns_in_range() const override { return inner_->has_columns_in_range(); }
   /// Makes the whole product in every share.
   void multiply(const kernels::Operands& operands, const kernels::ProductMode& mode) override {
     inner_->multiply(operands, {.is_added = mode.is_added});
@@ -205,14 +205,14 @@ class FaultyCommunicator final : public comm::Communicator, public comm::Mirrore
   FaultyCommunicator(std::unique_ptr<comm::Communicator> inner, Fault fault, bool is_faulty)
       : inner_(std::move(inner)), fault_(is_faulty ? fault : Fault::none) {}
 
-  [[nodiscard]] std::string_view name() const override { return "faulty"; }
+  std::string_view name() const override { return "faulty"; }
   [[nodiscard]] std::span<double> piece() override { return inner_->piece(); }
-  [[nodiscard]] std::span<const double> column_block() const override {
+  std::span<const double> column_block() const override {
     if (is_in_parts_) return changed(inner_->column_block(), Fault::part_of_collection);
     return changed(inner_->column_block(), Fault::collection);
   }
   [[nodiscard]] std::span<double> partial() override { return inner_->partial(); }
-  [[nodiscard]] std::span<const double> result() const override {
+  std::span<const double> result() const override {
     return changed(changed(inner_->result(), Fault::summation), Fault::shuffle);
   }
   void collect() override {
@@ -225,16 +225,16 @@ class FaultyCommunicator final : public comm::Communicator, public comm::Mirrore
     inner_->sum_scalars(values);
     if (fault_ == Fault::scalars) values.back() += 1.0;
   }
-  [[nodiscard]] std::uint64_t waited_ticks() const override { return 0; }
+  uint64_t waited_ticks() const override { return 0; }
 
   [[nodiscard]] comm::MirroredExchange* mirror() override {
     return inner_->mirror() == nullptr ? nullptr : this;
   }
-  [[nodiscard]] std::span<const double> row_block() const override {
+  std::span<const double> row_block() const override {
     return changed(inner_->mirror()->row_block(), Fault::row_collection);
   }
   [[nodiscard]] std::span<double> column_partial() override { return inner_->mirror()->column_partial(); }
-  [[nodiscard]] std::span<const double> column_result() const override {
+  std::span<const double> column_result() const override {
     return changed(inner_->mirror()->column_result(), Fault::column_sum);
   }
   void collect_rows() override { inner_->mirror()->collect_rows(); }
@@ -245,13 +245,13 @@ class FaultyCommunicator final : public comm::Communicator, public comm::Mirrore
     is_in_parts_ = true;
     under_way_.emplace(inner_->begin_collect());
   }
-  void wait_for_collected(std::size_t part) override { under_way_->wait_for_part(part); }
+  void wait_for_collected(size_t part) override { under_way_->wait_for_part(part); }
   void finish_collection() override {
     under_way_->finish();
     under_way_.reset();
   }
   /// The last element is another one.
-  [[nodiscard]] std::span<const double> changed(std::span<const double> values, Fault fault) const {
+  std::span<const double> changed(std::span<const double> values, Fault fault) const {
     if (fault != fault_ || values.empty()) return values;
     copy_.assign(values.begin(), values.end());
     copy_.back() += 1.0;
@@ -327,8 +327,8 @@ Configuration configuration_on(const comm::ProcessGrid& grid) {
 struct TestParts {
   explicit TestParts(const comm::ProcessGrid& grid) : configuration(configuration_on(grid)) {}
 
-  [[nodiscard]] ProductParts parts(const kernels::KernelRow& kernel = kernels::default_kernel(),
-                                   const comm::TransportRow& transport = comm::default_transport()) const {
+  ProductParts parts(const kernels::KernelRow& kernel = kernels::default_kernel(),
+                     const comm::TransportRow& transport = comm::default_transport()) const {
     return {.kernel = kernel, .transport = transport, .configuration = configuration, .tuning = tuning};
   }
 
@@ -349,7 +349,7 @@ class ChangedOperator final : public LinearOperator {
   ChangedOperator(LinearOperator& inner, double addition)
       : inner_(inner), addition_(group().rank() == 0 ? addition : 0.0), result_(inner.local_size()) {}
 
-  [[nodiscard]] std::size_t local_size() const override { return inner_.local_size(); }
+  size_t local_size() const override { return inner_.local_size(); }
   [[nodiscard]] std::span<double> operand() override { return inner_.operand(); }
   void apply() override {
     const double last = inner_.operand().empty() ? 0.0 : inner_.operand().back();
@@ -357,7 +357,7 @@ class ChangedOperator final : public LinearOperator {
     std::ranges::copy(inner_.result(), result_.begin());
     if (!result_.empty()) result_.front() += addition_ * last;
   }
-  [[nodiscard]] std::span<const double> result() const override { return result_; }
+  std::span<const double> result() const override { return result_; }
   void sum_over_ranks(std::span<double> values) override { inner_.sum_over_ranks(values); }
 
  private:

@@ -80,7 +80,7 @@ TEST(CheckpointFile, ReturnsWhatWasWritten) {
 TEST(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
   const test::TemporaryFolder folder;
   std::vector<double> vector(200'001);
-  for (std::size_t k = 0; k < vector.size(); ++k) vector[k] = std::sqrt(static_cast<double>(k));
+  for (size_t k = 0; k < vector.size(); ++k) vector[k] = std::sqrt(static_cast<double>(k));
   auto header = header_of_the_file();
   header.order = std::ssize(vector);
   header.range = {.begin = 0, .end = header.order};
@@ -97,7 +97,7 @@ TEST(CheckpointFile, RefusesEveryTruncationWithItsReason) {
   write_file(folder);
   const auto bytes = bytes_of_file(folder.path(name.text()));
   ASSERT_EQ(bytes.size(), sizeof(CheckpointHeader) + state.size() + 8 * (2 * 4));
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
+  for (size_t size = 0; size < bytes.size(); ++size) {
     const auto reason = reason_against(folder, bytes.substr(0, size));
     EXPECT_NE(reason.find("found " + std::to_string(size) + " bytes, expected"), std::string::npos)
         << size << ": " << reason;
@@ -111,7 +111,7 @@ TEST(CheckpointFile, RefusesEveryFlippedBitWithItsReason) {
   const test::TemporaryFolder folder;
   write_file(folder);
   const auto bytes = bytes_of_file(folder.path(name.text()));
-  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     auto changed = bytes;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
     const auto reason = reason_against(folder, changed);
@@ -126,7 +126,7 @@ TEST(CheckpointFile, SaysWhatIsWrongWithTheHeader) {
   const test::TemporaryFolder folder;
   write_file(folder);
   const auto bytes = bytes_of_file(folder.path(name.text()));
-  const auto with = [&](std::size_t position, char value) {
+  const auto with = [&](size_t position, char value) {
     auto changed = bytes;
     changed[position] = value;
     return reason_against(folder, changed);

@@ -24,7 +24,7 @@ namespace {
 
 using test::group;
 
-constexpr std::int64_t order = 23;
+constexpr int64_t order = 23;
 
 /// A temporary folder of rank 0, for all ranks.
 class CommonFolder {
@@ -37,7 +37,7 @@ class CommonFolder {
   CommonFolder(const CommonFolder&) = delete;
   CommonFolder& operator=(const CommonFolder&) = delete;
 
-  [[nodiscard]] const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }
   /// On rank 0, between barriers.
   void on_one_rank(const std::function<void()>& work) const {
     group().barrier();
@@ -45,7 +45,7 @@ class CommonFolder {
     group().barrier();
   }
   /// Names of all files but the lock, which is there as long as a writer is.
-  [[nodiscard]] std::set<std::string> names() const {
+  std::set<std::string> names() const {
     group().barrier();
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
@@ -63,8 +63,8 @@ class CommonFolder {
 /// Two vectors, in ranges that differ in size, and are empty for one rank of five.
 class Saved {
  public:
-  Saved(comm::RankGroup& ranks, std::int64_t step) : step_(step), state_(std::to_string(step) + ", 0.5") {
-    const auto cut = [&](std::int64_t rank) { return rank * rank * order / ranks.size() / ranks.size(); };
+  Saved(comm::RankGroup& ranks, int64_t step) : step_(step), state_(std::to_string(step) + ", 0.5") {
+    const auto cut = [&](int64_t rank) { return rank * rank * order / ranks.size() / ranks.size(); };
     range_ = {cut(ranks.rank()), cut(ranks.rank() + 1)};
     for (auto index = range_.begin; index < range_.end; ++index) {
       first_.push_back(element(0, index, step));
@@ -74,10 +74,10 @@ class Saved {
   Saved(const Saved&) = delete;
   Saved& operator=(const Saved&) = delete;
 
-  static double element(int vector, std::int64_t index, std::int64_t step) {
+  static double element(int vector, int64_t index, int64_t step) {
     return static_cast<double>(1000 * step + 100 * vector + index);
   }
-  [[nodiscard]] CheckpointState state() const {
+  CheckpointState state() const {
     return {.header = {.kind = CheckpointKind::run,
                        .matrix_hash = 11,
                        .order = order,
@@ -88,7 +88,7 @@ class Saved {
   }
 
  private:
-  std::int64_t step_;
+  int64_t step_;
   comm::IndexRange range_;
   std::string state_;
   std::vector<double> first_;
@@ -100,22 +100,22 @@ CheckpointOptions saved_to(const std::string& folder, bool goes_on = false) {
   return {.folder = folder, .restart = goes_on ? folder : ""};
 }
 
-std::string path_of(const CommonFolder& folder, std::int64_t generation, int rank, int rank_count) {
+std::string path_of(const CommonFolder& folder, int64_t generation, int rank, int rank_count) {
   return folder.path() + "/" + CheckpointName{generation, rank, rank_count}.text();
 }
 
 /// Whether this rank finds the vectors of a step in any range.
-void expect_step(const FoundCheckpoint& found, std::int64_t step) {
+void expect_step(const FoundCheckpoint& found, int64_t step) {
   EXPECT_EQ(found.header().step, step);
   EXPECT_EQ(found.state, std::to_string(step) + ", 0.5");
-  const std::int64_t size = group().size();
+  const int64_t size = group().size();
   const comm::IndexRange range{order * group().rank() / size, order * (group().rank() + 1) / size};
-  std::vector<double> first(static_cast<std::size_t>(range.size()));
+  std::vector<double> first(static_cast<size_t>(range.size()));
   std::vector<double> second(first.size());
   const std::array targets{std::span<double>(first), std::span<double>(second)};
   read_vectors(found, range, targets, group());
   for (auto index = range.begin; index < range.end; ++index) {
-    const auto k = static_cast<std::size_t>(index - range.begin);
+    const auto k = static_cast<size_t>(index - range.begin);
     EXPECT_EQ(first[k], Saved::element(0, index, step)) << index;
     EXPECT_EQ(second[k], Saved::element(1, index, step)) << index;
   }
@@ -157,10 +157,10 @@ TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
 TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
   const CommonFolder folder;
   Checkpoints writer(saved_to(folder.path() + "/made"), "run", group());
-  for (std::int64_t step = 1; step <= 5; ++step) writer.save(Saved(group(), step).state());
+  for (int64_t step = 1; step <= 5; ++step) writer.save(Saved(group(), step).state());
   EXPECT_EQ(writer.last_generation(), 5);
   std::set<std::string> expected;
-  for (const std::int64_t generation : {4, 5}) {
+  for (const int64_t generation : {4, 5}) {
     for (int rank = 0; rank < group().size(); ++rank)
       expected.insert(CheckpointName{generation, rank, group().size()}.text());
   }
@@ -217,9 +217,9 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit)
   group().barrier();
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto step = static_cast<std::size_t>(group().size() == 1 ? 1 : test::by_extent(11, 1));
-  std::int64_t rejected_count = 0;
-  std::int64_t tried_count = 0;
+  const auto step = static_cast<size_t>(group().size() == 1 ? 1 : test::by_extent(11, 1));
+  int64_t rejected_count = 0;
+  int64_t tried_count = 0;
   const auto try_with = [&](const std::string& changed) {
     ++tried_count;
     folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << changed; });
@@ -228,15 +228,15 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit)
         found.rejected.front().find(", expected ") != std::string::npos)
       ++rejected_count;
   };
-  for (std::size_t size = 0; size < bytes.size(); size += step) try_with(bytes.substr(0, size));
-  for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += step) {
+  for (size_t size = 0; size < bytes.size(); size += step) try_with(bytes.substr(0, size));
+  for (size_t bit = 0; bit < 8 * bytes.size(); bit += step) {
     auto changed = bytes;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
     try_with(changed);
   }
   EXPECT_EQ(rejected_count, tried_count);
   if (step == 1) {
-    EXPECT_EQ(tried_count, static_cast<std::int64_t>(9 * bytes.size()));
+    EXPECT_EQ(tried_count, static_cast<int64_t>(9 * bytes.size()));
   }
   folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << bytes; });
   expect_step(newest_checkpoint(folder.path(), group()), 2);

@@ -43,11 +43,11 @@ class Campaign {
  public:
   explicit Campaign(Problem problem) : problem_(std::move(problem)) {}
 
-  void inject(std::uint64_t first_seed, int seed_count) {
+  void inject(uint64_t first_seed, int seed_count) {
     constexpr int seeds_per_configuration = 5;
     for (int done = 0; done < seed_count; done += seeds_per_configuration) {
       const int count = std::min(seeds_per_configuration, seed_count - done);
-      inject_next(first_seed + static_cast<std::uint64_t>(done), count);
+      inject_next(first_seed + static_cast<uint64_t>(done), count);
     }
   }
 
@@ -63,17 +63,17 @@ class Campaign {
               << " of these not found\n";
     for (const auto& missed : missed_) std::cout << "  not found, and harmful: " << missed << '\n';
   }
-  [[nodiscard]] int harmful_count() const {
+  int harmful_count() const {
     int count = 0;
     for (const auto& [target, counts] : counts_) count += counts.harmful;
     return count;
   }
-  [[nodiscard]] int missed_count() const { return static_cast<int>(missed_.size()); }
+  int missed_count() const { return static_cast<int>(missed_.size()); }
 
  private:
-  static constexpr std::size_t config_count = 44;
+  static constexpr size_t config_count = 44;
 
-  void inject_next(std::uint64_t first_seed, int seed_count) {
+  void inject_next(uint64_t first_seed, int seed_count) {
     const auto grid_index = turn_ % grids_.size();
     auto config = test::config_number(turn_ / grids_.size() % config_count, kernels_, transports_);
     config.is_reproducible = config.kernel->make_reproducible != nullptr && turn_ % 2 == 1;
@@ -83,7 +83,7 @@ class Campaign {
     const auto clean = solver.run({.checks = true});
     EXPECT_TRUE(clean.report.detections.empty()) << place;
     for (int k = 0; k < seed_count; ++k) {
-      const auto seed = first_seed + static_cast<std::uint64_t>(k);
+      const auto seed = first_seed + static_cast<uint64_t>(k);
       inject_one(solver, clean, {.seed = seed}, "seed " + std::to_string(seed) + ", " + place);
     }
   }
@@ -111,7 +111,7 @@ class Campaign {
     }
   }
 
-  const GuardedProblem& problem_on(std::size_t grid_index) {
+  const GuardedProblem& problem_on(size_t grid_index) {
     auto& problem = problems_[grid_index];
     if (!problem) problem = std::make_unique<GuardedProblem>(problem_, grids_[grid_index]);
     return *problem;
@@ -133,8 +133,8 @@ class Campaign {
   std::vector<comm::ProcessGrid> grids_ = comm::factorizations(group().size());
   std::vector<const kernels::KernelRow*> kernels_ = test::usable_kernels();
   std::vector<const comm::TransportRow*> transports_ = test::usable_transports();
-  std::map<std::size_t, std::unique_ptr<GuardedProblem>> problems_;
-  std::size_t turn_ = 0;
+  std::map<size_t, std::unique_ptr<GuardedProblem>> problems_;
+  size_t turn_ = 0;
   int seed_count_ = 0;
   std::map<FaultTarget, Counts> counts_;
   std::vector<std::string> missed_;
@@ -146,8 +146,8 @@ void expect_that_harm_is_found(const char* class_name, int seed_count) {
   auto problem = *find_class(class_name);
   problem.niter = 3;
   Campaign campaign(problem);
-  constexpr std::uint64_t seeds_of_ranks = 1'000'000;  // other seeds for each number of ranks
-  campaign.inject(seeds_of_ranks * static_cast<std::uint64_t>(group().size()) + 1, seed_count);
+  constexpr uint64_t seeds_of_ranks = 1'000'000;  // other seeds for each number of ranks
+  campaign.inject(seeds_of_ranks * static_cast<uint64_t>(group().size()) + 1, seed_count);
   campaign.tell();
   EXPECT_GT(campaign.harmful_count(), seed_count / 20) << "a campaign without harm tells nothing";
   EXPECT_LE(campaign.missed_count(), campaign.harmful_count() / 1000);

@@ -21,7 +21,7 @@ TEST(InjectOptionsTest, SeedAndCount) {
   EXPECT_EQ(inject_options_from("7").count, 1);
   EXPECT_EQ(inject_options_from("0:300").seed, 0U);
   EXPECT_EQ(inject_options_from("0:300").count, 300);
-  EXPECT_EQ(inject_options_from("18446744073709551615").seed, ~std::uint64_t{0});
+  EXPECT_EQ(inject_options_from("18446744073709551615").seed, ~uint64_t{0});
   for (const auto* text : {"", ":", "7:", ":7", "-1", "7:0", "7:-1", "7:1000001", "x", "7:x", "7:1:1", " 7",
                            "18446744073709551616"})
     EXPECT_THROW(static_cast<void>(inject_options_from(text)), InputError) << text;
@@ -34,8 +34,8 @@ TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
   const auto others = draw_faults({.seed = 6, .count = 2000}, 4, 15, 26);
   ASSERT_EQ(faults.size(), 2000U);
   std::set<FaultTarget> targets;
-  std::size_t different = 0;
-  for (std::size_t k = 0; k < faults.size(); ++k) {
+  size_t different = 0;
+  for (size_t k = 0; k < faults.size(); ++k) {
     EXPECT_EQ(faults[k].draw, again[k].draw);
     EXPECT_EQ(faults[k].target, again[k].target);
     EXPECT_EQ(faults[k].place.rank, again[k].place.rank);
@@ -59,7 +59,7 @@ TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
   ASSERT_EQ(faults.size(), 2000U);
   int early_count = 0;
   std::set<FaultTarget> targets;
-  for (std::size_t k = 0; k < faults.size(); ++k) {
+  for (size_t k = 0; k < faults.size(); ++k) {
     EXPECT_EQ(faults[k].draw, again[k].draw);
     EXPECT_EQ(faults[k].place.outer_step, of_a_solve);
     EXPECT_TRUE(faults[k].place.rank >= 0 && faults[k].place.rank < 3);
@@ -118,8 +118,8 @@ TEST(CheckedErrorTest, NotANumberFails) {
 }
 
 TEST(BlockedSumsTest, AnyNumberOfElements) {
-  for (const std::size_t size : {0U, 1U, 7U, 8U, 511U, 512U, 513U, 5000U}) {
-    const auto sums = blocked_sums(size, [](std::size_t k, double& first, double& second) {
+  for (const size_t size : {0U, 1U, 7U, 8U, 511U, 512U, 513U, 5000U}) {
+    const auto sums = blocked_sums(size, [](size_t k, double& first, double& second) {
       first += static_cast<double>(k);
       second += 1.0;
     });
@@ -131,18 +131,18 @@ TEST(BlockedSumsTest, AnyNumberOfElements) {
 
 TEST(MatrixChecksumTest, EachBitOfEachPieceCounts) {
   std::vector<double> values(20'000, 1.5);
-  std::array<std::int32_t, 3> columns{1, 2, 3};
+  std::array<int32_t, 3> columns{1, 2, 3};
   for (const int thread_count : {1, 2}) {
     const MatrixChecksum seal(
         {kernels::stored_array(kernels::ArrayKind::values, std::span<double>(values)),
-         kernels::stored_array(kernels::ArrayKind::columns, std::span<std::int32_t>(columns))},
+         kernels::stored_array(kernels::ArrayKind::columns, std::span<int32_t>(columns))},
         thread_count);
     EXPECT_TRUE(seal.holds(0, 1));
     columns[2] ^= 1;
     EXPECT_FALSE(seal.holds(0, 1));
     columns[2] ^= 1;
     constexpr int share_count = 3;
-    for (const std::size_t place : {0U, 9'999U, 19'999U}) {
+    for (const size_t place : {0U, 9'999U, 19'999U}) {
       const double before = values[place];
       values[place] = std::nextafter(before, 2.0);
       EXPECT_FALSE(seal.holds(0, 1));

@@ -32,8 +32,8 @@ using test::group;
 
 /// An edge of a graph with its weight w: L is the sum of w (e_i - e_j)(e_i - e_j)^T over all edges.
 struct Edge {
-  std::int64_t first;
-  std::int64_t second;
+  int64_t first;
+  int64_t second;
   double weight;
 };
 
@@ -41,13 +41,13 @@ struct Edge {
 /// both triangles.)
 struct GeneratedSystem {
   std::string kind{};
-  std::int64_t order = 1;
+  int64_t order = 1;
   double shift = 1.0;
   std::vector<Edge> edges{};
   std::vector<double> scale{};     ///< the diagonal of S
   std::vector<double> solution{};  ///< known before it is solved for
 
-  [[nodiscard]] double scale_of(std::int64_t row) const { return scale[static_cast<std::size_t>(row)]; }
+  double scale_of(int64_t row) const { return scale[static_cast<size_t>(row)]; }
 };
 
 constexpr std::array kinds{"band",       "star",   "random graph", "diagonal",   "badly scaled",
@@ -55,41 +55,40 @@ constexpr std::array kinds{"band",       "star",   "random graph", "diagonal",  
 
 /// The edges of a kind, in any order: add(first, second) ignores loops.
 template <typename Add>
-void add_edges(std::string_view kind, std::int64_t n, std::mt19937_64& random, const Add& add) {
-  const auto below = [&](std::int64_t bound) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+void add_edges(std::string_view kind, int64_t n, std::mt19937_64& random, const Add& add) {
+  const auto below = [&](int64_t bound) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(bound));
   };
-  const auto add_clique = [&](std::int64_t begin, std::int64_t end) {
+  const auto add_clique = [&](int64_t begin, int64_t end) {
     for (auto first = begin; first < end; ++first) {
       for (auto second = first + 1; second < end; ++second) add(first, second);
     }
   };
   if (kind == "band") {
-    for (std::int64_t k = 0; k < n; ++k) {
-      for (std::int64_t band = 1; band < 4 && k + band < n; ++band) add(k, k + band);
+    for (int64_t k = 0; k < n; ++k) {
+      for (int64_t band = 1; band < 4 && k + band < n; ++band) add(k, k + band);
     }
   } else if (kind == "star") {
     const auto center = below(n);
-    for (std::int64_t k = 0; k < n; ++k) add(center, k);
+    for (int64_t k = 0; k < n; ++k) add(center, k);
   } else if (kind == "random graph" || kind == "badly scaled") {
-    for (std::int64_t k = 0; k < 4 * n; ++k) add(below(n), below(n));
+    for (int64_t k = 0; k < 4 * n; ++k) add(below(n), below(n));
   } else if (kind == "dense rows") {  // an arrow: the last rows and columns are full
-    for (std::int64_t row = std::max<std::int64_t>(n - 3, 0); row < n; ++row) {
-      for (std::int64_t k = 0; k < row; ++k) add(row, k);
+    for (int64_t row = std::max<int64_t>(n - 3, 0); row < n; ++row) {
+      for (int64_t k = 0; k < row; ++k) add(row, k);
     }
   } else if (kind == "blocks") {
-    for (std::int64_t begin = 0; begin < n; begin += 7) add_clique(begin, std::min(begin + 7, n));
+    for (int64_t begin = 0; begin < n; begin += 7) add_clique(begin, std::min(begin + 7, n));
   } else if (kind == "plane") {
-    const auto width =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(static_cast<double>(n))));
-    for (std::int64_t k = 0; k < n; ++k) {
+    const auto width = std::max<int64_t>(1, static_cast<int64_t>(std::sqrt(static_cast<double>(n))));
+    for (int64_t k = 0; k < n; ++k) {
       if (k % width > 0) add(k, k - 1);
       if (k >= width) add(k, k - width);
     }
   } else if (kind == "full block") {
-    add_clique(0, std::min<std::int64_t>(n, 20));
+    add_clique(0, std::min<int64_t>(n, 20));
   } else if (kind == "forest") {
-    for (std::int64_t k = 1; k < n; ++k) {
+    for (int64_t k = 1; k < n; ++k) {
       if (k % 10 != 0) add(k, k - 1 - below(k % 10));
     }
   }
@@ -102,12 +101,12 @@ GeneratedSystem generated_system(unsigned seed) {
   std::normal_distribution<double> normal;
   // The first ones have fewer rows than there are ranks: pieces are empty, and collective calls are not.
   GeneratedSystem system{.kind = kinds[seed % kinds.size()],
-                         .order = seed < 24 ? 1 + seed / 4 : 1 + static_cast<std::int64_t>(random() % 150),
+                         .order = seed < 24 ? 1 + seed / 4 : 1 + static_cast<int64_t>(random() % 150),
                          .shift = std::pow(10.0, exponent(random))};
-  add_edges(system.kind, system.order, random, [&](std::int64_t first, std::int64_t second) {
+  add_edges(system.kind, system.order, random, [&](int64_t first, int64_t second) {
     if (first != second) system.edges.push_back({first, second, std::pow(10.0, exponent(random))});
   });
-  for (std::int64_t k = 0; k < system.order; ++k) {
+  for (int64_t k = 0; k < system.order; ++k) {
     system.scale.push_back(system.kind == "badly scaled" ? std::pow(10.0, exponent(random) * 2.0 / 3.0)
                                                          : 1.0);
     system.solution.push_back(normal(random));
@@ -118,17 +117,17 @@ GeneratedSystem generated_system(unsigned seed) {
 std::vector<double> product_with_solution(const GeneratedSystem& system) {
   const auto n = system.solution.size();
   std::vector<double> scaled(n);
-  for (std::size_t k = 0; k < n; ++k) scaled[k] = system.scale[k] * system.solution[k];
+  for (size_t k = 0; k < n; ++k) scaled[k] = system.scale[k] * system.solution[k];
   std::vector<double> product(n);
-  for (std::size_t k = 0; k < n; ++k) product[k] = system.shift * scaled[k];
+  for (size_t k = 0; k < n; ++k) product[k] = system.shift * scaled[k];
   for (const auto& [first, second, weight] : system.edges) {
-    const auto i = static_cast<std::size_t>(first);
-    const auto j = static_cast<std::size_t>(second);
+    const auto i = static_cast<size_t>(first);
+    const auto j = static_cast<size_t>(second);
     const double flow = weight * (scaled[i] - scaled[j]);
     product[i] += flow;
     product[j] -= flow;
   }
-  for (std::size_t k = 0; k < n; ++k) product[k] *= system.scale[k];
+  for (size_t k = 0; k < n; ++k) product[k] *= system.scale[k];
   return product;
 }
 
@@ -144,7 +143,7 @@ SpectrumBorders borders_of(const GeneratedSystem& system) {
   for (const auto& [first, second, weight] : system.edges) {
     const double product = system.scale_of(first) * system.scale_of(second);
     for (const auto row : {first, second})
-      sums[static_cast<std::size_t>(row)] += weight * (system.scale_of(row) * system.scale_of(row) + product);
+      sums[static_cast<size_t>(row)] += weight * (system.scale_of(row) * system.scale_of(row) + product);
   }
   const double least_scale = std::ranges::min(system.scale);
   return {.low = system.shift * least_scale * least_scale, .high = std::ranges::max(sums)};
@@ -153,20 +152,19 @@ SpectrumBorders borders_of(const GeneratedSystem& system) {
 /// Every rank adds each P-th edge; entries of the same place are summed.
 StoredMatrix stored(const GeneratedSystem& system, std::optional<RandomPermutation> permutation) {
   EntryCollector collector(system.order, group());
-  const auto add = [&](std::int64_t row, std::int64_t column, double weight) {
-    const auto place = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
+  const auto add = [&](int64_t row, int64_t column, double weight) {
+    const auto place = [&](int64_t index) { return permutation ? (*permutation)(index) : index; };
     collector.add(place(row), place(column), weight * (system.scale_of(row) * system.scale_of(column)));
   };
-  const auto rank_count = static_cast<std::size_t>(group().size());
-  for (auto k = static_cast<std::size_t>(group().rank()); k < system.edges.size(); k += rank_count) {
+  const auto rank_count = static_cast<size_t>(group().size());
+  for (auto k = static_cast<size_t>(group().rank()); k < system.edges.size(); k += rank_count) {
     const auto& [i, j, weight] = system.edges[k];
     add(i, i, weight);
     add(j, j, weight);
     add(i, j, -weight);
     add(j, i, -weight);
   }
-  for (std::int64_t row = group().rank(); row < system.order; row += group().size())
-    add(row, row, system.shift);
+  for (int64_t row = group().rank(); row < system.order; row += group().size()) add(row, row, system.shift);
   return {collector.finish(), "generated", permutation, group()};
 }
 
@@ -177,7 +175,7 @@ struct Turn {
   const CgVariantRow* variant;
   std::string_view cut;
 
-  [[nodiscard]] std::string name() const {
+  std::string name() const {
     return std::string(kernel->name) + ", " + std::string(preconditioner->name) + ", " +
            std::string(variant->name) + ", cut " + std::string(cut);
   }
@@ -220,8 +218,8 @@ class DistributedSystem {
     first_row_ = layout.piece(layout.column_piece_of(group().rank())).begin;
     const auto place = place_of(layout, stored_matrix.permutation(), group().rank());
     const auto whole_b = product_with_solution(system);
-    for (std::size_t k = 0; k < place.local_size; ++k) {
-      const auto row = static_cast<std::size_t>(place.row_of(k));
+    for (size_t k = 0; k < place.local_size; ++k) {
+      const auto row = static_cast<size_t>(place.row_of(k));
       b_.push_back(whole_b[row]);
       solution_.push_back(system.solution[row]);
     }
@@ -253,20 +251,18 @@ class DistributedSystem {
   template <typename ElementOf>
   [[nodiscard]] double norm_of(double power, const ElementOf& element_of) {
     std::array sum{0.0};
-    for (std::size_t k = 0; k < x_.size(); ++k)
+    for (size_t k = 0; k < x_.size(); ++k)
       sum[0] += std::pow(diagonal_[k], power) * element_of(k) * element_of(k);
     matrix_->sum_over_ranks(sum);
     return std::sqrt(sum[0]);
   }
   /// Roundings of b, and of the residual: of the products that a row adds.
-  [[nodiscard]] double rounding(double solution_norm) const {
-    return 1e-14 * borders_of(system_).high * solution_norm;
-  }
+  double rounding(double solution_norm) const { return 1e-14 * borders_of(system_).high * solution_norm; }
 
   /// || x - solution || <= || r || / (smallest eigenvalue), which holds whatever the steps have seen.
   void expect_error_within_borders(const SystemSolveResult& result) {
-    const double error = norm_of(0.0, [&](std::size_t k) { return x_[k] - solution_[k]; });
-    const double size = norm_of(0.0, [&](std::size_t k) { return solution_[k]; });
+    const double error = norm_of(0.0, [&](size_t k) { return x_[k] - solution_[k]; });
+    const double size = norm_of(0.0, [&](size_t k) { return solution_[k]; });
     EXPECT_LE(error, (result.true_residual_norm + rounding(size)) / borders_of(system_).low);
   }
 
@@ -286,10 +282,10 @@ class DistributedSystem {
     std::ranges::copy(x_, matrix_->operand().begin());
     matrix_->apply();
     const auto product = matrix_->result();
-    const double residual = norm_of(-power, [&](std::size_t k) { return b_[k] - product[k]; });
-    const double right_hand_side = norm_of(-power, [&](std::size_t k) { return b_[k]; });
-    const double error = norm_of(power, [&](std::size_t k) { return x_[k] - solution_[k]; });
-    const double size = norm_of(power, [&](std::size_t k) { return solution_[k]; });
+    const double residual = norm_of(-power, [&](size_t k) { return b_[k] - product[k]; });
+    const double right_hand_side = norm_of(-power, [&](size_t k) { return b_[k]; });
+    const double error = norm_of(power, [&](size_t k) { return x_[k] - solution_[k]; });
+    const double size = norm_of(power, [&](size_t k) { return solution_[k]; });
     const double rounded = 1e-14 * (is_jacobi ? estimate.largest : borders.high) * size;
     EXPECT_LE(error / size, estimate.condition_number() * (residual + rounded) / right_hand_side)
         << estimate.step_count << " steps";
@@ -299,7 +295,7 @@ class DistributedSystem {
   const Turn& turn_;
   HugePageVector diagonal_;
   kernels::CsrBlock diagonal_block_;
-  std::int64_t first_row_ = 0;
+  int64_t first_row_ = 0;
   std::unique_ptr<AssembledOperator> assembled_;
   LinearOperator* matrix_ = nullptr;
   std::vector<double> b_;

@@ -27,17 +27,17 @@ Problem class_with(const char* name, int outer_step_count) {
 }
 
 void expect_clean(const test::GuardedRun& run, const Problem& problem) {
-  ASSERT_EQ(run.steps.size(), static_cast<std::size_t>(problem.niter)) << run.reason;
+  ASSERT_EQ(run.steps.size(), static_cast<size_t>(problem.niter)) << run.reason;
   test::expect_clean_report(run.report);
 }
 
-void expect_no_alarm(const Problem& problem, std::size_t configs_per_grid) {
+void expect_no_alarm(const Problem& problem, size_t configs_per_grid) {
   const auto all_kernels = test::usable_kernels();
   const auto transports = test::usable_transports();
-  std::size_t number = 0;
+  size_t number = 0;
   for (const auto& grid : comm::factorizations(group().size())) {
     const GuardedProblem on_grid(problem, grid);
-    for (std::size_t k = 0; k < configs_per_grid; ++k, ++number) {
+    for (size_t k = 0; k < configs_per_grid; ++k, ++number) {
       const auto config = test::config_number(number, all_kernels, transports);
       SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", " + test::describe(config));
       expect_clean(on_grid.run(config, guarded), problem);
@@ -47,12 +47,11 @@ void expect_no_alarm(const Problem& problem, std::size_t configs_per_grid) {
 
 TEST(GuardedSolveTest, ClassSGivesNoAlarm) {
   expect_no_alarm(class_with("S", test::by_extent(5, 5, 15)),
-                  static_cast<std::size_t>(test::by_extent(10, 20, 44)));
+                  static_cast<size_t>(test::by_extent(10, 20, 44)));
 }
 
 TEST(GuardedSolveTest, ClassWGivesNoAlarm) {
-  expect_no_alarm(class_with("W", test::by_extent(2, 2, 15)),
-                  static_cast<std::size_t>(test::by_extent(2, 4, 22)));
+  expect_no_alarm(class_with("W", test::by_extent(2, 2, 15)), static_cast<size_t>(test::by_extent(2, 4, 22)));
 }
 
 /// Shifts that make the matrix nearly singular, or its condition good; and other sizes.
@@ -68,7 +67,7 @@ TEST(GuardedSolveTest, OtherProblemsGiveNoAlarm) {
     problem.n = 400 + 37 * number % 1500;
     problem.nonzer = 3 + number % 9;
     problem.shift = 3.0 + 1.7 * (number % 23);
-    const auto index = static_cast<std::size_t>(number);
+    const auto index = static_cast<size_t>(number);
     const auto config = test::config_number(index, all_kernels, transports);
     SCOPED_TRACE("problem " + std::to_string(number) + ", " + test::describe(config));
     expect_clean(GuardedProblem(problem, grids[index % grids.size()]).run(config, guarded), problem);
@@ -85,7 +84,7 @@ TEST(GuardedSolveTest, AGuardChangesNoBit) {
       const auto free_run = test::solve(problem, on_grid.layout(), config);
       const auto run = on_grid.run(config, guarded);
       ASSERT_EQ(run.steps.size(), free_run.size());
-      for (std::size_t k = 0; k < free_run.size(); ++k) {
+      for (size_t k = 0; k < free_run.size(); ++k) {
         EXPECT_TRUE(test::same_bits(run.steps[k].zeta, free_run[k].zeta));
         EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, free_run[k].residual_norm));
       }
@@ -105,7 +104,7 @@ TEST(GuardedSolveTest, ReproducibleSumsKeepTheirBits) {
   const auto problem = class_with("S", 3);
   const auto transports = test::usable_transports();
   std::vector<OuterStep> expected;
-  std::size_t number = 0;
+  size_t number = 0;
   for (const auto& grid : comm::factorizations(group().size())) {
     const GuardedProblem on_grid(problem, grid);
     for (const auto* const kernel : kernels_with_reproducible_form()) {
@@ -118,7 +117,7 @@ TEST(GuardedSolveTest, ReproducibleSumsKeepTheirBits) {
       if (expected.empty()) expected = test::solve(problem, on_grid.layout(), config);
       const auto run = on_grid.run(config, guarded);
       expect_clean(run, problem);
-      for (std::size_t k = 0; k < expected.size(); ++k) {
+      for (size_t k = 0; k < expected.size(); ++k) {
         EXPECT_TRUE(test::same_bits(run.steps[k].zeta, expected[k].zeta));
         EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, expected[k].residual_norm));
       }
@@ -149,7 +148,7 @@ TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
   const int damaged_rank = group().size() - 1;
   const bool is_mine = group().rank() == damaged_rank;
   const auto transports = test::usable_transports();
-  std::size_t number = 0;
+  size_t number = 0;
   for (const auto& grid : comm::factorizations(group().size())) {
     const GuardedProblem on_grid(problem, grid);
     for (const auto* const kernel : test::usable_kernels()) {

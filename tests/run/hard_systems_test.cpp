@@ -47,8 +47,8 @@ class Draw {
   double normal() { return normal_(random_); }
   /// From 0 to below 1.
   double unit() { return uniform_(random_); }
-  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
-  std::uint64_t word() { return random_(); }
+  size_t below(size_t bound) { return static_cast<size_t>(random_() % bound); }
+  uint64_t word() { return random_(); }
 
  private:
   std::mt19937_64 random_;
@@ -57,28 +57,28 @@ class Draw {
 };
 
 /// DenseOperator cuts it between rows, also where each is repeated.
-std::size_t drawn_size(Draw& draw) { return 6 * (2 + draw.below(5)); }
+size_t drawn_size(Draw& draw) { return 6 * (2 + draw.below(5)); }
 
 /// shift + the Laplacian of a random graph on a line: positive definite for a shift above 0, singular for 0.
-DenseRows laplacian(std::size_t size, double shift, Draw& draw) {
+DenseRows laplacian(size_t size, double shift, Draw& draw) {
   DenseRows rows(size, std::vector<double>(size));
-  const auto add_edge = [&](std::size_t i, std::size_t j, double weight) {
+  const auto add_edge = [&](size_t i, size_t j, double weight) {
     if (i == j) return;
     rows[i][j] -= weight;
     rows[j][i] -= weight;
     rows[i][i] += weight;
     rows[j][j] += weight;
   };
-  for (std::size_t k = 0; k + 1 < size; ++k) add_edge(k, k + 1, 0.5 + draw.unit());
-  for (std::size_t k = 0; k < size; ++k) add_edge(draw.below(size), draw.below(size), draw.unit());
-  for (std::size_t k = 0; k < size; ++k) rows[k][k] += shift;
+  for (size_t k = 0; k + 1 < size; ++k) add_edge(k, k + 1, 0.5 + draw.unit());
+  for (size_t k = 0; k < size; ++k) add_edge(draw.below(size), draw.below(size), draw.unit());
+  for (size_t k = 0; k < size; ++k) rows[k][k] += shift;
   return rows;
 }
 
 /// Dirichlet conditions as finite-element codes set them: a large number on the diagonal.
 void add_penalties(DenseRows& rows, Draw& draw) {
   const double penalty = std::pow(10.0, 8.0 + 22.0 * draw.unit());
-  for (std::size_t count = 1 + draw.below(4); count > 0; --count) {
+  for (size_t count = 1 + draw.below(4); count > 0; --count) {
     const auto place = draw.below(rows.size());
     rows[place][place] += penalty;
   }
@@ -87,23 +87,22 @@ void add_penalties(DenseRows& rows, Draw& draw) {
 /// S A S, symmetric to the bit.
 void scale(DenseRows& rows, double decades, Draw& draw) {
   std::vector<double> factors;
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    factors.push_back(std::pow(10.0, decades * (draw.unit() - 0.5)));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t j = 0; j <= i; ++j) rows[i][j] = rows[j][i] = rows[i][j] * (factors[i] * factors[j]);
+  for (size_t k = 0; k < rows.size(); ++k) factors.push_back(std::pow(10.0, decades * (draw.unit() - 0.5)));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = 0; j <= i; ++j) rows[i][j] = rows[j][i] = rows[i][j] * (factors[i] * factors[j]);
   }
 }
 
-std::vector<double> spectrum(std::size_t size, double decades) {
+std::vector<double> spectrum(size_t size, double decades) {
   std::vector<double> eigenvalues;
-  for (std::size_t k = 0; k < size; ++k)
+  for (size_t k = 0; k < size; ++k)
     eigenvalues.push_back(std::pow(10.0, decades * static_cast<double>(k) / static_cast<double>(size - 1)));
   return eigenvalues;
 }
 
-std::vector<double> drawn_vector(std::size_t size, Draw& draw) {
+std::vector<double> drawn_vector(size_t size, Draw& draw) {
   std::vector<double> vector;
-  for (std::size_t k = 0; k < size; ++k) vector.push_back(draw.normal());
+  for (size_t k = 0; k < size; ++k) vector.push_back(draw.normal());
   return vector;
 }
 
@@ -113,8 +112,8 @@ std::vector<double> right_hand_side(const DenseRows& rows, unsigned seed, Draw& 
   if (seed % 3 == 0) return vector;
   if (seed % 3 == 1) return std::vector<double>(rows.size(), 1.0);
   std::vector<double> product(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t j = 0; j < rows.size(); ++j) product[i] += rows[i][j] * vector[j];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = 0; j < rows.size(); ++j) product[i] += rows[i][j] * vector[j];
   }
   return product;
 }
@@ -123,7 +122,7 @@ std::vector<double> right_hand_side(const DenseRows& rows, unsigned seed, Draw& 
 /// exact matrix is positive definite, and p . A p may be negative by rounding.
 HardSystem definite_system(unsigned seed) {
   Draw draw(seed);
-  const std::size_t size = drawn_size(draw);
+  const size_t size = drawn_size(draw);
   HardSystem system;
   switch (seed % 6) {
     case 0:
@@ -145,7 +144,7 @@ HardSystem definite_system(unsigned seed) {
       break;
     case 4:
       system = {.kind = "diagonal", .rows = DenseRows(size, std::vector<double>(size))};
-      for (std::size_t k = 0; k < size; ++k)
+      for (size_t k = 0; k < size; ++k)
         system.rows[k][k] = std::pow(10.0, 30.0 * draw.unit() * (draw.unit() - 0.5));
       break;
     default:
@@ -158,7 +157,7 @@ HardSystem definite_system(unsigned seed) {
 
 /// Makes a principal minor of two rows without a penalty negative: then an eigenvalue is, too.
 void make_indefinite(DenseRows& rows) {
-  for (std::size_t k = 0; k + 1 < rows.size(); ++k) {
+  for (size_t k = 0; k + 1 < rows.size(); ++k) {
     if (std::max(rows[k][k], rows[k + 1][k + 1]) > 1e6) continue;
     rows[k][k] = 0.25 * rows[k][k + 1] * rows[k][k + 1] / rows[k + 1][k + 1];
     return;
@@ -167,12 +166,12 @@ void make_indefinite(DenseRows& rows) {
 
 HardSystem indefinite_system(unsigned seed) {
   Draw draw(seed + 100'000);
-  const std::size_t size = drawn_size(draw);
+  const size_t size = drawn_size(draw);
   HardSystem system;
   switch (seed % 4) {
     case 0: {
       auto eigenvalues = spectrum(size, 10.0 * draw.unit());
-      for (std::size_t count = 1 + draw.below(3); count > 0; --count) {
+      for (size_t count = 1 + draw.below(3); count > 0; --count) {
         auto& eigenvalue = eigenvalues[draw.below(size)];
         eigenvalue = -std::abs(eigenvalue);
       }
@@ -198,9 +197,8 @@ HardSystem indefinite_system(unsigned seed) {
 /// Entries of A for two systems, whose elements are neighbours.
 DenseRows repeated(const DenseRows& rows) {
   DenseRows both(2 * rows.size(), std::vector<double>(2 * rows.size()));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::size_t j = 0; j < rows.size(); ++j)
-      both[2 * i][2 * j] = both[2 * i + 1][2 * j + 1] = rows[i][j];
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t j = 0; j < rows.size(); ++j) both[2 * i][2 * j] = both[2 * i + 1][2 * j + 1] = rows[i][j];
   }
   return both;
 }
@@ -233,7 +231,7 @@ Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow&
   const auto preconditioner =
       row.make({.matrix = matrix, .diagonal = diagonal, .first_row = matrix.first_row()});
   std::vector<double> both;
-  for (std::size_t k = 0; k < system.b.size(); ++k) {
+  for (size_t k = 0; k < system.b.size(); ++k) {
     both.push_back(system.b[k]);
     both.push_back(system.b[system.b.size() - 1 - k]);
   }
@@ -246,7 +244,7 @@ Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow&
       solver.solve({.b = b, .x = x}, Tolerance({.relative = tolerance, .most_steps = most_steps})).front();
   const auto whole = DenseOperator::whole(x);
   std::vector<double> first;
-  for (std::size_t k = 0; k < whole.size(); k += 2) first.push_back(whole[k]);
+  for (size_t k = 0; k < whole.size(); k += 2) first.push_back(whole[k]);
   return {.result = result, .x = first};
 }
 
@@ -259,10 +257,10 @@ void expect_converged(const HardSystem& system, const Verdict& verdict) {
   double allowed_square = 0.0;
   const auto size = system.b.size();
   const double unit = std::numeric_limits<double>::epsilon() * (static_cast<double>(size) + 2.0);
-  for (std::size_t i = 0; i < size; ++i) {
+  for (size_t i = 0; i < size; ++i) {
     long double residual = system.b[i];
     double magnitudes = std::abs(system.b[i]);
-    for (std::size_t j = 0; j < size; ++j) {
+    for (size_t j = 0; j < size; ++j) {
       residual -= static_cast<long double>(system.rows[i][j]) * verdict.x[j];
       magnitudes += std::abs(system.rows[i][j] * verdict.x[j]);
     }
@@ -275,7 +273,7 @@ void expect_converged(const HardSystem& system, const Verdict& verdict) {
 }
 
 bool has_positive_diagonal(const HardSystem& system) {
-  for (std::size_t k = 0; k < system.b.size(); ++k) {
+  for (size_t k = 0; k < system.b.size(); ++k) {
     if (system.rows[k][k] <= 0.0) return false;
   }
   return true;
@@ -360,12 +358,12 @@ TEST(HardSystemsTest, IndefiniteOnesAreFoundOrStagnateBeforeTheStepLimit) {
 
 /// Entries from 10 ^ high to 10 ^ low on the diagonal, coupled: condition number about 50 with that diagonal as preconditioner.
 HardSystem magnitudes(double high, double low, double coupling) {
-  constexpr std::size_t size = 12;
+  constexpr size_t size = 12;
   HardSystem system{.kind = "magnitudes", .rows = DenseRows(size, std::vector<double>(size))};
-  const auto root_of = [&](std::size_t k) {
+  const auto root_of = [&](size_t k) {
     return std::pow(10.0, (high + (low - high) * static_cast<double>(k) / (size - 1)) / 2.0);
   };
-  for (std::size_t k = 0; k < size; ++k) {
+  for (size_t k = 0; k < size; ++k) {
     system.rows[k][k] = root_of(k) * root_of(k);
     if (k > 0) system.rows[k][k - 1] = system.rows[k - 1][k] = coupling * root_of(k) * root_of(k - 1);
   }

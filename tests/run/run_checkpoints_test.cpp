@@ -36,7 +36,7 @@ class GridRun {
     solver_ = std::make_unique<NpbIteration>(*assembled_, problem.shift);
   }
 
-  [[nodiscard]] const comm::IndexRange& range() const { return range_; }
+  const comm::IndexRange& range() const { return range_; }
   NpbIteration& solver() { return *solver_; }
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
@@ -53,7 +53,7 @@ class GridRun {
   }
   /// The outer iterations after the checkpoint.
   std::vector<OuterStep> rest(const RestartFacts& restart) {
-    std::vector<double> x(static_cast<std::size_t>(range().size()));
+    std::vector<double> x(static_cast<size_t>(range().size()));
     const std::array targets{std::span<double>(x)};
     read_vectors(restart.checkpoint, range(), targets, group());
     solver_->reset();
@@ -94,7 +94,7 @@ TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers)
       const auto rest = GridRun(problem, grid).rest(restart);
       all.insert(all.end(), rest.begin(), rest.end());
       EXPECT_EQ(all.size(), steps.size());
-      for (std::size_t k = 0; k < all.size(); ++k) {
+      for (size_t k = 0; k < all.size(); ++k) {
         if (grid == first_grid) {
           EXPECT_TRUE(test::same_bits(all[k].zeta, steps[k].zeta)) << k;
           EXPECT_TRUE(test::same_bits(all[k].residual_norm, steps[k].residual_norm)) << k;

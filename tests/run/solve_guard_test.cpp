@@ -29,7 +29,7 @@ GuardedTestSystem::Options system_number(int number) {
       "laplace2d:" + std::to_string(20 + number % 37) + "x" + std::to_string(15 + number % 23),
       "laplace3d:" + std::to_string(5 + number % 7) + "x" + std::to_string(6 + number % 5) + "x7",
       "laplace2d:" + std::to_string(60 + number % 40) + "x" + std::to_string(50 + number % 9)};
-  return {.laplacian = laplacians[static_cast<std::size_t>(number) % laplacians.size()],
+  return {.laplacian = laplacians[static_cast<size_t>(number) % laplacians.size()],
           .most_scale = number % 4 == 3 ? 30.0 : 1.0 + 0.5 * (number % 3),
           .preconditioner = number % 2 == 0 ? "none" : "jacobi",
           .relative_tolerance = number % 5 == 4 ? 1e-12 : 1e-8,
@@ -41,14 +41,14 @@ GuardedTestSystem test_system(int number) {
   static const auto kernels = test::usable_kernels();
   const auto transports = test::usable_transports();
   const auto grids = comm::factorizations(group().size());
-  const auto index = static_cast<std::size_t>(number);
+  const auto index = static_cast<size_t>(number);
   return {system_number(number), grids[index % grids.size()],
           test::config_number(index, kernels, transports)};
 }
 
 bool has_same_x(const GuardedSystemRun& left, const GuardedSystemRun& right) {
   bool is_same = left.x.size() == right.x.size();
-  for (std::size_t k = 0; is_same && k < left.x.size(); ++k) is_same = test::same_bits(left.x[k], right.x[k]);
+  for (size_t k = 0; is_same && k < left.x.size(); ++k) is_same = test::same_bits(left.x[k], right.x[k]);
   return group().maximum(is_same ? 0.0 : 1.0) == 0.0;
 }
 
@@ -97,7 +97,7 @@ TEST(SolveGuardTest, FlipsAreFoundOrDoNoHarm) {
     auto system = test_system(number);
     const auto clean = system.run({.checks = true});
     for (int k = 0; k < flips_per_system; ++k) {
-      const auto seed = static_cast<std::uint64_t>(1000 * group().size() + number * flips_per_system + k);
+      const auto seed = static_cast<uint64_t>(1000 * group().size() + number * flips_per_system + k);
       const InjectOptions inject{.seed = seed};
       const auto free_run = system.run({.inject = inject});
       const auto run = system.run({.checks = true, .inject = inject});

@@ -18,7 +18,7 @@ namespace {
 
 using test::group;
 
-constexpr std::int64_t much_memory = std::int64_t{1} << 30;
+constexpr int64_t much_memory = int64_t{1} << 30;
 const std::vector<std::string> texts{"laplace2d:7x9", "laplace3d:4x5x6:27", "npb:S"};
 
 TEST(SourceMatrixTest, HasTheFactsAndCutsOfTheStoredOne) {
@@ -57,7 +57,7 @@ TEST(SourceMatrixTest, HasTheBlocksOfTheStoredOneInAnyStrips) {
 }
 
 TEST(SourceMatrixTest, AnotherMatrixHasAnotherHash) {
-  std::vector<std::uint64_t> hashes;
+  std::vector<uint64_t> hashes;
   for (const std::string text : {"laplace2d:7x9", "laplace2d:9x7", "laplace3d:7x9x2", "npb:S"})
     hashes.push_back(open_source(text, much_memory, group())->content_hash().value());
   EXPECT_EQ(hashes.front(), open_source("laplace2d:7x9", much_memory, group())->content_hash());

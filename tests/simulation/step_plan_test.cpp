@@ -114,15 +114,15 @@ TEST(StepPlanTest, MessagesWithinANodeUseNoLink) {
   for (const auto& phase : on_one.phases) EXPECT_EQ(phase.used_link_count, 0);
   // Two nodes: each has two process rows, so the summations stay within.
   const auto on_two = plan_step(placed(machine, {4, 4}), 1);
-  EXPECT_EQ(on_two.phases[static_cast<std::size_t>(Phase::summation)].used_link_count, 0);
-  const auto& collection = on_two.phases[static_cast<std::size_t>(Phase::collection)];
+  EXPECT_EQ(on_two.phases[static_cast<size_t>(Phase::summation)].used_link_count, 0);
+  const auto& collection = on_two.phases[static_cast<size_t>(Phase::collection)];
   EXPECT_EQ(collection.used_link_count, 4);
   EXPECT_EQ(collection.most_at_once, 8) << "all ranks of a node send to the other one";
 }
 
 TEST(StepPlanTest, LoadsOfLinksAreThoseOfTheirMessages) {
   const auto plan = plan_step(placed(machine_named("cp-pacs"), {1, 4}, "row-major", "crossbar"), 1);
-  const auto& collection = plan.phases[static_cast<std::size_t>(Phase::collection)];
+  const auto& collection = plan.phases[static_cast<size_t>(Phase::collection)];
   // 1400 rows in four pieces: one, then two of them go out of each node, and as many in.
   EXPECT_EQ(collection.all_ranks, (comm::Traffic{.message_count = 8, .byte_count = 4 * 3 * 350 * 8}));
   EXPECT_EQ(collection.used_link_count, 8);

@@ -24,7 +24,7 @@ void expect_reference_zeta_on_every_grid(const Problem& problem, const test::Sol
     SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", kernel " +
                  std::string(config.kernel->name) + ", transport " + std::string(config.transport->name));
     const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), config);
-    ASSERT_EQ(steps.size(), static_cast<std::size_t>(problem.niter));
+    ASSERT_EQ(steps.size(), static_cast<size_t>(problem.niter));
     EXPECT_NEAR(steps.back().zeta, reference, test::relative_tolerance * reference);
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
   }
@@ -37,7 +37,7 @@ void expect_class_s_on_every_grid(const test::SolverConfig& config) {
   constexpr int many_ranks = 8;
   if (group().size() > many_ranks) {
     problem.niter = test::by_extent(3, problem.niter);
-    problem.reference_zeta = test::class_s_zetas[static_cast<std::size_t>(problem.niter) - 1];
+    problem.reference_zeta = test::class_s_zetas[static_cast<size_t>(problem.niter) - 1];
   }
   expect_reference_zeta_on_every_grid(problem, config);
 }

@@ -28,18 +28,18 @@ class CountingOperator final : public LinearOperator {
  public:
   explicit CountingOperator(LinearOperator& counted) : counted_(counted) {}
 
-  [[nodiscard]] std::size_t local_size() const override { return counted_.local_size(); }
+  size_t local_size() const override { return counted_.local_size(); }
   [[nodiscard]] std::span<double> operand() override { return counted_.operand(); }
   void apply() override {
     ++product_count;
     counted_.apply();
   }
-  [[nodiscard]] std::span<const double> result() const override { return counted_.result(); }
+  std::span<const double> result() const override { return counted_.result(); }
   void sum_over_ranks(std::span<double> values) override {
     ++sum_count;
     counted_.sum_over_ranks(values);
   }
-  [[nodiscard]] VectorWork update_work() const override { return counted_.update_work(); }
+  VectorWork update_work() const override { return counted_.update_work(); }
 
   int product_count = 0;
   int sum_count = 0;
@@ -59,7 +59,7 @@ struct CountedRun {
         counted(assembled->matrix()),
         iteration(counted, assembled->timer(), 1, problem.shift) {}
 
-  [[nodiscard]] std::int64_t sent(comm::Operation operation) const {
+  int64_t sent(comm::Operation operation) const {
     return assembled->communicator().sent(operation).message_count;
   }
 
@@ -124,11 +124,10 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     const auto updates_before = run.iteration.vectors().update_work();
     static_cast<void>(run.iteration.outer_step());
     const auto updates = run.iteration.vectors().update_work() - updates_before;
-    const auto vector_bytes =
-        static_cast<std::int64_t>(run.assembled->matrix().local_size() * sizeof(double));
+    const auto vector_bytes = static_cast<int64_t>(run.assembled->matrix().local_size() * sizeof(double));
     // All but p . q and x . z read one vector: they are squares.
-    constexpr std::int64_t of_two_vectors = cg_steps_per_solve + 1;
-    constexpr std::int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
+    constexpr int64_t of_two_vectors = cg_steps_per_solve + 1;
+    constexpr int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
     EXPECT_EQ(run.iteration.vectors().dot_work().byte_count, vectors_of_dots * vector_bytes);
     // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
     // the end of a step and its next direction.
@@ -139,12 +138,12 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
 }
 
 /// The messages that this rank sends in an outer step by the plan of the layout, operation by operation.
-std::array<std::int64_t, comm::operation_count> planned_messages(const CountedRun& run) {
+std::array<int64_t, comm::operation_count> planned_messages(const CountedRun& run) {
   const int rank = group().rank();
   const auto form = comm::SumForm::reduce_scatter;
-  std::array<std::int64_t, comm::operation_count> planned{};
-  const auto at = [&](comm::Operation operation) -> std::int64_t& {
-    return planned[static_cast<std::size_t>(operation)];
+  std::array<int64_t, comm::operation_count> planned{};
+  const auto at = [&](comm::Operation operation) -> int64_t& {
+    return planned[static_cast<size_t>(operation)];
   };
   at(comm::Operation::collect) = comm::collection_traffic(run.layout, rank).message_count;
   at(comm::Operation::sum) = comm::summation_traffic(run.layout, rank, form).message_count;
@@ -165,8 +164,7 @@ TEST(CallCountsTest, EachPhaseSendsTheMessagesOfItsOperation) {
     const auto planned = planned_messages(run);
     for (const auto& phase : phase_table()) {
       if (!phase.is_of_benchmark || !phase.communicates()) continue;
-      EXPECT_EQ(run.sent(*phase.operation), planned[static_cast<std::size_t>(*phase.operation)])
-          << phase.name;
+      EXPECT_EQ(run.sent(*phase.operation), planned[static_cast<size_t>(*phase.operation)]) << phase.name;
     }
   });
 }
@@ -175,11 +173,11 @@ TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
   for_every_run([](CountedRun& run) {
     static_cast<void>(run.iteration.outer_step());
     const auto calls = [&](Phase phase) { return run.assembled->timer().records()[index_of(phase)].calls; };
-    constexpr auto products = static_cast<std::uint64_t>(OuterStepCalls::products);
+    constexpr auto products = static_cast<uint64_t>(OuterStepCalls::products);
     EXPECT_EQ(calls(Phase::summation), products);
     EXPECT_EQ(calls(Phase::shuffle), products);
     EXPECT_EQ(calls(Phase::multiply), products * run.assembled->product().part_count());
-    EXPECT_EQ(calls(Phase::dot), static_cast<std::uint64_t>(OuterStepCalls::sums));
+    EXPECT_EQ(calls(Phase::dot), static_cast<uint64_t>(OuterStepCalls::sums));
   });
 }
 
@@ -195,8 +193,8 @@ TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
     static_cast<void>(run.iteration.outer_steps(outer_steps, observers));
     EXPECT_EQ(trace.dropped_count(), 0);
     const auto parts = PhaseTrace::events_per_part * (run.assembled->product().part_count() - 1);
-    std::size_t events_of_step = 0;
-    std::size_t most_events = 0;
+    size_t events_of_step = 0;
+    size_t most_events = 0;
     for (const auto& event : trace.events()) {
       ++events_of_step;
       if (event.kind != TraceEvent::cg_step) continue;

@@ -66,13 +66,13 @@ TEST(CgVariantTest, TheTableBeginsWithTheClassicFormAndFindsItsRows) {
 class LoggingOperator final : public LinearOperator {
  public:
   explicit LoggingOperator(test::DenseRows rows) : exact(std::move(rows)) {}
-  [[nodiscard]] std::size_t local_size() const override { return exact.local_size(); }
+  size_t local_size() const override { return exact.local_size(); }
   [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
   void apply() override {
     log += 'p';
     exact.apply();
   }
-  [[nodiscard]] std::span<const double> result() const override { return exact.result(); }
+  std::span<const double> result() const override { return exact.result(); }
   void sum_over_ranks(std::span<double> values) override {
     log += 's';
     exact.sum_over_ranks(values);
@@ -148,9 +148,9 @@ TEST(CgVariantTest, ThePipelinedFormReplacesItsVectorsEveryFiftySteps) {
 double dense_residual_norm(const test::DenseRows& rows, const std::vector<double>& x,
                            const std::vector<double>& b) {
   double square = 0.0;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
+  for (size_t row = 0; row < rows.size(); ++row) {
     double rest = b[row];
-    for (std::size_t column = 0; column < x.size(); ++column) rest -= rows[row][column] * x[column];
+    for (size_t column = 0; column < x.size(); ++column) rest -= rows[row][column] * x[column];
     square += rest * rest;
   }
   return std::sqrt(square);
@@ -158,7 +158,7 @@ double dense_residual_norm(const test::DenseRows& rows, const std::vector<double
 
 double norm_of_difference(const std::vector<double>& left, const std::vector<double>& right) {
   double square = 0.0;
-  for (std::size_t k = 0; k < left.size(); ++k) square += (left[k] - right[k]) * (left[k] - right[k]);
+  for (size_t k = 0; k < left.size(); ++k) square += (left[k] - right[k]) * (left[k] - right[k]);
   return std::sqrt(square);
 }
 
@@ -167,10 +167,10 @@ TEST(CgVariantTest, AllSolveTheGeneratedSystems) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   for (int seed = 0; seed < system_count; ++seed) {
-    const std::size_t size = 2 + static_cast<std::size_t>(seed) % 60;
+    const size_t size = 2 + static_cast<size_t>(seed) % 60;
     const double decades = static_cast<double>(seed % 7);  // condition numbers up to 10^6
     std::vector<double> eigenvalues;
-    for (std::size_t k = 0; k < size; ++k)
+    for (size_t k = 0; k < size; ++k)
       eigenvalues.push_back(std::pow(10.0, decades * static_cast<double>(k) / static_cast<double>(size - 1)));
     const auto rows = test::rows_with_spectrum(eigenvalues, static_cast<unsigned>(seed));
     std::vector<double> b(size);
@@ -225,11 +225,11 @@ TEST(CgVariantTest, TheClassicFormGoesOnWhereRoundingSpoilsAnother) {
 TEST(CgVariantTest, MatricesThatAreNotPositiveDefiniteAreNamed) {
   const int system_count = group().size() == 1 ? 60 : 8;
   for (int seed = 0; seed < system_count; ++seed) {
-    const std::size_t size = 5 + static_cast<std::size_t>(seed) % 31;
+    const size_t size = 5 + static_cast<size_t>(seed) % 31;
     std::vector<double> eigenvalues;
-    for (std::size_t k = 0; k < size; ++k)
+    for (size_t k = 0; k < size; ++k)
       eigenvalues.push_back(std::pow(1000.0, static_cast<double>(k) / static_cast<double>(size - 1)));
-    eigenvalues[static_cast<std::size_t>(seed) % size] *= -1.0;
+    eigenvalues[static_cast<size_t>(seed) % size] *= -1.0;
     const auto rows = test::rows_with_spectrum(eigenvalues, static_cast<unsigned>(seed));
     for_every_variant([&](const CgVariantRow& variant) {
       const auto result = solve_rows(variant, rows, test::one_two_three(size), Tolerance({}));
@@ -259,7 +259,7 @@ TEST(CgVariantTest, TheOtherEndsHaveTheirNames) {
 /// nothing meets.
 TEST(CgVariantTest, AToleranceOfZeroStagnatesOrIsMetExactly) {
   for_every_variant([](const CgVariantRow& variant) {
-    for (const std::size_t size : {1U, 2U, 9U, 40U}) {
+    for (const size_t size : {1U, 2U, 9U, 40U}) {
       const auto result = solve_rows(variant, test::line_rows(size, 1.0), test::one_two_three(size),
                                      Tolerance({.relative = 0.0}));
       SCOPED_TRACE(std::to_string(size) + ": " + sentence_of(result));
@@ -328,7 +328,7 @@ TEST(CgVariantTest, WorksWithEveryTransportGridAndPreconditioner) {
             if (transport.counts != comm::CountedTraffic::messages) return;
             const auto sums =
                 (communicator->sent(comm::Operation::dot).message_count - sent_before) /
-                std::max<std::int64_t>(1, comm::dot_traffic(group().size(), group().rank(), 1).message_count);
+                std::max<int64_t>(1, comm::dot_traffic(group().size(), group().rank(), 1).message_count);
             // Before the first step: the lengths and the first products. At the end: the recomputed residual.
             const auto expected = result.step_count * variant.sums_per_step + 3;
             EXPECT_EQ(sums, group().size() == 1 ? 0 : expected);

@@ -95,7 +95,7 @@ TEST(Configuration, CrossingGivesEveryCombinationOnceTheLastAxisFastest) {
   const auto all = crossed(common, values);
   ASSERT_EQ(all.size(), 4U);
   const std::vector<std::string> kernels{"auto", "auto", "sell", "sell"};
-  for (std::size_t k = 0; k < all.size(); ++k) {
+  for (size_t k = 0; k < all.size(); ++k) {
     EXPECT_EQ(all[k].kernel, kernels[k]);
     EXPECT_EQ(all[k].overlaps, k % 2 == 1);
     EXPECT_EQ(all[k].thread_count, 3);

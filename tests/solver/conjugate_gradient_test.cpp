@@ -39,7 +39,7 @@ struct Solved {
 };
 
 /// Solves A x = A (1, 2, 3, ...). Collective.
-Solved solve_rows(DenseOperator& matrix, std::size_t size, const StopRule& stop,
+Solved solve_rows(DenseOperator& matrix, size_t size, const StopRule& stop,
                   std::span<StepObserver* const> observers = {}) {
   const auto b = matrix.times(one_two_three(size));
   std::vector<double> x(b.size(), std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
@@ -56,27 +56,26 @@ TEST(ConjugateGradientTest, SolvesThreeEquationsInThreeSteps) {
   EXPECT_DOUBLE_EQ(result.first_residual_norm, std::sqrt(6.0 * 6.0 + 10.0 * 10.0 + 8.0 * 8.0));
   // The condition number is below 4: a few roundings of 3.
   EXPECT_EQ(x.size(), 3U);
-  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-14);
+  for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-14);
 }
 
 TEST(ConjugateGradientTest, SolvesPositiveDefiniteSystems) {
-  constexpr std::size_t size = 23;
+  constexpr size_t size = 23;
   constexpr double tolerance = 1e-12;
   DenseOperator matrix(line_rows(size, 1.0));
   const auto [result, x] = solve_rows(matrix, size, Tolerance({.relative = tolerance, .most_steps = 200}));
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
   // The condition number is below 250.
-  for (std::size_t k = 0; k < x.size(); ++k)
-    EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
+  for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
 }
 
 TEST(ConjugateGradientTest, FixedStepsSolveNegativeDefiniteSystems) {
-  constexpr std::size_t size = 23;
+  constexpr size_t size = 23;
   DenseOperator matrix(negated(line_rows(size, 1.0)));
   const auto [result, x] = solve_rows(matrix, size, FixedSteps(60));
   EXPECT_EQ(result.end, SolveEnd::step_limit);
-  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-10);
+  for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-10);
 }
 
 TEST(ConjugateGradientTest, AllRanksGetTheSameBits) {
@@ -97,7 +96,7 @@ TEST(ConjugateGradientTest, EndsAtTheStepLimit) {
   const auto fixed = solve_rows(matrix, 23, FixedSteps(60));
   EXPECT_EQ(fixed.result.end, SolveEnd::step_limit);
   EXPECT_EQ(fixed.result.step_count, 60);
-  for (std::size_t k = 0; k < fixed.x.size(); ++k) EXPECT_NEAR(fixed.x[k], static_cast<double>(k + 1), 1e-10);
+  for (size_t k = 0; k < fixed.x.size(); ++k) EXPECT_NEAR(fixed.x[k], static_cast<double>(k + 1), 1e-10);
 }
 
 /// Keeps the numbers of the steps, and asks to stop after one of them.
@@ -167,7 +166,7 @@ class SnapshotAfter final : public StepObserver {
 
 /// From every step, that in which the residual is recomputed among them.
 TEST(ConjugateGradientTest, ResumesWithTheSameBits) {
-  constexpr std::size_t size = 23;
+  constexpr size_t size = 23;
   DenseOperator matrix(line_rows(size, 1.0));
   const auto b = matrix.times(one_two_three(size));
   const Tolerance stop({.relative = 1e-12, .most_steps = 200});

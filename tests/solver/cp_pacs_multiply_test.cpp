@@ -26,16 +26,15 @@ const cp_pacs::ByColumns& clocks_in(const auto& table, std::string_view part) {
 RowLengthDistribution real_row_lengths(const kernels::CsrBlock& matrix, int column_block_count) {
   const auto layout =
       comm::BlockLayout::even(matrix.column_count, {.columns = column_block_count, .rows = 1});
-  std::vector<std::int64_t> rows_by_length(4096);
-  for (std::int64_t row = 0; row < matrix.row_count; ++row) {
-    const auto r = static_cast<std::size_t>(row);
+  std::vector<int64_t> rows_by_length(4096);
+  for (int64_t row = 0; row < matrix.row_count; ++row) {
+    const auto r = static_cast<size_t>(row);
     auto entry = matrix.row_starts[r];
     for (int block = 0; block < column_block_count; ++block) {
       const auto end = layout.column_block(block).end;
       const auto begin = entry;
-      while (entry < matrix.row_starts[r + 1] && matrix.columns[static_cast<std::size_t>(entry)] < end)
-        ++entry;
-      ++rows_by_length.at(static_cast<std::size_t>(entry - begin));
+      while (entry < matrix.row_starts[r + 1] && matrix.columns[static_cast<size_t>(entry)] < end) ++entry;
+      ++rows_by_length.at(static_cast<size_t>(entry - begin));
     }
   }
   return distribution_of(rows_by_length);
@@ -71,7 +70,7 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
   const auto machine = find_machine("cp-pacs").conditions.front();
   const auto& problem = *find_class("B");
   const auto matrix = whole_matrix(problem);
-  for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+  for (size_t k = 0; k < cp_pacs::columns.size(); ++k) {
     const int columns = cp_pacs::columns[k];
     SCOPED_TRACE("Px " + std::to_string(columns));
     const auto lengths = real_row_lengths(matrix, columns);

@@ -44,7 +44,7 @@ TEST(DiagonalBlockTest, IsTheMatrixOfThePieceOnEveryGrid) {
     SCOPED_TRACE("grid " + grid.name());
     expect_own_block(box, comm::BlockLayout::even(box.size(), grid));
     // All rows in the last piece; others are empty.
-    std::vector<std::int64_t> starts(static_cast<std::size_t>(group().size()) + 1);
+    std::vector<int64_t> starts(static_cast<size_t>(group().size()) + 1);
     starts.back() = box.size();
     expect_own_block(box, comm::BlockLayout(grid, starts));
   }

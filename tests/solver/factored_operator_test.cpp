@@ -28,10 +28,10 @@ void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layou
   const auto columns = layout.column_block(layout.grid().column_of(group().rank()));
   EXPECT_EQ(block.row_count, rows.size());
   EXPECT_EQ(block.column_count, columns.size());
-  std::size_t next = 0;
+  size_t next = 0;
   for (auto row = rows.begin; row < rows.end; ++row) {
-    EXPECT_EQ(block.row_starts[static_cast<std::size_t>(row - rows.begin)], static_cast<std::int64_t>(next));
-    for (const auto& [column, value] : expected[static_cast<std::size_t>(row)]) {
+    EXPECT_EQ(block.row_starts[static_cast<size_t>(row - rows.begin)], static_cast<int64_t>(next));
+    for (const auto& [column, value] : expected[static_cast<size_t>(row)]) {
       if (!columns.contains(column)) continue;
       if (next < block.values.size()) {
         EXPECT_EQ(block.columns[next], column - columns.begin);
@@ -40,17 +40,17 @@ void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layou
       ++next;
     }
   }
-  EXPECT_EQ(block.nonzero_count(), static_cast<std::int64_t>(next));
+  EXPECT_EQ(block.nonzero_count(), static_cast<int64_t>(next));
 }
 
 TEST(FactoredOperatorTest, TheFactorsAreTheVectorsOfTheDefinition) {
   for (const auto& problem : test::awkward_problems()) {
     const auto drawn = test::draw_reference_vectors(problem);
-    test::ReferenceMatrix factor(static_cast<std::size_t>(problem.n));
-    test::ReferenceMatrix transposed(static_cast<std::size_t>(problem.n));
-    for (std::size_t number = 0; number < drawn.vectors.size(); ++number) {
+    test::ReferenceMatrix factor(static_cast<size_t>(problem.n));
+    test::ReferenceMatrix transposed(static_cast<size_t>(problem.n));
+    for (size_t number = 0; number < drawn.vectors.size(); ++number) {
       for (const auto& [position, value] : drawn.vectors[number]) {
-        factor[static_cast<std::size_t>(position)][static_cast<std::int32_t>(number)] = value;
+        factor[static_cast<size_t>(position)][static_cast<int32_t>(number)] = value;
         transposed[number][position] = value;
       }
     }
@@ -60,7 +60,7 @@ TEST(FactoredOperatorTest, TheFactorsAreTheVectorsOfTheDefinition) {
         const auto made = make_npb_factor(problem, named.layout, group());
         expect_block(made.factor, named.layout, factor);
         expect_block(made.transposed, named.layout, transposed);
-        EXPECT_EQ(static_cast<std::int64_t>(made.weights.size()),
+        EXPECT_EQ(static_cast<int64_t>(made.weights.size()),
                   named.layout.piece(named.layout.column_piece_of(group().rank())).size());
       }
     }
@@ -70,7 +70,7 @@ TEST(FactoredOperatorTest, TheFactorsAreTheVectorsOfTheDefinition) {
 /// Calls visit(system) for the class S on every grid, transports and overlap in turns.
 template <typename Visit>
 void for_every_system(const Visit& visit) {
-  std::size_t number = 0;
+  size_t number = 0;
   for (const auto& grid : comm::factorizations(group().size())) {
     const auto transports = comm::transport_table();
     const auto& transport = transports[number % transports.size()];
@@ -90,17 +90,17 @@ void for_every_system(const Visit& visit) {
 TEST(FactoredOperatorTest, ProductsAreThoseOfTheAssembledMatrixToRounding) {
   const auto& problem = *find_class("S");
   const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
-  const auto element = [](std::int64_t row) { return std::cos(0.37 * static_cast<double>(row)); };
+  const auto element = [](int64_t row) { return std::cos(0.37 * static_cast<double>(row)); };
   for_every_system([&](MatrixFreeSystem& system) {
     EXPECT_EQ(system.order(), problem.n);
     const auto p = system.matrix().operand();
-    for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
+    for (size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
     system.matrix().apply();
     const auto q = system.matrix().result();
-    for (std::size_t k = 0; k < q.size(); ++k) {
+    for (size_t k = 0; k < q.size(); ++k) {
       double expected = 0.0;
       double magnitude = 0.0;
-      const auto& row = matrix[static_cast<std::size_t>(system.row_of(k))];
+      const auto& row = matrix[static_cast<size_t>(system.row_of(k))];
       for (const auto& [column, value] : row) {
         expected += value * element(column);
         magnitude += std::abs(value * element(column));

@@ -34,12 +34,12 @@ namespace {
 constexpr int thread_count = 3;
 constexpr int untouched = -1;
 
-std::size_t page_size() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
+size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 /// The whole pages of a vector.
 std::span<std::byte> pages_of(std::span<double> vector) {
   const auto page = page_size();
-  const auto begin = reinterpret_cast<std::uintptr_t>(vector.data());
+  const auto begin = reinterpret_cast<uintptr_t>(vector.data());
   const auto first = (begin + page - 1) / page * page;
   const auto last = (begin + vector.size_bytes()) / page * page;
   return {reinterpret_cast<std::byte*>(first), last - first};
@@ -67,13 +67,12 @@ class TouchRecorder {
   TouchRecorder& operator=(const TouchRecorder&) = delete;
 
   /// Number of the touching thread in its team, for every page.
-  [[nodiscard]] std::vector<int> threads() const { return {threads_.begin(), threads_.end()}; }
+  std::vector<int> threads() const { return {threads_.begin(), threads_.end()}; }
 
  private:
   static void on_fault(int /*signal*/, siginfo_t* info, void* /*context*/) { current->note(info->si_addr); }
   void note(void* address) {
-    const auto offset =
-        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(pages_.data());
+    const auto offset = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(pages_.data());
     if (offset >= pages_.size()) _exit(EXIT_FAILURE);  // a fault of another kind
     const auto page = offset / page_size();
     int expected = untouched;
@@ -90,15 +89,14 @@ TouchRecorder* TouchRecorder::current = nullptr;
 
 /// Every page that lies within one part must have been touched by that part's thread; borders in elements.
 void expect_parts(std::span<double> vector, const std::vector<int>& threads,
-                  const std::vector<std::int64_t>& borders) {
+                  const std::vector<int64_t>& borders) {
   const auto doubles = page_size() / sizeof(double);
-  const auto first =
-      static_cast<std::size_t>(reinterpret_cast<double*>(pages_of(vector).data()) - vector.data());
-  std::size_t compared = 0;
-  for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
-    for (std::size_t page = 0; page < threads.size(); ++page) {
-      const auto begin = static_cast<std::int64_t>(first + page * doubles);
-      if (begin < borders[part] || begin + static_cast<std::int64_t>(doubles) > borders[part + 1]) continue;
+  const auto first = static_cast<size_t>(reinterpret_cast<double*>(pages_of(vector).data()) - vector.data());
+  size_t compared = 0;
+  for (size_t part = 0; part + 1 < borders.size(); ++part) {
+    for (size_t page = 0; page < threads.size(); ++page) {
+      const auto begin = static_cast<int64_t>(first + page * doubles);
+      if (begin < borders[part] || begin + static_cast<int64_t>(doubles) > borders[part + 1]) continue;
       EXPECT_EQ(threads[page], static_cast<int>(part)) << "page " << page << " of " << threads.size();
       ++compared;
     }
@@ -107,14 +105,14 @@ void expect_parts(std::span<double> vector, const std::vector<int>& threads,
 }
 
 /// Number of pages that each thread of a team was the first to touch in `work`, by its faults.
-std::vector<std::int64_t> touched_pages(const std::function<void()>& work) {
-  std::vector<std::int64_t> faults(thread_count);
+std::vector<int64_t> touched_pages(const std::function<void()>& work) {
+  std::vector<int64_t> faults(thread_count);
   const auto count = [&](int sign) {
 #pragma omp parallel num_threads(thread_count)
     {
       rusage usage{};
       getrusage(RUSAGE_THREAD, &usage);
-      faults[static_cast<std::size_t>(omp_get_thread_num())] += sign * usage.ru_minflt;
+      faults[static_cast<size_t>(omp_get_thread_num())] += sign * usage.ru_minflt;
     }
   };
   count(+1);  // the threads exist, and have allocated their own memory
@@ -125,7 +123,7 @@ std::vector<std::int64_t> touched_pages(const std::function<void()>& work) {
   return faults;
 }
 
-std::vector<std::int64_t> even_borders(std::int64_t size) {
+std::vector<int64_t> even_borders(int64_t size) {
   return {0, size / 3 + (size % 3 > 0 ? 1 : 0), size - size / 3, size};
 }
 
@@ -137,7 +135,7 @@ class FirstTouchTest : public testing::Test {
 };
 
 TEST_F(FirstTouchTest, AFreshVectorIsUntouched) {
-  for (const std::size_t size : {std::size_t{1} << 13, std::size_t{100'000}, std::size_t{1} << 19}) {
+  for (const size_t size : {size_t{1} << 13, size_t{100'000}, size_t{1} << 19}) {
     HugePageVector vector(size);
     const auto pages = pages_of(vector);
     std::vector<unsigned char> is_resident(pages.size() / page_size());
@@ -156,12 +154,12 @@ TEST_F(FirstTouchTest, VectorOperationsTouchTheirOwnParts) {
   HugePageVector x(100'001);
   HugePageVector y(x.size());
   VectorOps vectors(thread_count);
-  const auto borders = even_borders(static_cast<std::int64_t>(x.size()));
+  const auto borders = even_borders(static_cast<int64_t>(x.size()));
   const std::vector<std::function<void()>> works{
       [&] { vectors.fill(1.0, x); },          [&] { vectors.copy(y, x); },
       [&] { vectors.add_scaled(2.0, y, x); }, [&] { vectors.scale_and_add(y, 0.5, x); },
       [&] { vectors.set_scaled(2.0, y, x); }, [&] { static_cast<void>(vectors.dot(x, y)); }};
-  for (std::size_t k = 0; k < works.size(); ++k) {
+  for (size_t k = 0; k < works.size(); ++k) {
     SCOPED_TRACE("operation " + std::to_string(k));
     const TouchRecorder recorder(x);
     works[k]();
@@ -172,9 +170,9 @@ TEST_F(FirstTouchTest, VectorOperationsTouchTheirOwnParts) {
 TEST_F(FirstTouchTest, AKernelTouchesItsRowsOfTheResult) {
   // Rows that grow longer: parts of equal nonzeros are not parts of equal rows.
   std::vector<std::vector<kernels::CsrBlock::Entry>> rows(20'000);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (std::size_t k = 0; k <= row / 2000; ++k)
-      rows[row].push_back({.column = static_cast<std::int32_t>(100 * k + row % 100), .value = 1.0});
+  for (size_t row = 0; row < rows.size(); ++row) {
+    for (size_t k = 0; k <= row / 2000; ++k)
+      rows[row].push_back({.column = static_cast<int32_t>(100 * k + row % 100), .value = 1.0});
   }
   const auto block = kernels::CsrBlock::from_rows(1000, rows);
   const auto borders = kernels::split_rows_by_nonzeros(block.row_starts.span(), thread_count);
@@ -204,7 +202,7 @@ TEST_F(FirstTouchTest, EachThreadMakesItsPartOfAKernelsFormat) {
     const auto pages = touched_pages([&] {
       product = make_block_product(kernel, std::move(block), layout, 0, {.thread_count = thread_count});
     });
-    const auto share = product->matrix_byte_count() / thread_count / static_cast<std::int64_t>(page_size());
+    const auto share = product->matrix_byte_count() / thread_count / static_cast<int64_t>(page_size());
     EXPECT_GE(share, 20);
     for (const auto count : pages) EXPECT_GE(count, share / 2);
   }
@@ -222,8 +220,8 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
                                                            {.mirrored = product->is_symmetric()});
     PhaseTimer timer(false, *communicator);
     AssembledOperator matrix(product, communicator, test::group(), thread_count, false, &timer);
-    const auto share = static_cast<std::int64_t>(static_cast<std::size_t>(problem.n) * sizeof(double) /
-                                                 thread_count / page_size());
+    const auto share =
+        static_cast<int64_t>(static_cast<size_t>(problem.n) * sizeof(double) / thread_count / page_size());
     std::unique_ptr<NpbIteration> solver;
     const auto pages_of_x = touched_pages(
         [&] { solver = std::make_unique<NpbIteration>(matrix, timer, thread_count, problem.shift); });

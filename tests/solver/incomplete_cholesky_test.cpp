@@ -21,22 +21,22 @@ using Dense = std::vector<std::vector<double>>;
 
 kernels::CsrBlock block_of(const Dense& rows) {
   std::vector<std::vector<kernels::CsrBlock::Entry>> entries(rows.size());
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    for (std::size_t column = 0; column < rows.size(); ++column) {
+  for (size_t row = 0; row < rows.size(); ++row) {
+    for (size_t column = 0; column < rows.size(); ++column) {
       if (rows[row][column] == 0.0) continue;
-      entries[row].push_back({.column = static_cast<std::int32_t>(column), .value = rows[row][column]});
+      entries[row].push_back({.column = static_cast<int32_t>(column), .value = rows[row][column]});
     }
   }
-  return kernels::CsrBlock::from_rows(static_cast<std::int64_t>(rows.size()), entries);
+  return kernels::CsrBlock::from_rows(static_cast<int64_t>(rows.size()), entries);
 }
 
 Dense dense_of(const kernels::CsrBlock& block) {
-  const auto size = static_cast<std::size_t>(block.row_count);
+  const auto size = static_cast<size_t>(block.row_count);
   Dense rows(size, std::vector<double>(size));
-  for (std::size_t row = 0; row < size; ++row) {
+  for (size_t row = 0; row < size; ++row) {
     for (auto entry = block.row_starts[row]; entry < block.row_starts[row + 1]; ++entry) {
-      const auto place = static_cast<std::size_t>(entry);
-      rows[row][static_cast<std::size_t>(block.columns[place])] = block.values[place];
+      const auto place = static_cast<size_t>(entry);
+      rows[row][static_cast<size_t>(block.columns[place])] = block.values[place];
     }
   }
   return rows;
@@ -44,28 +44,28 @@ Dense dense_of(const kernels::CsrBlock& block) {
 
 /// L D L^T z = r by dense loops, L D L^T without fill-in from the textbook's order (by columns, not by rows).
 std::vector<double> dense_solution(Dense a, std::vector<double> r) {
-  const std::size_t size = a.size();
+  const size_t size = a.size();
   const Dense pattern = a;
-  for (std::size_t k = 0; k < size; ++k) {
-    for (std::size_t row = k + 1; row < size; ++row) {
-      for (std::size_t column = k + 1; column <= row; ++column) {
+  for (size_t k = 0; k < size; ++k) {
+    for (size_t row = k + 1; row < size; ++row) {
+      for (size_t column = k + 1; column <= row; ++column) {
         if (pattern[row][column] != 0.0) a[row][column] -= a[row][k] * a[column][k] / a[k][k];
       }
     }
   }
-  for (std::size_t row = 0; row < size; ++row) {
-    for (std::size_t k = 0; k < row; ++k) r[row] -= a[row][k] / a[k][k] * r[k];
+  for (size_t row = 0; row < size; ++row) {
+    for (size_t k = 0; k < row; ++k) r[row] -= a[row][k] / a[k][k] * r[k];
   }
-  for (std::size_t row = 0; row < size; ++row) r[row] /= a[row][row];
-  for (std::size_t row = size; row-- > 0;) {
-    for (std::size_t k = row + 1; k < size; ++k) r[row] -= a[k][row] / a[row][row] * r[k];
+  for (size_t row = 0; row < size; ++row) r[row] /= a[row][row];
+  for (size_t row = size; row-- > 0;) {
+    for (size_t k = row + 1; k < size; ++k) r[row] -= a[k][row] / a[row][row] * r[k];
   }
   return r;
 }
 
-std::vector<double> waves(std::size_t size) {
+std::vector<double> waves(size_t size) {
   std::vector<double> r(size);
-  for (std::size_t k = 0; k < size; ++k) r[k] = std::sin(1.0 + static_cast<double>(k));
+  for (size_t k = 0; k < size; ++k) r[k] = std::sin(1.0 + static_cast<double>(k));
   return r;
 }
 
@@ -79,8 +79,7 @@ void expect_dense_solution(const kernels::CsrBlock& block) {
   factors->solve(r, z);
   const auto expected = dense_solution(dense_of(block), r);
   // Diagonally dominant: a few roundings of L to single precision, of numbers of about 1.
-  for (std::size_t k = 0; k < z.size(); ++k)
-    EXPECT_NEAR(z[k], expected[k], rounding_of_factors) << "row " << k;
+  for (size_t k = 0; k < z.size(); ++k) EXPECT_NEAR(z[k], expected[k], rounding_of_factors) << "row " << k;
 }
 
 TEST(IncompleteCholeskyTest, HasThePatternOfTheBlockAndTheNumbersOfTheDenseLoops) {
@@ -98,7 +97,7 @@ TEST(IncompleteCholeskyTest, IsExactWhereThereIsNoFillIn) {
   if (!factors) return;
   std::vector<double> z{0.0, 0.0, 0.0, 5.0};  // A (1, 2, 3, 4)
   factors->solve(z, z);
-  for (std::size_t k = 0; k < z.size(); ++k)
+  for (size_t k = 0; k < z.size(); ++k)
     EXPECT_NEAR(z[k], static_cast<double>(k + 1), 10.0 * rounding_of_factors);
 }
 
@@ -108,12 +107,12 @@ TEST(IncompleteCholeskyTest, IsSymmetric) {
   EXPECT_TRUE(factors.has_value());
   if (!factors) return;
   Dense inverse(4, std::vector<double>(4));
-  for (std::size_t k = 0; k < 4; ++k) {
+  for (size_t k = 0; k < 4; ++k) {
     inverse[k][k] = 1.0;
     factors->solve(inverse[k], inverse[k]);
   }
-  for (std::size_t row = 0; row < 4; ++row) {
-    for (std::size_t column = 0; column < row; ++column)
+  for (size_t row = 0; row < 4; ++row) {
+    for (size_t column = 0; column < row; ++column)
       EXPECT_NEAR(inverse[row][column], inverse[column][row], 1e-16);
   }
 }

@@ -110,7 +110,7 @@ TEST(LanczosTest, StepsThatTellNothingLeaveNoEstimate) {
 
 TEST(ResidualHistoryTest, HasTheNormOfEveryStep) {
   const auto observed = observe(test::line_rows(23, 1.1), Tolerance({.relative = 1e-10}));
-  EXPECT_EQ(observed.norms.size(), static_cast<std::size_t>(observed.result.step_count) + 1);
+  EXPECT_EQ(observed.norms.size(), static_cast<size_t>(observed.result.step_count) + 1);
   EXPECT_EQ(observed.norms.front(), observed.result.first_residual_norm);
   EXPECT_EQ(observed.norms.back(), observed.result.residual_norm);
 }

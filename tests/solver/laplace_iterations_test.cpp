@@ -43,15 +43,15 @@ class LaplaceSystem {
                                                                  .first_row = first_row_});
     // Not smooth: it has a part in every eigenvector. The same on every grid, by global rows.
     std::vector<double> b;
-    for (std::size_t k = 0; k < matrix_->local_size(); ++k)
-      b.push_back(std::sin(static_cast<double>((first_row_ + static_cast<std::int64_t>(k)) * 7919 % 104729)));
+    for (size_t k = 0; k < matrix_->local_size(); ++k)
+      b.push_back(std::sin(static_cast<double>((first_row_ + static_cast<int64_t>(k)) * 7919 % 104729)));
     std::vector<double> x(b.size());
     return solve(*matrix_, b, x, {.stop = Tolerance({}), .preconditioner = *preconditioner});
   }
 
  private:
   comm::BlockLayout layout_;
-  std::int64_t first_row_;
+  int64_t first_row_;
   kernels::CsrBlock diagonal_block_;
   HugePageVector diagonal_;
   PhaseTimer timer_;

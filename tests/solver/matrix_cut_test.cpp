@@ -40,7 +40,7 @@ TEST(MatrixCutTest, TextsHaveTheirKinds) {
                                    {"random:7", random},
                                    {"file:a b", file}})
     EXPECT_EQ(matrix_cut_from(text).kind, kind) << text;
-  EXPECT_EQ(matrix_cut_from("random:18446744073709551615").seed, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(matrix_cut_from("random:18446744073709551615").seed, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(matrix_cut_from("file:a b").path, "a b");
   for (const auto* text : {"", "evne", "random", "random:", "random:-1", "random:1.5", "file:", "Even"})
     EXPECT_THROW(static_cast<void>(matrix_cut_from(text)), InputError) << text;

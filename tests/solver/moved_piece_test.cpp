@@ -13,7 +13,7 @@ namespace {
 
 using test::group;
 
-double element_at(std::int64_t index) { return 1.0 + 1.0 / static_cast<double>(index + 3); }
+double element_at(int64_t index) { return 1.0 + 1.0 / static_cast<double>(index + 3); }
 
 HugePageVector piece_of(const comm::BlockLayout& layout) {
   const auto range = layout.piece(layout.column_piece_of(group().rank()));
@@ -24,7 +24,7 @@ HugePageVector piece_of(const comm::BlockLayout& layout) {
 
 TEST(MovedPieceTest, EveryElementArrivesAtItsNewPlace) {
   for (const auto& grid : comm::factorizations(group().size())) {
-    for (const std::int64_t n : {std::int64_t{0}, std::int64_t{1}, std::int64_t{7}, std::int64_t{1009}}) {
+    for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1009}}) {
       for (const auto& from : test::layouts_of(n, grid)) {
         for (const auto& to : test::layouts_of(n, grid)) {
           EXPECT_EQ(moved_piece(piece_of(from.layout), from.layout, to.layout, group()), piece_of(to.layout))

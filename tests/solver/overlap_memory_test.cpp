@@ -14,15 +14,15 @@
 namespace cg2d::overlap_memory_test {
 namespace {
 
-constexpr std::int64_t order = 14'000;
+constexpr int64_t order = 14'000;
 constexpr int nonzer =
     20;  // expected are 20 * 21 entries of a row, less those that meet: about as many as here
 
 /// About 33 MB: the rows of one of two process rows, 400 entries each.
 kernels::CsrBlock large_csr() { return test::even_csr_block(order / 2, order, 400); }
 
-std::int64_t planned_block_bytes(const kernels::KernelRow& kernel, const comm::BlockLayout& layout,
-                                 bool overlaps) {
+int64_t planned_block_bytes(const kernels::KernelRow& kernel, const comm::BlockLayout& layout,
+                            bool overlaps) {
   Problem problem;
   problem.n = order;
   problem.nonzer = nonzer;
@@ -34,7 +34,7 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
   if (!test::reset_peak()) GTEST_SKIP() << "this system does not let a process count its peak memory anew";
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = 2});
   // Counters of resident memory are exact to some pages per processor, and the heap grows.
-  constexpr std::int64_t slack = 3'000'000;
+  constexpr int64_t slack = 3'000'000;
   for (const auto& kernel : kernels::kernel_table()) {
     if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(kernel.name);

@@ -33,7 +33,7 @@ std::vector<double> zetas_of(const std::vector<OuterStep>& steps) {
 }
 
 void expect_official_zetas(const std::vector<double>& zetas) {
-  for (std::size_t k = 0; k < zetas.size(); ++k) {
+  for (size_t k = 0; k < zetas.size(); ++k) {
     // Another order of additions moves zeta by rounding errors only.
     EXPECT_NEAR(zetas[k], test::class_s_zetas[k], test::relative_tolerance * test::class_s_zetas[k])
         << "outer step " << k + 1;
@@ -78,11 +78,11 @@ TEST(OverlapTest, StripsInShares) {
   auto problem = *find_class("A");
   problem.niter = 1;
   const auto grids = comm::factorizations(group().size());
-  std::size_t turn = 0;
+  size_t turn = 0;
   for (const std::string_view name : {"sell", "sell-rows", "csr-simd", "csr-short", "symmetric",
                                       "symmetric-distinct", "symmetric-scalar"}) {
     ++turn;
-    for (std::size_t k = 0; k < grids.size(); ++k) {
+    for (size_t k = 0; k < grids.size(); ++k) {
       if (!test::is_thorough() && turn % grids.size() != k) continue;
       SCOPED_TRACE("grid " + grids[k].name());
       const auto layout = comm::BlockLayout::even(problem.n, grids[k]);
@@ -136,7 +136,7 @@ struct OneProduct {
         whole(make(layout, false)),
         overlapped(make(layout, true)) {}
 
-  [[nodiscard]] std::unique_ptr<BlockProduct> make(const comm::BlockLayout& layout, bool overlaps) const {
+  std::unique_ptr<BlockProduct> make(const comm::BlockLayout& layout, bool overlaps) const {
     return make_block_product(kernel, default_source().make(short_problem())->build(layout, group(), 1).block,
                               layout, group().rank(), {}, overlaps);
   }
@@ -155,7 +155,7 @@ TEST(OverlapTest, TheProductHasThePartsOfTheCollection) {
       EXPECT_EQ(product.overlapped->kernel().name, name);
       EXPECT_EQ(product.overlapped->is_symmetric(), product.kernel.stores_half());
       // Strips hold the entries of the whole block; each strip has starts for all rows of its own.
-      const auto starts = static_cast<std::int64_t>(sizeof(std::int64_t)) *
+      const auto starts = static_cast<int64_t>(sizeof(int64_t)) *
                           (layout.row_block(layout.grid().row_of(group().rank())).size() + 1);
       EXPECT_EQ((product.overlapped->matrix_byte_count() - product.whole->matrix_byte_count()) % starts, 0);
     }
@@ -170,9 +170,9 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     AssembledOperator matrix(product.overlapped, communicator, group(), 1, false, &timer);
     NpbIteration solver(matrix, timer, 1, short_problem().shift);
     static_cast<void>(solver.outer_step());
-    const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };
+    const auto of = [&](Phase phase) { return timer.records()[static_cast<size_t>(phase)]; };
     const auto part_count = product.overlapped->part_count();
-    constexpr std::uint64_t product_count = 26;
+    constexpr uint64_t product_count = 26;
     // The last one waits until the messages of this rank have been sent.
     EXPECT_EQ(of(Phase::collection).calls, product_count * (part_count > 1 ? part_count + 1 : 1));
     EXPECT_EQ(of(Phase::multiply).calls, product_count * part_count);
@@ -183,7 +183,7 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     EXPECT_EQ(of(Phase::multiply).hidden_clocks, 0U);
     const auto planned = comm::collection_traffic(layout, group().rank());
     EXPECT_EQ(communicator->sent(comm::Operation::collect).byte_count,
-              static_cast<std::int64_t>(product_count) * planned.byte_count);
+              static_cast<int64_t>(product_count) * planned.byte_count);
   });
 }
 

@@ -79,7 +79,7 @@ TEST(PreconditionerTest, TheTableBeginsWithNoneAndFindsItsRows) {
 }
 
 TEST(PreconditionerTest, EveryRowSolvesPositiveDefiniteSystems) {
-  constexpr std::size_t size = 23;
+  constexpr size_t size = 23;
   constexpr double tolerance = 1e-12;
   for (const auto& row : preconditioner_table()) {
     for (const double growth : {1.0, 1.5}) {
@@ -90,7 +90,7 @@ TEST(PreconditionerTest, EveryRowSolvesPositiveDefiniteSystems) {
       EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
       if (growth > 1.0) continue;
       // The condition number is below 250.
-      for (std::size_t k = 0; k < x.size(); ++k)
+      for (size_t k = 0; k < x.size(); ++k)
         EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
     }
   }
@@ -98,9 +98,9 @@ TEST(PreconditionerTest, EveryRowSolvesPositiveDefiniteSystems) {
 
 /// M^-1 symmetric and positive definite: e_i . M^-1 e_j = e_j . M^-1 e_i, r . M^-1 r > 0.
 TEST(PreconditionerTest, EveryRowIsSymmetricAndPositiveDefinite) {
-  constexpr std::size_t size = 12;
+  constexpr size_t size = 12;
   std::vector<double> eigenvalues;
-  for (std::size_t k = 0; k < size; ++k) eigenvalues.push_back(std::pow(2.0, static_cast<double>(k)));
+  for (size_t k = 0; k < size; ++k) eigenvalues.push_back(std::pow(2.0, static_cast<double>(k)));
   for (const auto& row : preconditioner_table()) {
     for (const int degree : {2, 4, 6, 8}) {
       if (degree > 2 && row.default_degree == 0) continue;
@@ -108,7 +108,7 @@ TEST(PreconditionerTest, EveryRowIsSymmetricAndPositiveDefinite) {
       DenseOperator matrix(test::rows_with_spectrum(eigenvalues, 5));
       const auto made = make(row, matrix, degree);
       DenseRows inverse;
-      for (std::size_t k = 0; k < size; ++k) {
+      for (size_t k = 0; k < size; ++k) {
         std::vector<double> unit(size);
         unit[k] = 1.0;
         inverse.push_back(applied(*made, matrix, unit));
@@ -116,16 +116,16 @@ TEST(PreconditionerTest, EveryRowIsSymmetricAndPositiveDefinite) {
       // Roundings of products and sums; those of a polynomial by Horner's rule are as many times larger as its coefficients without signs are.
       const double tolerance =
           row.default_degree == 0 ? 1e-13 : 1e-13 * std::pow(1.0 + std::sqrt(2.0), degree - 1);
-      for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t j = 0; j < i; ++j)
+      for (size_t i = 0; i < size; ++i) {
+        for (size_t j = 0; j < i; ++j)
           EXPECT_NEAR(inverse[i][j], inverse[j][i], tolerance * std::sqrt(inverse[i][i] * inverse[j][j]));
       }
-      for (std::size_t k = 0; k < size; ++k) {
+      for (size_t k = 0; k < size; ++k) {
         const auto r = matrix.times(one_two_three(size));
         const auto whole = DenseOperator::whole(r);
         const auto z = applied(*made, matrix, whole);
         double product = 0.0;
-        for (std::size_t i = 0; i < size; ++i) product += whole[i] * z[i];
+        for (size_t i = 0; i < size; ++i) product += whole[i] * z[i];
         EXPECT_GT(product, 0.0);
       }
     }
@@ -244,8 +244,8 @@ TEST(PreconditionerTest, BlockJacobiSaysItsShift) {
   // Four copies of Kershaw's matrix, so that some rank has a whole one.
   DenseRows rows(16, std::vector<double>(16));
   const DenseRows one{{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    std::ranges::copy(one[k % 4], rows[k].begin() + static_cast<std::ptrdiff_t>(k / 4 * 4));
+  for (size_t k = 0; k < rows.size(); ++k)
+    std::ranges::copy(one[k % 4], rows[k].begin() + static_cast<ptrdiff_t>(k / 4 * 4));
   DenseOperator matrix(rows);
   const auto remark = make(row, matrix)->remark();
   EXPECT_NE(remark.find("IC(0) broke down on "), std::string::npos) << remark;
@@ -256,7 +256,7 @@ TEST(PreconditionerTest, BlockJacobiSaysItsShift) {
 /// The contract on badly scaled systems: an application costs `default_degree` products, and so much worse than without M a solve may be, but
 /// no more. Well conditioned matrices with unit diagonals, about 1 to 100, each row and column scaled by 10^-2 to 10^2 at random.
 TEST(PreconditionerTest, NoRowIsWorseThanNoneByMoreThanItsProducts) {
-  constexpr std::size_t size = 40;
+  constexpr size_t size = 40;
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> exponent(-2.0, 2.0);
   std::normal_distribution<double> normal;
@@ -264,14 +264,14 @@ TEST(PreconditionerTest, NoRowIsWorseThanNoneByMoreThanItsProducts) {
     std::vector<double> eigenvalues(size);
     std::vector<double> scales(size);
     std::vector<double> x(size);
-    for (std::size_t k = 0; k < size; ++k) {
+    for (size_t k = 0; k < size; ++k) {
       eigenvalues[k] = std::pow(100.0, static_cast<double>(k) / (size - 1));
       scales[k] = std::pow(10.0, exponent(random));
       x[k] = normal(random) / scales[k];
     }
     auto rows = test::rows_with_spectrum(eigenvalues, seed);
-    for (std::size_t i = 0; i < size; ++i) {
-      for (std::size_t k = 0; k < size; ++k) rows[i][k] *= scales[i] * scales[k];
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t k = 0; k < size; ++k) rows[i][k] *= scales[i] * scales[k];
     }
     DenseOperator matrix(rows);
     const auto b = matrix.times(x);
@@ -293,17 +293,15 @@ TEST(PreconditionerTest, NoRowIsWorseThanNoneByMoreThanItsProducts) {
 /// exactly after a few steps of Lanczos; the upper bound is 1.05 of the largest one. A scaling of rows and columns changes nothing, nor does it
 /// where all entries of the diagonal are one number, or the bounds are given.
 TEST(PreconditionerTest, ChebyshevIsTheSmallestPolynomialWithinItsBounds) {
-  constexpr std::size_t size = 12;
+  constexpr size_t size = 12;
   const auto moved = [](double value) { return (1.575 + 0.5 - 2.0 * value) / (1.575 - 0.5); };
   for (const bool is_scaled : {false, true}) {
     // Blocks (1 c; c 1) with c = 0 or 1/2: eigenvalues 1, 1/2 and 3/2.
     std::vector<double> scales(size, 2.0);
-    for (std::size_t k = 0; is_scaled && k < size; ++k)
-      scales[k] = std::pow(10.0, static_cast<double>(k) - 6.0);
+    for (size_t k = 0; is_scaled && k < size; ++k) scales[k] = std::pow(10.0, static_cast<double>(k) - 6.0);
     DenseRows rows(size, std::vector<double>(size));
-    for (std::size_t k = 0; k < size; ++k) rows[k][k] = scales[k] * scales[k];
-    for (std::size_t k = 0; k < size; k += 4)
-      rows[k][k + 1] = rows[k + 1][k] = 0.5 * scales[k] * scales[k + 1];
+    for (size_t k = 0; k < size; ++k) rows[k][k] = scales[k] * scales[k];
+    for (size_t k = 0; k < size; k += 4) rows[k][k + 1] = rows[k + 1][k] = 0.5 * scales[k] * scales[k + 1];
     for (const int degree : {2, 4, 8}) {
       for (const bool has_bounds : {false, true}) {
         SCOPED_TRACE("degree " + std::to_string(degree) + (is_scaled ? ", scaled" : ""));
@@ -322,11 +320,11 @@ TEST(PreconditionerTest, ChebyshevIsTheSmallestPolynomialWithinItsBounds) {
         const double scale = std::cosh((degree + 1) * std::acosh(moved(0.0)));
         for (const double value : {0.5, 1.0, 1.5}) {
           std::vector<double> v(size);
-          const std::size_t first = value == 1.0 ? 2 : 0;
+          const size_t first = value == 1.0 ? 2 : 0;
           v[first] = 1.0 / scales[first];
           if (value != 1.0) v[first + 1] = (value < 1.0 ? -1.0 : 1.0) / scales[first + 1];
           auto r = v;
-          for (std::size_t k = 0; k < size; ++k) r[k] *= scales[k] * scales[k];
+          for (size_t k = 0; k < size; ++k) r[k] *= scales[k] * scales[k];
           const auto z = applied(*chebyshev, matrix, r);
           const double position = std::clamp(moved(value), -1.0, 1.0);
           const double rest = std::cos((degree + 1) * std::acos(position)) / scale;

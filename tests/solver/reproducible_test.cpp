@@ -87,20 +87,20 @@ std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
 
 /// A choice that goes through all combinations from turn to turn: in the campaign one with each transport, else one
 /// or two.
-std::vector<test::SolverConfig> configs(std::size_t turn) {
+std::vector<test::SolverConfig> configs(size_t turn) {
   std::vector<test::SolverConfig> chosen;
   if (test::is_campaign()) {
     // No divisor in common with the number of kernels, threads, overlaps or forms.
-    constexpr std::size_t stride = 7;
+    constexpr size_t stride = 7;
     for (const auto& of_transport : configs_of_transports())
       chosen.push_back(of_transport[(turn * stride + chosen.size()) % of_transport.size()]);
     return chosen;
   }
-  constexpr std::size_t stride = 61;
+  constexpr size_t stride = 61;
   std::vector<test::SolverConfig> all;
   for (const auto& of_transport : configs_of_transports())
     all.insert(all.end(), of_transport.begin(), of_transport.end());
-  for (std::size_t k = turn % stride; k < all.size(); k += stride) chosen.push_back(all[k]);
+  for (size_t k = turn % stride; k < all.size(); k += stride) chosen.push_back(all[k]);
   return chosen;
 }
 
@@ -126,8 +126,7 @@ bool has_many_ranks() {
 
 /// In the campaign the first `most` of test::layouts_of(), with many ranks the first one; else 2 or, with many ranks, one
 /// of these by turns.
-std::vector<test::NamedLayout> chosen_layouts(std::int64_t n, comm::ProcessGrid grid, std::size_t turn,
-                                              int most) {
+std::vector<test::NamedLayout> chosen_layouts(int64_t n, comm::ProcessGrid grid, size_t turn, int most) {
   const auto all = test::layouts_of(n, grid);
   if (!test::is_campaign())
     return has_many_ranks() ? std::vector{all.at(turn % 2)} : std::vector{all.at(0), all.at(1)};
@@ -137,7 +136,7 @@ std::vector<test::NamedLayout> chosen_layouts(std::int64_t n, comm::ProcessGrid 
 void expect_same_bits_on_every_grid(const Problem& problem, int most_layouts) {
   const auto expected = figures_of_one_rank(problem);
   // Different numbers of ranks begin with different configurations.
-  const auto first_turn = static_cast<std::size_t>(group().size()) * 5;
+  const auto first_turn = static_cast<size_t>(group().size()) * 5;
   auto turn = first_turn;
   for (const auto& grid : comm::factorizations(group().size())) {
     for (const auto& named : chosen_layouts(problem.n, grid, turn, most_layouts)) {
@@ -198,7 +197,7 @@ TEST(ReproducibleTest, ZetaIsTheOfficialOne) {
   const auto steps =
       test::solve(problem, comm::BlockLayout::even(problem.n, grid),
                   {.kernel = &kernels::default_reproducible_kernel(), .is_reproducible = true});
-  ASSERT_EQ(steps.size(), static_cast<std::size_t>(problem.niter));
+  ASSERT_EQ(steps.size(), static_cast<size_t>(problem.niter));
   EXPECT_TRUE(meets_reference(problem, steps.back().zeta)) << steps.back().zeta;
 }
 

@@ -19,42 +19,42 @@ using test::DenseOperator;
 using test::DenseRows;
 using test::line_rows;
 
-constexpr std::size_t size = 24;  // DenseOperator cuts it between rows, also where each is repeated
+constexpr size_t size = 24;  // DenseOperator cuts it between rows, also where each is repeated
 
 /// Each entry for every one of the vectors, whose elements of one row are neighbours.
-DenseRows repeated(const DenseRows& rows, std::size_t count) {
+DenseRows repeated(const DenseRows& rows, size_t count) {
   DenseRows wide(rows.size() * count, std::vector<double>(rows.size() * count));
-  for (std::size_t row = 0; row < wide.size(); ++row) {
-    for (std::size_t column = 0; column < rows.size(); ++column)
+  for (size_t row = 0; row < wide.size(); ++row) {
+    for (size_t column = 0; column < rows.size(); ++column)
       wide[row][column * count + row % count] = rows[row / count][column];
   }
   return wide;
 }
 
 /// Right-hand side `number`: rising frequencies, and lengths that differ.
-double element_of(std::size_t number, std::size_t row) {
+double element_of(size_t number, size_t row) {
   return std::sin(static_cast<double>((number + 1) * (row + 1))) * static_cast<double>(number + 1);
 }
 
-std::vector<double> right_hand_sides(std::size_t first, std::size_t count) {
+std::vector<double> right_hand_sides(size_t first, size_t count) {
   std::vector<double> b;
-  for (std::size_t row = 0; row < size; ++row) {
-    for (std::size_t number = 0; number < count; ++number) b.push_back(element_of(first + number, row));
+  for (size_t row = 0; row < size; ++row) {
+    for (size_t number = 0; number < count; ++number) b.push_back(element_of(first + number, row));
   }
   return b;
 }
 
 /// One or several systems with their solver.
 struct Systems {
-  explicit Systems(int count, std::size_t first = 0, double growth = 1.0)
-      : matrix(repeated(line_rows(size, growth), static_cast<std::size_t>(count))),
+  explicit Systems(int count, size_t first = 0, double growth = 1.0)
+      : matrix(repeated(line_rows(size, growth), static_cast<size_t>(count))),
         vectors(matrix, timer, 1),
-        b(matrix.piece_of(right_hand_sides(first, static_cast<std::size_t>(count)))),
+        b(matrix.piece_of(right_hand_sides(first, static_cast<size_t>(count)))),
         x(b.size()),
         solver(matrix, none, vectors, cg_variant_table().front(), count) {}
 
   std::vector<SystemSolveResult> solve(const StopRule& stop) { return solver.solve({.b = b, .x = x}, stop); }
-  [[nodiscard]] std::vector<double> whole_x() const { return DenseOperator::whole(x); }
+  std::vector<double> whole_x() const { return DenseOperator::whole(x); }
 
   PhaseTimer timer;
   IdentityPreconditioner none;
@@ -73,7 +73,7 @@ TEST(SeveralSystemsTest, EachThatFailsHasItsBestIterateAsIfItWereAlone) {
     Systems several(4, 0, 1.4);
     const auto results = several.solve(tolerance);
     const auto x = several.whole_x();
-    for (std::size_t number = 0; number < results.size(); ++number) {
+    for (size_t number = 0; number < results.size(); ++number) {
       SCOPED_TRACE(testing::Message() << "system " << number << ", " << most_steps << " steps");
       Systems one(1, number, 1.4);
       const auto alone = one.solve(tolerance).front();
@@ -84,7 +84,7 @@ TEST(SeveralSystemsTest, EachThatFailsHasItsBestIterateAsIfItWereAlone) {
       EXPECT_NEAR(results[number].last_residual_norm, alone.last_residual_norm,
                   1e-9 * alone.right_hand_side_norm);
       const auto alone_x = one.whole_x();
-      for (std::size_t row = 0; row < size; ++row) EXPECT_NEAR(x[row * 4 + number], alone_x[row], 1e-8);
+      for (size_t row = 0; row < size; ++row) EXPECT_NEAR(x[row * 4 + number], alone_x[row], 1e-8);
       earlier_count += alone.has_kept() ? 1 : 0;
     }
   }
@@ -97,8 +97,8 @@ TEST(SeveralSystemsTest, EachIsSolvedAsIfItWereAlone) {
     Systems several(count);
     const auto results = several.solve(tolerance);
     const auto x = several.whole_x();
-    ASSERT_EQ(results.size(), static_cast<std::size_t>(count));
-    for (std::size_t number = 0; number < results.size(); ++number) {
+    ASSERT_EQ(results.size(), static_cast<size_t>(count));
+    for (size_t number = 0; number < results.size(); ++number) {
       SCOPED_TRACE(testing::Message() << "system " << number << " of " << count);
       Systems one(1, number);
       const auto alone = one.solve(tolerance).front();
@@ -107,7 +107,7 @@ TEST(SeveralSystemsTest, EachIsSolvedAsIfItWereAlone) {
       EXPECT_LE(results[number].true_residual_norm, 1e-10 * alone.right_hand_side_norm);
       // The inverse has a norm of 64, and b one of at most 16 times 5; both solutions have an error.
       const auto x_alone = one.whole_x();
-      for (std::size_t row = 0; row < size; ++row)
+      for (size_t row = 0; row < size; ++row)
         EXPECT_NEAR(x[row * results.size() + number], x_alone[row], 2.0 * 64.0 * 80.0 * 1e-10);
     }
   }
@@ -176,10 +176,10 @@ TEST(SeveralSystemsTest, AnObserverOfAllSeesTheOneThatIsFarthestFromItsSolution)
   std::vector<Listener> of_each(count);
   systems.solver.observers().add(of_all);
   for (int number = 0; number < count; ++number)
-    systems.solver.observers_of(number).add(of_each[static_cast<std::size_t>(number)]);
+    systems.solver.observers_of(number).add(of_each[static_cast<size_t>(number)]);
   systems.solve(FixedSteps(6));
   ASSERT_EQ(of_all.quotients.size(), 6U);
-  for (std::size_t step = 0; step < 6; ++step) {
+  for (size_t step = 0; step < 6; ++step) {
     double largest = 0.0;
     for (const auto& listener : of_each) largest = std::max(largest, listener.quotients[step]);
     EXPECT_EQ(of_all.quotients[step], largest);
@@ -191,7 +191,7 @@ TEST(SeveralSystemsTest, AnObserverOfOneStopsThatOne) {
   Listener of_one(2);
   systems.solver.observers_of(1).add(of_one);
   const auto results = systems.solve(Tolerance({.relative = 1e-10, .most_steps = 100}));
-  for (std::size_t number = 0; number < results.size(); ++number)
+  for (size_t number = 0; number < results.size(); ++number)
     EXPECT_EQ(results[number].end, number == 1 ? SolveEnd::stopped : SolveEnd::converged);
   EXPECT_EQ(results[1].step_count, 2);
   EXPECT_EQ(of_one.begun, 2);

@@ -85,14 +85,14 @@ class DisturbedOperator final : public LinearOperator {
  public:
   DisturbedOperator(DenseRows rows, double (*factor_of)(int number))
       : exact(std::move(rows)), factor_of_(factor_of), q_(exact.local_size()) {}
-  [[nodiscard]] std::size_t local_size() const override { return exact.local_size(); }
+  size_t local_size() const override { return exact.local_size(); }
   [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
   void apply() override {
     exact.apply();
     const double factor = factor_of_(exact.product_count);
     std::ranges::transform(exact.result(), q_.begin(), [factor](double element) { return factor * element; });
   }
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  std::span<const double> result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override { exact.sum_over_ranks(values); }
 
   DenseOperator exact;
@@ -175,9 +175,9 @@ TEST(SolveEndTest, PenaltiesOnTheDiagonalAreNoSignOfAnything) {
 }
 
 /// A diagonal from 10 ^ high downwards, over so many decades.
-DenseRows diagonal_rows(std::size_t size, double high, double decades) {
+DenseRows diagonal_rows(size_t size, double high, double decades) {
   DenseRows rows(size, std::vector<double>(size));
-  for (std::size_t k = 0; k < size; ++k)
+  for (size_t k = 0; k < size; ++k)
     rows[k][k] = std::pow(10.0, high - decades * static_cast<double>(k) / static_cast<double>(size - 1));
   return rows;
 }
@@ -201,7 +201,7 @@ TEST(SolveEndTest, ASingularMatrixIsNotCalledConverged) {
 /// M^-1 = -1
 class NegativePreconditioner final : public Preconditioner {
  public:
-  explicit NegativePreconditioner(std::size_t size) : negative_(size) {}
+  explicit NegativePreconditioner(size_t size) : negative_(size) {}
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
     vectors.updates()->set_scaled(-1.0, r, negative_);
     return negative_;
@@ -331,9 +331,9 @@ TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsNotPositiveDefiniteIsCalledConver
   std::normal_distribution<double> normal;
   const auto seed_count = static_cast<unsigned>(test::by_extent(20, 60));
   for (unsigned seed = 0; seed < seed_count; ++seed) {
-    const std::size_t size = 5 + seed % 31;
+    const size_t size = 5 + seed % 31;
     std::vector<double> eigenvalues(size);
-    for (std::size_t k = 0; k < size; ++k)
+    for (size_t k = 0; k < size; ++k)
       eigenvalues[k] = std::pow(1000.0, static_cast<double>(k) / static_cast<double>(size - 1));
     std::vector<double> b(size);
     for (auto& element : b) element = normal(random);
@@ -376,7 +376,7 @@ TEST(SolveEndTest, TheAnswerOfASolveThatFailsIsItsBestIterate) {
       ASSERT_TRUE(has_failed(result.end)) << sentence_of(result);
       std::vector<double> residual = piece;
       const auto product = matrix.times(DenseOperator::whole(x));
-      for (std::size_t k = 0; k < x.size(); ++k) residual[k] -= product[k];
+      for (size_t k = 0; k < x.size(); ++k) residual[k] -= product[k];
       const auto whole = DenseOperator::whole(residual);
       const double norm = std::sqrt(std::inner_product(whole.begin(), whole.end(), whole.begin(), 0.0));
       EXPECT_NEAR(result.true_residual_norm, norm, 1e-12 * result.right_hand_side_norm);

@@ -63,7 +63,7 @@ void for_every_grid(const std::vector<SolverConfig>& configs, const Visit& visit
 
 void expect_official_zetas(const std::vector<OuterStep>& steps, std::span<const double> zetas) {
   ASSERT_EQ(steps.size(), zetas.size());
-  for (std::size_t k = 0; k < steps.size(); ++k) {
+  for (size_t k = 0; k < steps.size(); ++k) {
     // Another order of additions moves zeta by rounding errors only; the printed figures are good to 1e-14.
     EXPECT_NEAR(steps[k].zeta, zetas[k], test::relative_tolerance * zetas[k]) << "outer step " << k + 1;
     // The official residuals are 1e-13 in the first step and 2e-15 after it: rounding noise, so only the
@@ -76,7 +76,7 @@ void expect_official_zetas(const std::vector<OuterStep>& steps, std::span<const 
 
 /// The official zetas of the steps that a problem of class S makes.
 std::span<const double> zetas_of(const Problem& problem) {
-  return std::span<const double>(test::class_s_zetas).first(static_cast<std::size_t>(problem.niter));
+  return std::span<const double>(test::class_s_zetas).first(static_cast<size_t>(problem.niter));
 }
 
 std::vector<double> numbers_of(const std::vector<OuterStep>& steps) {
@@ -145,24 +145,24 @@ using DenseMatrix = std::vector<std::vector<long double>>;
 DenseMatrix dense(const Problem& problem) {
   const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
   DenseMatrix result(matrix.size(), std::vector<long double>(matrix.size()));
-  for (std::size_t row = 0; row < matrix.size(); ++row) {
-    for (const auto& [column, value] : matrix[row]) result[row][static_cast<std::size_t>(column)] = value;
+  for (size_t row = 0; row < matrix.size(); ++row) {
+    for (const auto& [column, value] : matrix[row]) result[row][static_cast<size_t>(column)] = value;
   }
   return result;
 }
 
 /// A^-1 x by Gaussian elimination; no pivoting, since the matrices of NPB are definite.
 std::vector<long double> solve_dense(DenseMatrix a, std::vector<long double> x) {
-  const std::size_t n = x.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t row = k + 1; row < n; ++row) {
+  const size_t n = x.size();
+  for (size_t k = 0; k < n; ++k) {
+    for (size_t row = k + 1; row < n; ++row) {
       const long double factor = a[row][k] / a[k][k];
-      for (std::size_t column = k; column < n; ++column) a[row][column] -= factor * a[k][column];
+      for (size_t column = k; column < n; ++column) a[row][column] -= factor * a[k][column];
       x[row] -= factor * x[k];
     }
   }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t column = k + 1; column < n; ++column) x[k] -= a[k][column] * x[column];
+  for (size_t k = n; k-- > 0;) {
+    for (size_t column = k + 1; column < n; ++column) x[k] -= a[k][column] * x[column];
     x[k] /= a[k][k];
   }
   return x;
@@ -177,12 +177,12 @@ std::vector<double> exact_zetas(const Problem& problem) {
     const auto z = solve_dense(a, x);
     long double xz = 0.0L;
     long double zz = 0.0L;
-    for (std::size_t i = 0; i < x.size(); ++i) {
+    for (size_t i = 0; i < x.size(); ++i) {
       xz += x[i] * z[i];
       zz += z[i] * z[i];
     }
     zetas.push_back(static_cast<double>(problem.shift + 1.0L / xz));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = z[i] / std::sqrt(zz);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = z[i] / std::sqrt(zz);
   }
   return zetas;
 }
@@ -199,7 +199,7 @@ TEST(SolverTest, TinyProblemsHaveTheZetasOfExactSolves) {
         SCOPED_TRACE(test::describe(named) + ", nonzer " + std::to_string(problem.nonzer));
         const auto steps = test::solve(problem, named.layout, {});
         EXPECT_EQ(steps.size(), exact.size());
-        for (std::size_t k = 0; k < steps.size(); ++k) {
+        for (size_t k = 0; k < steps.size(); ++k) {
           EXPECT_TRUE(std::isfinite(steps[k].residual_norm));
           // zeta is the difference of the shift 10 and a number near it: 1e-13 is a hundred roundings of 10.
           EXPECT_NEAR(steps[k].zeta, exact[k], 1e-13 * problem.shift) << "outer step " << k + 1;
@@ -225,8 +225,8 @@ class SingleSteps {
         solver_(matrix_, timer_, 1, problem.shift) {}
 
   [[nodiscard]] NpbIteration& solver() { return solver_; }
-  [[nodiscard]] const PhaseTimer& timer() const { return timer_; }
-  [[nodiscard]] const comm::Communicator& communicator() const { return *communicator_; }
+  const PhaseTimer& timer() const { return timer_; }
+  const comm::Communicator& communicator() const { return *communicator_; }
 
  private:
   comm::BlockLayout layout_;
@@ -287,9 +287,7 @@ TEST(SolverTest, CountsThePhasesOfAnOuterStep) {
   const auto& problem = *find_class("S");
   SingleSteps steps(problem);
   static_cast<void>(steps.solver().outer_step());
-  const auto calls = [&](Phase phase) {
-    return steps.timer().records()[static_cast<std::size_t>(phase)].calls;
-  };
+  const auto calls = [&](Phase phase) { return steps.timer().records()[static_cast<size_t>(phase)].calls; };
   // 25 products and one for the residual.
   for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}) {
     EXPECT_EQ(calls(phase), 26U) << phase_name(phase);

@@ -34,7 +34,7 @@ TEST(SolverThreadsTest, ClassSHasTheOfficialZetasWithEveryKernel) {
                      std::to_string(thread_count) + " threads");
         const SolverConfig config{.kernel = &kernel, .thread_count = thread_count};
         const auto zetas = zetas_of(test::solve(problem, layout, config));
-        for (std::size_t k = 0; k < zetas.size(); ++k) {
+        for (size_t k = 0; k < zetas.size(); ++k) {
           EXPECT_NEAR(zetas[k], test::class_s_zetas[k], test::relative_tolerance * test::class_s_zetas[k]);
         }
         EXPECT_TRUE(test::same_bits(zetas_of(test::solve(problem, layout, config)), zetas));
@@ -51,7 +51,7 @@ TEST(SolverThreadsTest, PiecesLongEnoughForParallelVectorOperations) {
   const auto on_one_thread = zetas_of(test::solve(problem, layout, {}));
   const auto on_three = zetas_of(test::solve(problem, layout, {.thread_count = 3}));
   EXPECT_EQ(on_three.size(), on_one_thread.size());
-  for (std::size_t k = 0; k < on_three.size(); ++k) {
+  for (size_t k = 0; k < on_three.size(); ++k) {
     EXPECT_NEAR(on_three[k], on_one_thread[k], test::relative_tolerance * problem.shift);
   }
   EXPECT_TRUE(test::same_bits(zetas_of(test::solve(problem, layout, {.thread_count = 3})), on_three));

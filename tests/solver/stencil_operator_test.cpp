@@ -26,7 +26,7 @@ namespace {
 using test::group;
 
 /// An element of the operand, between -1 and 1.
-double element(std::int64_t row) { return std::sin(0.7 * static_cast<double>(row) + 0.3); }
+double element(int64_t row) { return std::sin(0.7 * static_cast<double>(row) + 0.3); }
 
 /// The assembled matrix on process rows.
 class AssembledProduct {
@@ -44,11 +44,11 @@ class AssembledProduct {
   [[nodiscard]] std::vector<double> product() {
     const auto p = operator_.operand();
     const auto begin = layout_.piece(layout_.column_piece_of(group().rank())).begin;
-    for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(begin + static_cast<std::int64_t>(k));
+    for (size_t k = 0; k < p.size(); ++k) p[k] = element(begin + static_cast<int64_t>(k));
     operator_.apply();
     return whole(operator_.result());
   }
-  [[nodiscard]] static std::vector<double> whole(std::span<const double> piece) {
+  static std::vector<double> whole(std::span<const double> piece) {
     std::vector<double> vector;
     for (const auto& part : group().gather_all(piece)) vector.insert(vector.end(), part.begin(), part.end());
     return vector;
@@ -67,7 +67,7 @@ class AssembledProduct {
 void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std::vector<double>& expected) {
   auto& matrix = system.matrix();
   const auto p = matrix.operand();
-  for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
+  for (size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
   matrix.apply();
   const auto q = matrix.result();
   // Both add at most point_count products with a rounding each; all are within the sum of their magnitudes.
@@ -75,10 +75,10 @@ void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std:
       4.0 * stencil.point_count * std::numeric_limits<double>::epsilon() * (2.0 * stencil.diagonal());
   double dot = 0.0;
   double magnitude = 0.0;
-  for (std::size_t k = 0; k < q.size(); ++k) {
+  for (size_t k = 0; k < q.size(); ++k) {
     dot += p[k] * q[k];
     magnitude += std::abs(p[k] * q[k]);
-    EXPECT_NEAR(q[k], expected[static_cast<std::size_t>(system.row_of(k))], bound);  // fails for NaN, too
+    EXPECT_NEAR(q[k], expected[static_cast<size_t>(system.row_of(k))], bound);  // fails for NaN, too
     EXPECT_EQ(p[k], element(system.row_of(k)));
   }
   // The bound of two sums of as many products, each in its own order (Higham 2002, section 3.1).
@@ -86,7 +86,7 @@ void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std:
     EXPECT_LE(std::abs(*own - dot),
               2.0 * static_cast<double>(q.size()) * std::numeric_limits<double>::epsilon() * magnitude);
   }
-  EXPECT_EQ(group().sum(static_cast<std::int64_t>(q.size())), stencil.order());
+  EXPECT_EQ(group().sum(static_cast<int64_t>(q.size())), stencil.order());
 }
 
 std::vector<Stencil> tested_stencils() {
@@ -107,7 +107,7 @@ void for_every_cut(int call, const Visit& visit) {
     ++number;
     if (cuts_take_turns && (number + call) % 2 != 0) continue;
     const auto transports = comm::transport_table();
-    for (std::size_t k = 0; k < transports.size(); ++k) {
+    for (size_t k = 0; k < transports.size(); ++k) {
       const bool is_its_turn = static_cast<int>(k) == number % static_cast<int>(transports.size());
       if (!test::is_thorough() && !is_its_turn) continue;
       if (!transports[k].why_unavailable(group()).empty()) continue;
@@ -157,7 +157,7 @@ struct Parts {
   /// The product with element() of the place in this rank's piece.
   [[nodiscard]] std::vector<double> product() {
     const auto p = matrix.operand();
-    for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(static_cast<std::int64_t>(k));
+    for (size_t k = 0; k < p.size(); ++k) p[k] = element(static_cast<int64_t>(k));
     matrix.apply();
     return {matrix.result().begin(), matrix.result().end()};
   }
@@ -197,7 +197,7 @@ TEST(StencilOperatorTest, ALongLinesPartsAddUpToTheDotProduct) {
   const auto own = parts.matrix.own_product();
   ASSERT_TRUE(own.has_value());
   double dot = 0.0;
-  for (std::size_t k = 0; k < q.size(); ++k) dot += q[k] * element(static_cast<std::int64_t>(k));
+  for (size_t k = 0; k < q.size(); ++k) dot += q[k] * element(static_cast<int64_t>(k));
   EXPECT_NEAR(*own, dot, 1e-10 * std::abs(dot));
 }
 
@@ -221,9 +221,9 @@ TEST(StencilOperatorTest, ProductsConsistOfHaloInteriorAndBoundary) {
   static_cast<void>(parts.product());
   for (const auto& row : phase_table()) {
     const auto& record = parts.timer.records()[index_of(row.phase)];
-    const std::uint64_t calls = row.phase == Phase::halo                                       ? 2
-                                : row.phase == Phase::interior || row.phase == Phase::boundary ? 1
-                                                                                               : 0;
+    const uint64_t calls = row.phase == Phase::halo                                       ? 2
+                           : row.phase == Phase::interior || row.phase == Phase::boundary ? 1
+                                                                                          : 0;
     EXPECT_EQ(record.calls, calls) << row.name;
   }
   // The exchange is under way during the interior.
@@ -261,8 +261,8 @@ TEST(StencilOperatorTest, SolvesConvergeToTheSolutionOfTheAssembledMatrix) {
       EXPECT_NEAR(result.step_count, assembled_result.step_count, 1);
       double largest = 0.0;
       double largest_error = 0.0;
-      for (std::size_t k = 0; k < x.size(); ++k) {
-        const double other = expected[static_cast<std::size_t>(system->row_of(k))];
+      for (size_t k = 0; k < x.size(); ++k) {
+        const double other = expected[static_cast<size_t>(system->row_of(k))];
         largest = std::max(largest, std::abs(other));
         largest_error = std::max(largest_error, std::abs(x[k] - other));
       }

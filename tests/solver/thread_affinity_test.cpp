@@ -18,14 +18,14 @@ namespace {
 using test::group;
 
 std::vector<std::string> lists_of_threads(int thread_count) {
-  std::vector<std::string> lists(static_cast<std::size_t>(thread_count));
+  std::vector<std::string> lists(static_cast<size_t>(thread_count));
 #pragma omp parallel num_threads(thread_count)
-  lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
+  lists[static_cast<size_t>(omp_get_thread_num())] = allowed_processors();
   return lists;
 }
 
 std::vector<std::string> nowhere_else(int thread_count) {
-  return std::vector<std::string>(static_cast<std::size_t>(thread_count), allowed_processors());
+  return std::vector<std::string>(static_cast<size_t>(thread_count), allowed_processors());
 }
 
 TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
@@ -38,17 +38,17 @@ TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
       const auto& facts = binding.result();
       EXPECT_EQ(facts.is_bound, facts.why_not.empty());
       EXPECT_EQ(facts.is_bound, !environment.oversubscribed);
-      ASSERT_EQ(facts.ranks.size(), static_cast<std::size_t>(group().size()));
-      EXPECT_EQ(facts.ranks[static_cast<std::size_t>(group().rank())], lists_of_threads(thread_count));
+      ASSERT_EQ(facts.ranks.size(), static_cast<size_t>(group().size()));
+      EXPECT_EQ(facts.ranks[static_cast<size_t>(group().rank())], lists_of_threads(thread_count));
       std::set<std::string> different;
       for (const auto& threads : facts.ranks) different.insert(threads.begin(), threads.end());
       if (facts.is_bound) {
-        EXPECT_EQ(different.size(), static_cast<std::size_t>(group().size() * thread_count));
+        EXPECT_EQ(different.size(), static_cast<size_t>(group().size() * thread_count));
         // Work on one thread in between does not let the others go.
         std::vector<double> numbers(100'000, 1.0);
         EXPECT_EQ(VectorOps(1).dot(numbers, numbers), 100'000.0);
         EXPECT_EQ(VectorOps(thread_count).dot(numbers, numbers), 100'000.0);
-        EXPECT_EQ(facts.ranks[static_cast<std::size_t>(group().rank())], lists_of_threads(thread_count));
+        EXPECT_EQ(facts.ranks[static_cast<size_t>(group().rank())], lists_of_threads(thread_count));
       } else {
         EXPECT_EQ(lists_of_threads(thread_count), free);
       }
@@ -64,7 +64,7 @@ TEST(ThreadBindingTest, NotAskedForOrOneThreadIsNoBinding) {
   const ThreadBinding none(group(), environment, BindMode::none, 2);
   EXPECT_FALSE(none.result().is_bound);
   EXPECT_EQ(none.result().why_not, "not requested (--bind none)");
-  EXPECT_EQ(none.result().ranks[static_cast<std::size_t>(group().rank())], free);
+  EXPECT_EQ(none.result().ranks[static_cast<size_t>(group().rank())], free);
   const ThreadBinding single(group(), environment, BindMode::automatic, 1);
   EXPECT_FALSE(single.result().is_bound);
   EXPECT_EQ(single.result().why_not, "one thread per rank");

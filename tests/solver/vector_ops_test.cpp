@@ -29,10 +29,10 @@ INSTANTIATE_TEST_SUITE_P(Threads, VectorOpsTest, testing::Values(1, 2, 3),
                          [](const auto& threads) { return std::to_string(threads.param); });
 
 /// Empty, one, fewer than threads, prime, and around 8192, where the parallel loops begin.
-const std::vector<std::size_t> sizes{0, 1, 2, 3, 7, 1009, 8191, 8192, 8193, 24'577, 100'003};
+const std::vector<size_t> sizes{0, 1, 2, 3, 7, 1009, 8191, 8192, 8193, 24'577, 100'003};
 
 /// Integers of up to 10 bits: products and sums of 100 003 of them are exact.
-std::vector<double> integers(std::size_t size, std::uint64_t seed) {
+std::vector<double> integers(size_t size, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<double> values(size);
   for (auto& value : values) value = static_cast<double>(random() % 1024) - 512.0;
@@ -40,7 +40,7 @@ std::vector<double> integers(std::size_t size, std::uint64_t seed) {
 }
 
 /// Signs and magnitudes mixed.
-std::vector<double> awkward(std::size_t size, std::uint64_t seed) {
+std::vector<double> awkward(size_t size, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<double> values(size);
   for (auto& value : values) {
@@ -54,7 +54,7 @@ TEST_P(VectorOpsTest, DotOfIntegersIsExact) {
     const auto x = integers(size, 1);
     const auto y = integers(size, 2);
     double expected = 0.0;
-    for (std::size_t k = 0; k < size; ++k) expected += x[k] * y[k];
+    for (size_t k = 0; k < size; ++k) expected += x[k] * y[k];
     EXPECT_EQ(ops_.dot(x, y), expected) << "size " << size;
   }
 }
@@ -65,7 +65,7 @@ TEST_P(VectorOpsTest, DotIsWithinRoundingAndRepeatsItsBits) {
     const auto y = awkward(size, 4);
     long double expected = 0.0L;
     long double magnitude = 0.0L;
-    for (std::size_t k = 0; k < size; ++k) {
+    for (size_t k = 0; k < size; ++k) {
       expected += static_cast<long double>(x[k]) * y[k];
       magnitude += std::abs(static_cast<long double>(x[k]) * y[k]);
     }
@@ -93,7 +93,7 @@ TEST_P(VectorOpsTest, AddScaled) {
     const auto x = integers(size, 6);
     auto y = integers(size, 7);
     auto expected = y;
-    for (std::size_t k = 0; k < size; ++k) expected[k] += 3.0 * x[k];
+    for (size_t k = 0; k < size; ++k) expected[k] += 3.0 * x[k];
     ops_.add_scaled(3.0, x, y);
     EXPECT_EQ(y, expected) << "size " << size;
     ops_.add_scaled(0.0, x, y);
@@ -125,7 +125,7 @@ TEST_P(VectorOpsTest, ScaleAndAdd) {
     const auto x = integers(size, 8);
     auto y = integers(size, 9);
     auto expected = y;
-    for (std::size_t k = 0; k < size; ++k) expected[k] = x[k] - 5.0 * expected[k];
+    for (size_t k = 0; k < size; ++k) expected[k] = x[k] - 5.0 * expected[k];
     ops_.scale_and_add(x, -5.0, y);
     EXPECT_EQ(y, expected) << "size " << size;
     ops_.scale_and_add(x, 0.0, y);
@@ -139,7 +139,7 @@ TEST_P(VectorOpsTest, Add) {
     const auto y = integers(size, 14);
     std::vector<double> z(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
     auto expected = x;
-    for (std::size_t k = 0; k < size; ++k) expected[k] += y[k];
+    for (size_t k = 0; k < size; ++k) expected[k] += y[k];
     ops_.add(x, y, z);
     EXPECT_EQ(z, expected) << "size " << size;
   }
@@ -151,7 +151,7 @@ TEST_P(VectorOpsTest, Multiply) {
     const auto y = integers(size, 21);
     std::vector<double> z(size, std::numeric_limits<double>::quiet_NaN());  // overwritten, never read
     auto expected = x;
-    for (std::size_t k = 0; k < size; ++k) expected[k] *= y[k];
+    for (size_t k = 0; k < size; ++k) expected[k] *= y[k];
     ops_.multiply(x, y, z);
     EXPECT_EQ(z, expected) << "size " << size;
   }
@@ -174,7 +174,7 @@ TEST_P(VectorOpsTest, Combine) {
     const auto y = integers(size, 41);
     auto z = integers(size, 42);
     auto expected = z;
-    for (std::size_t k = 0; k < size; ++k) expected[k] = 0.5 * x[k] - 2.0 * y[k] + 4.0 * z[k];
+    for (size_t k = 0; k < size; ++k) expected[k] = 0.5 * x[k] - 2.0 * y[k] + 4.0 * z[k];
     ops_.combine({0.5, x}, {-2.0, y}, 4.0, z);
     EXPECT_EQ(z, expected) << "size " << size;
   }
@@ -192,7 +192,7 @@ TEST_P(VectorOpsTest, CopyAndFill) {
 }
 
 TEST_P(VectorOpsTest, CountsWhatItMovesAndComputes) {
-  const std::size_t size = 1009;
+  const size_t size = 1009;
   const auto x = integers(size, 15);
   auto y = integers(size, 16);
   static_cast<void>(ops_.dot(x, y));
@@ -225,7 +225,7 @@ TEST_P(VectorOpsTest, StepAndTurnIsTwoUpdates) {
     ops_.step_and_turn(0.3, -0.7, z, p, x);
     EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
     EXPECT_TRUE(test::same_bits(p, expected_p)) << "size " << size;
-    const auto elements = static_cast<std::int64_t>(size);
+    const auto elements = static_cast<int64_t>(size);
     EXPECT_EQ(ops_.update_work() - before,
               (VectorWork{.call_count = 2, .byte_count = 5 * 8 * elements, .flop_count = 4 * elements}));
   }
@@ -257,14 +257,14 @@ TEST_P(VectorOpsTest, OperationsWithADiagonalAreTheSeparateOnes) {
 }
 
 TEST_P(VectorOpsTest, CountsEachVectorThatAnUpdateReadsOrWrites) {
-  const std::size_t size = 1009;
+  const size_t size = 1009;
   const auto x = integers(size, 17);
   const auto y = integers(size, 18);
   auto z = integers(size, 19);
   struct Update {
     std::string name;
-    std::int64_t vector_count;  ///< read, and written: one that is both counts twice
-    std::int64_t flop_count;    ///< per element
+    int64_t vector_count;  ///< read, and written: one that is both counts twice
+    int64_t flop_count;    ///< per element
     std::function<void()> run;
   };
   const std::vector<Update> updates{{"add_scaled", 3, 2, [&] { ops_.add_scaled(2.0, x, z); }},
@@ -289,7 +289,7 @@ TEST_P(VectorOpsTest, CountsEachVectorThatAnUpdateReadsOrWrites) {
 }
 
 TEST_P(VectorOpsTest, NotANumberComesThrough) {
-  for (const std::size_t size : {std::size_t{7}, std::size_t{24'577}}) {
+  for (const size_t size : {size_t{7}, size_t{24'577}}) {
     auto x = integers(size, 12);
     const auto ones = std::vector<double>(size, 1.0);
     x.back() = std::numeric_limits<double>::quiet_NaN();

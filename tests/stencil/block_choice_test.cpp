@@ -15,7 +15,7 @@ namespace {
 
 /// Steps of 256 planes, and of those near one neighbour, which both compute: b-1 in the first step, b-2 in the second one, and so on.
 const StencilWork work{.plane_count = 256, .step_count = 64, .planes_of_pass = [](int step_count) {
-                         return step_count * std::int64_t{256} + step_count * (step_count - 1) / 2;
+                         return step_count * int64_t{256} + step_count * (step_count - 1) / 2;
                        }};
 
 std::vector<BlockPrediction> predictions_for(const StorageTimes& storage, int most = 64) {

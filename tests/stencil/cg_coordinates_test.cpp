@@ -29,7 +29,7 @@ Bases bases_of(const test::PlainCg& cg, int steps) {
 
 std::vector<kernels::PowerSums> sums_of(const Bases& bases) {
   std::vector<kernels::PowerSums> sums;
-  for (std::size_t j = 0; j < bases.p.size(); ++j) {
+  for (size_t j = 0; j < bases.p.size(); ++j) {
     const auto before = j > 0 ? j - 1 : 0;
     sums.push_back({.pp = dot(bases.p[j], bases.p[j]),
                     .rr = dot(bases.r[j], bases.r[j]),
@@ -44,7 +44,7 @@ std::vector<kernels::PowerSums> sums_of(const Bases& bases) {
 Vector combination(const Bases& bases, const CoordinateSteps& steps,
                    std::array<double, 2> kernels::PowerWeights::*weights) {
   Vector vector(bases.p.front().size());
-  for (std::size_t j = 0; j < steps.weights.size(); ++j) {
+  for (size_t j = 0; j < steps.weights.size(); ++j) {
     add(vector, (steps.weights[j].*weights)[0], bases.p[j]);
     add(vector, (steps.weights[j].*weights)[1], bases.r[j]);
   }
@@ -70,7 +70,7 @@ TEST(CgCoordinatesTest, StepsLeadToTheVectorsOfPlainSteps) {
       add(x, 1.0, combination(bases, result, &kernels::PowerWeights::x));
       for (int k = 0; k < steps; ++k) {
         cg.step();
-        EXPECT_NEAR(std::sqrt(result.square_sums[static_cast<std::size_t>(k)]), std::sqrt(dot(cg.r, cg.r)),
+        EXPECT_NEAR(std::sqrt(result.square_sums[static_cast<size_t>(k)]), std::sqrt(dot(cg.r, cg.r)),
                     1e-8 * std::sqrt(dot(bases.r.front(), bases.r.front())));
       }
       // A basis of 8 polynomials loses up to 8 of 16 digits.

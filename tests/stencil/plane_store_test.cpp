@@ -23,12 +23,12 @@ namespace {
 
 using test::FaultKind;
 
-constexpr std::int64_t plane_count = 41;
+constexpr int64_t plane_count = 41;
 
-double value_of(std::int64_t z, int pass) { return static_cast<double>(1000 * pass + z) + 0.25; }
+double value_of(int64_t z, int pass) { return static_cast<double>(1000 * pass + z) + 0.25; }
 
 void write_all(PlaneStore& store, const PlaneLayout& layout) {
-  for (std::int64_t z = 0; z < plane_count; ++z) {
+  for (int64_t z = 0; z < plane_count; ++z) {
     std::fill_n(store.room(z) + layout.line(0), layout.line_length, value_of(z, 0));
     store.written(z);
   }
@@ -39,11 +39,11 @@ constexpr comm::IndexRange all_planes{.begin = 0, .end = plane_count};
 
 /// Reads all planes, odd passes forward and even ones backward, and writes each `distance` planes behind. Returns whether every plane was the
 /// one of the pass before.
-bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, std::int64_t distance) {
+bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, int64_t distance) {
   bool is_right = true;
   const Sweep sweep{.domain_planes = plane_count, .is_downward = pass % 2 == 0};
   store.begin_reading(all_planes, sweep);
-  for (std::int64_t index = 0; index < plane_count + distance; ++index) {
+  for (int64_t index = 0; index < plane_count + distance; ++index) {
     if (index < plane_count) {
       const double* const plane = store.next();
       is_right = is_right && plane[layout.line(0)] == value_of(sweep.number_of(index), pass - 1) &&
@@ -99,20 +99,20 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
     write_all(*store, layout);
     for (int pass = 1; pass <= 3; ++pass) {
       store->begin_reading(all_planes);
-      for (std::int64_t first = 0; first < plane_count; first += at_once) {
-        const auto count = std::min<std::int64_t>(at_once, plane_count - first);
+      for (int64_t first = 0; first < plane_count; first += at_once) {
+        const auto count = std::min<int64_t>(at_once, plane_count - first);
         std::vector<const double*> planes;
         std::vector<double*> rooms;
-        for (std::int64_t k = 0; k < count; ++k) {
+        for (int64_t k = 0; k < count; ++k) {
           planes.push_back(store->next());
           rooms.push_back(store->room(first + k));
         }
-        for (std::int64_t k = 0; k < count; ++k) {
-          const auto index = static_cast<std::size_t>(k);
+        for (int64_t k = 0; k < count; ++k) {
+          const auto index = static_cast<size_t>(k);
           EXPECT_EQ(planes[index][layout.line(7)], pass == 1 ? 0.0 : value_of(first + k, pass - 1));
           std::fill_n(rooms[index] + layout.line(7), layout.line_length, value_of(first + k, pass));
         }
-        for (std::int64_t k = 0; k < count; ++k) store->written(first + k);
+        for (int64_t k = 0; k < count; ++k) store->written(first + k);
       }
       store->finish_writing();
     }
@@ -120,7 +120,7 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
 }
 
 TEST(PlaneStoreTest, ASlabHasTheNumbersOfTheDomain) {
-  constexpr std::int64_t domain_planes = 100;
+  constexpr int64_t domain_planes = 100;
   constexpr comm::IndexRange slab{.begin = 30, .end = 45};
   const PlaneLayout layout({9, 9, domain_planes});
   const test::TemporaryFolder folder;
@@ -214,8 +214,7 @@ TEST(PlaneStoreTest, NoFaultGivesAWrongPlane) {
     test::FaultPlan plan{.direction = reads ? PanelDirection::read : PanelDirection::write,
                          .first = static_cast<int>(random() % (3 * plane_count))};
     const auto fault_count = reads ? 1 + random() % 2 : 1;
-    for (std::uint64_t fault = 0; fault < fault_count; ++fault)
-      plan.kinds.push_back(all[random() % all.size()]);
+    for (uint64_t fault = 0; fault < fault_count; ++fault) plan.kinds.push_back(all[random() % all.size()]);
     const bool is_mended = reads && fault_count == 1;
     ASSERT_EQ(end_with(plan) == ExitCode::success, is_mended) << "trial " << trial;
     ++(is_mended ? mended_count : ended_count);
@@ -237,7 +236,7 @@ TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {
   };
   EXPECT_EQ(code_of({.stored = {.begin = 0, .end = 1}, .folder = folder.path("missing")}),
             ExitCode::cannot_create);
-  constexpr std::int64_t far_too_many = std::int64_t{1} << 40;
+  constexpr int64_t far_too_many = int64_t{1} << 40;
   EXPECT_EQ(code_of({.stored = {.begin = 0, .end = far_too_many}, .folder = folder.path()}),
             ExitCode::cannot_create);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));

@@ -19,16 +19,16 @@ using test::Vector;
 
 Vector random_vector(const comm::Extents& shape, unsigned seed) {
   std::minstd_rand random(seed);
-  Vector vector(static_cast<std::size_t>(comm::whole_domain(shape).size()));
+  Vector vector(static_cast<size_t>(comm::whole_domain(shape).size()));
   for (auto& value : vector) value = static_cast<double>(random()) / 1e9 - 1.0;
   return vector;
 }
 
 /// Plane z of p and r: lines of p, a zero, r, and numbers that do not belong to them.
 std::vector<double> plane_of(const comm::Extents& shape, const PlaneLayout& layout, const Vector& p,
-                             const Vector& r, std::int64_t z) {
-  std::vector<double> plane(static_cast<std::size_t>(layout.size()), 99.0);
-  for (std::int64_t y = 0; y < shape[1]; ++y) {
+                             const Vector& r, int64_t z) {
+  std::vector<double> plane(static_cast<size_t>(layout.size()), 99.0);
+  for (int64_t y = 0; y < shape[1]; ++y) {
     auto* const line = plane.data() + layout.line(y);
     const auto* const from = p.data() + (z * shape[1] + y) * shape[0];
     const auto* const from_r = r.data() + (z * shape[1] + y) * shape[0];
@@ -40,7 +40,7 @@ std::vector<double> plane_of(const comm::Extents& shape, const PlaneLayout& layo
 }
 
 /// Visits of a place: for each the step that came.
-using Steps = std::map<std::tuple<std::int64_t, std::int64_t>, std::vector<int>>;
+using Steps = std::map<std::tuple<int64_t, int64_t>, std::vector<int>>;
 
 struct FrontCase {
   comm::Extents shape;
@@ -58,22 +58,22 @@ void expect_polynomials(const FrontCase& test, PowerFront& front, const PlaneLay
   const auto of_r = test::chebyshev_basis(shape, r, pass.step_count);
   Steps steps;
   const auto expect_line = [&](const double* line, const Vector& expected, const PowerFront::Line& at) {
-    for (std::int64_t x = 0; x < shape[0]; ++x)
-      ASSERT_NEAR(line[x], expected[static_cast<std::size_t>((at.z * shape[1] + at.y) * shape[0] + x)], 1e-12)
+    for (int64_t x = 0; x < shape[0]; ++x)
+      ASSERT_NEAR(line[x], expected[static_cast<size_t>((at.z * shape[1] + at.y) * shape[0] + x)], 1e-12)
           << "step " << at.step << ", point " << x << " " << at.y << " " << at.z;
   };
   front.begin(pass);
   for (auto first = pass.planes(0).begin; first < pass.slab.end + pass.step_count; first += n) {
-    std::vector<std::vector<double>> planes(static_cast<std::size_t>(n));
+    std::vector<std::vector<double>> planes(static_cast<size_t>(n));
     std::vector<const double*> given(planes.size());
-    for (std::size_t k = 0; k < planes.size(); ++k) {
-      const auto z = first + static_cast<std::int64_t>(k);
+    for (size_t k = 0; k < planes.size(); ++k) {
+      const auto z = first + static_cast<int64_t>(k);
       if (!pass.planes(0).contains(z)) continue;
       planes[k] = plane_of(shape, given_layout, p, r, z);
       given[k] = planes[k].data();
     }
     front.advance(first, given, [&](const PowerFront::Line& line) {
-      const auto step = static_cast<std::size_t>(line.step);
+      const auto step = static_cast<size_t>(line.step);
       steps[{line.z, line.y}].push_back(line.step);
       expect_line(line.now.p, of_p[step], line);
       expect_line(line.now.r, of_r[step], line);
@@ -87,7 +87,7 @@ void expect_polynomials(const FrontCase& test, PowerFront& front, const PlaneLay
     for (int step = 0; step <= pass.step_count; ++step) {
       if (pass.planes(step).contains(z)) expected.push_back(step);
     }
-    for (std::int64_t y = 0; y < shape[1]; ++y)
+    for (int64_t y = 0; y < shape[1]; ++y)
       EXPECT_EQ((steps[{z, y}]), expected) << "plane " << z << ", line " << y;
   }
 }

@@ -39,7 +39,7 @@ DomainFigures plain_result(int steps) {
   for (int step = 0; step < steps; ++step) domain.step();
   const HeatField field(shape);
   DomainFigures figures;
-  for (std::int64_t z = 0; z < domain.plane_count(); ++z) {
+  for (int64_t z = 0; z < domain.plane_count(); ++z) {
     const auto plane = field.compare(z, steps, domain.plane(z));
     figures.sum += plane.sum;
     figures.checksum = crc32c(std::as_bytes(std::span(&plane.checksum, 1)), figures.checksum);
@@ -96,8 +96,8 @@ TEST(StencilRunTest, EveryPassAndStoreHasTheBitsOfPlainSteps) {
       expect_result(report, expected);
       const auto passes = (step_count + block - 1) / block;
       const auto bytes = passes * shape[2] * PlaneLayout(shape).byte_count();
-      std::int64_t read_bytes = 0;
-      std::int64_t written_bytes = 0;
+      int64_t read_bytes = 0;
+      int64_t written_bytes = 0;
       for (const auto& rank : report.ranks) {
         read_bytes += rank.read_bytes;
         written_bytes += rank.written_bytes;
@@ -121,7 +121,7 @@ TEST(StencilRunTest, ATrialChoosesAPassWithTheSameResult) {
         predictions, [&](const auto& prediction) { return prediction.block == report.block; }));
     EXPECT_LE(report.block, longest_block());
     EXPECT_EQ(report.choice->storage.plane_s > 0.0, place != nullptr);
-    EXPECT_EQ(report.block, static_cast<int>(group().maximum(std::int64_t{report.block})));
+    EXPECT_EQ(report.block, static_cast<int>(group().maximum(int64_t{report.block})));
   }
 }
 
@@ -132,7 +132,7 @@ TEST(StencilRunTest, SStepCgMakesTheStepsOfPlainCgInEveryPassAndStore) {
   const double sum = std::accumulate(plain.x.begin(), plain.x.end(), 0.0);
   const test::TemporaryFolder folder;
   for (const int block : {1, 2, 5}) {
-    if (group().size() > 1 && std::int64_t{2} * block > shape[2] / group().size()) continue;
+    if (group().size() > 1 && int64_t{2} * block > shape[2] / group().size()) continue;
     SCOPED_TRACE(block);
     auto options = options_for(nullptr, block);
     options.method = "s-step-cg";
@@ -214,9 +214,7 @@ TEST(StencilRunTest, AFaultOnOneRankIsMendedOrEndsAllRanks) {
     for (const auto kind : {FaultKind::error, FaultKind::short_count, FaultKind::flipped_bit}) {
       for (const int first : {0, 3, 9, 17}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(kind)) + ", from request " + std::to_string(first));
-        const auto faults = [&](std::size_t count) {
-          return std::vector<FaultKind>(is_faulty ? count : 0, kind);
-        };
+        const auto faults = [&](size_t count) { return std::vector<FaultKind>(is_faulty ? count : 0, kind); };
         test::plan_faults({.kinds = faults(direction == PanelDirection::read ? 2 : 1),
                            .direction = direction,
                            .first = first});

@@ -21,7 +21,7 @@ constexpr std::array<comm::Extents, 6> shapes{
     {{1, 1, 1}, {5, 4, 9}, {8, 3, 12}, {17, 1, 8}, {1, 9, 10}, {300, 40, 11}}};
 
 /// A plane of WavefrontBorders.
-double* border_plane(std::vector<double>& planes, const PlaneLayout& layout, int step, std::int64_t number) {
+double* border_plane(std::vector<double>& planes, const PlaneLayout& layout, int step, int64_t number) {
   return planes.data() + SkewedPass::border_place(step, number) * layout.size();
 }
 
@@ -31,12 +31,12 @@ bool make_pass(std::vector<HeatDomain>& plain, HeatDomain& result, Wavefront& wa
                const SkewedPass& pass, int planes_at_once) {
   const auto& layout = result.layout();
   std::vector<double> lent_planes(
-      static_cast<std::size_t>(SkewedPass::border_planes * pass.step_count * layout.size()));
+      static_cast<size_t>(SkewedPass::border_planes * pass.step_count * layout.size()));
   auto borrowed_planes = lent_planes;
   for (int step = 0; step < pass.step_count; ++step) {
     const auto borrowed = pass.borrowed(step);
     for (auto z = borrowed.begin; z < borrowed.end; ++z)
-      std::copy_n(plain[static_cast<std::size_t>(step)].plane(z), layout.size(),
+      std::copy_n(plain[static_cast<size_t>(step)].plane(z), layout.size(),
                   border_plane(borrowed_planes, layout, step, z - borrowed.begin));
   }
   int looks = 0;
@@ -57,7 +57,7 @@ bool make_pass(std::vector<HeatDomain>& plain, HeatDomain& result, Wavefront& wa
   for (int step = 0; step < pass.step_count; ++step) {
     const auto lent = pass.lent(step);
     for (auto z = lent.begin; z < lent.end; ++z) {
-      const double* const expected = plain[static_cast<std::size_t>(step)].plane(z);
+      const double* const expected = plain[static_cast<size_t>(step)].plane(z);
       is_right = is_right && std::equal(expected, expected + layout.size(),
                                         border_plane(lent_planes, layout, step, z - lent.begin));
     }
@@ -120,10 +120,10 @@ TEST(SweepTest, DownwardsPlanesAreNumberedFromTheLastOne) {
 
 /// The slabs that begin at a plane and have two planes, five, or all that follow, from which so many steps can be made: neither they nor the
 /// next rank's slab become too thin.
-std::vector<comm::IndexRange> slabs_of(std::int64_t plane_count, int steps) {
+std::vector<comm::IndexRange> slabs_of(int64_t plane_count, int steps) {
   constexpr auto least = SkewedPass::border_planes;
   std::vector<comm::IndexRange> slabs;
-  for (std::int64_t begin = 0; begin < plane_count; ++begin) {
+  for (int64_t begin = 0; begin < plane_count; ++begin) {
     for (const auto end : {begin + 2, begin + 5, plane_count}) {
       const bool is_last = end == plane_count;
       const auto thinnest = is_last && begin > 0 ? end - begin - steps + 1 : end - begin;
@@ -161,7 +161,7 @@ TEST(WavefrontTest, PassesHaveTheBitsOfPlainSteps) {
             const SkewedPass pass{.domain_planes = shape[2], .slab = slab, .step_count = steps};
             HeatDomain result = plain.front();
             ASSERT_TRUE(make_pass(plain, result, wavefront, pass, planes_at_once)) << "lent planes";
-            ASSERT_TRUE(equal(result, plain[static_cast<std::size_t>(steps)], pass.planes(steps)));
+            ASSERT_TRUE(equal(result, plain[static_cast<size_t>(steps)], pass.planes(steps)));
           }
         }
       }
@@ -175,7 +175,7 @@ TEST(HeatFieldTest, StepsFollowTheClosedForm) {
     const HeatField field(shape);
     for (int step = 0; step <= 40; ++step) {
       double largest = 0.0;
-      for (std::int64_t z = 0; z < shape[2]; ++z)
+      for (int64_t z = 0; z < shape[2]; ++z)
         largest = std::max(largest, field.compare(z, step, domain.plane(z)).largest_error);
       EXPECT_LE(largest, field.tolerance(step)) << "step " << step;
       domain.step();

@@ -18,12 +18,12 @@ namespace {
 
 class PaperComparisonTest : public ::testing::Test {
  protected:
-  [[nodiscard]] const ComparedTable& table(std::string_view name) const {
+  const ComparedTable& table(std::string_view name) const {
     const auto found = std::ranges::find(measured_, name, &ComparedTable::name);
     if (found == measured_.end()) throw std::invalid_argument(std::string(name));
     return *found;
   }
-  [[nodiscard]] const ComparedRow& row(std::string_view table_name, std::string_view name) const {
+  const ComparedRow& row(std::string_view table_name, std::string_view name) const {
     const auto& rows = table(table_name).rows;
     return *std::ranges::find(rows, name, &ComparedRow::name);
   }
@@ -33,8 +33,8 @@ class PaperComparisonTest : public ::testing::Test {
 };
 
 /// The place of a row's shortest time.
-std::size_t best_of(const ComparedRow& row, const auto& time_of) {
-  return static_cast<std::size_t>(std::ranges::min_element(row.cells, {}, time_of) - row.cells.begin());
+size_t best_of(const ComparedRow& row, const auto& time_of) {
+  return static_cast<size_t>(std::ranges::min_element(row.cells, {}, time_of) - row.cells.begin());
 }
 
 TEST_F(PaperComparisonTest, AllTablesAreThere) {

@@ -13,12 +13,12 @@ namespace cg2d::scaling_table_test {
 namespace {
 
 /// The cells of a line of the CSV, by columns.
-std::map<std::string, std::string> csv_line(const ScalingStudy& study, std::size_t number) {
+std::map<std::string, std::string> csv_line(const ScalingStudy& study, size_t number) {
   std::istringstream text(write_scaling(study, "csv"));
   std::string head;
   std::string line;
   std::getline(text, head);
-  for (std::size_t k = 0; k <= number; ++k) std::getline(text, line);
+  for (size_t k = 0; k <= number; ++k) std::getline(text, line);
   std::istringstream names(head);
   std::istringstream cells(line);
   std::map<std::string, std::string> found;
@@ -53,7 +53,7 @@ void fail(ResultRecord& run, ExitCode code, const std::string& reason = {}) {
 }
 
 /// A run of the case of that number in the plan.
-ResultRecord run_of(const ScalingStudy& study, std::size_t number, double time_s, int round = 1) {
+ResultRecord run_of(const ScalingStudy& study, size_t number, double time_s, int round = 1) {
   ResultRecord run;
   run.asked = study.cases.at(number);
   run.is_in_sweep = true;
@@ -71,7 +71,7 @@ ResultRecord run_of(const ScalingStudy& study, std::size_t number, double time_s
 ScalingStudy two_core_study(bool weak = false) {
   auto study = study_of({1, 2}, weak);
   const std::vector<double> times_s{1.0, 0.8, 0.5, 0.625};
-  for (std::size_t number = 0; number < times_s.size(); ++number)
+  for (size_t number = 0; number < times_s.size(); ++number)
     study.runs.push_back(run_of(study, number, times_s.at(number)));
   return study;
 }
@@ -196,7 +196,7 @@ TEST(ScalingTableTest, AFailedRunSpoilsItsWay) {
 
 TEST(ScalingTableTest, TheVerdictSaysThatRunsFailedForOtherReasons) {
   auto study = two_core_study();
-  for (const std::size_t run : {1U, 3U})
+  for (const size_t run : {1U, 3U})
     fail(study.runs[run], ExitCode::memory, "not enough memory; --memory-limit of 76 MB would do");
   EXPECT_EQ(verdict_on(study).reason.find("other runs"), std::string::npos);
   study.runs[3].reason = "not enough memory; --memory-limit of 97 MB would do";
@@ -212,9 +212,9 @@ TEST(ScalingTableTest, DisturbedRunsAreMarkedAndNamed) {
   const auto text = write_scaling(study, "text");
   expect_in(text, "1.000~!\n");
   expect_in(text, "; at least 8 rounds are needed (take --repeat 8)");
-  for (const std::size_t run : {1U, 3U}) study.runs[run].disturbance = "a compiler";
+  for (const size_t run : {1U, 3U}) study.runs[run].disturbance = "a compiler";
   expect_in(write_scaling(study, "text"), "in 1 of 1; too noisy to decide: most runs were disturbed\n");
-  for (const std::size_t run : {1U, 3U}) study.runs[run].disturbance.clear();
+  for (const size_t run : {1U, 3U}) study.runs[run].disturbance.clear();
   expect_in(
       text,
       "  Disturbed (!): 2 cores, shared-memory ranks, shared, 2 x 1, 1 of 1 run, in round 1: a compiler\n");
@@ -277,7 +277,7 @@ ScalingStudy system_study() {
         study.cases.push_back(one);
     }
   }
-  for (std::size_t number = 0; number < study.cases.size(); ++number) {
+  for (size_t number = 0; number < study.cases.size(); ++number) {
     const auto& one = study.cases[number];
     study.runs.push_back(run_of(study, number, (form_of(one) == "matrix" ? 2.0 : 1.0) / core_count_of(one)));
     study.runs.back().n = 100;

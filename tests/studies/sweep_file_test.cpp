@@ -33,13 +33,13 @@ const std::string maker = "this program and machine";
 class SweepFileTest : public testing::Test {
  protected:
   void put(const std::string& text) const { std::ofstream(path_) << text; }
-  [[nodiscard]] std::string text() const {
+  std::string text() const {
     std::ostringstream all;
     all << std::ifstream(path_).rdbuf();
     return all.str();
   }
   /// The error message of opening the file; empty if it opens.
-  [[nodiscard]] std::string complaint() const {
+  std::string complaint() const {
     try {
       const StudyFile file(path_, false, maker);
     } catch (const RunError& error) {
@@ -87,7 +87,7 @@ TEST_F(SweepFileTest, ALaterAttemptReplacesAnEarlierOne) {
 TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
   const auto first = line_of(1, 2, 1);
   const auto second = line_of(2, 1, 1);
-  for (const std::size_t kept : {std::size_t{1}, second.size() / 2, second.size() - 1}) {
+  for (const size_t kept : {size_t{1}, second.size() / 2, second.size() - 1}) {
     put(first + second.substr(0, kept));
     {
       StudyFile file(path_, false, maker);
@@ -119,7 +119,7 @@ TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
   report.problem = *find_class("S");
   const auto run = write_report(report, "json");
   std::string compact;
-  for (std::size_t k = 0; k < run.size(); ++k) {
+  for (size_t k = 0; k < run.size(); ++k) {
     // Indentation and the spaces after colons: no text of this report has two spaces or ": ".
     if (run[k] == '\n' || (run[k] == ' ' && (run[k - 1] == '\n' || run[k - 1] == ' ' || run[k - 1] == ':')))
       continue;
@@ -141,7 +141,7 @@ TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
 
 TEST_F(SweepFileTest, EveryBeginningOfALineIsASweepsOwn) {
   const auto line = line_of(1, 2, 1);
-  for (std::size_t kept = 0; kept < line.size(); ++kept) {
+  for (size_t kept = 0; kept < line.size(); ++kept) {
     put(line.substr(0, kept));
     ASSERT_EQ(complaint(), "") << kept;
   }
@@ -273,7 +273,7 @@ TEST(ResultReaderTest, TheLastAttemptOfARoundReplacesTheOthers) {
   EXPECT_EQ(records[0].disturbance, "a compiler");
   EXPECT_TRUE(records[0].is_replaced);
   EXPECT_EQ(records[2].attempt, 2);
-  for (const std::size_t other : {1U, 2U, 3U}) {
+  for (const size_t other : {1U, 2U, 3U}) {
     EXPECT_FALSE(records[other].is_replaced) << other;
     EXPECT_FALSE(records[other].is_disturbed()) << other;
   }

@@ -167,7 +167,7 @@ ResultRecord predicted_record(int columns, int rows, double time_s, double facto
   auto record = record_of(columns, rows, time_s, round);
   record.work = RecordedWork{};
   record.prediction.emplace().outside_s = -1.1 * factor * time_s;  // the phases take 2.1
-  for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
+  for (size_t index = 0; index < benchmark_phase_count; ++index) {
     record.work->phases.at(index).measured_s = 0.1 * static_cast<double>(index + 1) * time_s;
     record.prediction->phases.at(index) = factor * record.work->phases.at(index).measured_s;
   }

@@ -13,13 +13,13 @@
 namespace cg2d::test {
 
 struct BlockEntries {
-  std::vector<std::int64_t> row_lengths;
-  std::vector<std::int32_t> columns;
+  std::vector<int64_t> row_lengths;
+  std::vector<int32_t> columns;
   std::vector<double> values;
 
   void append(const kernels::CsrBlock& block) {
     EXPECT_TRUE(block.row_starts.empty() || block.row_starts[0] == 0);
-    for (std::int64_t row = 0; row < block.row_count; ++row)
+    for (int64_t row = 0; row < block.row_count; ++row)
       row_lengths.push_back(std::ssize(block.columns_of(row)));
     columns.insert(columns.end(), block.columns.span().begin(), block.columns.span().end());
     values.insert(values.end(), block.values.span().begin(), block.values.span().end());

@@ -37,7 +37,7 @@ class AppendedFile {
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_;
@@ -63,7 +63,7 @@ void do_orders(const std::string& folder) {
   std::ifstream orders(folder + "/orders." + std::to_string(group.rank()));
   std::ofstream codes(folder + "/codes");
   for (std::string line; std::getline(orders, line);) {
-    const auto code = group.maximum(std::int64_t{do_order(nlohmann::json::parse(line), group)});
+    const auto code = group.maximum(int64_t{do_order(nlohmann::json::parse(line), group)});
     if (group.rank() == 0) codes << code << std::endl;
   }
 }

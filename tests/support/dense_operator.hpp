@@ -25,61 +25,59 @@ class DenseOperator final : public LinearOperator {
  public:
   /// The rows are cut evenly, but rank 1, if there is one, gets none.
   explicit DenseOperator(DenseRows rows) : rows_(std::move(rows)) {
-    const auto rank_count = static_cast<std::size_t>(group().size());
-    const auto rank = static_cast<std::size_t>(group().rank());
-    const std::size_t sharing = rank_count > 1 ? rank_count - 1 : 1;
-    const std::size_t share = rank > 1 ? rank - 1 : rank;  // rank 1 begins where rank 2 does
+    const auto rank_count = static_cast<size_t>(group().size());
+    const auto rank = static_cast<size_t>(group().rank());
+    const size_t sharing = rank_count > 1 ? rank_count - 1 : 1;
+    const size_t share = rank > 1 ? rank - 1 : rank;  // rank 1 begins where rank 2 does
     begin_ = rows_.size() * share / sharing;
-    const std::size_t end = rank == 1 ? begin_ : rows_.size() * (share + 1) / sharing;
+    const size_t end = rank == 1 ? begin_ : rows_.size() * (share + 1) / sharing;
     p_.resize(end - begin_);
     q_.resize(end - begin_);
   }
 
-  [[nodiscard]] std::size_t local_size() const override { return p_.size(); }
+  size_t local_size() const override { return p_.size(); }
   [[nodiscard]] std::span<double> operand() override { return p_; }
   void apply() override {
     ++product_count;
     const auto p = whole(p_);
-    for (std::size_t k = 0; k < q_.size(); ++k) {
+    for (size_t k = 0; k < q_.size(); ++k) {
       const auto& row = rows_[begin_ + k];
       q_[k] = 0.0;
-      for (std::size_t column = 0; column < row.size(); ++column) q_[k] += row[column] * p[column];
+      for (size_t column = 0; column < row.size(); ++column) q_[k] += row[column] * p[column];
     }
   }
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  std::span<const double> result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override {
     ++sum_count;
     const auto all = exchange().all_gather(values);
     std::ranges::fill(values, 0.0);
-    for (std::size_t k = 0; k < all.size(); ++k) values[k % values.size()] += all[k];
+    for (size_t k = 0; k < all.size(); ++k) values[k % values.size()] += all[k];
   }
 
   /// This rank's piece of a vector that is given whole, and the other way round.
-  [[nodiscard]] std::vector<double> piece_of(std::span<const double> vector) const {
+  std::vector<double> piece_of(std::span<const double> vector) const {
     const auto piece = vector.subspan(begin_, p_.size());
     return {piece.begin(), piece.end()};
   }
-  [[nodiscard]] static std::vector<double> whole(std::span<const double> piece) {
-    return exchange().all_gather(piece);
-  }
-  [[nodiscard]] std::vector<double> diagonal() const {
+  static std::vector<double> whole(std::span<const double> piece) { return exchange().all_gather(piece); }
+  std::vector<double> diagonal() const {
     std::vector<double> entries;
-    for (std::size_t k = 0; k < p_.size(); ++k) entries.push_back(rows_[begin_ + k][begin_ + k]);
+    for (size_t k = 0; k < p_.size(); ++k) entries.push_back(rows_[begin_ + k][begin_ + k]);
     return entries;
   }
   /// A in the rows and columns of this rank's piece; zeros are not stored.
-  [[nodiscard]] kernels::CsrBlock diagonal_block() const {
+  kernels::CsrBlock diagonal_block() const {
     std::vector<std::vector<kernels::CsrBlock::Entry>> rows(p_.size());
-    for (std::size_t row = 0; row < p_.size(); ++row) {
-      for (std::size_t column = 0; column < p_.size(); ++column) {
+    for (size_t row = 0; row < p_.size(); ++row) {
+      for (size_t column = 0; column < p_.size(); ++column) {
         const double value = rows_[begin_ + row][begin_ + column];
-        if (value != 0.0) rows[row].push_back({.column = static_cast<std::int32_t>(column), .value = value});
+        if (value != 0.0) rows[row].push_back({.column = static_cast<int32_t>(column), .value = value});
       }
     }
-    return kernels::CsrBlock::from_rows(static_cast<std::int64_t>(p_.size()), rows);
+    return kernels::CsrBlock::from_rows(static_cast<int64_t>(p_.size()), rows);
   }
   /// The global number of this rank's first row.
-  [[nodiscard]] std::int64_t first_row() const { return static_cast<std::int64_t>(begin_); }
+  int64_t first_row() const { return static_cast<int64_t>(begin_); }
   /// This rank's piece of A x, x given whole.
   [[nodiscard]] std::vector<double> times(std::span<const double> x) {
     std::ranges::copy(piece_of(x), p_.begin());
@@ -98,7 +96,7 @@ class DenseOperator final : public LinearOperator {
   }
 
   DenseRows rows_;
-  std::size_t begin_ = 0;
+  size_t begin_ = 0;
   std::vector<double> p_;
   std::vector<double> q_;
 };

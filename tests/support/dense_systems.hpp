@@ -13,9 +13,9 @@
 namespace cg2d::test {
 
 /// The second difference on a line, with a diagonal that grows by the factor `growth` from row to row.
-inline DenseRows line_rows(std::size_t size, double growth) {
+inline DenseRows line_rows(size_t size, double growth) {
   DenseRows rows(size, std::vector<double>(size));
-  for (std::size_t k = 0; k < size; ++k) {
+  for (size_t k = 0; k < size; ++k) {
     rows[k][k] = 2.0 * std::pow(growth, static_cast<double>(k));
     if (k > 0) rows[k][k - 1] = -1.0;
     if (k + 1 < size) rows[k][k + 1] = -1.0;
@@ -32,7 +32,7 @@ inline DenseRows negated(DenseRows rows) {
 
 /// H D H with the eigenvalues D and H = 1 - 2 v v^T / v . v for a random v: symmetric to the bit.
 inline DenseRows rows_with_spectrum(std::span<const double> eigenvalues, unsigned seed) {
-  const std::size_t size = eigenvalues.size();
+  const size_t size = eigenvalues.size();
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   std::vector<double> v(size);
@@ -42,11 +42,11 @@ inline DenseRows rows_with_spectrum(std::span<const double> eigenvalues, unsigne
     square += element * element;
   }
   double v_d_v = 0.0;
-  for (std::size_t k = 0; k < size; ++k) v_d_v += v[k] * eigenvalues[k] * v[k];
+  for (size_t k = 0; k < size; ++k) v_d_v += v[k] * eigenvalues[k] * v[k];
   // H D H = D - 2 (v w^T + w v^T) / v . v + 4 (v . w) v v^T / (v . v)^2, w = D v
   DenseRows rows(size, std::vector<double>(size));
-  for (std::size_t row = 0; row < size; ++row) {
-    for (std::size_t column = 0; column <= row; ++column) {
+  for (size_t row = 0; row < size; ++row) {
+    for (size_t column = 0; column <= row; ++column) {
       const double vv = v[row] * v[column];
       double entry =
           4.0 * v_d_v * vv / (square * square) - 2.0 * vv * (eigenvalues[row] + eigenvalues[column]) / square;
@@ -59,9 +59,9 @@ inline DenseRows rows_with_spectrum(std::span<const double> eigenvalues, unsigne
 }
 
 /// 1, 2, 3, ...
-inline std::vector<double> one_two_three(std::size_t size) {
+inline std::vector<double> one_two_three(size_t size) {
   std::vector<double> vector(size);
-  for (std::size_t k = 0; k < size; ++k) vector[k] = static_cast<double>(k + 1);
+  for (size_t k = 0; k < size; ++k) vector[k] = static_cast<double>(k + 1);
   return vector;
 }
 

@@ -11,7 +11,7 @@
 
 namespace cg2d::test {
 
-using Point = std::array<std::int64_t, comm::dimension_count>;
+using Point = std::array<int64_t, comm::dimension_count>;
 
 /// Calls visit(point) for each point of the box, in the order of memory.
 template <typename Visit>
@@ -24,7 +24,7 @@ void for_every_point(const comm::Box& box, const Visit& visit) {
 }
 
 /// The number of a point of the domain.
-inline std::int64_t number_of(const comm::Extents& extents, const Point& point) {
+inline int64_t number_of(const comm::Extents& extents, const Point& point) {
   return point[0] + extents[0] * (point[1] + extents[1] * point[2]);
 }
 

@@ -68,7 +68,7 @@
 
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
+constexpr size_t page_bytes = 4096;
 constexpr int first_file = 3;  // those before it are the standard ones
 
 /// The function of this name that the program would have called.
@@ -136,7 +136,7 @@ bool is_watched(int descriptor) {
   const auto link = "/proc/self/fd/" + std::to_string(descriptor);
   std::array<char, 4096> path{};
   const auto size = readlink(link.c_str(), path.data(), path.size());
-  return size > 0 && std::string_view(path.data(), static_cast<std::size_t>(size)).starts_with(plan().folder);
+  return size > 0 && std::string_view(path.data(), static_cast<size_t>(size)).starts_with(plan().folder);
 }
 
 /// The kind of fault of this call; empty: none.
@@ -146,7 +146,7 @@ std::string_view fault_of(std::string_view call, int descriptor) {
   const long number = call_count++;
   if (number != the_plan.number && !(the_plan.goes_on && number > the_plan.number)) return {};
   if (!the_plan.log.empty()) {
-    static const auto real_write = next_of<ssize_t(int, const void*, std::size_t)>("write");
+    static const auto real_write = next_of<ssize_t(int, const void*, size_t)>("write");
     const int log = open(the_plan.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     static_cast<void>(!real_write(log, "fault\n", 6));
     close(log);
@@ -158,7 +158,7 @@ std::string_view fault_of(std::string_view call, int descriptor) {
 /// Bytes that a file may take past the cache of the system, too.
 class AlignedBytes {
  public:
-  explicit AlignedBytes(std::size_t size)
+  explicit AlignedBytes(size_t size)
       : bytes_(static_cast<char*>(std::aligned_alloc(page_bytes, (size / page_bytes + 1) * page_bytes))) {
     std::memset(bytes_, 0, size);
   }
@@ -178,7 +178,7 @@ ssize_t failed_with(int error) {
 
 /// Writes in place of the program: put(bytes) is the real call with other bytes of the same number.
 template <typename Put>
-ssize_t write_with_fault(int descriptor, const void* bytes, std::size_t size, const Put& put) {
+ssize_t write_with_fault(int descriptor, const void* bytes, size_t size, const Put& put) {
   if (refuses_transfer(descriptor)) return failed_with(EINVAL);
   const auto kind = fault_of("write", descriptor);
   if (kind.empty() || size == 0) return put(bytes);
@@ -210,9 +210,8 @@ int sync_with_fault(int descriptor, off_t begin, off_t size, const Sync& sync) {
     const auto position = begin + (plan().number * 7 + 3) % pages * static_cast<off_t>(page_bytes);
     const auto count = std::min<off_t>(static_cast<off_t>(page_bytes), end - position);
     AlignedBytes zeros(page_bytes);
-    static const auto real = next_of<ssize_t(int, const void*, std::size_t, off_t)>("pwrite");
-    if (count > 0)
-      static_cast<void>(!real(descriptor, zeros.get(), static_cast<std::size_t>(count), position));
+    static const auto real = next_of<ssize_t(int, const void*, size_t, off_t)>("pwrite");
+    if (count > 0) static_cast<void>(!real(descriptor, zeros.get(), static_cast<size_t>(count), position));
   }
   return kind == "lose" ? 0 : static_cast<int>(failed_with(EIO));
 }
@@ -231,17 +230,17 @@ ssize_t read_with_fault(int descriptor, void* bytes, const Get& get) {
 
 extern "C" {
 
-ssize_t write(int descriptor, const void* bytes, std::size_t size) {
-  static const auto real = next_of<ssize_t(int, const void*, std::size_t)>("write");
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  static const auto real = next_of<ssize_t(int, const void*, size_t)>("write");
   return write_with_fault(descriptor, bytes, size,
                           [&](const void* put) { return real(descriptor, put, size); });
 }
-ssize_t pwrite(int descriptor, const void* bytes, std::size_t size, off_t position) {
-  static const auto real = next_of<ssize_t(int, const void*, std::size_t, off_t)>("pwrite");
+ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t position) {
+  static const auto real = next_of<ssize_t(int, const void*, size_t, off_t)>("pwrite");
   return write_with_fault(descriptor, bytes, size,
                           [&](const void* put) { return real(descriptor, put, size, position); });
 }
-ssize_t pwrite64(int descriptor, const void* bytes, std::size_t size, off_t position) {
+ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off_t position) {
   return pwrite(descriptor, bytes, size, position);
 }
 // The first one of several parts fails.
@@ -256,15 +255,15 @@ ssize_t pwritev(int descriptor, const iovec* parts, int count, off_t position) {
   return pwrite(descriptor, parts[0].iov_base, parts[0].iov_len, position);
 }
 
-ssize_t read(int descriptor, void* bytes, std::size_t size) {
-  static const auto real = next_of<ssize_t(int, void*, std::size_t)>("read");
+ssize_t read(int descriptor, void* bytes, size_t size) {
+  static const auto real = next_of<ssize_t(int, void*, size_t)>("read");
   return read_with_fault(descriptor, bytes, [&] { return real(descriptor, bytes, size); });
 }
-ssize_t pread(int descriptor, void* bytes, std::size_t size, off_t position) {
-  static const auto real = next_of<ssize_t(int, void*, std::size_t, off_t)>("pread");
+ssize_t pread(int descriptor, void* bytes, size_t size, off_t position) {
+  static const auto real = next_of<ssize_t(int, void*, size_t, off_t)>("pread");
   return read_with_fault(descriptor, bytes, [&] { return real(descriptor, bytes, size, position); });
 }
-ssize_t pread64(int descriptor, void* bytes, std::size_t size, off_t position) {
+ssize_t pread64(int descriptor, void* bytes, size_t size, off_t position) {
   return pread(descriptor, bytes, size, position);
 }
 
@@ -318,8 +317,8 @@ int open(const char* path, int flags, ...) {
   return real(path, flags, mode);
 }
 
-int madvise(void* address, std::size_t size, int advice) noexcept {
-  static const auto real = next_of<int(void*, std::size_t, int)>("madvise");
+int madvise(void* address, size_t size, int advice) noexcept {
+  static const auto real = next_of<int(void*, size_t, int)>("madvise");
   return is_refused("huge-pages") ? static_cast<int>(failed_with(EINVAL)) : real(address, size, advice);
 }
 int flock(int descriptor, int operation) noexcept {
@@ -340,8 +339,8 @@ int fallocate(int descriptor, int mode, off_t position, off_t size) {
   return is_refused("allocate") ? static_cast<int>(failed_with(EOPNOTSUPP))
                                 : real(descriptor, mode, position, size);
 }
-int sched_setaffinity(pid_t process, std::size_t size, const cpu_set_t* set) noexcept {
-  static const auto real = next_of<int(pid_t, std::size_t, const cpu_set_t*)>("sched_setaffinity");
+int sched_setaffinity(pid_t process, size_t size, const cpu_set_t* set) noexcept {
+  static const auto real = next_of<int(pid_t, size_t, const cpu_set_t*)>("sched_setaffinity");
   return is_refused("affinity") ? static_cast<int>(failed_with(EPERM)) : real(process, size, set);
 }
 int memfd_create(const char* name, unsigned flags) noexcept {

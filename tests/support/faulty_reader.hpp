@@ -30,7 +30,7 @@ struct FaultState {
   FaultKind next(PanelDirection direction) {
     if (direction != plan.direction) return FaultKind::none;
     const int number = request_count++ - plan.first;
-    return number >= 0 && number < std::ssize(plan.kinds) ? plan.kinds[static_cast<std::size_t>(number)]
+    return number >= 0 && number < std::ssize(plan.kinds) ? plan.kinds[static_cast<size_t>(number)]
                                                           : FaultKind::none;
   }
 };

@@ -24,8 +24,8 @@ struct GuardedRun {
   GuardReport report;
   std::string reason;  ///< reason of a refusal
 
-  [[nodiscard]] bool is_refused() const { return !steps.empty() && steps.back().is_refused; }
-  [[nodiscard]] double zeta() const { return steps.back().zeta; }
+  bool is_refused() const { return !steps.empty() && steps.back().is_refused; }
+  double zeta() const { return steps.back().zeta; }
 };
 
 /// A clean solve: every check was made, and no error was above half of its tolerance.
@@ -33,7 +33,7 @@ inline void expect_clean_report(const GuardReport& report) {
   constexpr double largest_clean_ratio = 0.5;
   EXPECT_TRUE(report.detections.empty()) << describe(report.detections.front());
   EXPECT_EQ(report.rollback_count, 0);
-  for (std::size_t check = 0; check < guard_check_count; ++check) {
+  for (size_t check = 0; check < guard_check_count; ++check) {
     EXPECT_GT(report.check_counts[check], 0) << guard_checks[check].name;
     EXPECT_LE(report.largest_ratios[check], largest_clean_ratio) << guard_checks[check].name;
   }
@@ -70,9 +70,9 @@ class GuardedProblem {
   GuardedRun run(const SolverConfig& config, const GuardOptions& options,
                  const std::function<void(BlockProduct&)>& damage = {}) const;
 
-  [[nodiscard]] const Problem& problem() const { return problem_; }
-  [[nodiscard]] const comm::BlockLayout& layout() const { return layout_; }
-  [[nodiscard]] const kernels::CsrBlock& block() const { return block_; }
+  const Problem& problem() const { return problem_; }
+  const comm::BlockLayout& layout() const { return layout_; }
+  const kernels::CsrBlock& block() const { return block_; }
 
  private:
   Problem problem_;
@@ -135,8 +135,7 @@ inline std::vector<const kernels::KernelRow*> usable_kernels() {
 }
 
 /// Configurations that differ in everything, by turns.
-inline SolverConfig config_number(std::size_t number,
-                                  const std::vector<const kernels::KernelRow*>& all_kernels,
+inline SolverConfig config_number(size_t number, const std::vector<const kernels::KernelRow*>& all_kernels,
                                   const std::vector<const comm::TransportRow*>& transports) {
   const auto* const transport = transports[number % transports.size()];
   const auto forms = transport->sum_forms;

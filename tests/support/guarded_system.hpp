@@ -86,16 +86,16 @@ class GuardedTestSystem {
   static constexpr int most_iterations = 2000;
 
  private:
-  [[nodiscard]] double scale_of(std::int64_t row) const {
+  double scale_of(int64_t row) const {
     return 1.0 + (options_.most_scale - 1.0) * static_cast<double>((row * 7919) % 101) / 100.0;
   }
   void scale(kernels::CsrBlock& block, const comm::ProcessGrid& grid) {
     const auto first_row = layout_.row_block(grid.row_of(group().rank())).begin;
     const auto first_column = layout_.column_block(grid.column_of(group().rank())).begin;
     double largest = 0.0;
-    for (std::int64_t row = 0; row < block.row_count; ++row) {
-      for (auto k = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
-           k < static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row) + 1]); ++k) {
+    for (int64_t row = 0; row < block.row_count; ++row) {
+      for (auto k = static_cast<size_t>(block.row_starts[static_cast<size_t>(row)]);
+           k < static_cast<size_t>(block.row_starts[static_cast<size_t>(row) + 1]); ++k) {
         largest = std::max(largest, block.values[k]);
         block.values[k] *= scale_of(first_row + row) * scale_of(first_column + block.columns[k]);
       }

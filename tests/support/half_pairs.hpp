@@ -19,7 +19,7 @@
 
 namespace cg2d::test {
 
-using Pairs = std::map<std::pair<std::int32_t, std::int32_t>, double>;  // lesser and greater index
+using Pairs = std::map<std::pair<int32_t, int32_t>, double>;  // lesser and greater index
 
 inline double positive_value(std::mt19937_64& random) {
   return std::ldexp(static_cast<double>(1 + random() % 1000003), -20);
@@ -31,12 +31,12 @@ inline std::vector<int> share_counts_for(int thread_count) {
 }
 
 /// The union of sets of random indices.
-inline Pairs union_of_sets(std::int32_t index_count, int set_count, int size, std::mt19937_64& random) {
+inline Pairs union_of_sets(int32_t index_count, int set_count, int size, std::mt19937_64& random) {
   Pairs pairs;
   for (int k = 0; k < set_count; ++k) {
-    std::set<std::int32_t> members;
-    while (members.size() < static_cast<std::size_t>(size))
-      members.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(index_count)));
+    std::set<int32_t> members;
+    while (members.size() < static_cast<size_t>(size))
+      members.insert(static_cast<int32_t>(random() % static_cast<uint64_t>(index_count)));
     for (const auto a : members) {
       for (const auto b : members) {
         if (a <= b) pairs[{a, b}] = positive_value(random);
@@ -50,22 +50,22 @@ inline Pairs union_of_sets(std::int32_t index_count, int set_count, int size, st
 struct Mesh {
   int width;
   int line_count;
-  std::vector<std::vector<std::int32_t>> unknowns{};  // of each node
+  std::vector<std::vector<int32_t>> unknowns{};  // of each node
 
   Mesh(int width_of_line, int count) : width(width_of_line), line_count(count) {}
 
   /// The same number in each node, next to each other.
   void number(int per_node) {
     unknowns.clear();
-    for (std::int32_t node = 0; node < width * line_count; ++node) {
-      unknowns.emplace_back(static_cast<std::size_t>(per_node));
+    for (int32_t node = 0; node < width * line_count; ++node) {
+      unknowns.emplace_back(static_cast<size_t>(per_node));
       std::iota(unknowns.back().begin(), unknowns.back().end(), node * per_node);
     }
   }
   /// Nodes whose numbers lie anywhere, those of a node next to each other.
   void shuffle_nodes(std::mt19937_64& random) { std::ranges::shuffle(unknowns, random); }
 
-  [[nodiscard]] Pairs pairs(std::mt19937_64& random) const {
+  Pairs pairs(std::mt19937_64& random) const {
     Pairs all;
     for (int node = 0; node < width * line_count; ++node) {
       for (int line = node / width; line <= std::min(node / width + 1, line_count - 1); ++line) {
@@ -79,37 +79,37 @@ struct Mesh {
 
  private:
   void add(int node, int other, std::mt19937_64& random, Pairs& all) const {
-    for (const auto a : unknowns[static_cast<std::size_t>(node)]) {
-      for (const auto b : unknowns[static_cast<std::size_t>(other)])
+    for (const auto a : unknowns[static_cast<size_t>(node)]) {
+      for (const auto b : unknowns[static_cast<size_t>(other)])
         all[std::minmax(a, b)] = positive_value(random);
     }
   }
 };
 
 /// A rule of half storage as a rank has it, with tiles of 64.
-inline bool is_above(std::int32_t lesser, std::int32_t greater) {
+inline bool is_above(int32_t lesser, int32_t greater) {
   return lesser / 64 == greater / 64 || (lesser / 64 + greater / 64) % 2 == 0;
 }
 
 /// A block of a symmetric matrix with half storage: each pair is the entry (a, b) or (b, a), with half of an entry on the diagonal.
 struct HalfBlock {
-  std::int64_t row_count;
-  std::int64_t column_count;
-  std::int64_t column_of_row_0;
+  int64_t row_count;
+  int64_t column_count;
+  int64_t column_of_row_0;
 
-  [[nodiscard]] kernels::CsrBlock store(const Pairs& pairs, std::mt19937_64& random) const {
-    return store(pairs, [&](std::int32_t, std::int32_t) { return random() % 2 == 0; });
+  kernels::CsrBlock store(const Pairs& pairs, std::mt19937_64& random) const {
+    return store(pairs, [&](int32_t, int32_t) { return random() % 2 == 0; });
   }
   /// is_above(lesser, greater index): the entry in the row of the lesser one is stored.
   template <typename IsAbove>
-  [[nodiscard]] kernels::CsrBlock store(const Pairs& pairs, const IsAbove& is_above) const {
-    Rows rows(static_cast<std::size_t>(row_count));
+  kernels::CsrBlock store(const Pairs& pairs, const IsAbove& is_above) const {
+    Rows rows(static_cast<size_t>(row_count));
     for (const auto& [pair, value] : pairs) {
       const auto [a, b] = is_above(pair.first, pair.second) ? pair : std::pair(pair.second, pair.first);
       // An index is a column; rows begin at the index column_of_row_0. What is not in the block belongs to others.
       const auto row = a - column_of_row_0;
       if (row < 0 || row >= row_count || b >= column_count) continue;
-      rows[static_cast<std::size_t>(row)].push_back({.column = b, .value = a == b ? value / 2 : value});
+      rows[static_cast<size_t>(row)].push_back({.column = b, .value = a == b ? value / 2 : value});
     }
     for (auto& row : rows) std::ranges::sort(row, {}, &kernels::CsrBlock::Entry::column);
     return kernels::CsrBlock::from_rows(column_count, rows);
@@ -118,12 +118,12 @@ struct HalfBlock {
 
 /// The sums of rows and columns of one product; where both are the same index, together.
 inline std::vector<double> all_sums(kernels::SpmvKernel& kernel, const kernels::CsrBlock& shape,
-                                    std::int64_t column_of_row_0, int share_count, double before = 0.0) {
+                                    int64_t column_of_row_0, int share_count, double before = 0.0) {
   std::vector<double> p_columns;
   std::vector<double> p_rows;
-  const auto element = [](std::int64_t index) { return 1.5 + std::sin(static_cast<double>(index)); };
-  for (std::int64_t k = 0; k < shape.column_count; ++k) p_columns.push_back(element(k));
-  for (std::int64_t k = 0; k < shape.row_count; ++k) p_rows.push_back(element(k + column_of_row_0));
+  const auto element = [](int64_t index) { return 1.5 + std::sin(static_cast<double>(index)); };
+  for (int64_t k = 0; k < shape.column_count; ++k) p_columns.push_back(element(k));
+  for (int64_t k = 0; k < shape.row_count; ++k) p_rows.push_back(element(k + column_of_row_0));
   std::vector<double> q_rows(p_rows.size(), before);
   std::vector<double> q_columns(p_columns.size(), before);
   for (int share = 0; share < share_count; ++share) {
@@ -134,18 +134,17 @@ inline std::vector<double> all_sums(kernels::SpmvKernel& kernel, const kernels::
                      .share_count = share_count});
   }
   std::vector<double> sums(p_rows.size() + p_columns.size());
-  const auto offset = std::max<std::int64_t>(-column_of_row_0, 0);  // of column 0
-  const auto row_offset = std::max<std::int64_t>(column_of_row_0, 0);
-  for (std::size_t k = 0; k < p_columns.size(); ++k)
-    sums[static_cast<std::size_t>(offset) + k] += q_columns[k];
-  for (std::size_t k = 0; k < p_rows.size(); ++k) sums[static_cast<std::size_t>(row_offset) + k] += q_rows[k];
+  const auto offset = std::max<int64_t>(-column_of_row_0, 0);  // of column 0
+  const auto row_offset = std::max<int64_t>(column_of_row_0, 0);
+  for (size_t k = 0; k < p_columns.size(); ++k) sums[static_cast<size_t>(offset) + k] += q_columns[k];
+  for (size_t k = 0; k < p_rows.size(); ++k) sums[static_cast<size_t>(row_offset) + k] += q_rows[k];
   return sums;
 }
 
 /// All numbers are positive, so a sum of some hundred products errs by 1e-13 of itself at most.
 inline void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-13 * expected[k]) << k;
+  for (size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-13 * expected[k]) << k;
 }
 
 }  // namespace cg2d::test

@@ -25,7 +25,7 @@ class HaloCheck {
   /// Writes the operand; `operand` is what operand() gave, now or before.
   void write(std::span<double> operand, int round) const {
     EXPECT_EQ(std::ssize(operand), box_.size());
-    std::size_t next = 0;
+    size_t next = 0;
     for_every_point(box_, [&](const Point& point) { operand[next++] = value_of(point, round); });
   }
   /// Exchanges, and compares every point of the halo and of the operand.
@@ -35,14 +35,14 @@ class HaloCheck {
     halo_.finish();
     const auto views = halo_.views();
     EXPECT_EQ(views.size(), parts_.size());
-    std::int64_t wrong_count = 0;
-    for (std::size_t k = 0; k < views.size(); ++k) {
+    int64_t wrong_count = 0;
+    for (size_t k = 0; k < views.size(); ++k) {
       EXPECT_EQ(views[k].box, parts_[k].received);
       for_every_point(parts_[k].received, [&](const Point& point) {
         wrong_count += value_at(views[k], point) == value_of(point, round) ? 0 : 1;
       });
     }
-    std::size_t next = 0;
+    size_t next = 0;
     for_every_point(
         box_, [&](const Point& point) { wrong_count += operand[next++] == value_of(point, round) ? 0 : 1; });
     EXPECT_EQ(wrong_count, 0) << "round " << round;
@@ -50,7 +50,7 @@ class HaloCheck {
   }
 
  private:
-  [[nodiscard]] double value_of(const Point& point, int round) const {
+  double value_of(const Point& point, int round) const {
     return static_cast<double>(number_of(extents_, point) + 10'000 * (round + 1));
   }
 

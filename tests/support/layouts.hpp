@@ -25,7 +25,7 @@ void for_every_grid(const Visit& visit) {
 }
 
 /// Empty, one, fewer than ranks, as many, one more, prime, and class S.
-inline std::set<std::int64_t> awkward_sizes(int rank_count) {
+inline std::set<int64_t> awkward_sizes(int rank_count) {
   return {0, 1, 2, 7, rank_count - 1, rank_count, rank_count + 1, 1009, 1400};
 }
 
@@ -37,19 +37,19 @@ struct NamedLayout {
 
 /// Random borders, so that pieces are ragged; with n below the rank count most are empty. The same on every
 /// rank.
-inline comm::BlockLayout ragged_layout(std::int64_t n, comm::ProcessGrid grid) {
-  std::mt19937_64 random(static_cast<std::uint64_t>(20261121 + n * 10'000 + grid.columns * 100 + grid.rows));
-  std::vector<std::int64_t> borders{0, n};
+inline comm::BlockLayout ragged_layout(int64_t n, comm::ProcessGrid grid) {
+  std::mt19937_64 random(static_cast<uint64_t>(20261121 + n * 10'000 + grid.columns * 100 + grid.rows));
+  std::vector<int64_t> borders{0, n};
   for (int k = 1; k < grid.rank_count(); ++k) {
-    borders.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n + 1)));
+    borders.push_back(static_cast<int64_t>(random() % static_cast<uint64_t>(n + 1)));
   }
   std::sort(borders.begin(), borders.end());
   return {grid, std::move(borders)};
 }
 
 /// Everything in one piece, all others empty.
-inline comm::BlockLayout one_piece_layout(std::int64_t n, comm::ProcessGrid grid, int piece) {
-  std::vector<std::int64_t> borders(static_cast<std::size_t>(grid.rank_count()) + 1, 0);
+inline comm::BlockLayout one_piece_layout(int64_t n, comm::ProcessGrid grid, int piece) {
+  std::vector<int64_t> borders(static_cast<size_t>(grid.rank_count()) + 1, 0);
   std::fill(borders.begin() + piece + 1, borders.end(), n);
   return {grid, std::move(borders)};
 }
@@ -63,7 +63,7 @@ inline comm::ProcessGrid in_other_order(comm::ProcessGrid grid) {
 }
 
 /// The even cut of [0, n) and three that are anything but.
-inline std::vector<NamedLayout> layouts_of(std::int64_t n, comm::ProcessGrid grid) {
+inline std::vector<NamedLayout> layouts_of(int64_t n, comm::ProcessGrid grid) {
   return {{"even", comm::BlockLayout::even(n, grid)},
           {"ragged, ranks in another order", ragged_layout(n, in_other_order(grid))},
           {"all in the first piece", one_piece_layout(n, grid, 0)},
@@ -77,7 +77,7 @@ inline std::string describe(const NamedLayout& named) {
 
 /// Calls visit(named) for the cuts of [0, n) on every grid of so many ranks. Failures tell which it was.
 template <typename Visit>
-void for_every_layout(std::int64_t n, int rank_count, const Visit& visit) {
+void for_every_layout(int64_t n, int rank_count, const Visit& visit) {
   for (const auto& grid : comm::factorizations(rank_count)) {
     for (const auto& named : layouts_of(n, grid)) {
       SCOPED_TRACE(describe(named));

@@ -12,9 +12,9 @@ namespace cg2d::test {
 inline constexpr double line_shift = 0.25;
 
 /// The entries of some rows.
-inline std::vector<MatrixTriple> line_triples(std::int64_t order, std::int64_t begin, std::int64_t end) {
+inline std::vector<MatrixTriple> line_triples(int64_t order, int64_t begin, int64_t end) {
   std::vector<MatrixTriple> triples;
-  for (std::int64_t row = begin; row < end; ++row) {
+  for (int64_t row = begin; row < end; ++row) {
     if (row > 0) triples.push_back({row, row - 1, -1.0});
     triples.push_back({row, row, 2.0 + line_shift});
     if (row + 1 < order) triples.push_back({row, row + 1, -1.0});
@@ -23,10 +23,8 @@ inline std::vector<MatrixTriple> line_triples(std::int64_t order, std::int64_t b
 }
 
 /// Element `row` of A x for the x whose element k is k + 1.
-inline double line_times_ramp(std::int64_t order, std::int64_t row) {
-  const auto element = [order](std::int64_t k) {
-    return k < 0 || k >= order ? 0.0 : static_cast<double>(k + 1);
-  };
+inline double line_times_ramp(int64_t order, int64_t row) {
+  const auto element = [order](int64_t k) { return k < 0 || k >= order ? 0.0 : static_cast<double>(k + 1); };
   return (2.0 + line_shift) * element(row) - element(row - 1) - element(row + 1);
 }
 

@@ -23,13 +23,13 @@ struct BlockSums {
 
 BlockSums sums_of(const kernels::CsrBlock& block, comm::IndexRange rows, comm::IndexRange columns) {
   BlockSums sums;
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
-    const auto r = static_cast<std::size_t>(row);
-    for (auto k = static_cast<std::size_t>(block.row_starts[r]);
-         k < static_cast<std::size_t>(block.row_starts[r + 1]); ++k) {
+  for (int64_t row = 0; row < block.row_count; ++row) {
+    const auto r = static_cast<size_t>(row);
+    for (auto k = static_cast<size_t>(block.row_starts[r]); k < static_cast<size_t>(block.row_starts[r + 1]);
+         ++k) {
       const long double value = block.values[k];
-      const std::int64_t global_row = rows.begin + row;
-      const std::int64_t global_column = columns.begin + block.columns[k];
+      const int64_t global_row = rows.begin + row;
+      const int64_t global_column = columns.begin + block.columns[k];
       sums.entries += value;
       sums.squares += value * value;
       if (global_row == global_column) sums.trace += value;
@@ -40,17 +40,17 @@ BlockSums sums_of(const kernels::CsrBlock& block, comm::IndexRange rows, comm::I
 }
 
 /// Every row's length in the whole matrix.
-std::vector<std::int64_t> row_lengths(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
-                                      comm::RankGroup& group) {
-  std::vector<std::int64_t> mine;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
+std::vector<int64_t> row_lengths(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                                 comm::RankGroup& group) {
+  std::vector<int64_t> mine;
+  for (size_t row = 0; row < static_cast<size_t>(block.row_count); ++row) {
     mine.push_back(block.row_starts[row + 1] - block.row_starts[row]);
   }
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(layout.size()));
-  const auto all = group.gather_all(std::span<const std::int64_t>(mine));
+  std::vector<int64_t> lengths(static_cast<size_t>(layout.size()));
+  const auto all = group.gather_all(std::span<const int64_t>(mine));
   for (int rank = 0; rank < group.size(); ++rank) {
-    auto row = static_cast<std::size_t>(layout.row_block(layout.grid().row_of(rank)).begin);
-    for (const auto length : all[static_cast<std::size_t>(rank)]) lengths[row++] += length;
+    auto row = static_cast<size_t>(layout.row_block(layout.grid().row_of(rank)).begin);
+    for (const auto length : all[static_cast<size_t>(rank)]) lengths[row++] += length;
   }
   return lengths;
 }

@@ -15,8 +15,8 @@
 namespace {
 
 struct Counts {
-  std::int64_t messages = 0;
-  std::int64_t barriers = 0;
+  int64_t messages = 0;
+  int64_t barriers = 0;
   std::set<MPI_Request> persistent_sends;
 };
 

@@ -79,7 +79,7 @@ struct Options {
 /// Throws what says why for arguments that are none.
 Options options_from(std::span<char* const> arguments) {
   Options options;
-  for (std::size_t k = 0; k < arguments.size(); k += 2) {
+  for (size_t k = 0; k < arguments.size(); k += 2) {
     const std::string_view name = arguments[k];
     auto* const value = name == "--launch"  ? &options.launch
                         : name == "--set"   ? &options.set
@@ -122,7 +122,7 @@ bool matches(const std::string& name, const std::string& patterns) {
   bool is_in = patterns.empty() || patterns.front() == '-';
   bool leaves_out = false;
   std::string pattern;
-  for (std::size_t k = 0; k <= patterns.size(); ++k) {
+  for (size_t k = 0; k <= patterns.size(); ++k) {
     const char sign = k < patterns.size() ? patterns[k] : ':';
     if (sign != ':' && !(sign == '-' && !leaves_out)) {
       pattern += sign;
@@ -201,7 +201,7 @@ int run_rows(comm::RankGroup& world, const Options& options) {
     const int code = world.rank() < rank_count ? run_on_ranks(world, rank_count, filter) : 0;
     const auto codes = world.gather_one(code);
     for (int rank = 0; rank < world.size(); ++rank) {
-      const int theirs = codes[static_cast<std::size_t>(rank)];
+      const int theirs = codes[static_cast<size_t>(rank)];
       if (theirs != 0 && world.rank() == 0) std::printf("[  FAILED  ] on rank %d of %d\n", rank, rank_count);
       worst = std::max(worst, theirs);
     }
@@ -225,7 +225,7 @@ int main(int argument_count, char** arguments) try {
   using namespace cg2d;
   testing::InitGoogleTest(&argument_count, arguments);
   const auto options =
-      test::options_from(std::span(arguments, static_cast<std::size_t>(argument_count)).subspan(1));
+      test::options_from(std::span(arguments, static_cast<size_t>(argument_count)).subspan(1));
   if (test::goes_without_mpi(options)) return test::run_without_mpi();
   const comm::MpiSession session(argument_count, arguments);
   // An exception on one rank leaves the others waiting: it ends the process, and MPI's launcher ends the rest

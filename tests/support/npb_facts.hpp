@@ -16,18 +16,18 @@ namespace cg2d::test {
 /// Figures of one matrix. Counts and seeds are exact; sums agree to relative_tolerance.
 struct NpbFacts {
   std::string_view class_name;
-  std::int64_t nonzero_count;
-  std::int64_t shortest_row;
-  std::int64_t longest_row;
+  int64_t nonzero_count;
+  int64_t shortest_row;
+  int64_t longest_row;
   double mean_row;
   double trace;
   double frobenius_norm;
   double sum_of_entries;
   double first_entry;
-  std::uint64_t final_seed;
-  std::int64_t duplicate_pairs;     // dropped, since the vector had the position; -1: not known
-  std::int64_t out_of_range_pairs;  // dropped, since the position was >= n; -1: not known
-  std::span<const double> zetas;    // zeta of every outer step; empty: not known
+  uint64_t final_seed;
+  int64_t duplicate_pairs;        // dropped, since the vector had the position; -1: not known
+  int64_t out_of_range_pairs;     // dropped, since the position was >= n; -1: not known
+  std::span<const double> zetas;  // zeta of every outer step; empty: not known
 };
 
 /// For sums in another order of additions: 1e4 to 1e7 rounding errors of 1e-16, most of which cancel.

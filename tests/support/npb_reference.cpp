@@ -31,39 +31,39 @@ ReferenceVectors draw_reference_vectors(const Problem& problem) {
   ReferenceVectors drawn;
   double state = randlc_seed;
   randlc(state, randlc_multiplier);  // made and discarded before generation starts
-  for (std::int32_t i = 0; i < problem.n; ++i) {
-    std::map<std::int32_t, double> vector;
+  for (int32_t i = 0; i < problem.n; ++i) {
+    std::map<int32_t, double> vector;
     while (static_cast<int>(vector.size()) < problem.nonzer) {
       const double value = randlc(state, randlc_multiplier);
-      const auto position = static_cast<std::int64_t>(range * randlc(state, randlc_multiplier));
+      const auto position = static_cast<int64_t>(range * randlc(state, randlc_multiplier));
       if (position >= problem.n) {
         ++drawn.out_of_range_pairs;
-      } else if (!vector.emplace(static_cast<std::int32_t>(position), value).second) {
+      } else if (!vector.emplace(static_cast<int32_t>(position), value).second) {
         ++drawn.duplicate_pairs;
       }
     }
     vector[i] = 0.5;
     drawn.vectors.push_back(std::move(vector));
   }
-  drawn.final_seed = static_cast<std::uint64_t>(state);
+  drawn.final_seed = static_cast<uint64_t>(state);
   return drawn;
 }
 
 ReferenceMatrix build_reference_matrix(const Problem& problem, const ReferenceVectors& drawn) {
-  ReferenceMatrix matrix(static_cast<std::size_t>(problem.n));
+  ReferenceMatrix matrix(static_cast<size_t>(problem.n));
   const double ratio = std::pow(Problem::rcond, 1.0 / static_cast<double>(problem.n));
   double weight = 1.0;
-  for (std::size_t i = 0; i < drawn.vectors.size(); ++i, weight *= ratio) {
+  for (size_t i = 0; i < drawn.vectors.size(); ++i, weight *= ratio) {
     for (const auto& [row, row_value] : drawn.vectors[i]) {
       for (const auto& [column, column_value] : drawn.vectors[i]) {
         // volatile: a product that is fused with its addition (-march=native) would have other bits.
         const volatile double product = weight * (row_value * column_value);
-        matrix[static_cast<std::size_t>(row)][column] += product;
+        matrix[static_cast<size_t>(row)][column] += product;
       }
     }
   }
-  for (std::size_t row = 0; row < matrix.size(); ++row) {
-    matrix[row][static_cast<std::int32_t>(row)] += Problem::rcond - problem.shift;
+  for (size_t row = 0; row < matrix.size(); ++row) {
+    matrix[row][static_cast<int32_t>(row)] += Problem::rcond - problem.shift;
   }
   return matrix;
 }
@@ -72,13 +72,13 @@ void expect_block(const kernels::CsrBlock& block, const ReferenceMatrix& matrix,
                   const comm::IndexRange& columns) {
   EXPECT_EQ(block.row_count, rows.size());
   EXPECT_EQ(block.column_count, columns.size());
-  std::vector<std::int64_t> row_starts{0};
-  std::vector<std::int32_t> expected_columns;
+  std::vector<int64_t> row_starts{0};
+  std::vector<int32_t> expected_columns;
   std::vector<double> expected_values;
   for (auto row = rows.begin; row < rows.end; ++row) {
-    for (const auto& [column, value] : matrix[static_cast<std::size_t>(row)]) {
+    for (const auto& [column, value] : matrix[static_cast<size_t>(row)]) {
       if (!columns.contains(column)) continue;
-      expected_columns.push_back(static_cast<std::int32_t>(column - columns.begin));
+      expected_columns.push_back(static_cast<int32_t>(column - columns.begin));
       expected_values.push_back(value);
     }
     row_starts.push_back(std::ssize(expected_columns));
@@ -88,7 +88,7 @@ void expect_block(const kernels::CsrBlock& block, const ReferenceMatrix& matrix,
   EXPECT_TRUE(same_bits(block.values.span(), expected_values));
 }
 
-Problem custom_problem(std::int64_t n, int nonzer, double shift, int niter) {
+Problem custom_problem(int64_t n, int nonzer, double shift, int niter) {
   return {.class_name = "U", .n = n, .nonzer = nonzer, .niter = niter, .shift = shift, .reference_zeta = {}};
 }
 

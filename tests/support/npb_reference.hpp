@@ -22,16 +22,16 @@ inline constexpr double randlc_multiplier = 1'220'703'125.0;
 
 /// v_1 ... v_n with v_i(i) = 0.5 set; positions rising.
 struct ReferenceVectors {
-  std::vector<std::map<std::int32_t, double>> vectors;
-  std::int64_t duplicate_pairs = 0;
-  std::int64_t out_of_range_pairs = 0;
-  std::uint64_t final_seed = 0;
+  std::vector<std::map<int32_t, double>> vectors;
+  int64_t duplicate_pairs = 0;
+  int64_t out_of_range_pairs = 0;
+  uint64_t final_seed = 0;
 };
 
 ReferenceVectors draw_reference_vectors(const Problem& problem);
 
 /// One map from column to value per row.
-using ReferenceMatrix = std::vector<std::map<std::int32_t, double>>;
+using ReferenceMatrix = std::vector<std::map<int32_t, double>>;
 
 /// sum_i w_i v_i v_i^T + (rcond - shift) I: each entry adds w * (v[row] * v[column]) in the order of the
 /// vectors, and the diagonal term last.
@@ -42,7 +42,7 @@ void expect_block(const kernels::CsrBlock& block, const ReferenceMatrix& matrix,
                   const comm::IndexRange& columns);
 
 /// A problem that is no class.
-Problem custom_problem(std::int64_t n, int nonzer, double shift = 10.0, int niter = 15);
+Problem custom_problem(int64_t n, int nonzer, double shift = 10.0, int niter = 15);
 
 /// Small problems where repetitions are frequent (nonzer close to n), where n is 1 or no power of two, and
 /// class S.

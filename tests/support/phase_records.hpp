@@ -16,7 +16,7 @@ inline ResultRecord phase_record_of(int columns, int rows, const PhaseValues& st
   for (const double seconds : step_s) sum += phase_steps * seconds;
   auto record = record_of(columns, rows, sum, round);
   record.work = RecordedWork{.step_count = phase_steps};
-  for (std::size_t index = 0; index < step_s.size(); ++index) {
+  for (size_t index = 0; index < step_s.size(); ++index) {
     auto& phase = record.work->phases.at(index);
     phase.measured_s = phase_steps * step_s.at(index);
     phase.clocks = 1e9 * phase.measured_s;

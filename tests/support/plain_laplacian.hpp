@@ -19,22 +19,22 @@ inline double dot(const Vector& x, const Vector& y) {
 
 /// Adds factor * y to x.
 inline void add(Vector& x, double factor, const Vector& y) {
-  for (std::size_t k = 0; k < x.size(); ++k) x[k] += factor * y[k];
+  for (size_t k = 0; k < x.size(); ++k) x[k] += factor * y[k];
 }
 
 /// A x, points along x first.
 inline Vector laplacian(const comm::Extents& shape, const Vector& values) {
-  const auto index = [&](std::int64_t x, std::int64_t y, std::int64_t z) {
-    return static_cast<std::size_t>((z * shape[1] + y) * shape[0] + x);
+  const auto index = [&](int64_t x, int64_t y, int64_t z) {
+    return static_cast<size_t>((z * shape[1] + y) * shape[0] + x);
   };
-  const auto at = [&](std::int64_t x, std::int64_t y, std::int64_t z) {
+  const auto at = [&](int64_t x, int64_t y, int64_t z) {
     const bool is_inside = 0 <= x && x < shape[0] && 0 <= y && y < shape[1] && 0 <= z && z < shape[2];
     return is_inside ? values[index(x, y, z)] : 0.0;
   };
   Vector product(values.size());
-  for (std::int64_t z = 0; z < shape[2]; ++z) {
-    for (std::int64_t y = 0; y < shape[1]; ++y) {
-      for (std::int64_t x = 0; x < shape[0]; ++x)
+  for (int64_t z = 0; z < shape[2]; ++z) {
+    for (int64_t y = 0; y < shape[1]; ++y) {
+      for (int64_t x = 0; x < shape[0]; ++x)
         product[index(x, y, z)] = 6.0 * at(x, y, z) - at(x - 1, y, z) - at(x + 1, y, z) - at(x, y - 1, z) -
                                   at(x, y + 1, z) - at(x, y, z - 1) - at(x, y, z + 1);
     }
@@ -49,7 +49,7 @@ inline std::vector<Vector> chebyshev_basis(const comm::Extents& shape, const Vec
     auto next = laplacian(shape, basis.back());
     add(next, -6.0, basis.back());
     for (auto& value : next) value *= j == 1 ? 1.0 / 6.0 : 1.0 / 3.0;
-    if (j > 1) add(next, -1.0, basis[static_cast<std::size_t>(j - 2)]);
+    if (j > 1) add(next, -1.0, basis[static_cast<size_t>(j - 2)]);
     basis.push_back(std::move(next));
   }
   return basis;
@@ -63,10 +63,7 @@ struct PlainCg {
   Vector p;
 
   explicit PlainCg(const comm::Extents& domain)
-      : shape(domain),
-        x(static_cast<std::size_t>(comm::whole_domain(domain).size())),
-        r(x.size(), 1.0),
-        p(r) {}
+      : shape(domain), x(static_cast<size_t>(comm::whole_domain(domain).size())), r(x.size(), 1.0), p(r) {}
   void step() {
     const auto product = laplacian(shape, p);
     const double rho = dot(r, r);
@@ -74,10 +71,10 @@ struct PlainCg {
     add(x, alpha, p);
     add(r, -alpha, product);
     const double beta = dot(r, r) / rho;
-    for (std::size_t k = 0; k < p.size(); ++k) p[k] = r[k] + beta * p[k];
+    for (size_t k = 0; k < p.size(); ++k) p[k] = r[k] + beta * p[k];
   }
   /// || r ||, relative to b.
-  [[nodiscard]] double residual() const { return std::sqrt(dot(r, r) / static_cast<double>(r.size())); }
+  double residual() const { return std::sqrt(dot(r, r) / static_cast<double>(r.size())); }
 };
 
 }  // namespace cg2d::test

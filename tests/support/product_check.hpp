@@ -25,7 +25,7 @@ class ProductCheck {
     EXPECT_EQ(check_.collection_in_parts(round), 0) << "round " << round;
   }
   void expect_sum_and_shuffle(int round) { EXPECT_EQ(check_.sum_and_shuffle(round), 0) << "round " << round; }
-  void expect_scalar_sum(std::size_t count, int round) {
+  void expect_scalar_sum(size_t count, int round) {
     EXPECT_EQ(check_.scalar_sum(count, round), 0) << "round " << round;
   }
 

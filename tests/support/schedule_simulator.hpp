@@ -25,10 +25,10 @@ class GroupSimulation {
   GroupSimulation(comm::GroupPieces pieces, const std::vector<comm::Schedule>& schedules,
                   std::vector<std::vector<Value>> blocks)
       : pieces_(std::move(pieces)) {
-    for (std::size_t m = 0; m < schedules.size(); ++m) {
+    for (size_t m = 0; m < schedules.size(); ++m) {
       members_.push_back({.steps = schedules[m].steps,
                           .block = std::move(blocks[m]),
-                          .placed_count = std::vector<int>(static_cast<std::size_t>(pieces_.size()))});
+                          .placed_count = std::vector<int>(static_cast<size_t>(pieces_.size()))});
     }
   }
 
@@ -38,9 +38,9 @@ class GroupSimulation {
     delivery_ = delivery;
     for (bool moved = true; moved;) {
       moved = false;
-      for (std::size_t m = 0; m < members_.size(); ++m) moved |= advance(static_cast<int>(m));
+      for (size_t m = 0; m < members_.size(); ++m) moved |= advance(static_cast<int>(m));
     }
-    for (std::size_t m = 0; m < members_.size(); ++m) {
+    for (size_t m = 0; m < members_.size(); ++m) {
       EXPECT_EQ(members_[m].next_step, members_[m].steps.size()) << "member " << m << " waits for ever";
     }
     for (const auto& [way, messages] : under_way_) {
@@ -48,10 +48,10 @@ class GroupSimulation {
     }
   }
 
-  [[nodiscard]] const std::vector<Value>& block(int member) const { return at(member).block; }
-  [[nodiscard]] comm::Traffic sent(int member) const { return at(member).sent; }
+  const std::vector<Value>& block(int member) const { return at(member).block; }
+  comm::Traffic sent(int member) const { return at(member).sent; }
   /// How often each element was received in place.
-  [[nodiscard]] const std::vector<int>& placed_count(int member) const { return at(member).placed_count; }
+  const std::vector<int>& placed_count(int member) const { return at(member).placed_count; }
 
  private:
   struct Message {
@@ -63,23 +63,23 @@ class GroupSimulation {
     std::vector<Value> block;
     std::vector<int> placed_count;
     comm::Traffic sent{};
-    std::size_t next_step = 0;
+    size_t next_step = 0;
     bool in_step = false;
     bool send_done = false;
     bool receive_done = false;
   };
 
-  [[nodiscard]] const Member& at(int member) const { return members_[static_cast<std::size_t>(member)]; }
+  const Member& at(int member) const { return members_[static_cast<size_t>(member)]; }
 
   template <typename Visit>
   void for_each_element(const comm::PieceRun& run, const Visit& visit) const {
     for (const auto& range : pieces_.ranges(run)) {
-      for (auto k = range.begin; k < range.end; ++k) visit(static_cast<std::size_t>(k));
+      for (auto k = range.begin; k < range.end; ++k) visit(static_cast<size_t>(k));
     }
   }
 
   bool advance(int number) {
-    auto& member = members_[static_cast<std::size_t>(number)];
+    auto& member = members_[static_cast<size_t>(number)];
     if (member.next_step == member.steps.size()) return false;
     const auto& step = member.steps[member.next_step];
     bool moved = false;
@@ -108,18 +108,18 @@ class GroupSimulation {
     if (sends && receives && step.combine == comm::Combine::place) expect_disjoint(step);
     if (!sends) return;
     Message message{.run = step.sent, .values = {}};
-    for_each_element(step.sent, [&](std::size_t k) { message.values.push_back(member.block[k]); });
+    for_each_element(step.sent, [&](size_t k) { message.values.push_back(member.block[k]); });
     member.sent +=
-        {.message_count = 1, .byte_count = static_cast<std::int64_t>(message.values.size() * sizeof(double))};
+        {.message_count = 1, .byte_count = static_cast<int64_t>(message.values.size() * sizeof(double))};
     under_way_[{number, step.send_to}].push_back(std::move(message));
   }
 
   /// A message received in place must not overwrite elements that the same step still sends.
   void expect_disjoint(const comm::ScheduleStep& step) const {
-    std::vector<bool> is_sent(static_cast<std::size_t>(pieces_.size()));
-    for_each_element(step.sent, [&](std::size_t k) { is_sent[k] = true; });
+    std::vector<bool> is_sent(static_cast<size_t>(pieces_.size()));
+    for_each_element(step.sent, [&](size_t k) { is_sent[k] = true; });
     bool overlap = false;
-    for_each_element(step.received, [&](std::size_t k) { overlap = overlap || is_sent[k]; });
+    for_each_element(step.received, [&](size_t k) { overlap = overlap || is_sent[k]; });
     EXPECT_FALSE(overlap);
   }
 
@@ -129,8 +129,8 @@ class GroupSimulation {
     const Message message = std::move(messages.front());  // between two ranks messages do not overtake
     messages.pop_front();
     EXPECT_EQ(message.run, step.received) << "member " << number << " expects other pieces than it gets";
-    std::size_t next = 0;
-    for_each_element(step.received, [&](std::size_t k) {
+    size_t next = 0;
+    for_each_element(step.received, [&](size_t k) {
       if (next == message.values.size()) return;
       if (step.combine == comm::Combine::add) {
         member.block[k] += message.values[next++];
@@ -140,7 +140,7 @@ class GroupSimulation {
       }
     });
     member.receive_done = true;
-    members_[static_cast<std::size_t>(step.receive_from)].send_done = true;
+    members_[static_cast<size_t>(step.receive_from)].send_done = true;
     return true;
   }
 

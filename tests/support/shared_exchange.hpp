@@ -28,11 +28,11 @@ class SharedExchange {
   /// The numbers of every rank, at most 4096, one after another by rank.
   [[nodiscard]] std::vector<double> all_gather(std::span<const double> mine) {
     if (mine.size() > largest_count) throw std::logic_error("more numbers than a part has room for");
-    const std::size_t turn = count_ % turns;
+    const size_t turn = count_ % turns;
     auto& my_slot = part(group().rank()).slots[turn];
     my_slot.count = mine.size();
     std::ranges::copy(mine, my_slot.numbers.begin());
-    const auto rank_count = static_cast<std::uint64_t>(group().size());
+    const auto rank_count = static_cast<uint64_t>(group().size());
     auto& arrivals = part(0).arrivals;
     arrivals.add_one(rank_count);
     arrivals.wait_for(++count_ * rank_count, waiter_);
@@ -45,11 +45,11 @@ class SharedExchange {
   }
 
  private:
-  static constexpr std::size_t largest_count = 4096;
+  static constexpr size_t largest_count = 4096;
   /// A rank writes its next numbers while slower ones read these; not those after, for which all must have arrived.
-  static constexpr std::size_t turns = 2;
+  static constexpr size_t turns = 2;
   struct Slot {
-    std::size_t count;
+    size_t count;
     std::array<double, largest_count> numbers;
   };
   struct Part {
@@ -58,17 +58,15 @@ class SharedExchange {
   };
 
   static std::vector<int> all_ranks() {
-    std::vector<int> ranks(static_cast<std::size_t>(group().size()));
+    std::vector<int> ranks(static_cast<size_t>(group().size()));
     std::iota(ranks.begin(), ranks.end(), 0);
     return ranks;
   }
-  [[nodiscard]] Part& part(int rank) const {
-    return *reinterpret_cast<Part*>(segment_.part(static_cast<std::size_t>(rank)));
-  }
+  Part& part(int rank) const { return *reinterpret_cast<Part*>(segment_.part(static_cast<size_t>(rank))); }
 
   comm::SharedSegment segment_;
   comm::Waiter waiter_{comm::WaitMode::yield};
-  std::uint64_t count_ = 0;  // number of operations
+  uint64_t count_ = 0;  // number of operations
 };
 
 }  // namespace cg2d::test

@@ -13,33 +13,32 @@ namespace cg2d::test {
 
 /// A box of points with zeros around it; x runs fastest.
 struct Box {
-  std::int64_t nx = 1;
-  std::int64_t ny = 1;
-  std::int64_t nz = 1;
+  int64_t nx = 1;
+  int64_t ny = 1;
+  int64_t nz = 1;
 
-  [[nodiscard]] std::int64_t size() const { return nx * ny * nz; }
+  int64_t size() const { return nx * ny * nz; }
 };
 
 /// The block of the second difference in three directions: 6 on the diagonal, -1 for each neighbour.
 inline kernels::CsrBlock laplace_block(const Box& box, const comm::IndexRange& rows,
                                        const comm::IndexRange& columns) {
-  kernels::CsrBlock block{
-      .row_count = rows.size(),
-      .column_count = columns.size(),
-      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(rows.size()) + 1),
-      .columns = kernels::PageBuffer<std::int32_t>(static_cast<std::size_t>(7 * rows.size())),
-      .values = kernels::PageBuffer<double>(static_cast<std::size_t>(7 * rows.size()))};
-  std::size_t count = 0;
-  const auto add = [&](std::int64_t column, double value) {
+  kernels::CsrBlock block{.row_count = rows.size(),
+                          .column_count = columns.size(),
+                          .row_starts = kernels::PageBuffer<int64_t>(static_cast<size_t>(rows.size()) + 1),
+                          .columns = kernels::PageBuffer<int32_t>(static_cast<size_t>(7 * rows.size())),
+                          .values = kernels::PageBuffer<double>(static_cast<size_t>(7 * rows.size()))};
+  size_t count = 0;
+  const auto add = [&](int64_t column, double value) {
     if (!columns.contains(column)) return;
-    block.columns[count] = static_cast<std::int32_t>(column - columns.begin);
+    block.columns[count] = static_cast<int32_t>(column - columns.begin);
     block.values[count++] = value;
   };
-  const std::int64_t plane = box.nx * box.ny;
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const std::int64_t x = row % box.nx;
-    const std::int64_t y = row / box.nx % box.ny;
-    const std::int64_t z = row / plane;
+  const int64_t plane = box.nx * box.ny;
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const int64_t x = row % box.nx;
+    const int64_t y = row / box.nx % box.ny;
+    const int64_t z = row / plane;
     if (z > 0) add(row - plane, -1.0);
     if (y > 0) add(row - box.nx, -1.0);
     if (x > 0) add(row - 1, -1.0);
@@ -47,7 +46,7 @@ inline kernels::CsrBlock laplace_block(const Box& box, const comm::IndexRange& r
     if (x + 1 < box.nx) add(row + 1, -1.0);
     if (y + 1 < box.ny) add(row + box.nx, -1.0);
     if (z + 1 < box.nz) add(row + plane, -1.0);
-    block.row_starts[static_cast<std::size_t>(row - rows.begin) + 1] = static_cast<std::int64_t>(count);
+    block.row_starts[static_cast<size_t>(row - rows.begin) + 1] = static_cast<int64_t>(count);
   }
   block.columns.resize(count);
   block.values.resize(count);

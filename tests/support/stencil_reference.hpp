@@ -15,11 +15,10 @@
 namespace cg2d::test {
 
 /// One map from column to value per row.
-using StencilRowMaps = std::vector<std::map<std::int64_t, double>>;
+using StencilRowMaps = std::vector<std::map<int64_t, double>>;
 
 /// The difference of two points along each dimension, from their numbers.
-inline std::array<std::int64_t, 3> difference(const comm::Extents& extents, std::int64_t first,
-                                              std::int64_t second) {
+inline std::array<int64_t, 3> difference(const comm::Extents& extents, int64_t first, int64_t second) {
   const auto nx = extents[0];
   const auto ny = extents[1];
   return {std::abs(first % nx - second % nx), std::abs(first / nx % ny - second / nx % ny),
@@ -28,13 +27,12 @@ inline std::array<std::int64_t, 3> difference(const comm::Extents& extents, std:
 
 /// Every pair of points is compared: for small stencils.
 inline StencilRowMaps reference_rows(const Stencil& stencil) {
-  StencilRowMaps rows(static_cast<std::size_t>(stencil.order()));
-  for (std::int64_t row = 0; row < stencil.order(); ++row) {
-    for (std::int64_t column = 0; column < stencil.order(); ++column) {
+  StencilRowMaps rows(static_cast<size_t>(stencil.order()));
+  for (int64_t row = 0; row < stencil.order(); ++row) {
+    for (int64_t column = 0; column < stencil.order(); ++column) {
       const auto [x, y, z] = difference(stencil.extents, row, column);
       const bool are_near = stencil.point_count == 27 ? std::max({x, y, z}) <= 1 : x + y + z <= 1;
-      if (are_near)
-        rows[static_cast<std::size_t>(row)][column] = row == column ? stencil.point_count - 1.0 : -1.0;
+      if (are_near) rows[static_cast<size_t>(row)][column] = row == column ? stencil.point_count - 1.0 : -1.0;
     }
   }
   return rows;
@@ -42,10 +40,10 @@ inline StencilRowMaps reference_rows(const Stencil& stencil) {
 
 /// The eigenvalue of the product of sines with these numbers of half waves (1 ... extent) along each dimension.
 inline double eigenvalue(const Stencil& stencil, const std::array<int, 3>& waves) {
-  const std::size_t dimensions = stencil.point_count == 5 ? 2 : 3;
+  const size_t dimensions = stencil.point_count == 5 ? 2 : 3;
   double sum = 0.0;
   double product = 1.0;
-  for (std::size_t k = 0; k < dimensions; ++k) {
+  for (size_t k = 0; k < dimensions; ++k) {
     const double cosine =
         std::cos(std::numbers::pi * waves[k] / (static_cast<double>(stencil.extents[k]) + 1.0));
     sum += 2.0 - 2.0 * cosine;
@@ -55,12 +53,12 @@ inline double eigenvalue(const Stencil& stencil, const std::array<int, 3>& waves
 }
 
 /// Element `row` of that eigenvector.
-inline double eigenvector_element(const Stencil& stencil, const std::array<int, 3>& waves, std::int64_t row) {
+inline double eigenvector_element(const Stencil& stencil, const std::array<int, 3>& waves, int64_t row) {
   const auto nx = stencil.extents[0];
   const auto ny = stencil.extents[1];
-  const std::array<std::int64_t, 3> point{row % nx, row / nx % ny, row / (nx * ny)};
+  const std::array<int64_t, 3> point{row % nx, row / nx % ny, row / (nx * ny)};
   double product = 1.0;
-  for (std::size_t k = 0; k < 3; ++k) {
+  for (size_t k = 0; k < 3; ++k) {
     product *= std::sin(std::numbers::pi * waves[k] * (static_cast<double>(point[k]) + 1.0) /
                         (static_cast<double>(stencil.extents[k]) + 1.0));
   }

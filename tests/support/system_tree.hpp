@@ -10,7 +10,7 @@ namespace cg2d::test {
 /// The files are written as "proc/stat", "sys/devices/...".
 class SystemTree : public TemporaryFolder {
  public:
-  [[nodiscard]] SystemFolders folders() const { return {.proc = path("proc"), .sys = path("sys")}; }
+  SystemFolders folders() const { return {.proc = path("proc"), .sys = path("sys")}; }
 };
 
 }  // namespace cg2d::test

@@ -28,9 +28,9 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return path_; }
   /// A file or folder in it, such as "result.json" or "proc/stat".
-  [[nodiscard]] std::string path(const std::string& name) const { return path_ / name; }
+  std::string path(const std::string& name) const { return path_ / name; }
 
   /// Makes the folders on the way to the file, too.
   void write(const std::string& name, const std::string& text) const {

@@ -22,9 +22,9 @@ using comm::PutSlot;
 
 /// Data that the threads of one test share.
 struct ThreadGroup {
-  explicit ThreadGroup(int rank_count, std::size_t memory_size)
-      : memory(static_cast<std::size_t>(rank_count), std::vector<double>(memory_size)),
-        slots(static_cast<std::size_t>(rank_count)),
+  explicit ThreadGroup(int rank_count, size_t memory_size)
+      : memory(static_cast<size_t>(rank_count), std::vector<double>(memory_size)),
+        slots(static_cast<size_t>(rank_count)),
         everybody(rank_count) {}
 
   std::vector<std::vector<double>> memory;  // by rank
@@ -39,7 +39,7 @@ class ThreadPort final : public PutPort {
   ThreadPort(ThreadGroup& group, int rank) : group_(group), rank_(rank), delays_(rank) {}
 
   [[nodiscard]] std::span<double> memory() override { return memory_of(rank_); }
-  void put(int rank, std::int64_t offset, std::span<const double> values) override {
+  void put(int rank, int64_t offset, std::span<const double> values) override {
     pending_.push_back({.rank = rank, .offset = offset, .values = values});
   }
   void complete(int rank) override {
@@ -50,18 +50,18 @@ class ThreadPort final : public PutPort {
     }
     pending_.clear();
   }
-  void notify(int rank, std::int64_t flag, std::uint64_t number) override {
+  void notify(int rank, int64_t flag, uint64_t number) override {
     EXPECT_TRUE(pending_.empty());
     word(rank, flag).store(number, std::memory_order_release);
   }
-  void wait_for(std::int64_t flag, std::uint64_t number) override {
+  void wait_for(int64_t flag, uint64_t number) override {
     delays_.maybe();
     while (word(rank_, flag).load(std::memory_order_acquire) != number) {
       EXPECT_LT(word(rank_, flag).load(std::memory_order_relaxed), number + 1) << "a sender ran ahead";
       std::this_thread::yield();
     }
   }
-  [[nodiscard]] bool has(std::int64_t flag, std::uint64_t number) override {
+  [[nodiscard]] bool has(int64_t flag, uint64_t number) override {
     return word(rank_, flag).load(std::memory_order_acquire) == number;
   }
   void wait_for_all() override {
@@ -69,7 +69,7 @@ class ThreadPort final : public PutPort {
     ++group_.barrier_count;
   }
   std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) override {
-    group_.slots[static_cast<std::size_t>(rank_)] = mine;
+    group_.slots[static_cast<size_t>(rank_)] = mine;
     group_.everybody.arrive_and_wait();
     auto all = group_.slots;
     group_.everybody.arrive_and_wait();
@@ -79,13 +79,12 @@ class ThreadPort final : public PutPort {
  private:
   struct Pending {
     int rank;
-    std::int64_t offset;
+    int64_t offset;
     std::span<const double> values;
   };
-  std::span<double> memory_of(int rank) { return group_.memory[static_cast<std::size_t>(rank)]; }
-  std::atomic_ref<std::uint64_t> word(int rank, std::int64_t flag) {
-    return std::atomic_ref<std::uint64_t>(
-        reinterpret_cast<std::uint64_t&>(memory_of(rank)[static_cast<std::size_t>(flag)]));
+  std::span<double> memory_of(int rank) { return group_.memory[static_cast<size_t>(rank)]; }
+  std::atomic_ref<uint64_t> word(int rank, int64_t flag) {
+    return std::atomic_ref<uint64_t>(reinterpret_cast<uint64_t&>(memory_of(rank)[static_cast<size_t>(flag)]));
   }
 
   ThreadGroup& group_;

@@ -28,7 +28,7 @@ TEST(BestBatchTest, BeginsWithTheFirstRank) { EXPECT_DOUBLE_EQ(best_of({{2.0}, {
 TEST(BestBatchTest, IsTheShortestOfSeveral) { EXPECT_DOUBLE_EQ(best_of({{1.0, 0.5}, {1.5, 0.25}}), 0.5); }
 
 /// Takes 0.1 ms per pass and rank number, by the clock: ranks with the rates 1, 1/2, 1/3, ...
-bool take_time(int rank, std::int64_t pass_count) {
+bool take_time(int rank, int64_t pass_count) {
   constexpr double pass_s = 1e-4;
   const Stopwatch watch;
   while (watch.seconds() < pass_s * static_cast<double>(pass_count) * (rank + 1)) {
@@ -38,8 +38,8 @@ bool take_time(int rank, std::int64_t pass_count) {
 
 TEST(CommonPassRateTest, NoRankIsFasterThanItsWork) {
   const int rank = test::group().rank();
-  const double rate = common_pass_rate(
-      test::group(), [rank](std::int64_t pass_count) { return take_time(rank, pass_count); });
+  const double rate =
+      common_pass_rate(test::group(), [rank](int64_t pass_count) { return take_time(rank, pass_count); });
   // A pass cannot take less than its time, however quiet the machine is.
   constexpr double rounding = 1.001;
   EXPECT_GT(rate, 0.0);
@@ -49,7 +49,7 @@ TEST(CommonPassRateTest, NoRankIsFasterThanItsWork) {
 TEST(CommonPassRateTest, OneRanksWrongResultThrowsOnAll) {
   auto& group = test::group();
   const bool is_right = group.rank() != group.size() - 1;
-  const auto work = [&](std::int64_t pass_count) { return take_time(0, pass_count) && is_right; };
+  const auto work = [&](int64_t pass_count) { return take_time(0, pass_count) && is_right; };
   EXPECT_THROW(static_cast<void>(common_pass_rate(group, work)), RunError);
 }
 

@@ -11,10 +11,10 @@ namespace cg2d::cycle_counter_test {
 namespace {
 
 TEST(CycleCounterTest, NeverRunsBackwards) {
-  std::uint64_t before = read_cycle_counter();
-  const std::uint64_t first = before;
+  uint64_t before = read_cycle_counter();
+  const uint64_t first = before;
   for (int k = 0; k < 100'000; ++k) {
-    const std::uint64_t now = read_cycle_counter();
+    const uint64_t now = read_cycle_counter();
     ASSERT_GE(now, before);
     before = now;
   }

@@ -20,9 +20,9 @@ WhyNot only(Names available) {
 }
 
 TEST(GroupTableTest, NamesEveryRoleAndRowsStandAtTheirPlaces) {
-  for (std::size_t place = 0; place < role_table().size(); ++place) {
+  for (size_t place = 0; place < role_table().size(); ++place) {
     const auto& row = role_table()[place];
-    EXPECT_EQ(static_cast<std::size_t>(row.role), place);
+    EXPECT_EQ(static_cast<size_t>(row.role), place);
     EXPECT_FALSE(row.candidates.empty()) << row.description;
     EXPECT_TRUE(std::ranges::any_of(group_table(), [&](const auto& group) {
       return std::ranges::count(group.roles, row.role) > 0;

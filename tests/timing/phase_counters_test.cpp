@@ -19,7 +19,7 @@ TEST(EventNamesTest, RefusesWhatIsNoList) {
   for (const auto* text : {"", ",", "A,", ",A", "A,,B", "A, B", "A,B,A"})
     EXPECT_THROW(event_names_from(text, "--papi"), InputError) << text;
   std::string many = "E";
-  for (std::size_t k = 0; k < most_counted_events; ++k) many += ",E" + std::to_string(k);
+  for (size_t k = 0; k < most_counted_events; ++k) many += ",E" + std::to_string(k);
   EXPECT_THROW(event_names_from(many, "--papi"), InputError);
 }
 
@@ -51,11 +51,11 @@ RunReport two_ranks(std::vector<std::string> names) {
   RepeatReport repeat;
   repeat.ranks.resize(2);
   repeat.counts.resize(2);
-  for (std::size_t rank = 0; rank < 2; ++rank) {
+  for (size_t rank = 0; rank < 2; ++rank) {
     auto& counts = repeat.counts[rank];
-    const auto factor = static_cast<std::int64_t>(rank + 1);
-    counts.phases[static_cast<std::size_t>(Phase::multiply)] = {2 * factor, 10};
-    counts.phases[static_cast<std::size_t>(Phase::dot)] = {1, 0};
+    const auto factor = static_cast<int64_t>(rank + 1);
+    counts.phases[static_cast<size_t>(Phase::multiply)] = {2 * factor, 10};
+    counts.phases[static_cast<size_t>(Phase::dot)] = {1, 0};
     counts.region = {4 * factor, 20};
     counts.reading_count = 50;
     repeat.ranks[rank].region_clocks = 10'000;
@@ -68,7 +68,7 @@ RunReport two_ranks(std::vector<std::string> names) {
 TEST(EventTotalsTest, MergesTheRanks) {
   const auto report = two_ranks({"PAPI_L2_TCM"});
   const auto totals = event_totals(phases_of(report), 0);
-  const auto multiply = static_cast<std::size_t>(Phase::multiply);
+  const auto multiply = static_cast<size_t>(Phase::multiply);
   EXPECT_EQ(totals.phases[multiply].minimum, 2.0);
   EXPECT_EQ(totals.phases[multiply].mean, 3.0);
   EXPECT_EQ(totals.phases[multiply].maximum, 4.0);
@@ -103,7 +103,7 @@ TEST(DoubtTest, EventsThatStandStill) {
             "");  // there may be none
 }
 
-PhaseClocks clocks_of(std::uint64_t multiply, std::uint64_t dot) {
+PhaseClocks clocks_of(uint64_t multiply, uint64_t dot) {
   PhaseClocks clocks{};
   clocks[index_of(Phase::multiply)] = multiply;
   clocks[index_of(Phase::dot)] = dot;
@@ -171,8 +171,8 @@ TEST_F(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
   phases.leave_out();
   phases.end_region();
   const auto& counts = phases.counts();
-  const auto dot = counts.phases[static_cast<std::size_t>(Phase::dot)][0];
-  const auto multiply = counts.phases[static_cast<std::size_t>(Phase::multiply)][0];
+  const auto dot = counts.phases[static_cast<size_t>(Phase::dot)][0];
+  const auto multiply = counts.phases[static_cast<size_t>(Phase::multiply)][0];
   EXPECT_GE(dot, 1'000'000);
   EXPECT_GE(multiply, 1'000'000);
   EXPECT_GE(counts.region[0] - dot - multiply, 900'000);

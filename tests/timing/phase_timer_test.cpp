@@ -15,22 +15,22 @@ namespace {
 /// A communicator that moves nothing and says it waited as long as the test says.
 class PretendedCommunicator final : public comm::Communicator {
  public:
-  [[nodiscard]] std::string_view name() const override { return "pretended"; }
+  std::string_view name() const override { return "pretended"; }
   [[nodiscard]] std::span<double> piece() override { return {}; }
-  [[nodiscard]] std::span<const double> column_block() const override { return {}; }
+  std::span<const double> column_block() const override { return {}; }
   [[nodiscard]] std::span<double> partial() override { return {}; }
-  [[nodiscard]] std::span<const double> result() const override { return {}; }
+  std::span<const double> result() const override { return {}; }
   void collect() override {}
   void sum() override {}
   void shuffle() override {}
   void sum_scalars(std::span<double>) override {}
-  [[nodiscard]] std::uint64_t waited_ticks() const override { return waited; }
+  uint64_t waited_ticks() const override { return waited; }
 
-  std::uint64_t waited = 0;
+  uint64_t waited = 0;
 
  protected:
   void start_collection() override {}
-  void wait_for_collected(std::size_t) override {}
+  void wait_for_collected(size_t) override {}
   void finish_collection() override {}
 };
 
@@ -48,14 +48,14 @@ TEST(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
   }
   communicator.waited += 1000;  // outside of all phases
   const auto elapsed = read_cycle_counter() - begin;
-  const auto& summation = timer.records()[static_cast<std::size_t>(Phase::summation)];
-  const auto& dot = timer.records()[static_cast<std::size_t>(Phase::dot)];
+  const auto& summation = timer.records()[static_cast<size_t>(Phase::summation)];
+  const auto& dot = timer.records()[static_cast<size_t>(Phase::dot)];
   EXPECT_EQ(summation.calls, 3U);
   EXPECT_EQ(summation.waited_clocks, 300U);
   EXPECT_EQ(dot.calls, 1U);
   EXPECT_EQ(dot.waited_clocks, 7U);
   EXPECT_LE(summation.clocks + dot.clocks, elapsed);
-  EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].calls, 0U);
+  EXPECT_EQ(timer.records()[static_cast<size_t>(Phase::multiply)].calls, 0U);
 }
 
 TEST(PhaseTimerTest, AddsUpWhatHidesAnotherPhase) {
@@ -64,8 +64,8 @@ TEST(PhaseTimerTest, AddsUpWhatHidesAnotherPhase) {
   for (int k = 0; k < 2; ++k) {
     const auto scope = timer.scope_that_hides(Phase::collection, Phase::multiply);
   }
-  const auto& collection = timer.records()[static_cast<std::size_t>(Phase::collection)];
-  const auto& multiply = timer.records()[static_cast<std::size_t>(Phase::multiply)];
+  const auto& collection = timer.records()[static_cast<size_t>(Phase::collection)];
+  const auto& multiply = timer.records()[static_cast<size_t>(Phase::multiply)];
   EXPECT_EQ(multiply.calls, 2U);
   EXPECT_GT(multiply.clocks, 0U);
   EXPECT_EQ(collection.hidden_clocks, multiply.clocks);
@@ -105,24 +105,24 @@ TEST(PhaseTimerTest, MeasuringItsOwnCostLeavesTheRecordsAlone) {
   PretendedCommunicator communicator;
   PhaseTimer timer(true, communicator);
   { const auto scope = timer.scope(Phase::multiply); }
-  const auto before = timer.records()[static_cast<std::size_t>(Phase::multiply)].clocks;
+  const auto before = timer.records()[static_cast<size_t>(Phase::multiply)].clocks;
   const double cost = timer.measure_clocks_per_scope();
   EXPECT_TRUE(std::isfinite(cost));
   EXPECT_GT(cost, 0.0);
-  EXPECT_EQ(timer.records()[static_cast<std::size_t>(Phase::multiply)].clocks, before);
+  EXPECT_EQ(timer.records()[static_cast<size_t>(Phase::multiply)].clocks, before);
 }
 
 /// Keeps the records that it receives.
 class PhaseList final : public PhaseObserver {
  public:
-  void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
+  void after_phase(Phase phase, uint64_t begin_clocks, uint64_t end_clocks) override {
     EXPECT_LE(begin_clocks, end_clocks);
     clocks += end_clocks - begin_clocks;
     phases.push_back(phase);
   }
 
   std::vector<Phase> phases;
-  std::uint64_t clocks = 0;
+  uint64_t clocks = 0;
 };
 
 TEST(PhaseTimerTest, TellsObserversOfEachPhaseWhileTheyAreAttached) {
@@ -180,10 +180,10 @@ TEST(PhaseTest, RowsSayWhatTheyDo) {
 
 TEST(PhaseTest, NamesAreThePapersAndUnique) {
   std::set<std::string_view> names;
-  for (std::size_t k = 0; k < benchmark_phase_count; ++k) names.insert(phase_name(phase_at(k)));
+  for (size_t k = 0; k < benchmark_phase_count; ++k) names.insert(phase_name(phase_at(k)));
   EXPECT_EQ(names, (std::set<std::string_view>{"collection", "multiply", "summation", "shuffle", "dot",
                                                "vector_updates"}));
-  for (std::size_t k = benchmark_phase_count; k < phase_count; ++k) names.insert(phase_name(phase_at(k)));
+  for (size_t k = benchmark_phase_count; k < phase_count; ++k) names.insert(phase_name(phase_at(k)));
   EXPECT_EQ(names.size(), phase_count);
 }
 

@@ -34,7 +34,7 @@ class SoftwareEventsTest : public ::testing::Test {
 
 /// The calling thread's account is not that of another one; a process's is that of all of them.
 TEST_F(SoftwareEventsTest, AreOfTheThreadOrOfTheProcess) {
-  constexpr std::int64_t work_ns = 30'000'000;
+  constexpr int64_t work_ns = 30'000'000;
   for (const auto scope : {UsageScope::thread, UsageScope::process}) {
     const EventCounters counters({"perf::TASK-CLOCK", "perf::CONTEXT-SWITCHES"}, false, scope);
     CounterValues before{};
@@ -86,7 +86,7 @@ TEST_F(SoftwareEventsTest, KeepTheOrderThatWasAskedFor) {
   EXPECT_TRUE(std::ranges::is_permutation(all, names));
   CounterValues values{};
   counters.read(values);
-  for (std::size_t event = 0; event < counters.event_names().size(); ++event)
+  for (size_t event = 0; event < counters.event_names().size(); ++event)
     EXPECT_GT(values[event], 0) << counters.event_names()[event];
 }
 

@@ -18,7 +18,7 @@ struct MadeUp {
 
 class RetriedMeasurementTest : public testing::Test {
  protected:
-  [[nodiscard]] RetryConfig config(bool keeps_disturbed) const {
+  RetryConfig config(bool keeps_disturbed) const {
     return {.environment = environment_, .keeps_disturbed = keeps_disturbed, .say = say_};
   }
   /// The number of measurements is the result's; good_from: the first number that makes sense.

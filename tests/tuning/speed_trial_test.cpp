@@ -25,7 +25,7 @@ class SpeedChoiceTest : public ::testing::Test {
     configuration_.kernel = chosen_.kernel->name;
   }
 
-  [[nodiscard]] SpeedTrialConfig work(double slowness) const {
+  SpeedTrialConfig work(double slowness) const {
     return {.matrix = matrix_, .configuration = configuration_, .chosen = chosen_, .slowness = slowness};
   }
 
@@ -38,7 +38,7 @@ class SpeedChoiceTest : public ::testing::Test {
   }
 
   /// Rank k is k + 1 times as fast as rank 0.
-  [[nodiscard]] LoadedProfile example() const {
+  LoadedProfile example() const {
     SpeedCase known{.matrix = matrix_.key, .configuration = configuration_};
     const double sum = 0.5 * group().size() * (group().size() + 1);
     double speed = 0.0;

@@ -58,7 +58,7 @@ TEST(TryTransportsTest, AllThatCanServeAreMeasuredAndTheVerdictsCandidateIsTaken
       EXPECT_FALSE(trial.from_profile);
       EXPECT_GT(trial.duration_s, 0.0);
       EXPECT_EQ(trial.verdict.candidate, has_room_for_all ? trial.best : "") << "none was measured in turns";
-      for (std::size_t k = 0; k < trial.tried.size(); ++k) {
+      for (size_t k = 0; k < trial.tried.size(); ++k) {
         EXPECT_GT(trial.tried[k].step_s, 0.0);
         if (k > 1 || (k > 0 && !has_room_for_all)) {
           EXPECT_GE(trial.tried[k].step_s, trial.tried[k - 1].step_s);

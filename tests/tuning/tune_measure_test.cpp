@@ -18,18 +18,18 @@ namespace {
 using test::group;
 
 TEST(ConstantRowsBlockTest, EveryRowHasThatManyEntriesInRisingColumns) {
-  for (const std::int64_t length : {1, 7, 64}) {
+  for (const int64_t length : {1, 7, 64}) {
     SCOPED_TRACE("length " + std::to_string(length));
     const auto block = constant_rows_block(length, 50, 64);
     ASSERT_EQ(block.row_count, 50);
     ASSERT_EQ(block.nonzero_count(), 50 * length);
-    for (std::size_t row = 0; row < 50; ++row) {
+    for (size_t row = 0; row < 50; ++row) {
       ASSERT_EQ(block.row_starts[row + 1] - block.row_starts[row], length);
-      for (auto k = static_cast<std::size_t>(block.row_starts[row]);
-           k < static_cast<std::size_t>(block.row_starts[row + 1]); ++k) {
+      for (auto k = static_cast<size_t>(block.row_starts[row]);
+           k < static_cast<size_t>(block.row_starts[row + 1]); ++k) {
         EXPECT_GE(block.columns[k], 0);
         EXPECT_LT(block.columns[k], 64);
-        if (k > static_cast<std::size_t>(block.row_starts[row])) {
+        if (k > static_cast<size_t>(block.row_starts[row])) {
           EXPECT_LT(block.columns[k - 1], block.columns[k]);
         }
       }
@@ -38,14 +38,14 @@ TEST(ConstantRowsBlockTest, EveryRowHasThatManyEntriesInRisingColumns) {
 }
 
 TEST(RaceTest, EveryRankCallsEveryWorkEquallyOften) {
-  std::vector<std::int64_t> calls(3, 0);
+  std::vector<int64_t> calls(3, 0);
   std::vector<std::function<void()>> works;
   for (auto& count : calls) works.emplace_back([&count] { ++count; });
   const auto seconds =
       race(group(), works, {.fewest_rounds = 3, .most_rounds = 4, .budget_s = 0.0, .shortest_turn_s = 1e-6})
           .medians();
   ASSERT_EQ(seconds.size(), works.size());
-  for (std::size_t k = 0; k < calls.size(); ++k) {
+  for (size_t k = 0; k < calls.size(); ++k) {
     EXPECT_GT(seconds[k], 0.0);
     EXPECT_GE(calls[k], 3) << "work " << k;
     EXPECT_EQ(group().minimum(calls[k]), group().maximum(calls[k])) << "ranks that disagree wait for ever";
@@ -55,13 +55,13 @@ TEST(RaceTest, EveryRankCallsEveryWorkEquallyOften) {
 TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
   const auto curve = measure_row_lengths(group(), 1).curve;
   ASSERT_GT(curve.size(), 10U);
-  for (std::size_t k = 0; k < curve.size(); ++k) {
+  for (size_t k = 0; k < curve.size(); ++k) {
     EXPECT_TRUE(curve[k].scalar_ns > 0.0 && curve[k].vector_ns > 0.0);
     if (k > 0) {
       EXPECT_GT(curve[k].row_length, curve[k - 1].row_length);
     }
   }
-  const std::int64_t length = critical_vector_length_of(curve);
+  const int64_t length = critical_vector_length_of(curve);
   EXPECT_EQ(group().minimum(length), group().maximum(length));
 }
 
@@ -76,7 +76,7 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   const auto tuned =
       measure_case(group(), config, [&](const std::string& stage) { stages.push_back(stage); });
   EXPECT_TRUE(tuned.is_about(config.source->facts().key, config.configuration));
-  const auto kernel_count = static_cast<std::size_t>(std::ranges::count_if(
+  const auto kernel_count = static_cast<size_t>(std::ranges::count_if(
       kernels::kernel_table(), [](const auto& row) { return !row.is_taken_by_name_only; }));
   EXPECT_EQ(tuned.kernels.size(), kernel_count);
   EXPECT_LT(kernel_count, kernels::kernel_table().size());

@@ -11,32 +11,31 @@
 namespace cg2d {
 namespace {
 
-constexpr std::uint32_t reversed_polynomial = 0x82f63b78U;
+constexpr uint32_t reversed_polynomial = 0x82f63b78U;
 
-constexpr std::array<std::uint32_t, 256> make_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t k = 0; k < table.size(); ++k) {
-    std::uint32_t rest = k;
+constexpr std::array<uint32_t, 256> make_table() {
+  std::array<uint32_t, 256> table{};
+  for (uint32_t k = 0; k < table.size(); ++k) {
+    uint32_t rest = k;
     for (int bit = 0; bit < 8; ++bit) rest = (rest >> 1U) ^ ((rest & 1U) != 0 ? reversed_polynomial : 0U);
     table[k] = rest;
   }
   return table;
 }
 
-std::uint32_t by_table(std::uint32_t state, std::span<const std::byte> bytes) {
+uint32_t by_table(uint32_t state, std::span<const std::byte> bytes) {
   static constexpr auto table = make_table();
-  for (const auto byte : bytes)
-    state = (state >> 8U) ^ table[(state ^ static_cast<std::uint32_t>(byte)) & 0xffU];
+  for (const auto byte : bytes) state = (state >> 8U) ^ table[(state ^ static_cast<uint32_t>(byte)) & 0xffU];
   return state;
 }
 
 // Polynomials modulo that of the checksum; the highest bit is the coefficient of 1, as in a state.
 
-constexpr std::uint32_t polynomial_one = 1U << 31U;
+constexpr uint32_t polynomial_one = 1U << 31U;
 
-constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
-  std::uint32_t sum = 0;
-  for (std::uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
+constexpr uint32_t product(uint32_t a, uint32_t b) {
+  uint32_t sum = 0;
+  for (uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
     if ((a & bit) != 0) sum ^= b;
     b = (b >> 1U) ^ ((b & 1U) != 0 ? reversed_polynomial : 0U);
   }
@@ -44,8 +43,8 @@ constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 }
 
 /// The state after so many zero bytes: its product with x^(8 count).
-constexpr std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
-  std::uint32_t power = polynomial_one >> 8U;
+constexpr uint32_t after_zeros(uint32_t state, int64_t count) {
+  uint32_t power = polynomial_one >> 8U;
   for (; count > 0; count >>= 1, power = product(power, power)) {
     if ((count & 1) != 0) state = product(state, power);
   }
@@ -56,13 +55,13 @@ constexpr std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
 // whether this processor has it. NOLINTBEGIN(cppcoreguidelines-macro-usage): an attribute cannot be a constant
 #if defined(__x86_64__)
 #define CG2D_CRC_ATTRIBUTE __attribute__((target("sse4.2")))
-CG2D_CRC_ATTRIBUTE inline std::uint64_t after_word(std::uint64_t state, std::uint64_t word) {
+CG2D_CRC_ATTRIBUTE inline uint64_t after_word(uint64_t state, uint64_t word) {
   return __builtin_ia32_crc32di(state, word);
 }
 bool has_instruction() { return __builtin_cpu_supports("sse4.2") != 0; }
 #elif defined(__AARCH64EL__)
 #define CG2D_CRC_ATTRIBUTE
-inline std::uint64_t after_word(std::uint64_t state, std::uint64_t word) {
+inline uint64_t after_word(uint64_t state, uint64_t word) {
   asm(".arch_extension crc\n\tcrc32cx %w0, %w0, %1" : "+r"(state) : "r"(word));
   return state;
 }
@@ -71,33 +70,32 @@ bool has_instruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 #ifdef CG2D_CRC_ATTRIBUTE
-CG2D_CRC_ATTRIBUTE std::uint32_t by_instruction(std::uint32_t state, std::span<const std::byte> bytes) {
-  std::uint64_t wide = state;
-  while (bytes.size() >= sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
+CG2D_CRC_ATTRIBUTE uint32_t by_instruction(uint32_t state, std::span<const std::byte> bytes) {
+  uint64_t wide = state;
+  while (bytes.size() >= sizeof(uint64_t)) {
+    uint64_t word = 0;
     std::memcpy(&word, bytes.data(), sizeof(word));
     wide = after_word(wide, word);
     bytes = bytes.subspan(sizeof(word));
   }
-  return by_table(static_cast<std::uint32_t>(wide), bytes);
+  return by_table(static_cast<uint32_t>(wide), bytes);
 }
 
 /// Three pieces of long data at a time, since the instruction waits for its own result only: f(s, a b) = f(f(s, a), 0 ... 0) + f(0, b).
-CG2D_CRC_ATTRIBUTE std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> bytes) {
-  constexpr std::size_t piece_bytes = 8192;
+CG2D_CRC_ATTRIBUTE uint32_t by_three_pieces(uint32_t state, std::span<const std::byte> bytes) {
+  constexpr size_t piece_bytes = 8192;
   constexpr auto piece_of_zeros = after_zeros(polynomial_one, piece_bytes);
   for (; bytes.size() >= 3 * piece_bytes; bytes = bytes.subspan(3 * piece_bytes)) {
-    std::array<std::uint64_t, 3> wide{state, 0, 0};
-    for (std::size_t done = 0; done < piece_bytes; done += sizeof(std::uint64_t)) {
-      for (std::size_t piece = 0; piece < wide.size(); ++piece) {
-        std::uint64_t word = 0;
+    std::array<uint64_t, 3> wide{state, 0, 0};
+    for (size_t done = 0; done < piece_bytes; done += sizeof(uint64_t)) {
+      for (size_t piece = 0; piece < wide.size(); ++piece) {
+        uint64_t word = 0;
         std::memcpy(&word, bytes.data() + piece * piece_bytes + done, sizeof(word));
         wide[piece] = after_word(wide[piece], word);
       }
     }
-    state =
-        product(static_cast<std::uint32_t>(wide[0]), piece_of_zeros) ^ static_cast<std::uint32_t>(wide[1]);
-    state = product(state, piece_of_zeros) ^ static_cast<std::uint32_t>(wide[2]);
+    state = product(static_cast<uint32_t>(wide[0]), piece_of_zeros) ^ static_cast<uint32_t>(wide[1]);
+    state = product(state, piece_of_zeros) ^ static_cast<uint32_t>(wide[2]);
   }
   return by_instruction(state, bytes);
 }
@@ -105,14 +103,14 @@ CG2D_CRC_ATTRIBUTE std::uint32_t by_three_pieces(std::uint32_t state, std::span<
 
 }  // namespace
 
-std::uint32_t crc32c_of_zeros(std::int64_t byte_count) { return ~after_zeros(~std::uint32_t{0}, byte_count); }
+uint32_t crc32c_of_zeros(int64_t byte_count) { return ~after_zeros(~uint32_t{0}, byte_count); }
 
 /// The difference of two checksums of equally long data depends on the difference of the data only, and zeros before that leave it as it is.
-std::uint32_t crc32c_share(std::uint32_t checksum, std::int64_t byte_count, std::int64_t bytes_after) {
+uint32_t crc32c_share(uint32_t checksum, int64_t byte_count, int64_t bytes_after) {
   return after_zeros(checksum ^ crc32c_of_zeros(byte_count), bytes_after);
 }
 
-std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
+uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
 #ifdef CG2D_CRC_ATTRIBUTE
   if (has_instruction()) return ~by_three_pieces(~before, bytes);
 #endif

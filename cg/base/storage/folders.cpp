@@ -38,20 +38,20 @@ FolderRoom folder_room(const std::string& folder) {
   struct statvfs room {};
   if (stat(folder.c_str(), &facts) != 0 || statvfs(folder.c_str(), &room) != 0) cannot_create_in(folder);
   return {
-      .device = static_cast<std::uint64_t>(facts.st_dev),
+      .device = static_cast<uint64_t>(facts.st_dev),
       .available_bytes = saturated(static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize))};
 }
 
-void require_room(std::string_view option, const std::string& folder, std::int64_t byte_count, int node,
+void require_room(std::string_view option, const std::string& folder, int64_t byte_count, int node,
                   comm::RankGroup& group) {
   struct Share {
     int node = 0;
-    std::int64_t byte_count = 0;
+    int64_t byte_count = 0;
     FolderRoom room{};
   };
   Share mine{.node = node, .byte_count = byte_count};
   agree_on(group, [&] { mine.room = folder_room(folder); });
-  std::int64_t sum = 0;
+  int64_t sum = 0;
   for (const auto& share : group.gather_one(mine)) {
     if (share.node == mine.node && share.room.device == mine.room.device)
       sum = saturated_sum(sum, share.byte_count);

@@ -18,7 +18,7 @@ std::vector<std::string> folders_from(std::string_view option, const std::string
 
 /// Rank r takes number r modulo their number. There must be one.
 inline const std::string& folder_of_rank(const std::vector<std::string>& folders, int rank) {
-  return folders[static_cast<std::size_t>(rank) % folders.size()];
+  return folders[static_cast<size_t>(rank) % folders.size()];
 }
 
 /// Throws RunError (cannot_create) with the folder and errno.
@@ -26,15 +26,15 @@ inline const std::string& folder_of_rank(const std::vector<std::string>& folders
 
 /// The device of a folder.
 struct FolderRoom {
-  std::uint64_t device = 0;          ///< one number for all folders on it
-  std::int64_t available_bytes = 0;  ///< that this user may still take
+  uint64_t device = 0;          ///< one number for all folders on it
+  int64_t available_bytes = 0;  ///< that this user may still take
 };
 /// Throws RunError (cannot_create) where there is no such folder.
 FolderRoom folder_room(const std::string& folder);
 
 /// The files of all ranks of a node on a device must fit there together. option: for the message, such as --out-of-core. byte_count: of this
 /// rank's file. node: comm::NodeMap::node_of(). Collective. Throws RunError (cannot_create), alike on every rank.
-void require_room(std::string_view option, const std::string& folder, std::int64_t byte_count, int node,
+void require_room(std::string_view option, const std::string& folder, int64_t byte_count, int node,
                   comm::RankGroup& group);
 
 /// Makes the folder where it is missing, and locks a file in it (flock) during its lifetime. The lock ends with the process, whatever
@@ -53,9 +53,9 @@ class FolderClaim {
   FolderClaim& operator=(const FolderClaim&) = delete;
 
   /// False: the file system has no locks, so nothing keeps others away.
-  [[nodiscard]] bool is_locked() const { return is_locked_; }
+  bool is_locked() const { return is_locked_; }
   /// A warning where it is not; empty else.
-  [[nodiscard]] std::string warning() const;
+  std::string warning() const;
 
  private:
   bool takes_lock();

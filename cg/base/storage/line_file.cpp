@@ -13,7 +13,7 @@
 
 namespace cg2d {
 
-std::size_t complete_lines(std::string_view text) {
+size_t complete_lines(std::string_view text) {
   const auto last = text.rfind('\n');
   return last == std::string_view::npos ? 0 : last + 1;
 }
@@ -45,7 +45,7 @@ std::string LineFile::open(bool is_fresh) {
     throw RunError(ExitCode::usage, "{}: {} is writing it; wait for its end, or name another file", path_,
                    writer_);
   if (is_fresh && ftruncate(file_.number(), 0) != 0) cannot_write(path_);
-  std::string text(static_cast<std::size_t>(lseek(file_.number(), 0, SEEK_END)), '\0');
+  std::string text(static_cast<size_t>(lseek(file_.number(), 0, SEEK_END)), '\0');
   const auto count = read_whole(file_.number(), 0, std::as_writable_bytes(std::span(text)));
   if (!count) throw RunError(ExitCode::usage, "{}: it cannot be read ({})", path_, std::strerror(errno));
   text.resize(*count);
@@ -66,7 +66,7 @@ bool LineFile::drop_cut_line() {
 void LineFile::write_rest() {
   struct stat status {};
   if (!leads_to(path_, file_.number()) || fstat(file_.number(), &status) != 0 ||
-      static_cast<std::size_t>(status.st_size) != written_) {
+      static_cast<size_t>(status.st_size) != written_) {
     const auto found = open(false);
     if (!text_.starts_with(found))
       throw RunError(ExitCode::cannot_write, "cannot write {}: another process has changed it", path_);

@@ -12,7 +12,7 @@
 namespace cg2d {
 
 /// The number of bytes in whole lines: a writer that was killed leaves a part of the last one.
-std::size_t complete_lines(std::string_view text);
+size_t complete_lines(std::string_view text);
 
 /// The lines of a text, without their ends.
 std::vector<std::string_view> lines_of(std::string_view text);
@@ -26,7 +26,7 @@ class LineFile {
   LineFile(std::string path, std::string_view writer, bool is_fresh);
 
   /// All that the file is to hold.
-  [[nodiscard]] const std::string& text() const { return text_; }
+  const std::string& text() const { return text_; }
   /// Drops an incomplete last line of the text. True: there was one. Throws RunError (cannot_write).
   bool drop_cut_line();
 
@@ -47,7 +47,7 @@ class LineFile {
   std::string writer_;
   Descriptor file_;
   std::string text_;
-  std::size_t written_ = 0;  // bytes of the text that are in the file
+  size_t written_ = 0;  // bytes of the text that are in the file
 };
 
 }  // namespace cg2d

@@ -21,7 +21,7 @@ bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const auto count = ::write(descriptor, text.data(), text.size());
     if (count > 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
+      text.remove_prefix(static_cast<size_t>(count));
     } else if (count == 0) {
       errno = ENOSPC;
       return false;
@@ -35,20 +35,20 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes) {
+bool write_whole(int descriptor, int64_t position, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(position));
     if (count < 0 && (errno == EINTR || gives_up_direct(descriptor))) continue;
     if (count == 0) errno = ENOSPC;
     if (count <= 0) return false;
     position += count;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    bytes = bytes.subspan(static_cast<size_t>(count));
   }
   return true;
 }
 
-std::optional<std::size_t> read_whole(int descriptor, std::int64_t position, std::span<std::byte> bytes) {
-  std::size_t done = 0;
+std::optional<size_t> read_whole(int descriptor, int64_t position, std::span<std::byte> bytes) {
+  size_t done = 0;
   while (done < bytes.size()) {
     const auto rest = bytes.subspan(done);
     const auto count =
@@ -56,7 +56,7 @@ std::optional<std::size_t> read_whole(int descriptor, std::int64_t position, std
     if (count < 0 && (errno == EINTR || gives_up_direct(descriptor))) continue;
     if (count < 0) return std::nullopt;
     if (count == 0) break;
-    done += static_cast<std::size_t>(count);
+    done += static_cast<size_t>(count);
   }
   return done;
 }
@@ -98,14 +98,14 @@ OpenFile::OpenFile(std::string path)
              : "found a pipe or a device, expected a file, which every rank can open");
 }
 
-std::size_t OpenFile::read_at(std::int64_t position, std::span<std::byte> bytes) const {
+size_t OpenFile::read_at(int64_t position, std::span<std::byte> bytes) const {
   const auto count = read_whole(file_.number(), position, bytes);
   if (!count) cannot_read(path_);
   return *count;
 }
 
-void require_mark(const OpenFile& file, std::size_t header_bytes, const FileFormat& format) {
-  if (file.size() < static_cast<std::int64_t>(header_bytes))
+void require_mark(const OpenFile& file, size_t header_bytes, const FileFormat& format) {
+  if (file.size() < static_cast<int64_t>(header_bytes))
     file.refuse("found {} bytes, expected a header of {}", file.size(), header_bytes);
   FileMark mark;
   static_cast<void>(file.fill(0, std::span(&mark, 1)));

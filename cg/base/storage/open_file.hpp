@@ -3,7 +3,7 @@
 // Open files: their descriptors, writing and reading of all that is given, which one call of the system need not do, files that are there,
 // with what may be wrong with them, and the begin of a file of numbers: its format, and a checksum of all that the header says. No MPI.
 //
-// A header is a trivially copyable struct as it is in the file: its first member is `FileMark mark`, the last one `std::uint32_t checksum`, and the
+// A header is a trivially copyable struct as it is in the file: its first member is `FileMark mark`, the last one `uint32_t checksum`, and the
 // members between them say what follows. `Header::format` describes the format.
 
 #include <fmt/format.h>
@@ -37,8 +37,8 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  [[nodiscard]] int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  int number() const { return number_; }
 
  private:
   int number_;
@@ -47,9 +47,9 @@ class Descriptor {
 /// Writes all of the text where the descriptor is: a file, a pipe or a device. False: errno says why not.
 bool write_all(int descriptor, std::string_view text);
 /// Writes all of the bytes from a position of the file on. False: not all could be written, and errno says why.
-bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes);
+bool write_whole(int descriptor, int64_t position, std::span<const std::byte> bytes);
 /// Fills the bytes from a position of the file on. Returns how many it had: fewer only at its end. Empty: errno says why.
-std::optional<std::size_t> read_whole(int descriptor, std::int64_t position, std::span<std::byte> bytes);
+std::optional<size_t> read_whole(int descriptor, int64_t position, std::span<std::byte> bytes);
 
 /// Puts the content of a file, or the names in a folder, on the device. True where its file system cannot do so on request (some network, shared
 /// and user-space ones), which then does it in its own time. False: errno says why not.
@@ -65,15 +65,14 @@ class FileError : public RunError {
  public:
   FileError(const std::string& path, const std::string& message)
       : RunError(ExitCode::bad_data, path + ": " + message) {}
-  FileError(const std::string& path, std::int64_t line, const std::string& message)
+  FileError(const std::string& path, int64_t line, const std::string& message)
       : RunError(ExitCode::bad_data, path + ":" + std::to_string(line) + ": " + message) {}
   /// The message, after path or path and line, as fmt makes it.
   template <typename... Values>
   FileError(const std::string& path, fmt::format_string<Values...> message, Values&&... values)
       : FileError(path, fmt::format(message, std::forward<Values>(values)...)) {}
   template <typename... Values>
-  FileError(const std::string& path, std::int64_t line, fmt::format_string<Values...> message,
-            Values&&... values)
+  FileError(const std::string& path, int64_t line, fmt::format_string<Values...> message, Values&&... values)
       : FileError(path, line, fmt::format(message, std::forward<Values>(values)...)) {}
 };
 
@@ -83,14 +82,14 @@ class OpenFile {
   explicit OpenFile(std::string path);
 
   /// Fills the bytes from a position on; fewer only at the end of the file. Returns how many.
-  [[nodiscard]] std::size_t read_at(std::int64_t position, std::span<std::byte> bytes) const;
+  size_t read_at(int64_t position, std::span<std::byte> bytes) const;
   /// Fills them from a position on. False: the file ends before.
   template <typename T>
-  [[nodiscard]] bool fill(std::int64_t position, std::span<T> values) const {
+  bool fill(int64_t position, std::span<T> values) const {
     return read_at(position, std::as_writable_bytes(values)) == values.size_bytes();
   }
-  [[nodiscard]] std::int64_t size() const { return size_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  int64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
   [[noreturn]] void refuse(const std::string& reason) const { throw FileError(path_, reason); }
   template <typename... Values>
   [[noreturn]] void refuse(fmt::format_string<Values...> reason, Values&&... values) const {
@@ -100,15 +99,15 @@ class OpenFile {
  private:
   std::string path_;
   Descriptor file_;
-  std::int64_t size_ = 0;
+  int64_t size_ = 0;
 };
 
 /// The first 16 bytes. Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order to
 /// refuse it.
 struct FileMark {
   std::array<char, 8> magic{};
-  std::uint32_t version = 1;
-  std::uint32_t byte_order = 0x01020304;
+  uint32_t version = 1;
+  uint32_t byte_order = 0x01020304;
 
   friend bool operator==(const FileMark&, const FileMark&) = default;
 };
@@ -136,7 +135,7 @@ std::span<const std::byte> sealed(Header& header) {
 }
 
 /// Throws FileError for a file of another format, version or order of bytes. header_bytes: of the whole header.
-void require_mark(const OpenFile& file, std::size_t header_bytes, const FileFormat& format);
+void require_mark(const OpenFile& file, size_t header_bytes, const FileFormat& format);
 
 /// Whether a file begins as files of the format do. Throws FileError where it cannot be read.
 bool has_magic(const OpenFile& file, const FileFormat& format);

@@ -40,9 +40,7 @@ std::string name_without_temporary_end(const std::string& name) {
   return is_end ? name.substr(0, point) : std::string();
 }
 
-std::int64_t position_of(std::size_t chunk) {
-  return static_cast<std::int64_t>(chunk * ScratchChunks::chunk_bytes);
-}
+int64_t position_of(size_t chunk) { return static_cast<int64_t>(chunk * ScratchChunks::chunk_bytes); }
 
 }  // namespace
 
@@ -88,7 +86,7 @@ UnnamedFile::~UnnamedFile() {
   if (!name_.empty()) unlink(name_.c_str());
 }
 
-void UnnamedFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+void UnnamedFile::write_at(int64_t position, std::span<const std::byte> bytes) const {
   if (!write_whole(descriptor(), position, bytes)) cannot_write(path_);
 }
 
@@ -130,7 +128,7 @@ void NewFile::append(std::span<const std::byte> bytes) {
   size_ += std::ssize(bytes);
 }
 
-void NewFile::reserve(std::int64_t byte_count) const {
+void NewFile::reserve(int64_t byte_count) const {
   if (fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
   const int error = errno;
   const auto free_bytes = folder_room(folder_).available_bytes;
@@ -142,7 +140,7 @@ void NewFile::reserve(std::int64_t byte_count) const {
                  is_full ? fmt::format(" ({})", std::strerror(error)) : std::string());
 }
 
-void NewFile::end_at(std::int64_t byte_count) const {
+void NewFile::end_at(int64_t byte_count) const {
   if (ftruncate(descriptor(), static_cast<off_t>(byte_count)) != 0) cannot_write(path());
 }
 
@@ -160,7 +158,7 @@ void remove_unfinished_files(const std::string& folder,
   }
 }
 
-ScratchFile::ScratchFile(std::string folder, FileCaching caching, std::int64_t byte_count)
+ScratchFile::ScratchFile(std::string folder, FileCaching caching, int64_t byte_count)
     : UnnamedFile(folder + "/.cg2d-scratch", FileNaming::never,
                   caching == FileCaching::direct ? O_DIRECT : 0),
       folder_(std::move(folder)) {
@@ -179,8 +177,8 @@ void ScratchFile::take_room(const comm::IndexRange& bytes) const {
 
 bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }
 
-std::size_t ScratchChunks::add() {
-  constexpr std::size_t chunks_at_once = 512;  // 32 MiB
+size_t ScratchChunks::add() {
+  constexpr size_t chunks_at_once = 512;  // 32 MiB
   if (checksums_.size() == chunks_with_room_) {
     file_.take_room(
         {.begin = position_of(chunks_with_room_), .end = position_of(chunks_with_room_ + chunks_at_once)});
@@ -190,7 +188,7 @@ std::size_t ScratchChunks::add() {
   return checksums_.size() - 1;
 }
 
-void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
+void ScratchChunks::put(size_t chunk, std::span<const std::byte> bytes) {
   std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
   checksums_[chunk] = crc32c(bytes);
   if (!write_whole(file_.descriptor(), position_of(chunk), bytes)) fail("written", chunk, errno);
@@ -200,7 +198,7 @@ void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
   if (outcome != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail("written", chunk, errno);
 }
 
-void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
+void ScratchChunks::get(size_t chunk, std::span<std::byte> bytes) const {
   const auto count = read_whole(file_.descriptor(), position_of(chunk), bytes);
   if (!count) fail("read", chunk, errno);
   if (*count == bytes.size() && crc32c(bytes) == checksums_[chunk]) return;
@@ -212,8 +210,8 @@ void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
                  file_.folder(), position_of(chunk));
 }
 
-std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
-  constexpr std::size_t most_known = 64;
+std::span<const std::byte> ScratchChunks::look_at(size_t chunk) {
+  constexpr size_t most_known = 64;
   auto known = std::ranges::find(known_, chunk, &KnownChunk::chunk);
   if (known == known_.end()) {
     KnownChunk fresh{.chunk = chunk};
@@ -229,7 +227,7 @@ std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
   return known_.front().bytes;
 }
 
-void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {
+void ScratchChunks::fail(std::string_view what, size_t chunk, int error) const {
   throw RunError(ExitCode::cannot_write,
                  "the unlinked temporary file in the folder {} cannot be {} at byte {}: {}", file_.folder(),
                  what, position_of(chunk), std::strerror(error));

@@ -50,15 +50,15 @@ class UnnamedFile {
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
-  [[nodiscard]] bool is_open() const { return file_.is_open(); }
-  [[nodiscard]] int descriptor() const { return file_.number(); }
+  bool is_open() const { return file_.is_open(); }
+  int descriptor() const { return file_.number(); }
   /// The folder stands for a file that is never named.
-  [[nodiscard]] const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }
   /// Empty: it has no name, or the final one.
-  [[nodiscard]] const std::string& temporary_name() const { return name_; }
+  const std::string& temporary_name() const { return name_; }
 
   /// Throw RunError (cannot_write).
-  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
+  void write_at(int64_t position, std::span<const std::byte> bytes) const;
   void put_on_disk() const;
 
   /// A new file gets its name in one step, one that replaces another needs a second name for a moment. Then the name is on the disk;
@@ -69,7 +69,7 @@ class UnnamedFile {
 
  private:
   void open_as(FileNaming naming, int flags);
-  [[nodiscard]] bool link_to(const std::string& name) const;
+  bool link_to(const std::string& name) const;
 
   std::string path_;
   std::string name_;
@@ -84,18 +84,18 @@ class NewFile : public UnnamedFile {
   /// After what has been appended before.
   void append(std::span<const std::byte> bytes);
   /// Bytes that have been appended.
-  [[nodiscard]] std::int64_t size() const { return size_; }
+  int64_t size() const { return size_; }
   /// Asks the file system for room for so many bytes from the begin on. One that cannot promise any must have as many free. Throws
   /// RunError (cannot_create) with what is needed and what is free.
-  void reserve(std::int64_t byte_count) const;
+  void reserve(int64_t byte_count) const;
   /// Cuts the file after so many bytes.
-  void end_at(std::int64_t byte_count) const;
+  void end_at(int64_t byte_count) const;
   /// Takes its name, which no file may have, and puts it on the disk.
   void take_name();
 
  private:
   std::string folder_;
-  std::int64_t size_ = 0;
+  int64_t size_ = 0;
 };
 
 /// Removes what killed processes have left in a folder under temporary names. is_mine: of the name that the file was to get. The caller
@@ -111,10 +111,10 @@ enum class FileCaching { direct, cached };
 class ScratchFile : public UnnamedFile {
  public:
   /// Takes the room for so many bytes at once. Throws RunError (cannot_create): the folder will not do, or its device has less room.
-  ScratchFile(std::string folder, FileCaching caching, std::int64_t byte_count = 0);
+  ScratchFile(std::string folder, FileCaching caching, int64_t byte_count = 0);
 
-  [[nodiscard]] bool is_direct() const;
-  [[nodiscard]] const std::string& folder() const { return folder_; }
+  bool is_direct() const;
+  const std::string& folder() const { return folder_; }
 
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
   void take_room(const comm::IndexRange& bytes) const;
@@ -128,31 +128,31 @@ class ScratchFile : public UnnamedFile {
 /// that cache. Nothing is left of it, whatever ends the process.
 class ScratchChunks {
  public:
-  static constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
+  static constexpr size_t chunk_bytes = size_t{1} << 16;
 
   /// Throws RunError (cannot_create).
   explicit ScratchChunks(std::string folder) : file_(std::move(folder), FileCaching::cached) {}
 
   /// The number of a new chunk, which must be put before it is taken back. Throws RunError (cannot_create) where the device has no room.
-  std::size_t add();
+  size_t add();
   /// chunk_bytes bytes, in place of what was put before. Throws RunError (cannot_write).
-  void put(std::size_t chunk, std::span<const std::byte> bytes);
+  void put(size_t chunk, std::span<const std::byte> bytes);
   /// The bytes that were put last. Throws RunError: cannot_write for an error of the device (74), bad_data where it gives others (65).
-  void get(std::size_t chunk, std::span<std::byte> bytes) const;
+  void get(size_t chunk, std::span<std::byte> bytes) const;
   /// The bytes that were put last, for access here and there: 64 chunks that were looked at stay in memory. Valid until the next call.
-  std::span<const std::byte> look_at(std::size_t chunk);
+  std::span<const std::byte> look_at(size_t chunk);
 
  private:
   struct KnownChunk {
-    std::size_t chunk = 0;
+    size_t chunk = 0;
     std::vector<std::byte> bytes{};
   };
 
-  [[noreturn]] void fail(std::string_view what, std::size_t chunk, int error) const;
+  [[noreturn]] void fail(std::string_view what, size_t chunk, int error) const;
 
   ScratchFile file_;
-  std::size_t chunks_with_room_ = 0;
-  std::vector<std::uint32_t> checksums_;
+  size_t chunks_with_room_ = 0;
+  std::vector<uint32_t> checksums_;
   std::vector<KnownChunk> known_;  // the last one that was looked at first
 };
 

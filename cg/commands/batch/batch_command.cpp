@@ -34,7 +34,7 @@ struct BatchOptions : TaskListOptions {
 
 /// A task that has begun, or ended: the message to its ranks, and theirs.
 struct TaskResult {
-  std::size_t number = 0;  ///< among the tasks of this call
+  size_t number = 0;  ///< among the tasks of this call
   std::string name{};
   std::string command{};             ///< as a shell takes it, with cg2d
   std::vector<std::string> words{};  ///< of the command line, the program's name first
@@ -51,7 +51,7 @@ struct TaskResult {
   std::vector<std::string> messages{};  ///< lines that its ranks wrote to stderr
 
   /// Why it did not succeed; empty: it did.
-  [[nodiscard]] std::string reason() const {
+  std::string reason() const {
     if (code == ExitCode::success) return {};
     if (is_over_time)
       return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s,
@@ -152,7 +152,7 @@ class TaskJournal {
   }
 
   /// Whether the task has a result. Throws InputError where that is of another command.
-  [[nodiscard]] bool has_result(const Task& task) const {
+  bool has_result(const Task& task) const {
     const auto* const found = row_named(known_, task.name);
     if (found == nullptr) return false;
     if (found->command != task.command())
@@ -163,11 +163,9 @@ class TaskJournal {
     return true;
   }
   /// How many jobs have ended while the task was under way.
-  [[nodiscard]] std::ptrdiff_t end_count(const Task& task) const {
-    return std::ranges::count(begun_, task.name);
-  }
+  ptrdiff_t end_count(const Task& task) const { return std::ranges::count(begun_, task.name); }
   /// The number of this call, from 1 on.
-  [[nodiscard]] int sitting() const { return sitting_; }
+  int sitting() const { return sitting_; }
 
   /// Notes that a task begins, where that can be written.
   void begin(const Task& task) { under_way_.append(json_text(task.name)); }
@@ -286,8 +284,7 @@ void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeInfo& node) {
     task.duration_s = stopwatch.seconds();
     was_late = limit.was_reported();
   }
-  task.is_over_time =
-      ranks.maximum(std::int64_t{was_late ? 1 : 0}) != 0 && task.code == ExitCode::interrupted;
+  task.is_over_time = ranks.maximum(int64_t{was_late ? 1 : 0}) != 0 && task.code == ExitCode::interrupted;
   // A command may let another rank speak for all.
   for (const auto& text : ranks.gather_all(output.text())) task.output += text;
   for (const auto& text : ranks.gather_all(errors.text())) {
@@ -313,7 +310,7 @@ void do_tasks(comm::RankGroup& group, const NodeInfo& node) {
 
 /// The speeds of all ranks but the scheduler: [worker]. Alike where they share cores: then none has a speed of its own.
 std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
-  std::vector<double> alike(static_cast<std::size_t>(group.size() - 1), 1.0);
+  std::vector<double> alike(static_cast<size_t>(group.size() - 1), 1.0);
   const bool shares_cores = std::ranges::any_of(
       environment.nodes, [](const auto& node) { return node.rank_count > node.core_count; });
   if (shares_cores || alike.size() < 2) return alike;
@@ -334,7 +331,7 @@ std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment&
 std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
   if (group.size() == 1) return {WorkerPlace{}};
   auto environment = inspect_environment(group, 1);
-  --environment.nodes[static_cast<std::size_t>(environment.ranks[0].node)].rank_count;  // the scheduler waits
+  --environment.nodes[static_cast<size_t>(environment.ranks[0].node)].rank_count;  // the scheduler waits
   // Ranks that hand out, or have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
   const auto classes = speed_classes(speeds_of_workers(group, environment));
@@ -343,7 +340,7 @@ std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
     return {};
   }
   std::vector<WorkerPlace> places;
-  for (std::size_t worker = 0; worker < classes.size(); ++worker)
+  for (size_t worker = 0; worker < classes.size(); ++worker)
     places.push_back({.node = environment.ranks[worker + 1].node, .speed_class = classes[worker]});
   return places;
 }
@@ -351,10 +348,10 @@ std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
 // ---------------------------------------------------------------- the one who hands them out
 
 /// Tables that nobody reads are left out.
-constexpr std::size_t most_table_lines = 50;
+constexpr size_t most_table_lines = 50;
 
 std::string table_of(std::vector<TaskResult> results) {
-  constexpr std::size_t longest_name = 40;
+  constexpr size_t longest_name = 40;
   std::ranges::stable_sort(results, {}, &TaskResult::start_s);
   Table table;
   for (const auto& result : results) {
@@ -411,7 +408,7 @@ class Scheduler {
       }
       if (queue_->is_idle()) break;
       progress.say(fmt::format("{} of {} done, {} under way", found_count_ + results_.size(),
-                               format_count(static_cast<std::int64_t>(all_count_), "task"),
+                               format_count(static_cast<int64_t>(all_count_), "task"),
                                queue_->under_way().size()));
       if (group_.size() == 1) {
         ended = std::move(own_);
@@ -426,7 +423,7 @@ class Scheduler {
     if (failure) throw RunError(*failure);
   }
 
-  [[nodiscard]] std::string summary() const {
+  std::string summary() const {
     std::string text;
     if (!results_.empty() && results_.size() <= most_table_lines) text += table_of(results_) + "\n";
     for (const auto& result : results_) {
@@ -444,8 +441,8 @@ class Scheduler {
     if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
     return text + fmt::format("\n Results: {}\n", options_.output);
   }
-  [[nodiscard]] bool is_interrupted() const { return is_interrupted_; }
-  [[nodiscard]] ExitCode code() const {
+  bool is_interrupted() const { return is_interrupted_; }
+  ExitCode code() const {
     if (is_interrupted_) return ExitCode::interrupted;
     const auto failed =
         std::ranges::find_if(results_, [](const auto& result) { return result.code != ExitCode::success; });
@@ -477,7 +474,7 @@ class Scheduler {
   }
 
   /// Whether other tasks run now, or may begin before this one ends.
-  [[nodiscard]] bool may_have_company(const TaskStart& start) const {
+  bool may_have_company(const TaskStart& start) const {
     if (options_.is_exclusive || tasks_[start.task].is_alone) return false;
     const bool has_room = std::ssize(start.workers) < worker_count_;
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
@@ -503,9 +500,9 @@ class Scheduler {
   comm::RankGroup& group_;
   int worker_count_;
   std::vector<Task> tasks_;  // without a result when the batch began
-  std::size_t all_count_;
+  size_t all_count_;
   TaskJournal journal_;
-  std::size_t found_count_ = 0;      // results of earlier sittings
+  size_t found_count_ = 0;           // results of earlier sittings
   std::vector<TaskResult> results_;  // of this sitting, as they ended
   std::optional<TaskQueue> queue_;
   TaskResult own_;  // of the only rank
@@ -534,7 +531,7 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
     group.send_text({}, rank);  // no further task comes
   handing_out.reach();
   write_output("", group, [&] { return scheduler->summary(); });
-  const auto code = group.maximum(std::int64_t{scheduler ? static_cast<int>(scheduler->code()) : 0});
+  const auto code = group.maximum(int64_t{scheduler ? static_cast<int>(scheduler->code()) : 0});
   if (scheduler && scheduler->is_interrupted())
     say_on_stderr(
         fmt::format("interrupted by a signal; the same command goes on where {} ends", options.output));

@@ -82,7 +82,7 @@ std::vector<std::string> range_of(const std::string& text, double first, double 
     throw InputError("{}: must be FIRST:LAST:STEP that reaches LAST from FIRST in at most {} steps", text,
                      most_values);
   std::vector<std::string> values;
-  values.reserve(static_cast<std::size_t>(count));
+  values.reserve(static_cast<size_t>(count));
   while (static_cast<double>(values.size()) < count)
     values.push_back(fmt::format("{:.12g}", first + static_cast<double>(values.size()) * step));
   return values;
@@ -158,7 +158,7 @@ std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& optio
   }
   std::vector<Task> all;
   const auto lines = lines_of(text);
-  for (std::size_t k = 0; k < lines.size(); ++k) {
+  for (size_t k = 0; k < lines.size(); ++k) {
     const auto place = fmt::format("{}:{}", options.path, k + 1);
     try {
       for (auto& task : tasks_of_line(lines[k], options)) {
@@ -172,12 +172,12 @@ std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& optio
   if (all.empty()) throw InputError("{}: holds no task; a line is {}", options.path, line_form);
   std::map<std::string_view, const Task*> known;
   std::vector<Task> mine;
-  for (std::size_t k = 0; k < all.size(); ++k) {
+  for (size_t k = 0; k < all.size(); ++k) {
     const auto [earlier, is_new] = known.emplace(all[k].name, &all[k]);
     if (!is_new)
       throw InputError("{}: \"{}\" is the name of {}, too; give one of them another by name=...",
                        all[k].place, all[k].name, earlier->second->place);
-    if (k % static_cast<std::size_t>(options.part.count) + 1 == static_cast<std::size_t>(options.part.number))
+    if (k % static_cast<size_t>(options.part.count) + 1 == static_cast<size_t>(options.part.number))
       mine.push_back(all[k]);
   }
   return mine;
@@ -207,10 +207,9 @@ std::vector<int> neighbours_among(const std::vector<int>& workers, int count) {
 
 std::vector<int> speed_classes(std::span<const double> speeds) {
   constexpr double least_share = 0.75;
-  std::vector<std::size_t> by_speed(speeds.size());
-  std::iota(by_speed.begin(), by_speed.end(), std::size_t{0});
-  std::ranges::stable_sort(by_speed, std::ranges::greater(),
-                           [&](std::size_t worker) { return speeds[worker]; });
+  std::vector<size_t> by_speed(speeds.size());
+  std::iota(by_speed.begin(), by_speed.end(), size_t{0});
+  std::ranges::stable_sort(by_speed, std::ranges::greater(), [&](size_t worker) { return speeds[worker]; });
   std::vector<int> classes(speeds.size(), 0);
   int number = 0;
   double fastest = speeds.empty() ? 0.0 : speeds[by_speed.front()];
@@ -230,24 +229,23 @@ TaskQueue::TaskQueue(std::vector<Task> tasks, std::vector<WorkerPlace> places, b
       is_exclusive_(is_exclusive),
       waiting_(tasks_.size()),
       is_free_(places_.size(), true) {
-  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
-  std::ranges::stable_sort(waiting_, {}, [this](std::size_t task) { return rank_in_queue(tasks_[task]); });
+  std::iota(waiting_.begin(), waiting_.end(), size_t{0});
+  std::ranges::stable_sort(waiting_, {}, [this](size_t task) { return rank_in_queue(tasks_[task]); });
 }
 
 std::optional<TaskStart> TaskQueue::next() {
-  const auto task =
-      std::ranges::find_if(waiting_, [this](std::size_t each) { return may_begin(tasks_[each]); });
+  const auto task = std::ranges::find_if(waiting_, [this](size_t each) { return may_begin(tasks_[each]); });
   if (task == waiting_.end()) return std::nullopt;
   const TaskStart start{.task = *task, .workers = free_workers(tasks_[*task].rank_count)};
-  for (const int worker : start.workers) is_free_[static_cast<std::size_t>(worker)] = false;
+  for (const int worker : start.workers) is_free_[static_cast<size_t>(worker)] = false;
   waiting_.erase(task);
   under_way_.push_back(start);
   return start;
 }
 
-void TaskQueue::end(std::size_t task) {
+void TaskQueue::end(size_t task) {
   const auto ended = std::ranges::find(under_way_, task, &TaskStart::task);
-  for (const int worker : ended->workers) is_free_[static_cast<std::size_t>(worker)] = true;
+  for (const int worker : ended->workers) is_free_[static_cast<size_t>(worker)] = true;
   under_way_.erase(ended);
 }
 
@@ -263,7 +261,7 @@ std::vector<int> TaskQueue::free_workers(int count) const {
   constexpr int any_class = std::numeric_limits<int>::max();
   std::map<std::pair<int, int>, std::vector<int>>
       groups;  // by class and node; the last ones have all of a node
-  for (std::size_t worker = 0; worker < places_.size(); ++worker) {
+  for (size_t worker = 0; worker < places_.size(); ++worker) {
     if (!is_free_[worker]) continue;
     for (const int speed_class : {places_[worker].speed_class, any_class})
       groups[{speed_class, places_[worker].node}].push_back(static_cast<int>(worker));
@@ -280,7 +278,7 @@ std::vector<int> TaskQueue::free_workers(int count) const {
   std::vector<int> chosen;
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
     chosen.insert(chosen.end(), node->begin(), node->end());
-  chosen.resize(static_cast<std::size_t>(count));
+  chosen.resize(static_cast<size_t>(count));
   std::ranges::sort(chosen);
   return chosen;
 }

@@ -23,7 +23,7 @@ struct Task {
   bool is_alone = false;               ///< nothing may run beside it
 
   /// The words as a shell takes them.
-  [[nodiscard]] std::string command() const;
+  std::string command() const;
 };
 
 /// One of several equal parts of a list, from 1 on: every count-th task, so that neighbours, which often take alike long, go to
@@ -80,7 +80,7 @@ std::vector<int> speed_classes(std::span<const double> speeds);
 
 /// A task that may begin, and the numbers of its workers, ascending.
 struct TaskStart {
-  std::size_t task = 0;
+  size_t task = 0;
   std::vector<int> workers;
 };
 
@@ -97,23 +97,23 @@ class TaskQueue {
   /// The next task that may begin now, which then has its workers. Empty: none, before another one ends.
   [[nodiscard]] std::optional<TaskStart> next();
   /// A task that has begun has ended: its workers are free.
-  void end(std::size_t task);
+  void end(size_t task);
   /// No further task begins.
   void stop() { waiting_.clear(); }
 
-  [[nodiscard]] bool is_idle() const { return under_way_.empty(); }
-  [[nodiscard]] std::size_t waiting_count() const { return waiting_.size(); }
-  [[nodiscard]] const std::vector<TaskStart>& under_way() const { return under_way_; }
+  bool is_idle() const { return under_way_.empty(); }
+  size_t waiting_count() const { return waiting_.size(); }
+  const std::vector<TaskStart>& under_way() const { return under_way_; }
 
  private:
-  [[nodiscard]] bool may_begin(const Task& task) const;
-  [[nodiscard]] std::vector<int> free_workers(int count) const;
+  bool may_begin(const Task& task) const;
+  std::vector<int> free_workers(int count) const;
 
   std::vector<Task> tasks_;
   std::vector<WorkerPlace> places_;
   bool is_exclusive_;
-  std::vector<std::size_t> waiting_;  // in the order in which they begin
-  std::vector<bool> is_free_;         // [worker]
+  std::vector<size_t> waiting_;  // in the order in which they begin
+  std::vector<bool> is_free_;    // [worker]
   std::vector<TaskStart> under_way_;
 };
 

@@ -36,7 +36,7 @@ DescribedOption described(const CLI::Option& option) {
   const bool is_list = option.get_delimiter() != '\0';
   const bool has_values = type.find(value_separator) != std::string::npos;
   auto values = has_values ? split_at(type, value_separator) : std::vector<std::string>{};
-  constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
+  constexpr size_t most_columns = 26;  // columns of name and values, beside the text of the help
   const bool fits = !is_list && names.back().size() + 1 + type.size() <= most_columns;
   if (!is_positional) placeholder = (!has_values || fits ? type : "NAME") + (is_list ? ",..." : "");
   if (has_values && (is_positional || !fits)) details = fmt::format("; values: {}", fmt::join(values, ", "));
@@ -138,14 +138,14 @@ std::vector<Entry> exit_codes_of(const CLI::App& parser) {
 
 // ---------------------------------------------------------------- --help
 
-constexpr std::size_t page_width = 100;
+constexpr size_t page_width = 100;
 /// Where descriptions begin.
-constexpr std::size_t text_column = 30;
+constexpr size_t text_column = 30;
 
 /// Lines of at most `page_width` columns, each but the first with `indent` blanks before it.
-std::string wrapped(std::string_view text, std::size_t indent) {
+std::string wrapped(std::string_view text, size_t indent) {
   std::string result;
-  std::size_t column = indent;
+  size_t column = indent;
   for (const auto& word : split_at(text, ' ')) {
     const bool begins_line = column == indent;
     if (!begins_line && column + 1 + word.size() > page_width) {

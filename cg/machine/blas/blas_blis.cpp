@@ -5,7 +5,7 @@
 #include "cg/machine/blas/blas_library.hpp"
 
 // BLIS counts in its own integers, which are of 64 bits on the processors that cg2d runs on.
-extern "C" void bli_thread_set_num_threads(std::int64_t count);
+extern "C" void bli_thread_set_num_threads(int64_t count);
 extern "C" const char* bli_info_get_version_str();
 
 namespace cg2d {

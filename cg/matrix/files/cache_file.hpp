@@ -29,18 +29,18 @@ struct CacheHeader {
                                      .remedy = "; make it anew by cg2d convert"};
 
   FileMark mark = format.mark;
-  std::int64_t order = 0;
-  std::int64_t nonzero_count = 0;
-  std::uint64_t pattern_sum = 0;  ///< of the places of all entries, from which the hash of MatrixKey follows
-  std::uint32_t checksum_of_checksums = 0;
-  std::uint32_t checksum = 0;
+  int64_t order = 0;
+  int64_t nonzero_count = 0;
+  uint64_t pattern_sum = 0;  ///< of the places of all entries, from which the hash of MatrixKey follows
+  uint32_t checksum_of_checksums = 0;
+  uint32_t checksum = 0;
 };
 static_assert(sizeof(CacheHeader) == 48);
 
 /// Positions in the file.
 struct CacheLayout {
-  static constexpr std::int64_t data_begin = 4096;
-  static constexpr std::int64_t chunk_bytes = std::int64_t{1} << 16;
+  static constexpr int64_t data_begin = 4096;
+  static constexpr int64_t chunk_bytes = int64_t{1} << 16;
 
   explicit CacheLayout(const CacheHeader& header)
       : row_starts(data_begin),
@@ -52,20 +52,16 @@ struct CacheLayout {
         file_end(data_end + 4 * chunk_count) {}
 
   /// Position of a chunk in the file, bytes.
-  [[nodiscard]] static std::int64_t chunk_begin(std::int64_t chunk) {
-    return data_begin + chunk * chunk_bytes;
-  }
-  [[nodiscard]] std::int64_t chunk_size(std::int64_t chunk) const {
-    return std::min(chunk_bytes, data_end - chunk_begin(chunk));
-  }
+  static int64_t chunk_begin(int64_t chunk) { return data_begin + chunk * chunk_bytes; }
+  int64_t chunk_size(int64_t chunk) const { return std::min(chunk_bytes, data_end - chunk_begin(chunk)); }
 
-  std::int64_t row_starts;
-  std::int64_t diagonal;
-  std::int64_t values;
-  std::int64_t columns;
-  std::int64_t data_end;
-  std::int64_t chunk_count;
-  std::int64_t file_end;
+  int64_t row_starts;
+  int64_t diagonal;
+  int64_t values;
+  int64_t columns;
+  int64_t data_end;
+  int64_t chunk_count;
+  int64_t file_end;
 };
 
 /// Whether a file begins as a matrix in binary form does. Throws FileError.
@@ -77,23 +73,23 @@ class CacheReader {
  public:
   explicit CacheReader(const std::string& path);
 
-  [[nodiscard]] const CacheHeader& header() const { return header_; }
+  const CacheHeader& header() const { return header_; }
   /// Elements first ... first + values.size() - 1 of a section. Cost: one pass over the bytes, and up to 64 KiB on
   /// either side of them.
-  void read_row_starts(std::int64_t first, std::span<std::int64_t> row_starts) const;
-  void read_diagonal(std::int64_t first, std::span<double> diagonal) const;
-  void read_values(std::int64_t first, std::span<double> values) const;
-  void read_columns(std::int64_t first, std::span<std::int32_t> columns) const;
-  [[nodiscard]] std::int64_t row_start(std::int64_t row) const;
+  void read_row_starts(int64_t first, std::span<int64_t> row_starts) const;
+  void read_diagonal(int64_t first, std::span<double> diagonal) const;
+  void read_values(int64_t first, std::span<double> values) const;
+  void read_columns(int64_t first, std::span<int32_t> columns) const;
+  int64_t row_start(int64_t row) const;
   /// The checksums of all chunks, as the file has them.
-  [[nodiscard]] std::span<const std::uint32_t> checksums() const { return checksums_; }
+  std::span<const uint32_t> checksums() const { return checksums_; }
 
  private:
-  void read(std::int64_t position, std::span<std::byte> bytes) const;
+  void read(int64_t position, std::span<std::byte> bytes) const;
 
   OpenFile file_;
   CacheHeader header_;
-  std::vector<std::uint32_t> checksums_;
+  std::vector<uint32_t> checksums_;
 };
 
 }  // namespace cg2d

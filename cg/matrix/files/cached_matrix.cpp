@@ -14,9 +14,9 @@
 namespace cg2d {
 namespace {
 
-constexpr std::int64_t window_entries = std::int64_t{1} << 20;  // 12 MB at a time
+constexpr int64_t window_entries = int64_t{1} << 20;  // 12 MB at a time
 // 3 MB at a time: strips are made where there is little memory.
-constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
+constexpr int64_t strip_window_entries = int64_t{1} << 18;
 
 // ---------------------------------------------------------------- writing
 
@@ -25,7 +25,7 @@ constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
 class SharedOutput {
  public:
   SharedOutput(std::string path, const CacheLayout& layout, comm::RankGroup& group)
-      : path_(std::move(path)), layout_(layout), shares_(static_cast<std::size_t>(layout.chunk_count)) {
+      : path_(std::move(path)), layout_(layout), shares_(static_cast<size_t>(layout.chunk_count)) {
     std::string temporary_name;
     agree_on(group, [&] {
       if (group.rank() != 0) return;
@@ -54,35 +54,34 @@ class SharedOutput {
     });
   }
 
-  void write(std::int64_t position, std::span<const std::byte> bytes) const {
+  void write(int64_t position, std::span<const std::byte> bytes) const {
     if (!write_whole(file_->descriptor(), position, bytes)) cannot_write(path_);
   }
   /// Bytes between CacheLayout::data_begin and data_end, in any order.
-  void write_data(std::int64_t position, std::span<const std::byte> bytes) {
+  void write_data(int64_t position, std::span<const std::byte> bytes) {
     write(position, bytes);
     while (!bytes.empty()) {
       const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
       const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
-      const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
+      const auto piece = bytes.first(std::min(bytes.size(), static_cast<size_t>(end - position)));
       position += std::ssize(piece);
-      shares_[static_cast<std::size_t>(chunk)] ^=
-          crc32c_share(crc32c(piece), std::ssize(piece), end - position);
+      shares_[static_cast<size_t>(chunk)] ^= crc32c_share(crc32c(piece), std::ssize(piece), end - position);
       bytes = bytes.subspan(piece.size());
     }
   }
   /// On rank 0 the checksums of all chunks, from the shares of all ranks in them. Collective.
-  [[nodiscard]] std::vector<std::uint32_t> checksums(comm::RankGroup& group) const {
-    std::vector<std::uint32_t> all;
+  std::vector<uint32_t> checksums(comm::RankGroup& group) const {
+    std::vector<uint32_t> all;
     if (group.rank() == 0) {
       all.assign(shares_.size(), crc32c_of_zeros(CacheLayout::chunk_bytes));
       all.back() = crc32c_of_zeros(layout_.chunk_size(layout_.chunk_count - 1));
     }
     WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
       for (const auto word : words)
-        all[static_cast<std::size_t>(high_of(word))] ^= static_cast<std::uint32_t>(low_of(word));
+        all[static_cast<size_t>(high_of(word))] ^= static_cast<uint32_t>(low_of(word));
     });
-    for (std::int64_t chunk = 0; chunk < layout_.chunk_count; ++chunk) {
-      const auto share = shares_[static_cast<std::size_t>(chunk)];
+    for (int64_t chunk = 0; chunk < layout_.chunk_count; ++chunk) {
+      const auto share = shares_[static_cast<size_t>(chunk)];
       // Numbers of chunks fit into 32 bits: files up to 256 TiB.
       if (share != 0) rounds.to(0, 1).push_back(pair_of(chunk, share));
     }
@@ -110,7 +109,7 @@ class SharedOutput {
   std::string path_;
   const CacheLayout& layout_;
   std::optional<UnnamedFile> file_;
-  std::vector<std::uint32_t> shares_;  // by number of the chunk, of what this rank has written, 0 for nothing
+  std::vector<uint32_t> shares_;  // by number of the chunk, of what this rank has written, 0 for nothing
 };
 
 // ---------------------------------------------------------------- reading
@@ -120,14 +119,14 @@ class SharedOutput {
 class CachedMatrix final : public SystemMatrix {
  public:
   CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
-    std::vector<std::uint32_t> lengths;
+    std::vector<uint32_t> lengths;
     require_same_file(path, group);
     agree_on(group, [&] {
       reader_ = std::make_unique<CacheReader>(path);
       own_rows_ = {comm::share_of(reader_->header().order, group.rank(), group.size())};
       const auto starts = row_starts_of(own_rows_.front());
-      for (std::size_t k = 1; k < starts.size(); ++k)
-        lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
+      for (size_t k = 1; k < starts.size(); ++k)
+        lengths.push_back(static_cast<uint32_t>(starts[k] - starts[k - 1]));
     });
     const auto& header = reader_->header();
     nonzero_count_ = header.nonzero_count;
@@ -135,17 +134,15 @@ class CachedMatrix final : public SystemMatrix {
         facts_of_rows({.name = std::move(name), .order = header.order}, lengths, header.pattern_sum, group);
   }
 
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                           const Strips& strips) const override {
-    if (!strips.working_bytes) return std::int64_t{2} * 12 * window_entries;
+  int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
+    if (!strips.working_bytes) return int64_t{2} * 12 * window_entries;
     return layout.grid().columns == 1 ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
   }
 
   /// Counts all columns. Cost: 64 KiB of the file for each strip.
-  [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
-                                           const Strips& strips) const override {
+  int64_t longest_strip(const comm::BlockLayout& layout, int rank, const Strips& strips) const override {
     const auto rows = layout.rows_of(rank);
-    std::int64_t longest = 0;
+    int64_t longest = 0;
     auto begin = reader_->row_start(rows.begin);
     for (int strip = 0; strip < strips.count; ++strip) {
       const auto end = reader_->row_start(strips.rows_of(strip, rows).end);
@@ -174,7 +171,7 @@ class CachedMatrix final : public SystemMatrix {
   }
 
   /// A hash of all checksums of the file.
-  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override {
+  std::optional<uint64_t> content_hash() const override {
     const auto checksums = std::as_bytes(reader_->checksums());
     const auto of_checksums =
         hash_of_text({reinterpret_cast<const char*>(checksums.data()), checksums.size()});
@@ -189,7 +186,7 @@ class CachedMatrix final : public SystemMatrix {
     const auto rows = own_rows_.front();
     for_each_row_part<true>(rows, row_starts_of(rows), window_entries, [&](const RowPart& part) {
       const auto moved_row = permutation(part.row);
-      for (std::size_t k = 0; k < part.columns.size(); ++k)
+      for (size_t k = 0; k < part.columns.size(); ++k)
         collector.add(moved_row, permutation(part.columns[k]), part.values[k]);
     });
   }
@@ -197,14 +194,14 @@ class CachedMatrix final : public SystemMatrix {
  private:
   void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override {
     const auto rows = own_rows_.front();
-    std::vector<std::int64_t> starts;
-    std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
+    std::vector<int64_t> starts;
+    std::vector<double> diagonal(static_cast<size_t>(rows.size()));
     agree_on(group, [&] {
       starts = row_starts_of(rows);
       reader_->read_diagonal(rows.begin, diagonal);
     });
-    for (std::size_t k = 0; k < diagonal.size(); ++k)
-      visit({.row = rows.begin + static_cast<std::int64_t>(k),
+    for (size_t k = 0; k < diagonal.size(); ++k)
+      visit({.row = rows.begin + static_cast<int64_t>(k),
              .nonzeros_before = starts[k],
              .length = starts[k + 1] - starts[k],
              .diagonal = diagonal[k]});
@@ -218,8 +215,8 @@ class CachedMatrix final : public SystemMatrix {
   }
 
   /// The row starts of these rows, and the end of the last one.
-  [[nodiscard]] std::vector<std::int64_t> row_starts_of(const comm::IndexRange& rows) const {
-    std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+  std::vector<int64_t> row_starts_of(const comm::IndexRange& rows) const {
+    std::vector<int64_t> starts(static_cast<size_t>(rows.size()) + 1);
     reader_->read_row_starts(rows.begin, starts);
     return starts;
   }
@@ -227,56 +224,54 @@ class CachedMatrix final : public SystemMatrix {
   /// Calls visit(part) for the parts of these rows, as far as they are read together: `window` entries at a time. starts: those
   /// of the rows, and the end of the last one.
   template <bool has_values, typename Visit>
-  void for_each_row_part(const comm::IndexRange& rows, std::span<const std::int64_t> starts,
-                         std::int64_t window, const Visit& visit) const {
-    std::vector<std::int32_t> columns;
+  void for_each_row_part(const comm::IndexRange& rows, std::span<const int64_t> starts, int64_t window,
+                         const Visit& visit) const {
+    std::vector<int32_t> columns;
     std::vector<double> values;
-    std::size_t row = 0;
+    size_t row = 0;
     for (auto first = starts.front(); first < starts.back();) {
       const auto end = std::min(first + window, starts.back());
-      columns.resize(static_cast<std::size_t>(end - first));
+      columns.resize(static_cast<size_t>(end - first));
       reader_->read_columns(first, columns);
       if (has_values) {
         values.resize(columns.size());
         reader_->read_values(first, values);
       }
-      for (std::size_t at = 0; first < end; row += starts[row + 1] == first ? 1 : 0) {
-        const auto count = static_cast<std::size_t>(std::min(starts[row + 1], end) - first);
-        visit(RowPart{.row = rows.begin + static_cast<std::int64_t>(row),
+      for (size_t at = 0; first < end; row += starts[row + 1] == first ? 1 : 0) {
+        const auto count = static_cast<size_t>(std::min(starts[row + 1], end) - first);
+        visit(RowPart{.row = rows.begin + static_cast<int64_t>(row),
                       .columns = std::span(columns).subspan(at, count),
                       .values = has_values ? std::span(values).subspan(at, count) : std::span<double>()});
         at += count;
-        first += static_cast<std::int64_t>(count);
+        first += static_cast<int64_t>(count);
       }
     }
   }
 
   /// Rows of a block, whose columns are all taken: both arrays are read to their places.
-  [[nodiscard]] kernels::CsrBlock read_whole_rows(const comm::IndexRange& rows,
-                                                  std::int64_t column_count) const {
+  kernels::CsrBlock read_whole_rows(const comm::IndexRange& rows, int64_t column_count) const {
     auto block = kernels::CsrBlock::with_room(rows.size(), column_count);
     reader_->read_row_starts(rows.begin, block.row_starts.span());
     const auto first = block.row_starts[0];
     for (auto& start : block.row_starts.span()) start -= first;
-    block.resize(static_cast<std::size_t>(block.nonzero_count()));
+    block.resize(static_cast<size_t>(block.nonzero_count()));
     reader_->read_columns(first, block.columns.span());
     reader_->read_values(first, block.values.span());
     return block;
   }
 
   /// The entries of some columns. Room is reserved for all, and taken by those that are there.
-  [[nodiscard]] kernels::CsrBlock read_columns_of_rows(const comm::IndexRange& rows,
-                                                       const comm::IndexRange& columns,
-                                                       std::int64_t window) const {
+  kernels::CsrBlock read_columns_of_rows(const comm::IndexRange& rows, const comm::IndexRange& columns,
+                                         int64_t window) const {
     const auto starts = row_starts_of(rows);
     auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
-                                              static_cast<std::size_t>(starts.back() - starts.front()));
-    std::size_t kept = 0;
+                                              static_cast<size_t>(starts.back() - starts.front()));
+    size_t kept = 0;
     const auto keep = [&](const RowPart& part) {
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      for (size_t k = 0; k < part.columns.size(); ++k) {
         if (!columns.contains(part.columns[k])) continue;
-        ++block.row_starts[static_cast<std::size_t>(part.row - rows.begin) + 1];
-        block.columns[kept] = static_cast<std::int32_t>(part.columns[k] - columns.begin);
+        ++block.row_starts[static_cast<size_t>(part.row - rows.begin) + 1];
+        block.columns[kept] = static_cast<int32_t>(part.columns[k] - columns.begin);
         block.values[kept++] = part.values[k];
       }
     };
@@ -298,13 +293,13 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   SharedOutput output(path, layout, group);
   agree_on(group, [&] {
     // This rank's rows, bucket by bucket, at their places.
-    std::vector<std::int64_t> row_starts;
+    std::vector<int64_t> row_starts;
     std::vector<double> values;
-    std::vector<std::int32_t> columns;
-    for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    std::vector<int32_t> columns;
+    for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
       const auto [first_row, end_row] = store.rows_of(bucket);
       const auto local_row = store.local_row(first_row);
-      const auto row_count = static_cast<std::size_t>(end_row - first_row);
+      const auto row_count = static_cast<size_t>(end_row - first_row);
       const auto start = matrix.nonzeros_before_[bucket];
       const auto lengths = std::span(matrix.row_lengths_).subspan(local_row, row_count);
       row_starts.resize(row_count);

@@ -11,21 +11,20 @@ namespace {
 
 /// Rows of a bucket have 12 bits: of the 16 with an entry, 4 are left for its origin. Buckets are smaller where there
 /// would be too few of them for the ranks.
-int shift_for(std::int64_t order, int rank_count) {
+int shift_for(int64_t order, int rank_count) {
   constexpr int largest_shift = 12;
-  constexpr std::int64_t buckets_per_rank = 16;
-  const auto rows =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(1, order / (rank_count * buckets_per_rank)));
+  constexpr int64_t buckets_per_rank = 16;
+  const auto rows = static_cast<uint64_t>(std::max<int64_t>(1, order / (rank_count * buckets_per_rank)));
   return std::min(largest_shift, static_cast<int>(std::bit_width(rows)) - 1);
 }
 
 }  // namespace
 
-RowDeal::RowDeal(std::int64_t order, int rank_count)
+RowDeal::RowDeal(int64_t order, int rank_count)
     : order_(order), rank_count_(rank_count), shift_(shift_for(order, rank_count)) {
-  for (std::int64_t bucket = 0; bucket < bucket_count(); ++bucket) {
-    owners_.push_back(static_cast<std::int32_t>(bucket % rank_count));
-    places_.push_back(static_cast<std::uint32_t>(bucket / rank_count));
+  for (int64_t bucket = 0; bucket < bucket_count(); ++bucket) {
+    owners_.push_back(static_cast<int32_t>(bucket % rank_count));
+    places_.push_back(static_cast<uint32_t>(bucket / rank_count));
   }
 }
 
@@ -34,7 +33,7 @@ RowDeal::RowDeal(std::int64_t order, int rank_count)
 /// Entries while they are put in order. Equal places are ordered by value before they are summed: the sum must not depend on how many
 /// ranks have read the file.
 struct EntryStore::ValuedEntry {
-  std::int32_t column;
+  int32_t column;
   double value;
   bool operator<(const ValuedEntry& other) const {
     return column != other.column ? column < other.column : value < other.value;
@@ -42,7 +41,7 @@ struct EntryStore::ValuedEntry {
 };
 struct EntryStore::OneEntry {
   static constexpr double value = 1.0;
-  std::int32_t column;
+  int32_t column;
   bool operator<(const OneEntry& other) const { return column < other.column; }
 };
 
@@ -53,7 +52,7 @@ class EntryStore::BucketSorter {
   explicit BucketSorter(EntryStore& store)
       : store_(store),
         origin_bits_(static_cast<unsigned>(store.origin_bits_)),
-        key_ends_(static_cast<std::size_t>(store.deal_.rows_per_bucket()) << origin_bits_) {}
+        key_ends_(static_cast<size_t>(store.deal_.rows_per_bucket()) << origin_bits_) {}
 
   /// Brings a bucket of the scratch file back, and puts it away again; what is not changed is there, but for the open chunk.
   void order(Bucket& bucket) {
@@ -61,13 +60,13 @@ class EntryStore::BucketSorter {
     const auto full_count = bucket.chunks.size() - 1;
     brought_back_.resize(std::max(brought_back_.size(), full_count));
     chunks_.clear();
-    for (std::size_t c = 0; c < full_count; ++c)
+    for (size_t c = 0; c < full_count; ++c)
       chunks_.push_back(store_.read_chunk(bucket.chunks[c], brought_back_[c]));
     chunks_.push_back(store_.chunk_at(bucket.open));
     auto entry_count = store_.entry_count_of(bucket);
     const bool was_in_order = is_in_order(bucket);
     if (was_in_order) {
-      for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows[k] = row_of(chunk, k); });
+      for_each(bucket, [&](const Chunk& chunk, size_t k) { chunk.rows[k] = row_of(chunk, k); });
     } else {
       gather(bucket);
       entry_count = write_joined(bucket.first_row);
@@ -81,18 +80,18 @@ class EntryStore::BucketSorter {
  private:
   static constexpr bool has_values = std::is_same_v<Entry, ValuedEntry>;
 
-  [[nodiscard]] std::uint16_t row_of(const Chunk& chunk, std::size_t k) const {
-    return static_cast<std::uint16_t>(chunk.rows[k] >> origin_bits_);
+  uint16_t row_of(const Chunk& chunk, size_t k) const {
+    return static_cast<uint16_t>(chunk.rows[k] >> origin_bits_);
   }
 
   /// Whether a bucket is as an ordered file with both triangles leaves it. Cost: a look at the entries in
   /// order.
-  [[nodiscard]] bool is_in_order(const Bucket& bucket) const {
-    std::pair<int, std::int32_t> before{-1, 0};
-    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+  bool is_in_order(const Bucket& bucket) const {
+    std::pair<int, int32_t> before{-1, 0};
+    for (size_t c = 0; c < chunks_.size(); ++c) {
       const Chunk chunk = chunks_[c];
-      for (std::size_t k = 0; k < store_.entries_in(bucket, c); ++k) {
-        const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns[k]);
+      for (size_t k = 0; k < store_.entries_in(bucket, c); ++k) {
+        const std::pair<int, int32_t> place(row_of(chunk, k), chunk.columns[k]);
         if (place <= before) return false;
         before = place;
       }
@@ -103,11 +102,11 @@ class EntryStore::BucketSorter {
   /// Counting sort by row and origin, which keeps the order within both. Afterwards key_ends_ are the ends of the
   /// entries of each key.
   void gather(const Bucket& bucket) {
-    std::ranges::fill(key_ends_, std::size_t{0});
-    for_each(bucket, [&](const Chunk& chunk, std::size_t k) { ++key_ends_[chunk.rows[k]]; });
-    std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), std::size_t{0});
+    std::ranges::fill(key_ends_, size_t{0});
+    for_each(bucket, [&](const Chunk& chunk, size_t k) { ++key_ends_[chunk.rows[k]]; });
+    std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), size_t{0});
     entries_.resize(store_.entry_count_of(bucket));
-    for_each(bucket, [&](const Chunk& chunk, std::size_t k) {
+    for_each(bucket, [&](const Chunk& chunk, size_t k) {
       auto& entry = entries_[key_ends_[chunk.rows[k]]++];
       entry.column = chunk.columns[k];
       if constexpr (has_values) entry.value = chunk.values[k];
@@ -115,13 +114,13 @@ class EntryStore::BucketSorter {
   }
 
   /// Writes what gather() has gathered, the entries of each place joined, to the first chunks. Returns how many are left.
-  std::size_t write_joined(std::int64_t first_row) {
-    const std::size_t capacity = store_.capacity_;
-    std::size_t chunk_number = 0;
-    std::size_t place = 0;
+  size_t write_joined(int64_t first_row) {
+    const size_t capacity = store_.capacity_;
+    size_t chunk_number = 0;
+    size_t place = 0;
     Chunk chunk = chunks_.front();
     auto* entry = entries_.data();
-    for (std::size_t row = 0; row < (key_ends_.size() >> origin_bits_); ++row) {
+    for (size_t row = 0; row < (key_ends_.size() >> origin_bits_); ++row) {
       auto* const end = entries_.data() + key_ends_[((row + 1) << origin_bits_) - 1];
       if (std::adjacent_find(entry, end, [](const Entry& left, const Entry& right) {
             return left.column >= right.column;
@@ -138,9 +137,9 @@ class EntryStore::BucketSorter {
         if constexpr (has_values) chunk.values[place] = sum;
         if (!has_values && sum != 1.0)
           store_.multiples_.emplace_hint(store_.multiples_.end(),
-                                         std::pair(first_row + static_cast<std::int64_t>(row), column), sum);
+                                         std::pair(first_row + static_cast<int64_t>(row), column), sum);
         chunk.columns[place] = column;
-        chunk.rows[place++] = static_cast<std::uint16_t>(row);
+        chunk.rows[place++] = static_cast<uint16_t>(row);
       }
     }
     return chunk_number * capacity + place;
@@ -148,10 +147,10 @@ class EntryStore::BucketSorter {
 
   template <typename Visit>
   void for_each(const Bucket& bucket, const Visit& visit) const {
-    for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    for (size_t c = 0; c < chunks_.size(); ++c) {
       const Chunk chunk = chunks_[c];
-      const std::size_t count = store_.entries_in(bucket, c);
-      for (std::size_t k = 0; k < count; ++k) visit(chunk, k);
+      const size_t count = store_.entries_in(bucket, c);
+      for (size_t k = 0; k < count; ++k) visit(chunk, k);
     }
   }
 
@@ -159,7 +158,7 @@ class EntryStore::BucketSorter {
   unsigned origin_bits_;
   std::vector<Chunk> chunks_;                         // of the bucket, in memory
   std::vector<std::vector<std::byte>> brought_back_;  // contents of those of a scratch file
-  std::vector<std::size_t> key_ends_;                 // a key: the row, and the origin in its last bits
+  std::vector<size_t> key_ends_;                      // a key: the row, and the origin in its last bits
   std::vector<Entry> entries_;
 };
 
@@ -187,11 +186,11 @@ EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
       rank_(rank),
       origin_bits_(
           std::min(4, static_cast<int>(std::bit_width(static_cast<unsigned>(deal.rank_count() - 1))))),
-      capacity_(chunk_bytes / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
+      capacity_(chunk_bytes / static_cast<size_t>(stored_entry_bytes(values)) / 8 * 8),
       value_bytes_(values == EntryValues::any ? capacity_ * sizeof(double) : 0),
       ones_(has_values() ? 0 : capacity_, 1.0),
       scratch_(std::move(scratch)) {
-  for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
+  for (int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
     buckets_.push_back({.first_row = bucket * deal.rows_per_bucket(), .fill = capacity_});
 }
 
@@ -217,7 +216,7 @@ void EntryStore::open_chunk(Bucket& bucket) {
   bucket.fill = 0;
 }
 
-EntryStore::Chunk EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
+EntryStore::Chunk EntryStore::read_chunk(size_t chunk, std::vector<std::byte>& buffer) const {
   if (!scratch_) return chunk_at(address_of(chunk));
   buffer.resize(chunk_bytes);
   scratch_->get(chunk, buffer);
@@ -228,29 +227,27 @@ EntryStore::Chunk EntryStore::read_chunk(std::size_t chunk, std::vector<std::byt
 /// pages. Where the columns of a file are in no order, each huge page has chunks of many buckets before. Cost: one copy
 /// of the chunks, or none where they are not far from their places.
 void EntryStore::order_chunks() {
-  constexpr std::size_t near_chunks = (std::size_t{1} << 25) / chunk_bytes;  // 32 MB are kept so long
-  std::vector<std::size_t> contents;                                         // in the order of the buckets
+  constexpr size_t near_chunks = (size_t{1} << 25) / chunk_bytes;  // 32 MB are kept so long
+  std::vector<size_t> contents;                                    // in the order of the buckets
   for (const auto& bucket : buckets_)
     contents.insert(contents.end(), bucket.chunks.begin(), bucket.chunks.end());
   auto places = contents;
   std::ranges::sort(places);
-  std::vector<std::size_t> sources;  // for each place: the place that has its content now
+  std::vector<size_t> sources;  // for each place: the place that has its content now
   bool is_near = true;
   for (const auto content : contents) {
-    const auto source = static_cast<std::size_t>(std::ranges::lower_bound(places, content) - places.begin());
+    const auto source = static_cast<size_t>(std::ranges::lower_bound(places, content) - places.begin());
     is_near = is_near && source < sources.size() + near_chunks && sources.size() < source + near_chunks;
     sources.push_back(source);
   }
   if (is_near) return;
   // The content of places[sources[k]] comes to places[k], cycle by cycle.
   std::vector<std::byte> first(chunk_bytes);
-  const auto bytes_at = [&](std::size_t number) {
-    return std::span(address_of(places[number]), chunk_bytes);
-  };
-  for (std::size_t begin = 0; begin < places.size(); ++begin) {
+  const auto bytes_at = [&](size_t number) { return std::span(address_of(places[number]), chunk_bytes); };
+  for (size_t begin = 0; begin < places.size(); ++begin) {
     if (sources[begin] == begin) continue;
     std::ranges::copy(bytes_at(begin), first.begin());
-    std::size_t target = begin;
+    size_t target = begin;
     for (; sources[target] != begin; target = std::exchange(sources[target], target))
       std::ranges::copy(bytes_at(sources[target]), bytes_at(target).begin());
     std::ranges::copy(first, bytes_at(target).begin());
@@ -264,9 +261,9 @@ void EntryStore::order_chunks() {
 
 /// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
 /// would get no huge pages from what was given back, but memory that was never used.
-void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
-  constexpr std::size_t chunks_per_page = huge_page_bytes / chunk_bytes;
-  const std::size_t chunk_count = (entry_count + capacity_ - 1) / capacity_;
+void EntryStore::shrink(Bucket& bucket, size_t entry_count) {
+  constexpr size_t chunks_per_page = huge_page_bytes / chunk_bytes;
+  const size_t chunk_count = (entry_count + capacity_ - 1) / capacity_;
   for (; bucket.chunks.size() > chunk_count; bucket.chunks.pop_back()) {
     if (scratch_) continue;
     const auto chunk = bucket.chunks.back();
@@ -288,23 +285,23 @@ void EntryStore::set_multiples(RowPart& part, std::vector<double>& values) const
     part.is_all_ones = false;
     part.values = values;
     const auto place = std::ranges::lower_bound(part.columns, multiple->first.second);
-    values[static_cast<std::size_t>(place - part.columns.begin())] = multiple->second;
+    values[static_cast<size_t>(place - part.columns.begin())] = multiple->second;
   }
 }
 
-std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column) const {
+std::optional<double> EntryStore::value_at(int64_t row, int32_t column) const {
   const Bucket& bucket = buckets_[deal_.place_of(row)];
-  const auto wanted = std::pair(static_cast<std::uint16_t>(row - bucket.first_row), column);
-  std::size_t begin = 0;
-  std::size_t end = entry_count_of(bucket);
+  const auto wanted = std::pair(static_cast<uint16_t>(row - bucket.first_row), column);
+  size_t begin = 0;
+  size_t end = entry_count_of(bucket);
   while (begin < end) {
-    const std::size_t middle = begin + (end - begin) / 2;
+    const size_t middle = begin + (end - begin) / 2;
     const auto number = bucket.chunks[middle / capacity_];
     // To be read only.
     auto* const bytes =
         scratch_ ? const_cast<std::byte*>(scratch_->look_at(number).data()) : address_of(number);
     const Chunk chunk = chunk_at(bytes);
-    const std::size_t place = middle % capacity_;
+    const size_t place = middle % capacity_;
     const auto found = std::pair(chunk.rows[place], chunk.columns[place]);
     if (found < wanted) {
       begin = middle + 1;

@@ -22,24 +22,24 @@ class ByteSource::Stream : public Interface {
       : file_(file), portion_(std::make_unique_for_overwrite<char[]>(portion_bytes)) {}
 
   /// Fills some of the bytes, at least one unless the content has ended. Returns how many.
-  virtual std::size_t decompress(std::span<char> bytes) = 0;
+  virtual size_t decompress(std::span<char> bytes) = 0;
 
  protected:
   /// The next compressed bytes; empty at the end of the file.
   std::span<char> next_portion() {
     const std::span<char> portion(portion_.get(), portion_bytes);
     const auto count = file_.read_at(position_, std::as_writable_bytes(portion));
-    position_ += static_cast<std::int64_t>(count);
+    position_ += static_cast<int64_t>(count);
     return portion.first(count);
   }
 
   const OpenFile& file_;
 
  private:
-  static constexpr std::size_t portion_bytes = std::size_t{1} << 18;
+  static constexpr size_t portion_bytes = size_t{1} << 18;
 
   std::unique_ptr<char[]> portion_;
-  std::int64_t position_ = 0;
+  int64_t position_ = 0;
 };
 
 namespace {
@@ -55,9 +55,8 @@ class GzipStream final : public ByteSource::Stream {
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
 
-  std::size_t decompress(std::span<char> bytes) override {
-    const auto room =
-        static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
+  size_t decompress(std::span<char> bytes) override {
+    const auto room = static_cast<uInt>(std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
     stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
     stream_.avail_out = room;
     while (stream_.avail_out == room) {
@@ -99,7 +98,7 @@ class ZstdStream final : public ByteSource::Stream {
                            ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   }
 
-  std::size_t decompress(std::span<char> bytes) override {
+  size_t decompress(std::span<char> bytes) override {
     ZSTD_outBuffer output{.dst = bytes.data(), .size = bytes.size(), .pos = 0};
     while (output.pos == 0) {
       // Bytes may wait inside the stream after the last input has been taken.
@@ -109,7 +108,7 @@ class ZstdStream final : public ByteSource::Stream {
         if (portion.empty() && is_between_frames_) break;
       }
       const bool had_input = input_.pos < input_.size;
-      const std::size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
+      const size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
       if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
       if (ZSTD_isError(hint) != 0U)
         file_.refuse("found damaged zstd data ({}), expected a whole zstd file", ZSTD_getErrorName(hint));
@@ -130,7 +129,7 @@ class ZstdStream final : public ByteSource::Stream {
 /// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
 bool is_harwell_boeing(std::string_view begin) {
   const auto lines = split_at(begin, '\n');
-  const auto is_one_of = [&](std::size_t place, std::string_view letters) {
+  const auto is_one_of = [&](size_t place, std::string_view letters) {
     return letters.find(lines[2][place]) != std::string_view::npos;
   };
   return lines.size() > 2 && lines[2].size() > 3 && is_one_of(0, "RCPIQrcpiq") &&
@@ -139,9 +138,9 @@ bool is_harwell_boeing(std::string_view begin) {
 
 /// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
 std::string foreign_format(std::string_view begin) {
-  constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
+  constexpr size_t tar_mark_at = 257;  // POSIX.1, ustar header
   struct Mark {
-    std::size_t place;
+    size_t place;
     std::string_view bytes;
     std::string_view name;
   };
@@ -158,14 +157,14 @@ std::string foreign_format(std::string_view begin) {
                              Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
                              Mark{0, "\xfd\x37zXZ"sv, "an xz file"},
                              Mark{0, "BZh"sv, "a bzip2 file"}};
-  constexpr std::size_t first_archive = 4;
+  constexpr size_t first_archive = 4;
   // A zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).
-  constexpr std::size_t name_length_at = 26;
-  constexpr std::size_t name_at = 30;
+  constexpr size_t name_length_at = 26;
+  constexpr size_t name_at = 30;
   if (begin.starts_with("PK\x03\x04") && begin.size() > name_at &&
       begin.substr(name_at, static_cast<unsigned char>(begin[name_length_at])).ends_with(".npy"))
     return fmt::format("found a file of NumPy or SciPy (.npz), {}", write_anew);
-  for (std::size_t k = 0; k < marks.size(); ++k) {
+  for (size_t k = 0; k < marks.size(); ++k) {
     if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
       return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);
   }
@@ -191,25 +190,25 @@ ByteSource::ByteSource(const std::string& path) : file_(path) {
 
 ByteSource::~ByteSource() = default;
 
-std::size_t ByteSource::read(std::span<char> bytes) {
-  std::size_t done = stream_ ? 0 : file_.read_at(position_, std::as_writable_bytes(bytes));
+size_t ByteSource::read(std::span<char> bytes) {
+  size_t done = stream_ ? 0 : file_.read_at(position_, std::as_writable_bytes(bytes));
   while (stream_ && done < bytes.size()) {
-    const std::size_t count = stream_->decompress(bytes.subspan(done));
+    const size_t count = stream_->decompress(bytes.subspan(done));
     if (count == 0) break;
     done += count;
   }
-  position_ += static_cast<std::int64_t>(done);
+  position_ += static_cast<int64_t>(done);
   return done;
 }
 
-void ByteSource::skip_to(std::int64_t position) {
+void ByteSource::skip_to(int64_t position) {
   if (!stream_) {
     position_ = std::min(position, file_.size());
     return;
   }
-  std::vector<char> dropped(std::size_t{1} << 18);
+  std::vector<char> dropped(size_t{1} << 18);
   while (position_ < position) {
-    const auto missing = static_cast<std::size_t>(position - position_);
+    const auto missing = static_cast<size_t>(position - position_);
     if (read(std::span(dropped).first(std::min(missing, dropped.size()))) == 0) return;
   }
 }
@@ -219,16 +218,16 @@ void ByteSource::skip_to(std::int64_t position) {
 LineBlocks::LineBlocks(const std::string& path)
     : source_(path), buffer_(std::make_unique_for_overwrite<char[]>(most_bytes + 1)) {}
 
-void LineBlocks::start(std::int64_t begin, std::int64_t end) {
+void LineBlocks::start(int64_t begin, int64_t end) {
   end_ = end;
   filled_ = 0;
   handed_out_ = 0;
   // A line that begins before the range belongs to another one, unless it ends just before it.
-  source_.skip_to(std::max<std::int64_t>(begin - 1, 0));
+  source_.skip_to(std::max<int64_t>(begin - 1, 0));
   offset_ = source_.position();
   while (begin > 0 && handed_out_ == 0 && offset_ < end_ && read_more()) {
     handed_out_ = content().find('\n') + 1;  // 0: none, since npos + 1 is 0
-    if (handed_out_ == 0) offset_ += static_cast<std::int64_t>(std::exchange(filled_, std::size_t{0}));
+    if (handed_out_ == 0) offset_ += static_cast<int64_t>(std::exchange(filled_, size_t{0}));
   }
 }
 
@@ -247,8 +246,8 @@ bool LineBlocks::read_more() {
 /// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
 /// Searches from the end of the longest line that is allowed, so that it looks at few bytes and at most lines not at
 /// all. Only so are the same lines refused wherever the blocks and the shares of the ranks begin.
-std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
-  std::size_t line = 0;
+size_t LineBlocks::end_of_short_lines(size_t end) const {
+  size_t line = 0;
   while (end - line > most_line_bytes + 1) {
     const auto found = content().substr(line, most_line_bytes + 1).rfind('\n');
     if (found == std::string_view::npos) return line;
@@ -260,9 +259,9 @@ std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
 std::string_view LineBlocks::next() {
   std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
-  offset_ += static_cast<std::int64_t>(std::exchange(handed_out_, std::size_t{0}));
+  offset_ += static_cast<int64_t>(std::exchange(handed_out_, size_t{0}));
   if (offset_ >= end_ || !read_more()) return {};
-  const auto range_left = static_cast<std::uint64_t>(end_ - offset_);
+  const auto range_left = static_cast<uint64_t>(end_ - offset_);
   auto last = std::string_view::npos;
   if (range_left < filled_) last = content().find('\n', range_left - 1);
   if (last == std::string_view::npos) last = content().rfind('\n');
@@ -279,10 +278,10 @@ LocatedHeader read_market_header(const std::string& path) {
   bool is_complete = false;
   try {
     LineBlocks blocks(path);
-    blocks.for_each_line([&](std::string_view line, std::int64_t offset) {
+    blocks.for_each_line([&](std::string_view line, int64_t offset) {
       is_complete = parser.take(line);
       ++located.line_count;
-      located.body_offset = offset + static_cast<std::int64_t>(line.size()) + 1;
+      located.body_offset = offset + static_cast<int64_t>(line.size()) + 1;
       return !is_complete;
     });
     if (!is_complete) throw parser.end_fault();
@@ -298,14 +297,14 @@ LocatedHeader read_market_header(const std::string& path) {
   return located;
 }
 
-LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64_t allowed_count) {
+LocatedLine locate_line(const std::string& path, int64_t offset, int64_t allowed_count) {
   const auto body_offset = read_market_header(path).body_offset;
   LocatedLine located{.number = 0, .is_surplus = false};
-  std::int64_t entry_count = 0;
+  int64_t entry_count = 0;
   bool is_found = false;
   try {
     LineBlocks blocks(path);
-    blocks.for_each_line([&](std::string_view line, std::int64_t begin) {
+    blocks.for_each_line([&](std::string_view line, int64_t begin) {
       ++located.number;
       if (begin >= body_offset && !is_blank_line(line)) ++entry_count;
       located.is_surplus = entry_count > allowed_count && begin < offset;

@@ -26,19 +26,19 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
 
   /// Fills the bytes from the present position on; fewer only at the end of the file. Returns how many.
-  std::size_t read(std::span<char> bytes);
+  size_t read(std::span<char> bytes);
   /// Goes forward to a position, at most to the end. Compressed bytes are decompressed and dropped.
-  void skip_to(std::int64_t position);
+  void skip_to(int64_t position);
   /// The place in the decompressed content, in bytes.
-  [[nodiscard]] std::int64_t position() const { return position_; }
+  int64_t position() const { return position_; }
   /// Bytes of the whole content; -1 where only reading it to the end would tell, as for compressed files.
-  [[nodiscard]] std::int64_t size() const { return stream_ ? -1 : file_.size(); }
-  [[nodiscard]] bool can_be_cut() const { return size() >= 0; }
+  int64_t size() const { return stream_ ? -1 : file_.size(); }
+  bool can_be_cut() const { return size() >= 0; }
 
  private:
   OpenFile file_;
   std::unique_ptr<Stream> stream_;  // nullptr: it is not compressed
-  std::int64_t position_ = 0;
+  int64_t position_ = 0;
 };
 
 /// Hands out the lines that begin in a range of the content, in blocks that end with a line feed. One that the
@@ -46,17 +46,17 @@ class ByteSource {
 class LineBlocks {
  public:
   /// Longer lines are refused: the standard has at most 1024 bytes.
-  static constexpr std::size_t most_line_bytes = std::size_t{1} << 16;
+  static constexpr size_t most_line_bytes = size_t{1} << 16;
 
   /// The end of a range that goes to the end of the file.
-  static constexpr std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
+  static constexpr int64_t end_of_file = std::numeric_limits<int64_t>::max();
 
   /// All lines, unless start() is called.
   explicit LineBlocks(const std::string& path);
 
   /// From now on the lines that begin in [begin, end), which must lie after those handed out so far; in a stream (ByteSource::can_be_cut), 2 MiB
   /// after them, since next() reads ahead.
-  void start(std::int64_t begin, std::int64_t end);
+  void start(int64_t begin, int64_t end);
   /// The next block, valid until the next call; empty at the end of the range or of the file. Throws FileError,
   /// and TextFault for a line that is too long, whose offset is that in the file.
   std::string_view next();
@@ -64,56 +64,56 @@ class LineBlocks {
   template <typename Visit>
   void for_each_line(const Visit& visit) {
     for (auto block = next(); !block.empty(); block = next()) {
-      for (std::size_t begin = 0; begin < block.size();) {
+      for (size_t begin = 0; begin < block.size();) {
         const auto end = block.find('\n', begin);
-        if (!visit(block.substr(begin, end - begin), offset_ + static_cast<std::int64_t>(begin))) return;
+        if (!visit(block.substr(begin, end - begin), offset_ + static_cast<int64_t>(begin))) return;
         begin = end + 1;
       }
     }
   }
   /// The position of the block that next() has returned.
-  [[nodiscard]] std::int64_t offset() const { return offset_; }
+  int64_t offset() const { return offset_; }
   /// Whether the file has ended within the lines handed out so far.
-  [[nodiscard]] bool at_end_of_file() const { return at_end_of_file_; }
-  [[nodiscard]] const ByteSource& source() const { return source_; }
+  bool at_end_of_file() const { return at_end_of_file_; }
+  const ByteSource& source() const { return source_; }
 
  private:
-  static constexpr std::size_t most_bytes = (std::size_t{1} << 20) + most_line_bytes;
+  static constexpr size_t most_bytes = (size_t{1} << 20) + most_line_bytes;
 
-  [[nodiscard]] std::string_view content() const { return {buffer_.get(), filled_}; }
+  std::string_view content() const { return {buffer_.get(), filled_}; }
   bool read_more();
-  [[nodiscard]] std::size_t end_of_short_lines(std::size_t end) const;
+  size_t end_of_short_lines(size_t end) const;
 
   ByteSource source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
-  std::size_t filled_ = 0;          // bytes in the buffer
-  std::size_t handed_out_ = 0;      // bytes of the buffer that the last next() handed out
-  std::int64_t offset_ = 0;         // offset of the buffer's first byte in the content
-  std::int64_t end_ = end_of_file;
+  size_t filled_ = 0;               // bytes in the buffer
+  size_t handed_out_ = 0;           // bytes of the buffer that the last next() handed out
+  int64_t offset_ = 0;              // offset of the buffer's first byte in the content
+  int64_t end_ = end_of_file;
   bool at_end_of_file_ = false;
 };
 
 /// The header of a Matrix Market file, and where it ends.
 struct LocatedHeader {
   MarketHeader header;
-  std::int64_t line_count = 0;   ///< lines of the header
-  std::int64_t body_offset = 0;  ///< offset of the first byte after the header
+  int64_t line_count = 0;   ///< lines of the header
+  int64_t body_offset = 0;  ///< offset of the first byte after the header
 };
 /// Reads it. Throws FileError.
 LocatedHeader read_market_header(const std::string& path);
 
 /// A line of a file, found by reading the file from its begin.
 struct LocatedLine {
-  std::int64_t number = 0;  ///< counted from 1
+  int64_t number = 0;       ///< counted from 1
   bool is_surplus = false;  ///< not the line that was looked for, but the first one after the last allowed
 };
 /// The line at the offset or, if one comes before it, the first line with an entry after the `allowed_count` that
 /// the header announces. Without either: the line after the last. Throws FileError.
-LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64_t allowed_count);
+LocatedLine locate_line(const std::string& path, int64_t offset, int64_t allowed_count);
 
 /// A line that breaks the rules, counted from 1.
 struct LineFault {
-  std::int64_t line = 0;
+  int64_t line = 0;
   std::string message{};
 };
 
@@ -125,8 +125,8 @@ std::optional<LineFault> parse_vector_lines(const std::string& path, const Locat
                                             const comm::IndexRange& parsed, const Put& put) {
   const auto& header = located.header;
   const bool is_array = header.form == MarketForm::array;
-  std::int64_t line_number = located.line_count + 1;  // number of the next line, whole or too long
-  std::int64_t value_count = 0;
+  int64_t line_number = located.line_count + 1;  // number of the next line, whole or too long
+  int64_t value_count = 0;
   MatrixEntry
       next;  // the place of the next value of an array: column by column, of a symmetric one from the diagonal on
   const auto take_value = [&](std::string_view line) {
@@ -153,7 +153,7 @@ std::optional<LineFault> parse_vector_lines(const std::string& path, const Locat
   try {
     LineBlocks blocks(path);
     blocks.start(located.body_offset, LineBlocks::end_of_file);
-    blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
+    blocks.for_each_line([&](std::string_view line, int64_t /*position*/) {
       if (!is_blank_line(line)) take_value(line);
       ++line_number;
       return true;

@@ -51,9 +51,8 @@ Value value_of(std::string_view word, std::initializer_list<NamedValue<Value>> w
 }
 
 /// A count or an index. `meaning`: of the number, for the message.
-std::int64_t number_within(std::string_view word, std::int64_t least, std::int64_t largest,
-                           std::string_view meaning) {
-  const auto value = number_from<std::int64_t>(word);
+int64_t number_within(std::string_view word, int64_t least, int64_t largest, std::string_view meaning) {
+  const auto value = number_from<int64_t>(word);
   if (!value || *value < least || *value > largest)
     throw fault(quoted(word), fmt::format("{} ({} to {})", meaning, least, largest));
   return *value;
@@ -79,13 +78,12 @@ double real_number(std::string_view word) {
 
 double value_of_field(std::string_view word, MarketField field) {
   if (field == MarketField::real) return real_number(word);
-  const auto value = number_from<std::int64_t>(word);
+  const auto value = number_from<int64_t>(word);
   if (!value) throw fault(quoted(word), "a whole number of 64 bits");
   return static_cast<double>(*value);
 }
 
-void require_word_count(const std::vector<std::string_view>& words, std::size_t count,
-                        std::string_view meaning) {
+void require_word_count(const std::vector<std::string_view>& words, size_t count, std::string_view meaning) {
   if (words.size() < count) throw fault(fmt::format("{} of {} numbers", words.size(), count), meaning);
   if (words.size() > count)
     throw fault(fmt::format("{} after {} numbers", quoted(words[count]), count), meaning);
@@ -96,7 +94,7 @@ void take_banner(std::string_view line, MarketHeader& header) {
   const auto words = words_of(line);
   if (words.empty() || !is_same_word(words[0], "%%MatrixMarket"))
     throw fault(quoted(line), fmt::format("a line such as {}", banner_example));
-  constexpr std::size_t word_count = 5;
+  constexpr size_t word_count = 5;
   if (words.size() != word_count)
     throw fault(fmt::format("{} words", words.size()),
                 fmt::format("{} words, as in {}", word_count, banner_example));
@@ -137,7 +135,7 @@ void take_sizes(std::string_view line, MarketHeader& header) {
 }  // namespace
 
 std::string quoted(std::string_view text) {
-  constexpr std::size_t most_bytes = 40;
+  constexpr size_t most_bytes = 40;
   std::string result = "\"";
   for (const char letter : text.substr(0, most_bytes)) {
     if (letter >= ' ' && letter <= '~') {
@@ -179,8 +177,8 @@ std::optional<MatrixEntry> parse_entry_line(std::string_view line, const MarketH
     throw fault(fmt::format("entry ({}, {}) above the diagonal", row, column),
                 "entries on or below it, since the file is symmetric");
   }
-  return MatrixEntry{.row = static_cast<std::int32_t>(row - 1),
-                     .column = static_cast<std::int32_t>(column - 1),
+  return MatrixEntry{.row = static_cast<int32_t>(row - 1),
+                     .column = static_cast<int32_t>(column - 1),
                      .value = has_value ? value_of_field(words[2], header.field) : 1.0};
 }
 

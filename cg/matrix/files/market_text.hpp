@@ -22,11 +22,11 @@ namespace cg2d {
 class TextFault : public std::runtime_error {
  public:
   /// offset: of the first byte of the line at fault, counted from the begin of the text.
-  TextFault(std::int64_t offset, const std::string& message) : std::runtime_error(message), offset_(offset) {}
-  [[nodiscard]] std::int64_t offset() const { return offset_; }
+  TextFault(int64_t offset, const std::string& message) : std::runtime_error(message), offset_(offset) {}
+  int64_t offset() const { return offset_; }
 
  private:
-  std::int64_t offset_;
+  int64_t offset_;
 };
 
 enum class MarketForm { coordinate, array };
@@ -37,15 +37,15 @@ struct MarketHeader {
   MarketForm form = MarketForm::coordinate;
   MarketField field = MarketField::real;
   MarketSymmetry symmetry = MarketSymmetry::general;
-  std::int64_t row_count = 0;
-  std::int64_t column_count = 0;
+  int64_t row_count = 0;
+  int64_t column_count = 0;
   /// Number of lines of entries or values, as announced; blank lines do not count. A symmetric array has the values on and below the
   /// diagonal, column by column.
-  std::int64_t line_count = 0;
+  int64_t line_count = 0;
 };
 
 /// Larger orders have no 32-bit column numbers.
-inline constexpr std::int64_t largest_order = 2'147'483'647;
+inline constexpr int64_t largest_order = 2'147'483'647;
 
 /// Takes the header line by line.
 struct MarketHeaderParser {
@@ -56,13 +56,13 @@ struct MarketHeaderParser {
   /// offset 0.
   bool take(std::string_view line);
   /// The fault of a text that ends before its header does.
-  [[nodiscard]] TextFault end_fault() const;
+  TextFault end_fault() const;
 };
 
 /// An entry of a matrix, counted from 0.
 struct MatrixEntry {
-  std::int32_t row = 0;
-  std::int32_t column = 0;
+  int32_t row = 0;
+  int32_t column = 0;
   double value = 0.0;
 };
 
@@ -88,7 +88,7 @@ std::optional<double> parse_value_line(std::string_view line, const MarketHeader
 
 /// Digits at the begin of a text: 8 at most.
 struct DigitRun {
-  std::uint64_t value = 0;
+  uint64_t value = 0;
   unsigned length = 0;
 };
 
@@ -97,25 +97,25 @@ struct DigitRun {
 inline DigitRun digits_at(const char* place, const char* end) {
   if (std::endian::native == std::endian::little && end - place >= 8) {
     // The first letter in the lowest byte, each xor '0'. A sum that overflows spoils only letters after one that is no digit.
-    std::uint64_t letters = 0;
+    uint64_t letters = 0;
     std::memcpy(&letters, place, sizeof(letters));
     letters ^= 0x3030303030303030U;
-    const std::uint64_t others = ((letters + 0x7676767676767676U) | letters) & 0x8080808080808080U;
+    const uint64_t others = ((letters + 0x7676767676767676U) | letters) & 0x8080808080808080U;
     const auto length = static_cast<unsigned>(std::countr_zero(others)) / 8;  // 64 zeros: 8 digits
     // Zeros take the place of digits before the first one. Two shifts, since one by 64 is undefined.
     const unsigned half = 32 - 4 * length;
-    std::uint64_t digits = (letters << half) << half;
+    uint64_t digits = (letters << half) << half;
     // Neighbours are joined to pairs, to fours, and to all eight.
     digits = digits * 10 + (digits >> 8U);
-    constexpr std::uint64_t pairs = 0x000000ff000000ffU;
-    constexpr std::uint64_t first_and_third = 100 + (std::uint64_t{1'000'000} << 32U);
-    constexpr std::uint64_t second_and_fourth = 1 + (std::uint64_t{10'000} << 32U);
+    constexpr uint64_t pairs = 0x000000ff000000ffU;
+    constexpr uint64_t first_and_third = 100 + (uint64_t{1'000'000} << 32U);
+    constexpr uint64_t second_and_fourth = 1 + (uint64_t{10'000} << 32U);
     digits = ((digits & pairs) * first_and_third + ((digits >> 16U) & pairs) * second_and_fourth) >> 32U;
     return {.value = digits, .length = length};
   }
   DigitRun run;
   for (; run.length < 8 && place != end && *place >= '0' && *place <= '9'; ++place, ++run.length)
-    run.value = run.value * 10 + static_cast<std::uint64_t>(*place - '0');
+    run.value = run.value * 10 + static_cast<uint64_t>(*place - '0');
   return run;
 }
 
@@ -126,16 +126,16 @@ constexpr bool is_end_of_word(char letter) { return is_blank(letter) || letter =
 
 /// The number at `place`, which moves to its end; larger than any index where there is none or where only the
 /// slow path can tell.
-inline std::uint64_t index_at(const char*& place, const char* end) {
+inline uint64_t index_at(const char*& place, const char* end) {
   const DigitRun run = digits_at(place, end);
   place += run.length;
   if (run.length < 8) return run.length == 0 ? UINT64_MAX : run.value;
   constexpr int most_further_digits = 2;
-  std::uint64_t value = run.value;
+  uint64_t value = run.value;
   const char* const begin = place;
   for (; *place >= '0' && *place <= '9'; ++place) {
     if (place - begin == most_further_digits) return UINT64_MAX;
-    value = value * 10 + static_cast<std::uint64_t>(*place - '0');
+    value = value * 10 + static_cast<uint64_t>(*place - '0');
   }
   return value;
 }
@@ -149,7 +149,7 @@ inline bool parse_value(const char*& place, const char* end, MarketField field, 
   const char* const first = is_negative ? place + 1 : place;
   if (!(*first >= '0' && *first <= '9') && *first != '.') return false;  // "nan", "+1", nothing at all
   if (field == MarketField::integer) {
-    std::int64_t whole = 0;
+    int64_t whole = 0;
     const auto [after, error] = std::from_chars(place, end, whole);
     place = after;
     value = static_cast<double>(whole);
@@ -159,7 +159,7 @@ inline bool parse_value(const char*& place, const char* end, MarketField field, 
   // standard library finds the nearest double: it has the algorithms of Clinger and of Eisel and Lemire.
   const DigitRun run = digits_at(first, end);
   if (run.length > 0 && run.length < 8 && is_end_of_word(first[run.length])) {
-    const auto whole = static_cast<double>(static_cast<std::int64_t>(run.value));
+    const auto whole = static_cast<double>(static_cast<int64_t>(run.value));
     value = is_negative ? -whole : whole;
     place = first + run.length;
     return true;
@@ -172,11 +172,11 @@ inline bool parse_value(const char*& place, const char* end, MarketField field, 
 /// The usual line; false: left to parse_entry_line(). place moves to the begin of the next line.
 inline bool parse_usual(const char*& place, const char* end, const MarketHeader& header, MatrixEntry& entry) {
   while (is_blank(*place)) ++place;
-  const std::uint64_t row = index_at(place, end) - 1;
-  if (row >= static_cast<std::uint64_t>(header.row_count) || !is_blank(*place)) return false;
+  const uint64_t row = index_at(place, end) - 1;
+  if (row >= static_cast<uint64_t>(header.row_count) || !is_blank(*place)) return false;
   while (is_blank(*place)) ++place;
-  const std::uint64_t column = index_at(place, end) - 1;
-  if (column >= static_cast<std::uint64_t>(header.column_count)) return false;
+  const uint64_t column = index_at(place, end) - 1;
+  if (column >= static_cast<uint64_t>(header.column_count)) return false;
   if (header.symmetry == MarketSymmetry::symmetric && column > row) return false;
   if (header.field != MarketField::pattern && !is_blank(*place)) return false;
   while (is_blank(*place)) ++place;
@@ -185,8 +185,8 @@ inline bool parse_usual(const char*& place, const char* end, const MarketHeader&
   if (*place == '\r') ++place;
   if (*place != '\n') return false;
   ++place;
-  entry.row = static_cast<std::int32_t>(row);
-  entry.column = static_cast<std::int32_t>(column);
+  entry.row = static_cast<int32_t>(row);
+  entry.column = static_cast<int32_t>(column);
   return true;
 }
 
@@ -203,7 +203,7 @@ void parse_entries(std::string_view lines, MarketHeader header, Visit&& visit) {
     MatrixEntry entry;
     bool is_entry = detail::parse_usual(place, end, header, entry);
     if (!is_entry) {
-      const auto length = std::string_view(line, static_cast<std::size_t>(end - line)).find('\n');
+      const auto length = std::string_view(line, static_cast<size_t>(end - line)).find('\n');
       try {
         const auto parsed = parse_entry_line({line, length}, header);
         is_entry = parsed.has_value();

@@ -9,20 +9,18 @@
 namespace cg2d {
 namespace {
 
-constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+constexpr int64_t nowhere = std::numeric_limits<int64_t>::max();
 
 /// The name of a file without its folders, if any (npos + 1 is 0).
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// The entries in so many lines, with those that symmetry adds.
-std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
+int64_t with_mirrored(const MarketHeader& header, int64_t line_count) {
   if (header.symmetry == MarketSymmetry::general) return line_count;
-  return line_count + std::max<std::int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror
+  return line_count + std::max<int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror
 }
 
-std::string entries_text(std::int64_t count) {
-  return count == 1 ? "1 entry" : fmt::format("{} entries", count);
-}
+std::string entries_text(int64_t count) { return count == 1 ? "1 entry" : fmt::format("{} entries", count); }
 
 EntryValues values_of(const MarketHeader& header) {
   return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
@@ -76,8 +74,8 @@ struct MarketReading {
   void require_place(EntryValues values) {
     const auto order = header.row_count;
     // Those that are announced, but no more than the bytes of the file can hold; 0 where these are not known. A file may announce anything.
-    constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
-    const auto size = std::max<std::int64_t>(ByteSource(options.path).size(), 0);
+    constexpr int64_t shortest_line = 4;  // "1 1" and its end
+    const auto size = std::max<int64_t>(ByteSource(options.path).size(), 0);
     const auto entries = with_mirrored(header, std::min(header.line_count, size / shortest_line));
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options.symmetrize_tolerance ? 2 * entries : 0;
@@ -102,7 +100,7 @@ struct MarketReading {
   }
 
   /// nullptr: the entries stay in memory.
-  [[nodiscard]] std::unique_ptr<ScratchChunks> make_scratch() const {
+  std::unique_ptr<ScratchChunks> make_scratch() const {
     std::unique_ptr<ScratchChunks> scratch;
     if (options.scratch_folder.empty()) return scratch;
     agree_on(group, [&] { scratch = std::make_unique<ScratchChunks>(options.scratch_folder); });
@@ -115,8 +113,8 @@ struct MarketReading {
     const auto& source = blocks.source();
     const auto body = located.body_offset;
     // Parts of a stream are much longer than a line: a reader may go beyond the end of one by a line.
-    constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
-    const std::int64_t stride = group.size() * part_bytes;
+    constexpr int64_t part_bytes = int64_t{1} << 22;
+    const int64_t stride = group.size() * part_bytes;
     comm::IndexRange part{.begin = body, .end = LineBlocks::end_of_file};
     if (source.can_be_cut()) {
       part.end = std::max(source.size(), body);
@@ -138,7 +136,7 @@ struct MarketReading {
   }
 
   void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
-    const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
+    const auto stored = [&](int64_t index) { return permutation ? (*permutation)(index) : index; };
     const auto add = [&](const MatrixEntry& entry) {
       collector.add(stored(entry.row), stored(entry.column), entry.value);
     };
@@ -188,9 +186,9 @@ struct MarketReading {
   LocatedHeader located{};
   MarketHeader& header = located.header;
   std::optional<RandomPermutation> permutation{};
-  std::int64_t entry_count = 0;
-  std::int64_t lower_count = 0;  ///< entries that are not 0, of a triangle that is mirrored
-  std::int64_t upper_count = 0;
+  int64_t entry_count = 0;
+  int64_t lower_count = 0;  ///< entries that are not 0, of a triangle that is mirrored
+  int64_t upper_count = 0;
   std::optional<TextFault> fault{};  ///< the first line that this rank could not parse
 };
 
@@ -198,19 +196,19 @@ struct MarketReading {
 /// their diagonal: 12 bytes for each.
 class SourceMatrix final : public SystemMatrix {
  public:
-  SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
+  SourceMatrix(const std::string& text, int64_t memory_bytes, comm::RankGroup& group,
                const MemoryCheck& check_memory)
       : row_(source_row_of(text)), source_(source_from(text)) {
     facts_.key = {.name = text, .order = source_->facts().key.order};
     // Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
     constexpr double bytes_per_entry = 12.0;
-    constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
-    constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
-    constexpr std::int64_t strips_per_memory = 16;
+    constexpr int64_t least_bytes = int64_t{1} << 20;
+    constexpr int64_t most_bytes = int64_t{32} << 20;
+    constexpr int64_t strips_per_memory = 16;
     const auto layout = own_layout(group);
     const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
     const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
-    const auto most_count = static_cast<double>(std::max<std::int64_t>(order() / group.size(), 1));
+    const auto most_count = static_cast<double>(std::max<int64_t>(order() / group.size(), 1));
     strips_.count = static_cast<int>(group.maximum(
         std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
     strips_.working_bytes = group.minimum(memory_bytes) / 4;
@@ -226,14 +224,12 @@ class SourceMatrix final : public SystemMatrix {
       throw RunError(ExitCode::memory,
                      "not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
                      "{} are left for it; raise --memory-limit or take more ranks",
-                     format_bytes(needed), facts_.key.name,
-                     format_bytes(std::max<std::int64_t>(memory_bytes, 0)));
+                     format_bytes(needed), facts_.key.name, format_bytes(std::max<int64_t>(memory_bytes, 0)));
     });
     survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
   }
 
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                           const Strips& strips) const override {
+  int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
     return source_->working_bytes(layout, strips);
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
@@ -245,12 +241,12 @@ class SourceMatrix final : public SystemMatrix {
     });
   }
   /// A hash of the source and the parameters that place and make its entries.
-  [[nodiscard]] std::optional<std::uint64_t> content_hash() const override {
+  std::optional<uint64_t> content_hash() const override {
     return hash_of_text(fmt::format("source {} {}", row_.name, source_->facts().key.pattern_hash));
   }
 
  private:
-  [[nodiscard]] comm::BlockLayout own_layout(comm::RankGroup& group) const {
+  comm::BlockLayout own_layout(comm::RankGroup& group) const {
     return comm::BlockLayout::even(order(), {.columns = 1, .rows = group.size()});
   }
   /// Makes the matrix once more, strip by strip.
@@ -260,7 +256,7 @@ class SourceMatrix final : public SystemMatrix {
     Agreement agreement(group);
     build_strips(layout, group, 1, strips_, [&](const kernels::CsrBlock& strip) {
       agreement.attempt([&] {
-        for (std::int64_t local = 0; local < strip.row_count; ++local, ++row)
+        for (int64_t local = 0; local < strip.row_count; ++local, ++row)
           visit({.row = row, .columns = strip.columns_of(local), .values = strip.values_of(local)});
       });
     });
@@ -301,7 +297,7 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
   return open_cache({.path = path}, name_of(path), group);
 }
 
-std::unique_ptr<SystemMatrix> open_source(const std::string& text, std::int64_t memory_bytes,
+std::unique_ptr<SystemMatrix> open_source(const std::string& text, int64_t memory_bytes,
                                           comm::RankGroup& group, const MemoryCheck& check_memory) {
   return std::make_unique<SourceMatrix>(text, memory_bytes, group, check_memory);
 }
@@ -310,7 +306,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, 
   const auto source = source_from(options.path);
   const auto order = source->facts().key.order;
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
-  const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
+  const auto nonzeros = static_cast<int64_t>(source->facts().nonzero_count);
   auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
   const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
   // The source's working memory is gone when the rows are stored.
@@ -323,13 +319,13 @@ std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, 
   const double sign = source_row_of(options.path).is_negative_definite ? -1.0 : 1.0;
   std::optional<RandomPermutation> permutation;
   if (options.permutation_seed) permutation.emplace(order, *options.permutation_seed);
-  const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
+  const auto stored = [&](int64_t index) { return permutation ? (*permutation)(index) : index; };
   EntryCollector collector(order, group);
-  for (std::int64_t row = 0; row < block.row_count; ++row) {
+  for (int64_t row = 0; row < block.row_count; ++row) {
     const auto stored_row = stored(first_row + row);
     const auto columns = block.columns_of(row);
     const auto values = block.values_of(row);
-    for (std::size_t k = 0; k < columns.size(); ++k)
+    for (size_t k = 0; k < columns.size(); ++k)
       collector.add(stored_row, stored(columns[k]), sign * values[k]);
   }
   return std::make_unique<StoredMatrix>(collector.finish(), options.path, permutation, group);

@@ -15,7 +15,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
 struct MatrixFileOptions {
   std::string path;  ///< for generate_matrix() the text of a matrix, as source_from() takes it
   /// Rows and columns in a random order of this seed, the same for both.
-  std::optional<std::uint64_t> permutation_seed{};
+  std::optional<uint64_t> permutation_seed{};
   /// Where read_market_matrix() keeps the entries in place of memory, on this rank. Empty: in memory.
   std::string scratch_folder{};
   /// StoredMatrix::symmetrize(); empty: the matrix stays as it is.
@@ -61,7 +61,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, 
 /// A matrix of the library's own sources of which nothing is stored, for systems that are larger than memory, with the entries and facts of generate_matrix().
 /// Makes it once, strip by strip, to count its rows, within memory_bytes per rank. check_memory: asked before, with the bytes that counting takes. Collective.
 /// Throws InputError for a bad text, RunError (memory), alike on every rank; MpiError, std::bad_alloc.
-std::unique_ptr<SystemMatrix> open_source(const std::string& text, std::int64_t memory_bytes,
+std::unique_ptr<SystemMatrix> open_source(const std::string& text, int64_t memory_bytes,
                                           comm::RankGroup& group, const MemoryCheck& check_memory = {});
 
 }  // namespace cg2d

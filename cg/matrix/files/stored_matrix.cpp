@@ -13,7 +13,7 @@
 namespace cg2d {
 // ---------------------------------------------------------------- collection
 
-EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
+EntryCollector::EntryCollector(int64_t order, comm::RankGroup& group, EntryValues values,
                                std::unique_ptr<ScratchChunks> scratch)
     : agreement_(group),
       store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
@@ -22,17 +22,17 @@ EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, Entry
         const bool has_value = store_.values() == EntryValues::any;
         // A rank that has no more room goes on without it: the others wait for it to take what they send.
         agreement_.attempt([&] {
-          for (std::size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
-            store_.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
+          for (size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
+            store_.add(high_of(message[k]), static_cast<int32_t>(low_of(message[k])),
                        has_value ? std::bit_cast<double>(message[k + 1]) : 1.0, origin);
         });
       }) {}
 
-void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
+void EntryCollector::add(int64_t row, int64_t column, double value) {
   const bool has_value = store_.values() == EntryValues::any;
   auto& buffer = rounds_.to(store_.deal().owner_of(row), has_value ? 2 : 1);
   buffer.push_back(pair_of(row, column));
-  if (has_value) buffer.push_back(std::bit_cast<std::uint64_t>(value));
+  if (has_value) buffer.push_back(std::bit_cast<uint64_t>(value));
 }
 
 EntryStore EntryCollector::finish() {
@@ -44,27 +44,26 @@ EntryStore EntryCollector::finish() {
 
 // ---------------------------------------------------------------- memory
 
-std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values) {
-  constexpr std::int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
+int64_t stored_bytes(int64_t order, int64_t entry_count, EntryValues values) {
+  constexpr int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
   return stored_entry_bytes(values) * entry_count + bytes_per_row * order;
 }
 
 /// Working memory: messages, what the rows of a rank take more than the block that is made of them, and the chunks that are not dropped at
 /// once (EntryStore::order_chunks).
-ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
-                               int rank_count) {
-  constexpr std::int64_t words_per_entry =
+ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, EntryValues values, int rank_count) {
+  constexpr int64_t words_per_entry =
       4;  // short rows: two words of their part, and one and a half of the entry
-  constexpr std::int64_t most_kept_bytes = std::int64_t{32} << 20;
-  constexpr std::int64_t block_entry_bytes = 12;
+  constexpr int64_t most_kept_bytes = int64_t{32} << 20;
+  constexpr int64_t block_entry_bytes = 12;
   const auto share = entry_count / rank_count + 1;
   const auto row_bytes = stored_bytes(order, 0, values);
   // Of all ranks together; a chunk of each bucket is not full.
   const auto open_chunks = std::min(RowDeal(order, rank_count).bucket_count(), entry_count);
   const auto bytes = stored_entry_bytes(values) * entry_count +
-                     static_cast<std::int64_t>(ScratchChunks::chunk_bytes) * open_chunks;
+                     static_cast<int64_t>(ScratchChunks::chunk_bytes) * open_chunks;
   const auto own_bytes = bytes / rank_count;
-  const auto beyond_block = std::max<std::int64_t>(0, own_bytes - block_entry_bytes * share);
+  const auto beyond_block = std::max<int64_t>(0, own_bytes - block_entry_bytes * share);
   const auto word_count = values == EntryValues::any ? 2 * share : share;
   return {.order = order,
           .entry_count = entry_count,
@@ -79,7 +78,7 @@ void require_memory(const MemoryCheck& check, const std::string& name, const Exp
   const auto nodes = comm::make_node_map(group, 0);
   agree_on(group, [&] {
     const auto rank_count = static_cast<int>(nodes.ranks_of(nodes.node_of(group.rank())).size());
-    const auto growth = std::max<std::int64_t>(0, planned_process_bytes(1) - resident_bytes());
+    const auto growth = std::max<int64_t>(0, planned_process_bytes(1) - resident_bytes());
     const auto needed = (matrix.making_bytes / group.size() + growth) * rank_count;
     const auto room = memory_room(rank_count);
     if (needed <= room.available_bytes) return;
@@ -87,7 +86,7 @@ void require_memory(const MemoryCheck& check, const std::string& name, const Exp
                    "{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
                    "are available; {}take more nodes",
                    name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
-                   format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
+                   format_bytes(std::max<int64_t>(room.available_bytes, 0)),
                    enough_limit_text(room, needed - room.available_bytes, rank_count));
   });
 }
@@ -103,8 +102,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
 
 void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group) {
   std::vector<comm::IndexRange> rows;
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket)
-    rows.push_back(store_.rows_of(bucket));
+  for (size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) rows.push_back(store_.rows_of(bucket));
   survey(name, std::move(rows), group);
 }
 
@@ -118,12 +116,12 @@ namespace {
 
 /// A message of a part of a row of a block: row, and twice the number of entries, and 1 if all values are 1; columns two by two; the values, unless
 /// all are 1.
-std::size_t word_count_of(const RowPart& part) {
+size_t word_count_of(const RowPart& part) {
   const auto count = part.columns.size();
   return 1 + (count + 1) / 2 + (part.is_all_ones ? 0 : count);
 }
 
-void append_part(const RowPart& part, std::vector<std::uint64_t>& words) {
+void append_part(const RowPart& part, std::vector<uint64_t>& words) {
   const auto begin = words.size();
   words.resize(begin + word_count_of(part));
   auto* const message = words.data() + begin;
@@ -134,22 +132,22 @@ void append_part(const RowPart& part, std::vector<std::uint64_t>& words) {
 }
 
 /// Its columns and values are to be copied only: they lie in words.
-RowPart part_of(const std::uint64_t* message) {
-  const auto count = static_cast<std::size_t>(low_of(message[0])) / 2;
+RowPart part_of(const uint64_t* message) {
+  const auto count = static_cast<size_t>(low_of(message[0])) / 2;
   const bool is_all_ones = low_of(message[0]) % 2 != 0;
   return {.row = high_of(message[0]),
-          .columns = {reinterpret_cast<const std::int32_t*>(message + 1), count},
+          .columns = {reinterpret_cast<const int32_t*>(message + 1), count},
           .values = {reinterpret_cast<const double*>(message + 1 + (count + 1) / 2), is_all_ones ? 0 : count},
           .is_all_ones = is_all_ones};
 }
 
 /// Where the row has its next entries, which is where row_starts are from then on.
-void place_part(const RowPart& part, std::int32_t first_column, kernels::CsrBlock& block) {
-  auto& next = block.row_starts[static_cast<std::size_t>(part.row)];
+void place_part(const RowPart& part, int32_t first_column, kernels::CsrBlock& block) {
+  auto& next = block.row_starts[static_cast<size_t>(part.row)];
   auto* const columns = block.columns.data() + next;
   auto* const values = block.values.data() + next;
   std::memcpy(columns, part.columns.data(), part.columns.size_bytes());
-  for (std::size_t k = 0; k < part.columns.size(); ++k) columns[k] -= first_column;
+  for (size_t k = 0; k < part.columns.size(); ++k) columns[k] -= first_column;
   if (part.is_all_ones) {
     std::fill_n(values, part.columns.size(), 1.0);
   } else {
@@ -160,14 +158,14 @@ void place_part(const RowPart& part, std::int32_t first_column, kernels::CsrBloc
 
 /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
 /// order of rows those of the first process row would be whole while half of the store or more is still there.
-std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
-  const auto share_before = [&](std::size_t bucket) {
+std::vector<size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
+  const auto share_before = [&](size_t bucket) {
     const auto row = store.rows_of(bucket).begin;
     const auto block = layout.row_block(layout.row_block_of(row));
     return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
   };
-  std::vector<std::size_t> buckets(store.bucket_count());
-  std::iota(buckets.begin(), buckets.end(), std::size_t{0});
+  std::vector<size_t> buckets(store.bucket_count());
+  std::iota(buckets.begin(), buckets.end(), size_t{0});
   std::ranges::stable_sort(buckets, {}, share_before);
   return buckets;
 }
@@ -179,13 +177,13 @@ std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::B
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
                                 comm::RankGroup& group, EntryStore* dropped) {
   const auto columns = layout.columns_of(group.rank());
-  const auto first_column = static_cast<std::int32_t>(columns.begin);
+  const auto first_column = static_cast<int32_t>(columns.begin);
   auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
   const auto starts = block.row_starts.span();
   Agreement agreement(group);
   {
     WordRounds lengths(group, [&](WordRounds::Words words, int /*rank*/) {
-      for (const auto word : words) starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
+      for (const auto word : words) starts[static_cast<size_t>(high_of(word)) + 1] += low_of(word);
     });
     agreement.attempt([&] {
       store.for_each_part([&](const RowPart& of_row) {
@@ -227,7 +225,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
   return block;
 }
 
-std::int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
+int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
   return expected_matrix(order(), nonzero_count_, store_.values(), layout.grid().rank_count()).working_bytes;
 }
 
@@ -251,15 +249,15 @@ struct StoredMatrix::Asymmetry {
 
   /// Mirrored entries that differ; indices from 0, in the original order, row > column.
   struct Pair {
-    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-    std::int64_t row = none;
-    std::int64_t column = 0;
+    static constexpr int64_t none = std::numeric_limits<int64_t>::max();
+    int64_t row = none;
+    int64_t column = 0;
     double lower = 0.0;       ///< the entry (row, column); 0 where there is none
     double upper = 0.0;       ///< the entry (column, row)
     double difference = 0.0;  ///< |a_ij - a_ji| / sqrt(|a_ii a_jj|); infinite beside a diagonal entry of 0
 
     /// "entry (2, 1) is 0.5, entry (1, 2) is 0".
-    [[nodiscard]] std::string values_text() const {
+    std::string values_text() const {
       return fmt::format("entry ({0}, {1}) is {2}, entry ({1}, {0}) is {3}", row + 1, column + 1, lower,
                          upper);
     }
@@ -279,12 +277,10 @@ struct StoredMatrix::Asymmetry {
     has_upper |= other.has_upper;
   }
   /// Whether it looks like one triangle of a symmetric matrix.
-  [[nodiscard]] bool is_one_triangle() const {
-    return largest.difference > most_by_rounding && has_lower != has_upper;
-  }
+  bool is_one_triangle() const { return largest.difference > most_by_rounding && has_lower != has_upper; }
   /// The end of a sentence for a matrix that is not symmetric: the option that helps, where rounding explains the largest
   /// difference, or one triangle is empty; else empty.
-  [[nodiscard]] std::string way_on_text() const {
+  std::string way_on_text() const {
     if (is_one_triangle())
       return fmt::format(
           "; its {} triangle is empty: where the other one stands for both, --mirror of cg2d solve and "
@@ -304,10 +300,10 @@ struct StoredMatrix::Asymmetry {
 /// whatever the number of ranks.
 StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> tolerance,
                                                      comm::RankGroup& group) const {
-  constexpr std::size_t word_count = 3;
+  constexpr size_t word_count = 3;
   Asymmetry found;
-  const auto compare = [&](std::int64_t row, std::int64_t column, double value, double diagonal) {
-    const double mirrored = store_.value_at(column, static_cast<std::int32_t>(row)).value_or(0.0);
+  const auto compare = [&](int64_t row, int64_t column, double value, double diagonal) {
+    const double mirrored = store_.value_at(column, static_cast<int32_t>(row)).value_or(0.0);
     Asymmetry::Pair pair{.row = original(row), .column = original(column), .lower = value, .upper = mirrored};
     (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
     if (mirrored == value) return;
@@ -333,12 +329,12 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
   });
   agreement.attempt([&] {
     store_.for_each_part([&](const RowPart& part) {
-      const auto diagonal = std::bit_cast<std::uint64_t>(diagonal_[store_.local_row(part.row)]);
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      const auto diagonal = std::bit_cast<uint64_t>(diagonal_[store_.local_row(part.row)]);
+      for (size_t k = 0; k < part.columns.size(); ++k) {
         if (part.columns[k] == part.row) continue;
         auto& buffer = rounds.to(store_.deal().owner_of(part.columns[k]), word_count);
         buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
-                                     std::bit_cast<std::uint64_t>(part.values[k]), diagonal});
+                                     std::bit_cast<uint64_t>(part.values[k]), diagonal});
       }
     });
   });
@@ -379,9 +375,9 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
                      .column = largest.column};
   EntryCollector collector(order(), group, EntryValues::any, std::move(scratch));
   collector.attempt([&] {
-    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    for (size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
       store_.for_each_part(bucket, [&](const RowPart& part) {
-        for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        for (size_t k = 0; k < part.columns.size(); ++k) {
           const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
           collector.add(part.row, part.columns[k], half);
           collector.add(part.columns[k], part.row, half);

@@ -13,13 +13,13 @@ namespace cg2d {
 class EntryCollector {
  public:
   /// values: alike on every rank. scratch: as EntryStore takes it.
-  EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
+  EntryCollector(int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
                  std::unique_ptr<ScratchChunks> scratch = nullptr);
   EntryCollector(const EntryCollector&) = delete;
   EntryCollector& operator=(const EntryCollector&) = delete;
 
   /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
-  void add(std::int64_t row, std::int64_t column, double value);
+  void add(int64_t row, int64_t column, double value);
   /// Runs a step that adds entries. Where it fails by a RunError or std::bad_alloc, finish() throws a RunError on every rank.
   template <typename Step>
   void attempt(const Step& step) {
@@ -36,21 +36,19 @@ class EntryCollector {
 
 /// Facts about a matrix that are known before its entries are read or made, and the memory that this takes.
 struct ExpectedMatrix {
-  std::int64_t order = 0;
-  std::int64_t entry_count = 0;  ///< at most
+  int64_t order = 0;
+  int64_t entry_count = 0;  ///< at most
   /// Memory of a rank, beside its block, while the stored rows become blocks.
-  std::int64_t working_bytes = 0;
-  std::int64_t making_bytes = 0;  ///< memory of all ranks together, until the rows are stored
+  int64_t working_bytes = 0;
+  int64_t making_bytes = 0;  ///< memory of all ranks together, until the rows are stored
 };
-ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
-                               int rank_count);
+ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, EntryValues values, int rank_count);
 /// Refuses a matrix that the memory will not hold, before the system ends a rank, which says nothing. Collective: throws RunError
 /// (memory) on every rank alike.
 using MemoryCheck = std::function<void(const ExpectedMatrix& matrix)>;
 
 /// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
-std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
-                          EntryValues values = EntryValues::any);
+int64_t stored_bytes(int64_t order, int64_t entry_count, EntryValues values = EntryValues::any);
 /// Asks `check`; empty: throws where a node has less room (memory_room()) than its share of making_bytes, and than what the processes will
 /// take. Collective.
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
@@ -69,8 +67,7 @@ class StoredMatrix final : public SystemMatrix {
   StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                comm::RankGroup& group);
 
-  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
-                                           const Strips& strips) const override;
+  int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override;
   /// The whole block as one.
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
@@ -85,14 +82,14 @@ class StoredMatrix final : public SystemMatrix {
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
 
-  [[nodiscard]] const EntryStore& store() const { return store_; }
+  const EntryStore& store() const { return store_; }
   friend void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
 
  private:
   struct Asymmetry;
 
   /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Collective. Cost: a search for each entry.
-  [[nodiscard]] Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
+  Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
   void survey_store(const std::string& name, comm::RankGroup& group);
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 

@@ -14,13 +14,13 @@
 
 namespace cg2d {
 
-MatrixFacts facts_of_rows(MatrixKey key, std::span<const std::uint32_t> row_lengths,
-                          std::uint64_t pattern_sum, comm::RankGroup& group) {
-  const std::int64_t longest = row_lengths.empty() ? 0 : *std::ranges::max_element(row_lengths);
-  std::vector<std::int64_t> rows_by_length(static_cast<std::size_t>(group.maximum(longest)) + 1);
+MatrixFacts facts_of_rows(MatrixKey key, std::span<const uint32_t> row_lengths, uint64_t pattern_sum,
+                          comm::RankGroup& group) {
+  const int64_t longest = row_lengths.empty() ? 0 : *std::ranges::max_element(row_lengths);
+  std::vector<int64_t> rows_by_length(static_cast<size_t>(group.maximum(longest)) + 1);
   for (const auto length : row_lengths) ++rows_by_length[length];
   group.sums(rows_by_length);
-  key.pattern_hash = mixed_bits(pattern_sum ^ static_cast<std::uint64_t>(key.order));
+  key.pattern_hash = mixed_bits(pattern_sum ^ static_cast<uint64_t>(key.order));
   return counted_facts(key, rows_by_length);
 }
 
@@ -51,12 +51,12 @@ namespace {
 
 /// An entry that is no number, in the original order.
 struct NotFinite {
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  std::int64_t row = none;
-  std::int64_t column = none;
+  static constexpr int64_t none = std::numeric_limits<int64_t>::max();
+  int64_t row = none;
+  int64_t column = none;
   double value = 0.0;
   /// The first entry has the least. The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
-  [[nodiscard]] std::tuple<std::int64_t, std::int64_t, bool> key() const {
+  std::tuple<int64_t, int64_t, bool> key() const {
     return {std::max(row, column), std::min(row, column), row < column};
   }
 };
@@ -67,24 +67,24 @@ struct NotFinite {
 /// stored count as if they were not.
 void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group) {
   own_rows_ = std::move(own_rows);
-  std::size_t row_count = 0;
-  for (const auto& rows : own_rows_) row_count += static_cast<std::size_t>(rows.size());
+  size_t row_count = 0;
+  for (const auto& rows : own_rows_) row_count += static_cast<size_t>(rows.size());
   row_lengths_.assign(row_count, 0);
   diagonal_.assign(row_count, 0.0);
   nonzeros_before_.assign(own_rows_.size(), 0);  // at first those of the range
-  std::uint64_t pattern_sum = 0;
-  std::uint64_t asymmetry_sum = 0;
+  uint64_t pattern_sum = 0;
+  uint64_t asymmetry_sum = 0;
   NotFinite not_finite;
-  std::size_t range = 0;
-  std::int64_t rows_before = 0;  // in the ranges before
+  size_t range = 0;
+  int64_t rows_before = 0;  // in the ranges before
   visit_entries(group, [&](const RowPart& part) {
     const auto [row, columns, values, is_all_ones] = part;
     for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
-    const auto local = static_cast<std::size_t>(rows_before + row - own_rows_[range].begin);
-    row_lengths_[local] += static_cast<std::uint32_t>(columns.size());
+    const auto local = static_cast<size_t>(rows_before + row - own_rows_[range].begin);
+    row_lengths_[local] += static_cast<uint32_t>(columns.size());
     nonzeros_before_[range] += std::ssize(columns);
-    for (std::size_t k = 0; k < columns.size(); ++k) {
-      const std::int64_t column = columns[k];
+    for (size_t k = 0; k < columns.size(); ++k) {
+      const int64_t column = columns[k];
       const double value = values[k];
       if (!std::isfinite(value)) {
         const NotFinite entry{.row = original(row), .column = original(column), .value = value};
@@ -96,7 +96,7 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
         diagonal_[local] = value;
       } else if (value != 0.0) {
         // A value of 1, as all of a pattern have it, needs no mixing of its own.
-        const auto entry = value == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(value));
+        const auto entry = value == 1.0 ? place : mixed_bits(place ^ std::bit_cast<uint64_t>(value));
         asymmetry_sum += column < row ? entry : -entry;
       }
     }
@@ -108,24 +108,24 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
         "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of "
         "double precision; scale the matrix and b",
         name, first.row + 1, first.column + 1, first.value);
-  const auto order = group.sum(static_cast<std::int64_t>(row_count));
-  std::vector<std::int64_t> before(static_cast<std::size_t>(group.sum(std::ssize(own_rows_))) + 1);
-  const auto before_own = [&](std::size_t own) -> std::int64_t& {
-    return before[static_cast<std::size_t>(group.rank()) + own * static_cast<std::size_t>(group.size())];
+  const auto order = group.sum(static_cast<int64_t>(row_count));
+  std::vector<int64_t> before(static_cast<size_t>(group.sum(std::ssize(own_rows_))) + 1);
+  const auto before_own = [&](size_t own) -> int64_t& {
+    return before[static_cast<size_t>(group.rank()) + own * static_cast<size_t>(group.size())];
   };
-  for (std::size_t own = 0; own < own_rows_.size(); ++own) before_own(own) = nonzeros_before_[own];
+  for (size_t own = 0; own < own_rows_.size(); ++own) before_own(own) = nonzeros_before_[own];
   group.sums(before);
-  std::exclusive_scan(before.begin(), before.end(), before.begin(), std::int64_t{0});
+  std::exclusive_scan(before.begin(), before.end(), before.begin(), int64_t{0});
   nonzero_count_ = before.back();
-  for (std::size_t own = 0; own < own_rows_.size(); ++own) nonzeros_before_[own] = before_own(own);
+  for (size_t own = 0; own < own_rows_.size(); ++own) nonzeros_before_[own] = before_own(own);
   pattern_sum_ = sum_of_words(group, pattern_sum);
   facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum_, group);
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
 }
 
 void SystemMatrix::visit_own_rows(comm::RankGroup& /*group*/, const RowVisit& visit) const {
-  std::size_t local = 0;
-  for (std::size_t range = 0; range < own_rows_.size(); ++range) {
+  size_t local = 0;
+  for (size_t range = 0; range < own_rows_.size(); ++range) {
     OwnRow own{.row = own_rows_[range].begin, .nonzeros_before = nonzeros_before_[range]};
     for (; own.row < own_rows_[range].end; ++own.row, own.nonzeros_before += own.length, ++local) {
       own.length = row_lengths_[local];
@@ -135,18 +135,18 @@ void SystemMatrix::visit_own_rows(comm::RankGroup& /*group*/, const RowVisit& vi
   }
 }
 
-std::vector<std::int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                           comm::RankGroup& group) const {
+std::vector<int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                      comm::RankGroup& group) const {
   const auto grid = layout.grid();
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  std::vector<int64_t> counts(static_cast<size_t>(grid.rank_count()));
   if (grid.columns == 1) {  // the lengths of rows tell it
     visit_own_rows(group, [&](const OwnRow& row) {
-      counts[static_cast<std::size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
+      counts[static_cast<size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
     });
   } else {
     visit_entries(group, [&](const RowPart& of_row) {
       for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
-        counts[static_cast<std::size_t>(owner)] += std::ssize(part.columns);
+        counts[static_cast<size_t>(owner)] += std::ssize(part.columns);
       });
     });
   }
@@ -163,13 +163,13 @@ HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::Ran
 }
 
 /// A border is the number of rows whose middle of weight lies before its goal.
-std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(std::span<const double> shares,
-                                                              comm::RankGroup& group) const {
+std::vector<int64_t> SystemMatrix::balanced_piece_starts(std::span<const double> shares,
+                                                         comm::RankGroup& group) const {
   const auto before = comm::sums_before(shares);
   const auto piece_count = shares.size();
-  std::vector<std::int64_t> rows_before(piece_count + 1);
-  std::size_t piece = 1;
-  std::int64_t row_count = 0;
+  std::vector<int64_t> rows_before(piece_count + 1);
+  size_t piece = 1;
+  int64_t row_count = 0;
   visit_own_rows(group, [&](const OwnRow& row) {
     const double middle = static_cast<double>(row.nonzeros_before) + 0.5 * static_cast<double>(row.length);
     for (; piece < piece_count; ++piece) {
@@ -183,13 +183,13 @@ std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(std::span<const do
   return rows_before;
 }
 
-std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
-  return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
+uint64_t sum_of_words(comm::RankGroup& group, uint64_t word) {
+  return static_cast<uint64_t>(group.sum(static_cast<int64_t>(word)));
 }
 
 void require_same_file(const std::string& path, comm::RankGroup& group) {
-  constexpr std::size_t compared_bytes = std::size_t{1} << 20;
-  std::array<std::int64_t, 2> own{};  // size and checksum
+  constexpr size_t compared_bytes = size_t{1} << 20;
+  std::array<int64_t, 2> own{};  // size and checksum
   agree_on(group, [&] {
     const OpenFile file(path);
     std::vector<std::byte> first(compared_bytes);

@@ -13,21 +13,21 @@ namespace cg2d {
 struct Symmetrization {
   double tolerance = 0.0;
   double largest_difference = 0.0;  ///< largest |a_ij - a_ji| / sqrt(|a_ii a_jj|); 0: A was symmetric
-  std::int64_t row = 0;  ///< row of the first pair with it, from 0, in the original order; row > column
-  std::int64_t column = 0;
+  int64_t row = 0;  ///< row of the first pair with it, from 0, in the original order; row > column
+  int64_t column = 0;
 
   /// "the largest difference was 2.2e-16 of sqrt(a_ii a_jj), at (2, 1)".
-  [[nodiscard]] std::string text() const;
+  std::string text() const;
 };
 
 /// Square. Everything that gets a group is collective, and throws RunError alike on every rank, MpiError and
 /// std::bad_alloc.
 class SystemMatrix : public MatrixSource {
  public:
-  [[nodiscard]] std::int64_t order() const { return facts_.key.order; }
-  [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
+  int64_t order() const { return facts_.key.order; }
+  int64_t nonzero_count() const { return nonzero_count_; }
   /// The order of rows and columns in the blocks, where it is not the original one.
-  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const { return permutation_; }
+  const std::optional<RandomPermutation>& permutation() const { return permutation_; }
   /// Makes this rank's block as build() does, and is the last call: afterwards no more blocks can be made.
   /// Takes little more memory than the block.
   [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) {
@@ -38,25 +38,24 @@ class SystemMatrix : public MatrixSource {
   /// Throws RunError (not_positive_definite) that names the first row without a positive diagonal entry.
   void require_positive_diagonal(comm::RankGroup& group) const;
   /// This rank's piece of the diagonal.
-  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const;
+  HugePageVector diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const;
   /// As a weighted layout cuts by the lengths of the rows. No rank holds those of all rows.
-  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
-                                                                comm::RankGroup& group) const override;
+  std::vector<int64_t> balanced_piece_starts(std::span<const double> shares,
+                                             comm::RankGroup& group) const override;
   /// The nonzeros of each rank's block in a layout.
-  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                             comm::RankGroup& group) const;
+  std::vector<int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout, comm::RankGroup& group) const;
   /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
   /// be made again.
-  [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
+  virtual std::optional<uint64_t> content_hash() const { return std::nullopt; }
   /// Where StoredMatrix::symmetrize() has made the matrix symmetric.
-  [[nodiscard]] const std::optional<Symmetrization>& symmetrization() const { return symmetrization_; }
+  const std::optional<Symmetrization>& symmetrization() const { return symmetrization_; }
 
  protected:
   /// A row of which this rank knows the facts.
   struct OwnRow {
-    std::int64_t row = 0;
-    std::int64_t nonzeros_before = 0;  ///< in all rows before it
-    std::int64_t length = 0;
+    int64_t row = 0;
+    int64_t nonzeros_before = 0;  ///< in all rows before it
+    int64_t length = 0;
     double diagonal = 0.0;
   };
   using RowVisit = std::function<void(const OwnRow& row)>;
@@ -73,20 +72,18 @@ class SystemMatrix : public MatrixSource {
   /// turns, the first one to rank 0. name: for people. Collective. Throws
   /// RunError (not_finite) that names the first entry that is no number.
   void survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group);
-  [[nodiscard]] std::int64_t original(std::int64_t row) const {
-    return permutation_ ? permutation_->inverse(row) : row;
-  }
+  int64_t original(int64_t row) const { return permutation_ ? permutation_->inverse(row) : row; }
 
-  std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
+  int64_t nonzero_count_ = 0;                     // nonzeros of all ranks
   std::optional<RandomPermutation> permutation_;  // empty: the original order
   std::optional<Symmetrization> symmetrization_;
   std::vector<comm::IndexRange> own_rows_;  // ranges of this rank's rows, rising
   // Set by survey():
-  std::vector<std::int64_t> nonzeros_before_;  // nonzeros in all rows before each of them
-  std::vector<std::uint32_t> row_lengths_;     // lengths of this rank's rows, one range after the other
-  std::vector<double> diagonal_;               // their diagonal
-  std::uint64_t pattern_sum_ = 0;              // over the entries of all ranks
-  std::uint64_t asymmetry_sum_ = 0;            // over the entries of all ranks; 0 for a symmetric matrix
+  std::vector<int64_t> nonzeros_before_;  // nonzeros in all rows before each of them
+  std::vector<uint32_t> row_lengths_;     // lengths of this rank's rows, one range after the other
+  std::vector<double> diagonal_;          // their diagonal
+  uint64_t pattern_sum_ = 0;              // over the entries of all ranks
+  uint64_t asymmetry_sum_ = 0;            // over the entries of all ranks; 0 for a symmetric matrix
 };
 
 /// Cuts a part of a row at the borders of the column blocks: calls visit(owner, part) for that of each block, rows counted from the first
@@ -96,10 +93,10 @@ void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, c
   const auto [row, columns, values, is_all_ones] = part;
   const int process_row = layout.row_block_of(row);
   const auto local_row = row - layout.row_block(process_row).begin;
-  for (std::size_t begin = 0; begin < columns.size();) {
+  for (size_t begin = 0; begin < columns.size();) {
     const int process_column = layout.column_block_of(columns[begin]);
     const auto block_end = layout.column_block(process_column).end;
-    std::size_t end = columns.back() < block_end ? columns.size() : begin + 1;
+    size_t end = columns.back() < block_end ? columns.size() : begin + 1;
     while (end < columns.size() && columns[end] < block_end) ++end;
     visit(layout.grid().rank_at(process_row, process_column),
           RowPart{.row = local_row,
@@ -112,11 +109,11 @@ void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, c
 
 /// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from pattern_sum, that of all
 /// ranks. Collective.
-MatrixFacts facts_of_rows(MatrixKey key, std::span<const std::uint32_t> row_lengths,
-                          std::uint64_t pattern_sum, comm::RankGroup& group);
+MatrixFacts facts_of_rows(MatrixKey key, std::span<const uint32_t> row_lengths, uint64_t pattern_sum,
+                          comm::RankGroup& group);
 
 /// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
-std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word);
+uint64_t sum_of_words(comm::RankGroup& group, uint64_t word);
 
 /// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
 /// their own: by the sizes and the first MiB. Collective.

@@ -11,9 +11,9 @@
 namespace cg2d {
 namespace {
 
-constexpr std::int64_t no_line = std::numeric_limits<std::int64_t>::max();
+constexpr int64_t no_line = std::numeric_limits<int64_t>::max();
 /// Texts are sent in parts that are about so long.
-constexpr std::size_t part_bytes = std::size_t{4} << 20;
+constexpr size_t part_bytes = size_t{4} << 20;
 
 /// Writes a text of which rank 0 has the head, and each rank parts, rank after rank; rank 0 writes, the others send it their parts.
 /// next_part: the next one of this rank's, empty at the end.
@@ -45,28 +45,28 @@ VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<Random
                      int rank) {
   const auto piece = layout.own_piece(rank);
   return {.size = layout.size(),
-          .local_size = static_cast<std::size_t>(piece.size()),
-          .row_of = [begin = piece.begin, &permutation](std::size_t element) {
-            const auto index = begin + static_cast<std::int64_t>(element);
+          .local_size = static_cast<size_t>(piece.size()),
+          .row_of = [begin = piece.begin, &permutation](size_t element) {
+            const auto index = begin + static_cast<int64_t>(element);
             return permutation ? permutation->inverse(index) : index;
           }};
 }
 
 VectorPlace place_of_several(const VectorPlace& place, int column_count) {
   if (column_count == 1) return place;
-  const auto count = static_cast<std::size_t>(column_count);
+  const auto count = static_cast<size_t>(column_count);
   return {.size = place.size * column_count,
           .local_size = place.local_size * count,
           .row_of =
-              [count, n = place.size, row_of = place.row_of](std::size_t element) {
-                return static_cast<std::int64_t>(element % count) * n + row_of(element / count);
+              [count, n = place.size, row_of = place.row_of](size_t element) {
+                return static_cast<int64_t>(element % count) * n + row_of(element / count);
               },
           .column_count = column_count};
 }
 
-std::int64_t column_count_of(const std::string& path, comm::RankGroup& group) {
+int64_t column_count_of(const std::string& path, comm::RankGroup& group) {
   require_same_file(path, group);
-  std::int64_t count = 0;
+  int64_t count = 0;
   agree_on(group, [&] { count = read_market_header(path).header.column_count; });
   return count;
 }
@@ -103,10 +103,10 @@ HugePageVector read_vector(const std::string& path, const VectorPlace& place, co
   return values;
 }
 
-HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place) {
+HugePageVector random_vector(uint64_t seed, const VectorPlace& place) {
   HugePageVector values(place.local_size);
-  for (std::size_t element = 0; element < values.size(); ++element) {
-    const auto bits = mixed_bits(mixed_bits(seed) + static_cast<std::uint64_t>(place.row_of(element)));
+  for (size_t element = 0; element < values.size(); ++element) {
+    const auto bits = mixed_bits(mixed_bits(seed) + static_cast<uint64_t>(place.row_of(element)));
     values[element] = (static_cast<double>(bits >> 12U) + 0.5) * 0x1p-51 - 1.0;
   }
   return values;
@@ -116,9 +116,9 @@ void write_vector(std::span<const double> piece, const VectorPlace& place, const
                   comm::RankGroup& group, OutputFile* file) {
   const auto shares = comm::BlockLayout::even(place.size, {.columns = 1, .rows = group.size()});
   const auto values = scattered(shares, group, [&](const auto& put) {
-    for (std::size_t k = 0; k < piece.size(); ++k) put(place.row_of(k), piece[k]);
+    for (size_t k = 0; k < piece.size(); ++k) put(place.row_of(k), piece[k]);
   });
-  std::size_t done = 0;
+  size_t done = 0;
   const auto next_part = [&] {
     fmt::memory_buffer text;
     for (; done < values.size() && text.size() < part_bytes; ++done)
@@ -136,19 +136,19 @@ void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayou
   const auto rows = layout.rows_of(group.rank());
   const auto columns = layout.columns_of(group.rank());
   // The entries of a row on or below the diagonal come first: columns rise.
-  const auto lower_columns_of = [&](std::int64_t row) {
+  const auto lower_columns_of = [&](int64_t row) {
     const auto all = block.columns_of(row);
     return std::span(all.begin(), std::ranges::upper_bound(all, rows.begin + row - columns.begin));
   };
-  std::int64_t entry_count = 0;
-  for (std::int64_t row = 0; row < block.row_count; ++row) entry_count += std::ssize(lower_columns_of(row));
+  int64_t entry_count = 0;
+  for (int64_t row = 0; row < block.row_count; ++row) entry_count += std::ssize(lower_columns_of(row));
   entry_count = group.sum(entry_count);
-  std::int64_t row = 0;
+  int64_t row = 0;
   const auto next_part = [&] {
     fmt::memory_buffer text;
     for (; row < block.row_count && text.size() < part_bytes; ++row) {
       const auto lower_columns = lower_columns_of(row);
-      for (std::size_t k = 0; k < lower_columns.size(); ++k)
+      for (size_t k = 0; k < lower_columns.size(); ++k)
         fmt::format_to(std::back_inserter(text), "{} {} {:.17g}\n", rows.begin + row + 1,
                        columns.begin + lower_columns[k] + 1, block.values_of(row)[k]);
     }

@@ -17,18 +17,18 @@ class OutputFile;
 
 /// How a vector, or several, lie on the ranks. Files have the original order of the rows, column after column.
 struct VectorPlace {
-  std::int64_t size = 0;       ///< elements of the whole vector; of several vectors: of all together
-  std::size_t local_size = 0;  ///< elements of this rank's piece
+  int64_t size = 0;       ///< elements of the whole vector; of several vectors: of all together
+  size_t local_size = 0;  ///< elements of this rank's piece
   /// The original row of an element of this rank; of column c of several: c times the number of rows later.
-  std::function<std::int64_t(std::size_t element)> row_of;
+  std::function<int64_t(size_t element)> row_of;
   int column_count = 1;  ///< the number of vectors
 
-  [[nodiscard]] std::int64_t row_count() const { return size / column_count; }
+  int64_t row_count() const { return size / column_count; }
 };
 /// The place of several vectors where a single one has `place`: the elements of one row are neighbours.
 VectorPlace place_of_several(const VectorPlace& place, int column_count);
 /// The number of columns that a file of vectors announces. Collective. Throws RunError (bad_data), alike on every rank.
-std::int64_t column_count_of(const std::string& path, comm::RankGroup& group);
+int64_t column_count_of(const std::string& path, comm::RankGroup& group);
 /// The pieces of a layout; the permutation is that of the matrix. Both must outlive the place.
 VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<RandomPermutation>& permutation,
                      int rank);
@@ -38,7 +38,7 @@ VectorPlace place_of(const comm::BlockLayout& layout, const std::optional<Random
 HugePageVector read_vector(const std::string& path, const VectorPlace& place, comm::RankGroup& group);
 
 /// This rank's piece of a random vector: element i follows from the seed and i alone, evenly spread over (-1, 1).
-HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place);
+HugePageVector random_vector(uint64_t seed, const VectorPlace& place);
 
 /// Writes a vector in array form, rank after rank; rank 0 writes, the others send it their lines. Numbers have as
 /// many digits as it takes to read the same bits. Collective; `file` is used on rank 0 only and nullptr elsewhere.

@@ -19,12 +19,11 @@ struct PairedRuns {
 std::vector<PairedRuns> paired_runs(const MeasuredConfiguration& slower,
                                     const MeasuredConfiguration& faster) {
   std::vector<PairedRuns> pairs;
-  for (std::size_t k = 0; k < slower.runs.size(); ++k) {
+  for (size_t k = 0; k < slower.runs.size(); ++k) {
     const auto other = std::ranges::find(faster.round_numbers, slower.round_numbers.at(k));
     if (other != faster.round_numbers.end())
-      pairs.push_back(
-          {.slower = &slower.runs[k],
-           .faster = &faster.runs.at(static_cast<std::size_t>(other - faster.round_numbers.begin()))});
+      pairs.push_back({.slower = &slower.runs[k],
+                       .faster = &faster.runs.at(static_cast<size_t>(other - faster.round_numbers.begin()))});
   }
   return pairs;
 }
@@ -49,7 +48,7 @@ double whole_difference(const PairedRuns& pair) {
 /// the one that something disturbed.
 std::vector<PairedRuns> middle_half(std::vector<PairedRuns> pairs) {
   std::ranges::stable_sort(pairs, {}, whole_difference);
-  const auto quarter = static_cast<std::ptrdiff_t>(pairs.size() / 4);
+  const auto quarter = static_cast<ptrdiff_t>(pairs.size() / 4);
   return {pairs.begin() + quarter, pairs.end() - quarter};
 }
 
@@ -135,7 +134,7 @@ void describe_us(Members& m, std::string_view name, double seconds, std::string_
   m.derived(name, microseconds_per_s * seconds, meaning(text));
 }
 
-constexpr std::size_t most_events_in_table = 8;
+constexpr size_t most_events_in_table = 8;
 
 std::string name_of(const PhaseDifference& difference) {
   return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
@@ -144,7 +143,7 @@ std::string name_of(const PhaseDifference& difference) {
 /// "29 120", "5600", "0.25": whole numbers in groups of three digits from 10 000 on.
 std::string grouped(double amount) {
   constexpr double least_whole = 100.0;
-  constexpr std::size_t group = 3;
+  constexpr size_t group = 3;
   if (amount < least_whole) return fmt::format("{:.4g}", amount);
   auto digits = fmt::format("{:.0f}", amount);
   if (digits.size() <= group + 1) return digits;
@@ -258,7 +257,7 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells) {
 std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
   const auto& alternatives = row.ranking.alternatives;
   std::vector<GridDifference> differences;
-  for (const auto place : std::set{std::size_t{1}, alternatives.size() - 1}) {
+  for (const auto place : std::set{size_t{1}, alternatives.size() - 1}) {
     if (place == 0 || place >= alternatives.size()) continue;
     auto found = difference_of(alternatives[place], alternatives.front(), row.ranking.verdict.against[place]);
     if (found) differences.push_back(std::move(*found));
@@ -343,7 +342,7 @@ std::string difference_text(const GridDifference& difference) {
   text += phase_lines(difference);
   if (difference.events.empty()) return text;
   Table table;
-  for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
+  for (size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
     const auto& event = difference.events[k];
     table.line().word("events per CG step", event.event).word("phase", phase_name(event.phase));
     table.number(difference.slower.arrangement(), grouped(event.slower));

@@ -22,7 +22,7 @@ struct PhaseDifference {
   RatioInterval cost{};
 
   /// Whether it is beyond the noise: wrong for 1 phase of 100 at most.
-  [[nodiscard]] bool is_sure() const { return cost.is_above(1.0) || cost.is_below(1.0); }
+  bool is_sure() const { return cost.is_above(1.0) || cost.is_below(1.0); }
 };
 
 /// An event of a phase whose counts differ beyond what chance makes of so many; per CG step, mean over the ranks.
@@ -31,7 +31,7 @@ struct EventDifference {
   Phase phase = Phase::multiply;
   double slower = 0.0;
   double faster = 0.0;
-  [[nodiscard]] double ratio() const { return slower / faster; }
+  double ratio() const { return slower / faster; }
 };
 
 struct GridDifference {
@@ -44,7 +44,7 @@ struct GridDifference {
   std::vector<EventDifference> events{};  ///< the greatest ratios first, up or down
 
   /// Whether the slower one is slower at all.
-  [[nodiscard]] bool is_sure() const { return ratio.is_above(1.0 + least_claimed_gain); }
+  bool is_sure() const { return ratio.is_above(1.0 + least_claimed_gain); }
 };
 
 /// The candidate of a row against the next one and the last one.

@@ -120,7 +120,7 @@ void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progr
 namespace {
 
 std::string check_text(const CheckReport& report) {
-  std::size_t width = 0;
+  size_t width = 0;
   for (const auto& result : report.results) width = std::max(width, result.subject.size());
   std::string text =
       fmt::format(" {} on {}: {}\n {}, {}\n instruction sets: {}\n", format_count(report.rank_count, "rank"),
@@ -174,7 +174,7 @@ void describe(Members& m, CheckReport& report) {
   m("instruction_sets", report.instruction_sets,
     {.meaning = "Those of rank 0's processor for which kernels have loops.", .fewest = 1});
   m.list("checks", kinds, {.meaning = "The kinds of checks.", .fewest = 1},
-         [&](CheckRow& row, std::size_t /*index*/) {
+         [&](CheckRow& row, size_t /*index*/) {
            m.derived("name", row.name);
            m.derived("what", row.what, meaning("Is held against what."));
            m.derived("figure", row.figure, meaning("The meaning of figure in the results."));
@@ -196,7 +196,7 @@ ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group)
   group.waiter().set_mode(environment.wait_mode());
   // Beside its process a rank took 46 MB at most, on 1 to 8 ranks (2026-11-25): every transport's buffers and windows one after the
   // other, and the benchmark with every kernel.
-  constexpr std::int64_t check_bytes = std::int64_t{48} << 20;
+  constexpr int64_t check_bytes = int64_t{48} << 20;
   agree_on(group, [&] {
     check_memory(
         environment, [](int /*rank*/) { return check_bytes; }, "take fewer ranks");

@@ -132,9 +132,9 @@ struct ProductParts {
 struct DistributedSystem {
   DistributedSystem(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
 
-  [[nodiscard]] LinearOperator& matrix() const { return assembled->matrix(); }
+  LinearOperator& matrix() const { return assembled->matrix(); }
 
-  std::int64_t order;
+  int64_t order;
   comm::IndexRange piece;  ///< this rank's of every vector
   /// The largest sum of magnitudes over a row of the matrix: ||A|| in the maximum norm, and for a symmetric matrix no less
   /// than || |A| || in the Euclidean one.
@@ -145,8 +145,7 @@ struct DistributedSystem {
 /// The largest |x.Ay - y.Ax| over several pairs of vectors, in parts of n eps norm ||x|| ||y||. Each of the two numbers has
 /// at most a rounding error of n eps norm ||x|| ||y||: a row of A y and the dot product add up n terms each at most, and
 /// |x|.|A||y| <= norm ||x|| ||y||. So at most 2 are allowed. Collective; the same on every rank.
-CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
-                           double norm);
+CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, int64_t order, double norm);
 
 /// The steps of CG until ||b - A x|| <= 1e-12 ||b||, recomputed; at most 12 are allowed. For a matrix whose diagonal is
 /// boosted by ten times the norm of the rest, the condition number is at most 11/9, and the theory of CG says 10 steps:
@@ -164,8 +163,8 @@ CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, c
 /// The options of `cg2d check`.
 struct CheckOptions {
   std::string format = "text";
-  std::string output;                   ///< empty: standard output
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  std::string output;              ///< empty: standard output
+  int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
@@ -184,7 +183,7 @@ struct CheckReport {
   std::vector<CheckResult> results{};
   double seconds = 0.0;
 
-  [[nodiscard]] bool has_failures() const { return count_of(results, CheckStatus::failed) > 0; }
+  bool has_failures() const { return count_of(results, CheckStatus::failed) > 0; }
 };
 
 class Members;

@@ -40,21 +40,17 @@ struct Numbers {
     const double magnitude = 0.5 + static_cast<double>(random() >> 11) * 0x1p-53;
     return random() % 2 == 0 ? magnitude : -magnitude;
   }
-  std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
-  }
+  int64_t below(int64_t bound) { return static_cast<int64_t>(random() % static_cast<uint64_t>(bound)); }
 };
 
 /// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
 /// The rows of `dense` are connected with all others. Columns of a row rise: those below the diagonal come with earlier rows.
-Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexRange& dense,
-                 Numbers& numbers) {
-  Rows rows(static_cast<std::size_t>(order));
-  const auto put = [&](std::int64_t row, std::int64_t column, double value) {
-    rows[static_cast<std::size_t>(row)].push_back(
-        {.column = static_cast<std::int32_t>(column), .value = value});
+Rows random_rows(int64_t order, int64_t step_limit, const comm::IndexRange& dense, Numbers& numbers) {
+  Rows rows(static_cast<size_t>(order));
+  const auto put = [&](int64_t row, int64_t column, double value) {
+    rows[static_cast<size_t>(row)].push_back({.column = static_cast<int32_t>(column), .value = value});
   };
-  for (std::int64_t row = 0; row < order; ++row) {
+  for (int64_t row = 0; row < order; ++row) {
     const bool is_dense = row >= dense.begin && row < dense.end;
     if (!is_dense && row % 7 == 3) continue;
     auto column = row;
@@ -69,9 +65,9 @@ Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexR
 }
 
 KnownProduct known_product(Rows rows, Numbers& numbers) {
-  const auto order = static_cast<std::int64_t>(rows.size());
+  const auto order = static_cast<int64_t>(rows.size());
   KnownProduct known{.block = kernels::CsrBlock::from_rows(order, rows)};
-  for (std::int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
+  for (int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
   known.product.assign(rows.size(), nan_value);
   kernels::reference_kernel(kernels::Storage::whole)
       .make(known.block.copy(), {})
@@ -79,7 +75,7 @@ KnownProduct known_product(Rows rows, Numbers& numbers) {
   for (const auto& row : rows) {
     double magnitude = 0.0;
     for (const auto& entry : row)
-      magnitude += std::abs(entry.value * known.operand[static_cast<std::size_t>(entry.column)]);
+      magnitude += std::abs(entry.value * known.operand[static_cast<size_t>(entry.column)]);
     known.rounding.push_back(static_cast<double>(row.size() + 2) * std::numeric_limits<double>::epsilon() *
                              magnitude);
   }
@@ -89,20 +85,20 @@ KnownProduct known_product(Rows rows, Numbers& numbers) {
 /// The error of products of the first rows of a known block (of all with half storage), each with operands that are several multiples of
 /// the known one, side by side. Results overwrite in a first product, and are added to zeros in several shares in another one.
 double product_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                     const KnownProduct& known, std::int64_t row_count) {
+                     const KnownProduct& known, int64_t row_count) {
   auto block = known.block.first_rows(row_count);
   keep_stored(block, row.storage, equal_pieces(known.block.column_count, {.columns = 1, .rows = 1}), 0);
   auto own_options = options;
   own_options.column_of_row_0 = 0;
   const auto kernel = row.maker_for(options)(std::move(block), own_options);
-  const auto vector_count = static_cast<std::size_t>(options.vector_count);
+  const auto vector_count = static_cast<size_t>(options.vector_count);
   // Powers of two: the product with each vector is an exact multiple.
-  const auto scale_of = [&](std::size_t element) {
+  const auto scale_of = [&](size_t element) {
     return std::ldexp(1.0, static_cast<int>(element % vector_count));
   };
   std::vector<double> p(known.operand.size() * vector_count);
-  for (std::size_t k = 0; k < p.size(); ++k) p[k] = scale_of(k) * known.operand[k / vector_count];
-  std::vector<double> q(static_cast<std::size_t>(row_count) * vector_count);
+  for (size_t k = 0; k < p.size(); ++k) p[k] = scale_of(k) * known.operand[k / vector_count];
+  std::vector<double> q(static_cast<size_t>(row_count) * vector_count);
   std::vector<double> mirrored_q(row.stores_half() ? q.size() : 0);
   double worst = 0.0;
   for (const int share_count : {1, 3}) {
@@ -113,7 +109,7 @@ double product_error(const kernels::KernelRow& row, const kernels::KernelOptions
       kernel->multiply({.p_columns = p, .p_rows = p, .q_rows = q, .q_columns = mirrored_q},
                        {.is_added = is_added, .share = share, .share_count = share_count});
     }
-    for (std::size_t k = 0; k < q.size(); ++k) {
+    for (size_t k = 0; k < q.size(); ++k) {
       const double product = q[k] + (mirrored_q.empty() ? 0.0 : mirrored_q[k]);
       const double difference = std::abs(product - scale_of(k) * known.product[k / vector_count]);
       if (difference == 0.0) continue;
@@ -136,7 +132,7 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
   std::vector<kernels::KernelOptions> loops;
   for (const auto set : kernels::all_instruction_sets) {
     const bool is_here = std::ranges::count(row.instruction_sets, set) > 0;
-    if (group.maximum(std::int64_t{is_here}) != 0) loops.push_back({.instruction_set = set});
+    if (group.maximum(int64_t{is_here}) != 0) loops.push_back({.instruction_set = set});
   }
   loops.push_back({.thread_count = 2});
   if (row.make_for_several == nullptr) return loops;
@@ -147,11 +143,11 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
 /// The largest sum of magnitudes of a row of the whole matrix. Each rank gathers its part of all rows, zero elsewhere.
 double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                        comm::RankGroup& group) {
-  std::vector<double> mine(static_cast<std::size_t>(layout.size()));
-  const auto first_row = static_cast<std::size_t>(layout.rows_of(group.rank()).begin);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
+  std::vector<double> mine(static_cast<size_t>(layout.size()));
+  const auto first_row = static_cast<size_t>(layout.rows_of(group.rank()).begin);
+  for (size_t row = 0; row < static_cast<size_t>(block.row_count); ++row) {
     for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
-      mine[first_row + row] += std::abs(block.values[static_cast<std::size_t>(k)]);
+      mine[first_row + row] += std::abs(block.values[static_cast<size_t>(k)]);
   }
   std::vector<double> sums(mine.size());
   for (const auto& part : group.gather_all(std::span<const double>(mine)))
@@ -161,9 +157,9 @@ double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& 
 
 /// Vector `number`: within -1 ... 1, the same on every grid.
 HugePageVector vector_of(const comm::IndexRange& piece, int number) {
-  return random_vector(static_cast<std::uint64_t>(number),
-                       {.local_size = static_cast<std::size_t>(piece.size()),
-                        .row_of = [&](std::size_t k) { return piece.begin + static_cast<std::int64_t>(k); }});
+  return random_vector(static_cast<uint64_t>(number),
+                       {.local_size = static_cast<size_t>(piece.size()),
+                        .row_of = [&](size_t k) { return piece.begin + static_cast<int64_t>(k); }});
 }
 
 std::vector<double> applied(LinearOperator& matrix, std::span<const double> x) {
@@ -181,8 +177,8 @@ double own_dot(std::span<const double> x, std::span<const double> y) {
 
 std::vector<KnownProduct> make_known_products() {
   struct Shape {
-    std::int64_t order;
-    std::int64_t step_limit;
+    int64_t order;
+    int64_t step_limit;
     comm::IndexRange dense;
   };
   // The last one is wider than the widest column block.
@@ -229,11 +225,11 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
 CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
                             comm::RankGroup& group) {
   if (auto reason = row.why_unavailable(group); !reason.empty()) return unavailable(std::move(reason));
-  constexpr std::int64_t order = 1'009;
-  std::vector<std::int64_t> uneven{0};  // pieces of 0, 5, 10, 0, ... elements
+  constexpr int64_t order = 1'009;
+  std::vector<int64_t> uneven{0};  // pieces of 0, 5, 10, 0, ... elements
   for (int piece = 0; piece < grid.rank_count(); ++piece)
-    uneven.push_back(uneven.back() + std::int64_t{5} * (piece % 3));
-  std::int64_t wrong = 0;
+    uneven.push_back(uneven.back() + int64_t{5} * (piece % 3));
+  int64_t wrong = 0;
   try {
     for (const auto form : row.sum_forms) {
       for (const auto& layout : {equal_pieces(order, grid), comm::BlockLayout(grid, uneven)}) {
@@ -273,7 +269,7 @@ DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts&
                         .tuning = parts.tuning});
 }
 
-CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
+CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, int64_t order,
                            double norm) {
   constexpr int pair_count = 4;
   constexpr double tolerance = 2.0;

@@ -79,7 +79,7 @@ void describe(Members& m, FoundCheckpoint& found) {
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
                                      const std::string& value) {
   std::vector<std::string> words;
-  for (std::size_t k = 0; k < command.size(); ++k) {
+  for (size_t k = 0; k < command.size(); ++k) {
     if (command[k] == name) {
       ++k;  // its value
     } else if (!command[k].starts_with(name + "=")) {
@@ -90,7 +90,7 @@ std::vector<std::string> with_option(std::vector<std::string> command, const std
   return words;
 }
 
-std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std::int64_t last_generation,
+std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, int64_t last_generation,
                          const std::string& failure, std::vector<std::string> command) {
   const bool has_saved = last_generation > 0;
   std::string text;

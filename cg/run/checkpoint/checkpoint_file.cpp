@@ -12,8 +12,8 @@
 namespace cg2d {
 namespace {
 
-constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
-constexpr std::int64_t element_bytes = sizeof(double);
+constexpr int64_t header_bytes = sizeof(CheckpointHeader);
+constexpr int64_t element_bytes = sizeof(double);
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
   const auto parts = split_at(text, '.');
   const auto ranks = parts.size() == 3 ? split_at(parts[1], '-') : std::vector<std::string>();
   if (ranks.size() != 3) return std::nullopt;
-  const CheckpointName name{.generation = number_from<std::int64_t>(parts[0]).value_or(0),
+  const CheckpointName name{.generation = number_from<int64_t>(parts[0]).value_or(0),
                             .rank = number_from<int>(ranks[0]).value_or(-1),
                             .rank_count = number_from<int>(ranks[2]).value_or(0)};
   if (name.generation < 1 || name.rank < 0 || name.rank >= name.rank_count || name.text() != text)
@@ -42,7 +42,7 @@ void write_checkpoint_file(const std::string& folder, const CheckpointName& name
   header.rank = name.rank;
   header.rank_count = name.rank_count;
   header.state_bytes = std::ssize(text);
-  header.vector_count = static_cast<std::uint32_t>(state.vectors.size());
+  header.vector_count = static_cast<uint32_t>(state.vectors.size());
   header.state_checksum = crc32c(text);
   header.data_checksum = header.state_checksum;
   for (const auto vector : state.vectors)
@@ -56,8 +56,8 @@ void write_checkpoint_file(const std::string& folder, const CheckpointName& name
 
 CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
     : file_(std::move(path)), header_(read_header<CheckpointHeader>(file_)) {
-  constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // the bytes of a file stay within 63 bits
-  constexpr std::uint32_t most_vectors = 64;
+  constexpr int64_t most_elements = int64_t{1} << 48;  // the bytes of a file stay within 63 bits
+  constexpr uint32_t most_vectors = 64;
   const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.range.begin >= 0 &&
                         header_.range.begin <= header_.range.end && header_.range.end <= header_.order &&
                         header_.step >= 0 && header_.state_bytes >= 0 &&
@@ -74,7 +74,7 @@ CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
 }
 
 std::string CheckpointReader::state() const {
-  std::string state(static_cast<std::size_t>(header_.state_bytes), '\0');
+  std::string state(static_cast<size_t>(header_.state_bytes), '\0');
   const auto bytes = std::as_writable_bytes(std::span(state));
   if (!file_.fill(header_bytes, bytes) || crc32c(bytes) != header_.state_checksum)
     file_.refuse("found a damaged state, expected one that meets its checksum");
@@ -83,25 +83,24 @@ std::string CheckpointReader::state() const {
 
 void CheckpointReader::read(const comm::IndexRange& wanted,
                             std::span<const std::span<double>> targets) const {
-  constexpr std::int64_t most_elements = std::int64_t{1} << 16;
+  constexpr int64_t most_elements = int64_t{1} << 16;
   static_cast<void>(state());
-  std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, header_.range.size())));
-  std::int64_t position = header_bytes + header_.state_bytes;
-  std::uint32_t checksum = header_.state_checksum;
-  for (std::size_t v = 0; v < header_.vector_count; ++v) {
-    for (std::int64_t first = header_.range.begin; first < header_.range.end; first += most_elements) {
+  std::vector<double> buffer(static_cast<size_t>(std::min(most_elements, header_.range.size())));
+  int64_t position = header_bytes + header_.state_bytes;
+  uint32_t checksum = header_.state_checksum;
+  for (size_t v = 0; v < header_.vector_count; ++v) {
+    for (int64_t first = header_.range.begin; first < header_.range.end; first += most_elements) {
       const auto last = std::min(first + most_elements, header_.range.end);
-      const auto part = std::span(buffer).first(static_cast<std::size_t>(last - first));
+      const auto part = std::span(buffer).first(static_cast<size_t>(last - first));
       const auto bytes = std::as_writable_bytes(part);
       if (!file_.fill(position, bytes)) file_.refuse("found an end, expected all that its header announces");
       checksum = crc32c(bytes, checksum);
       position += std::ssize(bytes);
       const comm::IndexRange common{std::max(first, wanted.begin), std::min(last, wanted.end)};
       if (targets.empty() || common.size() <= 0) continue;
-      const auto found = part.subspan(static_cast<std::size_t>(common.begin - first),
-                                      static_cast<std::size_t>(common.size()));
-      std::ranges::copy(found,
-                        targets[v].subspan(static_cast<std::size_t>(common.begin - wanted.begin)).begin());
+      const auto found =
+          part.subspan(static_cast<size_t>(common.begin - first), static_cast<size_t>(common.size()));
+      std::ranges::copy(found, targets[v].subspan(static_cast<size_t>(common.begin - wanted.begin)).begin());
     }
   }
   if (checksum != header_.data_checksum) file_.refuse("found damaged data, expected what meets its checksum");

@@ -19,7 +19,7 @@ namespace cg2d {
 namespace {
 
 /// The files of each generation, the newest first.
-using Generations = std::map<std::int64_t, std::vector<CheckpointName>, std::greater<>>;
+using Generations = std::map<int64_t, std::vector<CheckpointName>, std::greater<>>;
 
 std::vector<CheckpointName> names_in(const std::string& folder) {
   std::vector<CheckpointName> names;
@@ -66,7 +66,7 @@ std::string what_is_missing(const std::vector<CheckpointName>& names) {
 /// Why headers, one for each rank that wrote, are not of one checkpoint; empty where they are.
 std::string contradiction_of(const std::vector<CheckpointHeader>& headers) {
   const auto& first = headers.front();
-  std::int64_t end = 0;
+  int64_t end = 0;
   auto sorted = headers;
   std::ranges::sort(sorted, {}, [](const CheckpointHeader& header) {
     return std::pair(header.range.begin, header.range.end);
@@ -173,7 +173,7 @@ void Checkpoints::find(std::string_view what) {
   std::error_code error;
   const bool is_same = are_saved() && group_.rank() == 0 &&
                        (asked_.folder == folder || std::filesystem::equivalent(asked_.folder, folder, error));
-  const bool saves_there = group_.maximum(std::int64_t{is_same ? 1 : 0}) > 0;
+  const bool saves_there = group_.maximum(int64_t{is_same ? 1 : 0}) > 0;
   if (saves_there && has_no_checkpoint(folder, group_)) {
     warnings_.push_back(
         fmt::format("--restart {}: no checkpoint there yet, so the {} begins anew", folder, what));
@@ -239,10 +239,10 @@ void Checkpoints::record_written(const Stopwatch& stopwatch) {
 
 bool Checkpoints::is_due() const {
   const bool is_over = group_.rank() == 0 && since_last_.seconds() >= facts_.interval_s;
-  return group_.maximum(std::int64_t{is_over ? 1 : 0}) > 0;
+  return group_.maximum(int64_t{is_over ? 1 : 0}) > 0;
 }
 
-void Checkpoints::remove_others(std::int64_t generation) const {
+void Checkpoints::remove_others(int64_t generation) const {
   if (group_.rank() != 0) return;
   try {
     auto names = names_in(asked_.folder);

@@ -30,16 +30,16 @@ namespace cg2d {
 // ---------------------------------------------------------------- one file, without MPI
 
 /// The command that a checkpoint is of.
-enum class CheckpointKind : std::uint32_t { run = 1, solve = 2 };
+enum class CheckpointKind : uint32_t { run = 1, solve = 2 };
 
 /// The name of a checkpoint file, with its generation and rank: "00000012.3-of-4.checkpoint".
 struct CheckpointName {
-  std::int64_t generation = 0;
+  int64_t generation = 0;
   int rank = 0;
   int rank_count = 0;
 
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::string path_in(const std::string& folder) const { return folder + "/" + text(); }
+  std::string text() const;
+  std::string path_in(const std::string& folder) const { return folder + "/" + text(); }
   friend bool operator==(const CheckpointName&, const CheckpointName&) = default;
 };
 /// Empty for any other name.
@@ -52,21 +52,21 @@ struct CheckpointHeader {
 
   FileMark mark = format.mark;
   CheckpointKind kind = CheckpointKind::run;
-  std::uint32_t vector_count = 0;
-  std::uint64_t matrix_hash = 0;  ///< hash of all that the state depends on
-  std::int64_t order = 0;         ///< elements of each whole vector
-  std::int64_t generation = 1;    ///< counts the checkpoints of a folder
-  std::int64_t step = 0;          ///< iterations that are done
-  comm::IndexRange range{};       ///< the elements of this file
-  std::int32_t rank = 0;
-  std::int32_t rank_count = 1;  ///< files of the checkpoint
-  std::int64_t state_bytes = 0;
-  std::uint32_t state_checksum = 0;
-  std::uint32_t data_checksum = 0;  ///< CRC-32C of state and vectors
-  std::uint32_t unused = 0;
-  std::uint32_t checksum = 0;
+  uint32_t vector_count = 0;
+  uint64_t matrix_hash = 0;  ///< hash of all that the state depends on
+  int64_t order = 0;         ///< elements of each whole vector
+  int64_t generation = 1;    ///< counts the checkpoints of a folder
+  int64_t step = 0;          ///< iterations that are done
+  comm::IndexRange range{};  ///< the elements of this file
+  int32_t rank = 0;
+  int32_t rank_count = 1;  ///< files of the checkpoint
+  int64_t state_bytes = 0;
+  uint32_t state_checksum = 0;
+  uint32_t data_checksum = 0;  ///< CRC-32C of state and vectors
+  uint32_t unused = 0;
+  uint32_t checksum = 0;
 
-  [[nodiscard]] CheckpointName name() const { return {generation, rank, rank_count}; }
+  CheckpointName name() const { return {generation, rank, rank_count}; }
 };
 static_assert(sizeof(CheckpointHeader) == 104);
 
@@ -91,8 +91,8 @@ class CheckpointReader {
   /// Checks the header, the length, and that the file is the one that this name says.
   CheckpointReader(std::string path, const CheckpointName& name);
 
-  [[nodiscard]] const CheckpointHeader& header() const { return header_; }
-  [[nodiscard]] std::string state() const;
+  const CheckpointHeader& header() const { return header_; }
+  std::string state() const;
   /// The wanted elements that the file has: targets[v][i - wanted.begin] := element i of vector v. Reads and checks the whole file;
   /// without targets that is all.
   void read(const comm::IndexRange& wanted, std::span<const std::span<double>> targets) const;
@@ -110,7 +110,7 @@ struct CheckpointOptions {
   std::optional<double> interval_s{};  ///< empty: Young's, by the measured time to write a checkpoint
   std::string restart{};               ///< the folder to go on from; empty: from the beginning
 
-  [[nodiscard]] bool is_used() const { return !folder.empty() || !restart.empty(); }
+  bool is_used() const { return !folder.empty() || !restart.empty(); }
 };
 
 /// The mean time between failures of a job that `auto` assumes: a day.
@@ -136,12 +136,12 @@ struct CheckpointFacts {
 /// A whole checkpoint, every bit of which has been checked; alike on every rank.
 struct FoundCheckpoint {
   std::string folder;
-  std::int64_t generation = 0;
+  int64_t generation = 0;
   std::vector<CheckpointHeader> headers;  ///< headers of its files, by rank
   std::string state;
   std::vector<std::string> rejected;  ///< why each newer generation was not taken, newest first
 
-  [[nodiscard]] const CheckpointHeader& header() const { return headers.front(); }
+  const CheckpointHeader& header() const { return headers.front(); }
 };
 
 class Members;
@@ -170,10 +170,10 @@ class Checkpoints {
   Checkpoints(CheckpointOptions asked, std::string_view what, comm::RankGroup& group);
 
   /// With --restart.
-  [[nodiscard]] const FoundCheckpoint* found() const { return found_ ? &*found_ : nullptr; }
+  const FoundCheckpoint* found() const { return found_ ? &*found_ : nullptr; }
   /// With --checkpoint.
-  [[nodiscard]] bool are_saved() const { return !asked_.folder.empty(); }
-  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+  bool are_saved() const { return !asked_.folder.empty(); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// Writes a checkpoint without a name, which gives its cost. Throws RunError (cannot_create, cannot_write), alike on every rank.
   void rehearse(const CheckpointState& state);
@@ -181,20 +181,20 @@ class Checkpoints {
   /// not end the work: the earlier ones are there, and the disk may have room later.
   void save(const CheckpointState& state);
   /// Whether the interval since the last one is over, by the clock of rank 0.
-  [[nodiscard]] bool is_due() const;
+  bool is_due() const;
 
   /// The interval is the same on all ranks, since the time that a checkpoint takes is the slowest rank's.
-  [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
+  const CheckpointFacts& facts() const { return facts_; }
   /// The last whole generation in the folder; 0: none yet.
-  [[nodiscard]] std::int64_t last_generation() const { return last_generation_; }
+  int64_t last_generation() const { return last_generation_; }
 
  private:
   void find(std::string_view what);
   void open();
   /// The name of this rank's next file.
-  [[nodiscard]] CheckpointName next_name() const { return {next_generation_, group_.rank(), group_.size()}; }
+  CheckpointName next_name() const { return {next_generation_, group_.rank(), group_.size()}; }
   void record_written(const Stopwatch& stopwatch);
-  void remove_others(std::int64_t generation) const;
+  void remove_others(int64_t generation) const;
 
   CheckpointOptions asked_;
   comm::RankGroup& group_;
@@ -202,8 +202,8 @@ class Checkpoints {
   std::optional<FoundCheckpoint> found_;
   std::vector<std::string> warnings_;
   CheckpointFacts facts_;
-  std::int64_t last_generation_ = 0;
-  std::int64_t next_generation_ = 1;
+  int64_t last_generation_ = 0;
+  int64_t next_generation_ = 1;
   Stopwatch since_last_;
 };
 
@@ -214,7 +214,7 @@ std::vector<std::string> with_option(std::vector<std::string> command, const std
 /// The end of the sentence about a signal: whether the state is saved, why not, and the command that goes on from it. is_restarted: the
 /// iteration went on from a checkpoint itself. last_generation: in the folder that it saves to; 0: none. failure: why its state at the signal
 /// is not saved. command: that of the interrupted program.
-std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std::int64_t last_generation,
+std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, int64_t last_generation,
                          const std::string& failure, std::vector<std::string> command);
 
 }  // namespace cg2d

@@ -17,28 +17,28 @@ constexpr int most_faults = 1'000'000;
 constexpr int bits_per_byte = 8;
 
 void flip_bit(std::span<std::byte> element, int bit) {
-  element[static_cast<std::size_t>(bit / bits_per_byte)] ^= std::byte{1} << (bit % bits_per_byte);
+  element[static_cast<size_t>(bit / bits_per_byte)] ^= std::byte{1} << (bit % bits_per_byte);
 }
 
 /// An element of the arrays of one kind, taken as one.
 struct ArrayElement {
-  std::int64_t number = 0;
+  int64_t number = 0;
   std::span<std::byte> bytes{};
 };
 
 ArrayElement element_of(const std::vector<kernels::StoredArray>& arrays, kernels::ArrayKind kind,
-                        std::uint64_t draw) {
+                        uint64_t draw) {
   const auto size_of = [&](const kernels::StoredArray& array) {
     return array.kind == kind ? array.bytes.size() / array.element_size : 0;
   };
-  std::uint64_t count = 0;
+  uint64_t count = 0;
   for (const auto& array : arrays) count += size_of(array);
   if (count == 0) return {};
   const auto number = draw % count;
   auto rest = number;
   auto array = arrays.begin();
   for (; rest >= size_of(*array); ++array) rest -= size_of(*array);
-  return {.number = static_cast<std::int64_t>(number),
+  return {.number = static_cast<int64_t>(number),
           .bytes = array->bytes.subspan(rest * array->element_size, array->element_size)};
 }
 
@@ -46,11 +46,11 @@ ArrayElement element_of(const std::vector<kernels::StoredArray>& arrays, kernels
 
 InjectOptions inject_options_from(const std::string& text) {
   const auto colon = text.find(':');
-  const auto seed = number_from<std::uint64_t>(text.substr(0, colon));
+  const auto seed = number_from<uint64_t>(text.substr(0, colon));
   const auto count = colon == std::string::npos ? 1 : number_from<int>(text.substr(colon + 1)).value_or(0);
   if (!seed || count < 1 || count > most_faults)
     throw InputError("--inject {}: must be SEED or SEED:COUNT, a seed of 0 to {} and a count of 1 to {}",
-                     text, ~std::uint64_t{0}, most_faults);
+                     text, ~uint64_t{0}, most_faults);
   return {.seed = *seed, .count = count};
 }
 
@@ -76,9 +76,9 @@ std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int
                                int product_count) {
   // SplitMix64: the same on every machine.
   auto next = [state = options.seed]() mutable { return splitmix_bits(state += golden_ratio_bits); };
-  const auto below = [&](int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); };
+  const auto below = [&](int bound) { return static_cast<int>(next() % static_cast<uint64_t>(bound)); };
   const bool are_of_a_solve = outer_step_count == of_a_solve;
-  std::vector<Fault> faults(static_cast<std::size_t>(options.count));
+  std::vector<Fault> faults(static_cast<size_t>(options.count));
   for (auto& fault : faults) {
     auto& place = fault.place;
     place.rank = below(rank_count);
@@ -109,7 +109,7 @@ void make_faults(std::span<Fault> faults, FaultTarget target, const SolvePlace& 
   for (auto& fault : faults) {
     if (fault.is_made || fault.target != target || fault.place != at) continue;
     // The low bits of a draw choose the bit, the others the element.
-    constexpr std::uint64_t bits_of_choice = 8;
+    constexpr uint64_t bits_of_choice = 8;
     const auto element = element_of(arrays, kind, fault.draw >> bits_of_choice);
     const auto first_bit = static_cast<int>(fault.draw & ((1U << bits_of_choice) - 1U));
     const int bit_count = bits_per_byte * static_cast<int>(element.bytes.size());

@@ -58,7 +58,7 @@ AttemptVerdict Guard::verdict() {
 }
 
 void Guard::note(GuardCheck check, const CheckedError& error, double share) {
-  const auto index = static_cast<std::size_t>(check);
+  const auto index = static_cast<size_t>(check);
   ++report_.check_counts[index];
   if (error.holds()) {
     report_.largest_ratios[index] = std::max(report_.largest_ratios[index], error.ratio());
@@ -110,10 +110,10 @@ std::optional<SystemSolveResult> Guard::solve(ConjugateGradient& solver,
   // Asks the rule with the numbers that all ranks have alike.
   struct AgreedStop final : StopRule {
     AgreedStop(Guard& asked, const StopRule& asked_rule) : guard(asked), rule(asked_rule) {}
-    [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
+    std::optional<SolveEnd> end_of(const CgState& state) const override {
       return rule.end_of(guard.agreed(state));
     }
-    [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
+    std::optional<SolveEnd> end_within_step(const CgState& state) const override {
       return rule.end_within_step(guard.agreed(state));
     }
     Guard& guard;
@@ -130,7 +130,7 @@ std::optional<SystemSolveResult> Guard::solve(ConjugateGradient& solver,
     kept_.x.assign(vectors.x.begin(), vectors.x.end());
     if (vectors.starts_from_x) {  // its norm by M
       const auto x = vectors.x;
-      const auto squares = blocked_sums(x.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
+      const auto squares = blocked_sums(x.size(), [&](size_t k, double& sum, double& /*unused*/) {
         sum += inverse_diagonal_.empty() ? x[k] * x[k] : x[k] * x[k] / inverse_diagonal_[k];
       });
       guess_norm_ = std::sqrt(matrix().sum_of_ranks(squares.first));
@@ -242,7 +242,7 @@ void Guard::measure_residual() {
   const auto vectors = vectors_;
   const auto operand = operand_;
   const auto product = matrix().result();
-  const auto squares = blocked_sums(product.size(), [&](std::size_t k, double& difference, double& x_square) {
+  const auto squares = blocked_sums(product.size(), [&](size_t k, double& difference, double& x_square) {
     const double inverse = inverse_diagonal_.empty() ? 1.0 : inverse_diagonal_[k];
     const double change = vectors.b[k] - product[k] - vectors.residual[k];
     difference += change * change * inverse;
@@ -278,7 +278,7 @@ void Guard::sum_with_measures(std::span<double> values) {
   std::array<double, comm::Communicator::largest_scalar_count> all{};
   const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
   *flag = attempt_.found.is_found ? 1.0 : 0.0;
-  const auto count = static_cast<std::size_t>(flag + 1 - all.begin());
+  const auto count = static_cast<size_t>(flag + 1 - all.begin());
   matrix().sum_over_ranks(
       std::span(all).first(*std::ranges::lower_bound(comm::Communicator::scalar_counts, count)));
   const auto sums = std::span<const double>(all);
@@ -347,7 +347,7 @@ GuardReport Guard::report(double whole_s) const {
   CheckFigures& figures = report;
   figures = {};
   for (const auto& rank : group_.gather_one<CheckFigures>(report_)) {
-    for (std::size_t check = 0; check < guard_check_count; ++check) {
+    for (size_t check = 0; check < guard_check_count; ++check) {
       figures.check_counts[check] += rank.check_counts[check];
       figures.largest_ratios[check] = std::max(figures.largest_ratios[check], rank.largest_ratios[check]);
     }
@@ -357,8 +357,8 @@ GuardReport Guard::report(double whole_s) const {
   report.options = options_;
   const auto all = group_.gather_all(std::span<const Fault>(faults_));
   report.faults = all.front();
-  for (std::size_t index = 0; index < report.faults.size(); ++index)
-    report.faults[index] = all[static_cast<std::size_t>(report.faults[index].place.rank)][index];
+  for (size_t index = 0; index < report.faults.size(); ++index)
+    report.faults[index] = all[static_cast<size_t>(report.faults[index].place.rank)][index];
   return report;
 }
 

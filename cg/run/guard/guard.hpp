@@ -30,26 +30,26 @@ namespace cg2d {
 /// Two sums over the same elements.
 using TwoSums = std::pair<double, double>;
 
-inline constexpr std::size_t block_of_sums = 512;
-inline constexpr std::size_t lanes_of_sums = 8;
+inline constexpr size_t block_of_sums = 512;
+inline constexpr size_t lanes_of_sums = 8;
 
 /// Adds add(element, first, second) of the elements 0 ... size-1 in blocks, each in lanes, which are vectorized: an element's work must
 /// not depend on another's. (Without the pragma gcc 12 makes no vectors of them: 14 instead of 48 GB/s from a cache, Intel Xeon, 2026-11.)
 template <typename Add>
-TwoSums blocked_sums(std::size_t size, const Add& add) {
+TwoSums blocked_sums(size_t size, const Add& add) {
   TwoSums total;
-  for (std::size_t begin = 0; begin < size; begin += block_of_sums) {
-    const std::size_t end = std::min(begin + block_of_sums, size);
+  for (size_t begin = 0; begin < size; begin += block_of_sums) {
+    const size_t end = std::min(begin + block_of_sums, size);
     std::array<double, lanes_of_sums> first{};
     std::array<double, lanes_of_sums> second{};
-    std::size_t element = begin;
+    size_t element = begin;
     for (; element + lanes_of_sums <= end; element += lanes_of_sums) {
 #pragma omp simd
-      for (std::size_t lane = 0; lane < lanes_of_sums; ++lane) add(element + lane, first[lane], second[lane]);
+      for (size_t lane = 0; lane < lanes_of_sums; ++lane) add(element + lane, first[lane], second[lane]);
     }
     for (; element < end; ++element) add(element, first[0], second[0]);
     TwoSums block;
-    for (std::size_t lane = 0; lane < lanes_of_sums; ++lane) {
+    for (size_t lane = 0; lane < lanes_of_sums; ++lane) {
       block.first += first[lane];
       block.second += second[lane];
     }
@@ -62,10 +62,9 @@ TwoSums blocked_sums(std::size_t size, const Add& add) {
 /// The square of the norm of v, or of W^1/2 v with the weights of a diagonal W.
 inline TwoSums square_of(std::span<const double> v, std::span<const double> weights = {}) {
   if (weights.empty())
-    return blocked_sums(v.size(),
-                        [&](std::size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k]; });
-  return blocked_sums(
-      v.size(), [&](std::size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k] * weights[k]; });
+    return blocked_sums(v.size(), [&](size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k]; });
+  return blocked_sums(v.size(),
+                      [&](size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k] * weights[k]; });
 }
 
 /// A quantity that is zero but for rounding, and the most that rounding explains.
@@ -74,9 +73,9 @@ struct CheckedError {
   double tolerance = 0.0;
 
   /// False for NaN, and where the tolerance itself is not finite.
-  [[nodiscard]] bool holds() const;
+  bool holds() const;
   /// error / tolerance; 0 where both are 0.
-  [[nodiscard]] double ratio() const;
+  double ratio() const;
 };
 
 /// The checksums of one rank's block A as a kernel stores it, in exact arithmetic:
@@ -104,11 +103,10 @@ class ProductChecksums {
 
   /// The worse one of the two directions, after the product and before anything of it is sent. low_partial: the second halves of q in
   /// a reproducible product, else empty. Local. Cost: one pass over the block's p, q and weights.
-  [[nodiscard]] CheckedError error_of(comm::Communicator& communicator,
-                                      std::span<const double> low_partial = {}) const;
+  CheckedError error_of(comm::Communicator& communicator, std::span<const double> low_partial = {}) const;
 
   double largest_column_sum = 0.0;  ///< the largest sum of |a_ij| over a column of the block, whole
-  std::int64_t longest_row = 0;     ///< the most entries in a row of the block, whole
+  int64_t longest_row = 0;          ///< the most entries in a row of the block, whole
 
  private:
   struct Direction {
@@ -117,8 +115,8 @@ class ProductChecksums {
     double chain = 0.0;           // entries of the longest row of this direction
   };
   /// The sum of q less what it should be, with its sign.
-  [[nodiscard]] static CheckedError excess_of(const Direction& direction, std::span<const double> p,
-                                              std::span<const double> q, std::span<const double> q_low);
+  static CheckedError excess_of(const Direction& direction, std::span<const double> p,
+                                std::span<const double> q, std::span<const double> q_low);
 
   Direction by_columns_;
   Direction by_rows_;  // with half storage
@@ -132,12 +130,12 @@ class MatrixChecksum {
   MatrixChecksum(const std::vector<kernels::StoredArray>& arrays, int thread_count);
 
   /// Whether the pieces share, share + share_count, ... are as they were. Cost: a pass over them, on the threads.
-  [[nodiscard]] bool holds(int share, int share_count) const;
+  bool holds(int share, int share_count) const;
 
  private:
   struct Piece {
     std::span<const std::byte> bytes;
-    std::uint32_t checksum = 0;
+    uint32_t checksum = 0;
   };
 
   std::vector<Piece> pieces_;
@@ -164,7 +162,7 @@ class StepRelation {
   /// product_square: q . M^-1 q of the step.
   [[nodiscard]] CheckedError after_step(const CgState& state, double product_square);
   /// The largest r . M^-1 r so far.
-  [[nodiscard]] double largest_rho() const { return largest_rho_; }
+  double largest_rho() const { return largest_rho_; }
 
  private:
   /// The step before, and bounds that it leaves.
@@ -228,9 +226,9 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
                                          int most_iterations, const SystemVectors& vectors,
                                          const StopRule& stop);
   /// Why an attempt was refused, in one line; the same on every rank.
-  [[nodiscard]] const std::string& reason() const { return reason_; }
+  const std::string& reason() const { return reason_; }
   /// The report since the beginning. whole_s: the time of all repetitions, or of the solve. Collective.
-  [[nodiscard]] GuardReport report(double whole_s) const;
+  GuardReport report(double whole_s) const;
 
   bool before_product() override;
   void after_product() override;
@@ -253,21 +251,21 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   };
 
   // The operator, whose products and sums are watched.
-  [[nodiscard]] std::size_t local_size() const override { return matrix().local_size(); }
+  size_t local_size() const override { return matrix().local_size(); }
   [[nodiscard]] std::span<double> operand() override { return operand_ = matrix().operand(); }
-  [[nodiscard]] std::span<const double> result() const override { return matrix().result(); }
-  [[nodiscard]] double most_terms() const override { return matrix().most_terms(); }
+  std::span<const double> result() const override { return matrix().result(); }
+  double most_terms() const override { return matrix().most_terms(); }
   [[nodiscard]] double maximum_over_ranks(double value) override {
     return matrix().maximum_over_ranks(value);
   }
-  [[nodiscard]] std::span<const Phase> phases() const override { return matrix().phases(); }
-  [[nodiscard]] VectorWork update_work() const override { return matrix().update_work(); }
+  std::span<const Phase> phases() const override { return matrix().phases(); }
+  VectorWork update_work() const override { return matrix().update_work(); }
   void apply() override;
   void sum_over_ranks(std::span<double> values) override;
   void set_aside(bool is_aside) override { is_aside_ = is_aside; }
-  [[nodiscard]] AssembledOperator& matrix() const { return assembled_.matrix(); }
+  AssembledOperator& matrix() const { return assembled_.matrix(); }
 
-  [[nodiscard]] bool is_of_a_solve() const { return place_.outer_step == of_a_solve; }
+  bool is_of_a_solve() const { return place_.outer_step == of_a_solve; }
   void begin(int outer_step_count, int product_count);
   void flip(FaultTarget target, std::span<double> first, std::span<double> second = {});
   /// Does work, which may be within other such work, and adds its time to that of the checks.
@@ -319,8 +317,8 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
     bool has_stepped = false;  // since the residual was computed anew
     bool is_first_state = true;
     bool is_segment_end = false;
-    bool is_agreed = false;         // all ranks know that one has found something
-    std::size_t measure_count = 0;  // that the next sum takes with it
+    bool is_agreed = false;    // all ranks know that one has found something
+    size_t measure_count = 0;  // that the next sum takes with it
   } attempt_;
   bool is_aside_ = false;
   CgState summed_;  // the state by sums over all ranks

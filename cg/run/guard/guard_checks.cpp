@@ -15,12 +15,12 @@ constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2.0;
 constexpr double safety = 2.0;
 
 /// Small enough for shares of small blocks, large enough for crc32c() to take three parts at a time, and for threads to take few.
-constexpr std::size_t sealed_piece_bytes = std::size_t{3} << 13;
+constexpr size_t sealed_piece_bytes = size_t{3} << 13;
 
 /// Roundings on the longest way of an element into a sum of that many, its product included.
-double roundings_of_blocked_sum(std::size_t size) {
-  const std::size_t blocks = (size + block_of_sums - 1) / block_of_sums;
-  const std::size_t within_a_block = block_of_sums / lanes_of_sums;
+double roundings_of_blocked_sum(size_t size) {
+  const size_t blocks = (size + block_of_sums - 1) / block_of_sums;
+  const size_t within_a_block = block_of_sums / lanes_of_sums;
   return static_cast<double>(within_a_block + 2 * lanes_of_sums + 1 + blocks);
 }
 
@@ -52,22 +52,22 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
   const HalfStorageRule rule(layout);
   const auto positions_of = [&](const comm::IndexRange& range) {
     std::vector<HalfStorageRule::Position> positions;
-    if (is_half) positions.reserve(static_cast<std::size_t>(range.size()));
+    if (is_half) positions.reserve(static_cast<size_t>(range.size()));
     for (auto index = range.begin; is_half && index < range.end; ++index)
       positions.push_back(rule.position_of(index));
     return positions;
   };
   const auto rows = positions_of(layout.rows_of(rank));
   const auto columns = positions_of(layout.columns_of(rank));
-  std::vector<EntrySum> of_columns(static_cast<std::size_t>(block.column_count));
-  std::vector<EntrySum> of_rows(static_cast<std::size_t>(block.row_count));
-  std::vector<double> whole_columns(static_cast<std::size_t>(block.column_count));
-  for (std::int64_t local_row = 0; local_row < block.row_count; ++local_row) {
-    const auto row = static_cast<std::size_t>(local_row);
+  std::vector<EntrySum> of_columns(static_cast<size_t>(block.column_count));
+  std::vector<EntrySum> of_rows(static_cast<size_t>(block.row_count));
+  std::vector<double> whole_columns(static_cast<size_t>(block.column_count));
+  for (int64_t local_row = 0; local_row < block.row_count; ++local_row) {
+    const auto row = static_cast<size_t>(local_row);
     longest_row = std::max(longest_row, block.row_starts[row + 1] - block.row_starts[row]);
     for (auto entry = block.row_starts[row]; entry < block.row_starts[row + 1]; ++entry) {
-      const auto place = static_cast<std::size_t>(entry);
-      const auto column = static_cast<std::size_t>(block.columns[place]);
+      const auto place = static_cast<size_t>(entry);
+      const auto column = static_cast<size_t>(block.columns[place]);
       double value = block.values[place];
       whole_columns[column] += std::abs(value);
       if (is_half) {
@@ -97,13 +97,12 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
 CheckedError ProductChecksums::excess_of(const Direction& direction, std::span<const double> p,
                                          std::span<const double> q, std::span<const double> q_low) {
   const auto& weights = direction.weights;
-  const auto expected = blocked_sums(weights.size(), [&](std::size_t k, double& sum, double& square) {
+  const auto expected = blocked_sums(weights.size(), [&](size_t k, double& sum, double& square) {
     sum += weights[k] * p[k];
     square += p[k] * p[k];
   });
   const auto sum_of_all = [](std::span<const double> vector) {
-    return blocked_sums(vector.size(),
-                        [&](std::size_t k, double& sum, double& /*unused*/) { sum += vector[k]; })
+    return blocked_sums(vector.size(), [&](size_t k, double& sum, double& /*unused*/) { sum += vector[k]; })
         .first;
   };
   const double roundings = direction.chain + additions_of_parts + roundings_of_blocked_sum(q.size()) +
@@ -133,7 +132,7 @@ MatrixChecksum::MatrixChecksum(const std::vector<kernels::StoredArray>& arrays, 
     : thread_count_(thread_count) {
   for (const auto& array : arrays) {
     const std::span<const std::byte> bytes = array.bytes;
-    for (std::size_t begin = 0; begin < bytes.size(); begin += sealed_piece_bytes) {
+    for (size_t begin = 0; begin < bytes.size(); begin += sealed_piece_bytes) {
       const auto piece = bytes.subspan(begin, std::min(sealed_piece_bytes, bytes.size() - begin));
       pieces_.push_back({.bytes = piece, .checksum = crc32c(piece)});
     }
@@ -144,8 +143,8 @@ bool MatrixChecksum::holds(int share, int share_count) const {
   const auto end = std::ssize(pieces_);
   int broken_count = 0;
 #pragma omp parallel for num_threads(thread_count_) schedule(static) reduction(+ : broken_count) if (thread_count_ > 1)
-  for (std::ptrdiff_t k = share; k < end; k += std::ptrdiff_t{share_count}) {
-    const auto& piece = pieces_[static_cast<std::size_t>(k)];
+  for (ptrdiff_t k = share; k < end; k += ptrdiff_t{share_count}) {
+    const auto& piece = pieces_[static_cast<size_t>(k)];
     broken_count += crc32c(piece.bytes) == piece.checksum ? 0 : 1;
   }
   return broken_count == 0;

@@ -23,7 +23,7 @@ std::string describe(const Detection& found) {
       "the CRC-32C of the matrix block has changed"};
   const bool has_size = found.check != GuardCheck::column_range && found.check != GuardCheck::matrix_bytes;
   return fmt::format(
-      "{}: {}{} ({})", describe(found.place), texts[static_cast<std::size_t>(found.check)],
+      "{}: {}{} ({})", describe(found.place), texts[static_cast<size_t>(found.check)],
       has_size ? fmt::format(" by {:.3g}, tolerance {:.3g}", found.error, found.tolerance) : "",
       name_of(found.check));
 }
@@ -75,7 +75,7 @@ void describe_fault(Members& m, Fault& fault, bool of_solve) {
 
 void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
   m.object("checks", meaning("Those of all ranks together, what is not timed included."), [&] {
-    for (std::size_t check = 0; check < guard_check_count; ++check)
+    for (size_t check = 0; check < guard_check_count; ++check)
       m.object(guard_checks[check].name, [&] {
         m("count", guard.check_counts[check], at_least(0));
         m("largest_ratio", guard.largest_ratios[check],
@@ -85,7 +85,7 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
   m.list("detections", guard.detections,
          meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
                           : "The first one of each attempt at an outer iteration that was given up."),
-         [&](Detection& found, std::size_t /*index*/) {
+         [&](Detection& found, size_t /*index*/) {
            describe_place(m, found.place, of_solve);
            m("check", found.check);
            m("error", found.error);
@@ -113,7 +113,7 @@ void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
       [&](InjectOptions& inject) {
         m("seed", inject.seed, at_least(0));
         m.list("flips", guard.faults, {.meaning = "As drawn, in the order of their times.", .fewest = 1},
-               [&](Fault& fault, std::size_t /*index*/) { describe_fault(m, fault, of_solve); });
+               [&](Fault& fault, size_t /*index*/) { describe_fault(m, fault, of_solve); });
       });
 }
 
@@ -122,23 +122,23 @@ void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
 std::string text_of(const GuardReport& guard) {
   if (!guard.options.is_used()) return {};
   std::string text = "\n";
-  constexpr std::size_t most_lines = 20;
+  constexpr size_t most_lines = 20;
   if (const auto& inject = guard.options.inject) {
     const auto made = std::ranges::count_if(guard.faults, &Fault::is_made);
     text += fmt::format(" Injected        = {} of {} (seed {})\n", made,
                         format_count(std::ssize(guard.faults), "bit flip"), inject->seed);
-    for (std::size_t k = 0; k < std::min(guard.faults.size(), most_lines); ++k)
+    for (size_t k = 0; k < std::min(guard.faults.size(), most_lines); ++k)
       text += fmt::format("   {}\n", describe(guard.faults[k]));
   }
   if (!guard.options.checks) return text;
   const auto& counts = guard.check_counts;
   text += fmt::format(" Guard           = {}, {}, {}",
-                      format_count(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), "check"),
+                      format_count(std::accumulate(counts.begin(), counts.end(), int64_t{0}), "check"),
                       format_count(std::ssize(guard.detections), "detection"),
                       format_count(guard.rollback_count, "rollback"));
   if (guard.time_share > 0.0) text += fmt::format(", {:.2f} % of the time", 100.0 * guard.time_share);
   text += '\n';
-  for (std::size_t k = 0; k < std::min(guard.detections.size(), most_lines); ++k)
+  for (size_t k = 0; k < std::min(guard.detections.size(), most_lines); ++k)
     text += fmt::format("   {}\n", describe(guard.detections[k]));
   return text;
 }

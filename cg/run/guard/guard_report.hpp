@@ -31,12 +31,12 @@ enum class FaultTarget {
 inline constexpr std::array<std::string_view, 8> fault_target_names{"A", "columns", "p", "r",
                                                                     "z", "block q", "q", "rho"};
 inline std::string_view name_of(FaultTarget target) {
-  return fault_target_names[static_cast<std::size_t>(target)];
+  return fault_target_names[static_cast<size_t>(target)];
 }
 
 /// --inject
 struct InjectOptions {
-  std::uint64_t seed = 0;
+  uint64_t seed = 0;
   int count = 1;
 };
 /// "SEED" or "SEED:COUNT". Throws InputError.
@@ -59,10 +59,10 @@ std::string describe(const SolvePlace& place);
 struct Fault {
   SolvePlace place{};
   FaultTarget target = FaultTarget::values;
-  std::uint64_t draw = 0;  ///< element and bit follow from it
+  uint64_t draw = 0;  ///< element and bit follow from it
   // When it has been made:
   bool is_made = false;
-  std::int64_t element = 0;
+  int64_t element = 0;
   int bit = 0;
 };
 /// The array, as users know it.
@@ -96,7 +96,7 @@ inline constexpr std::array guard_checks{NamedValue<GuardCheck>{"column-range", 
                                          NamedValue<GuardCheck>{"step-relation", GuardCheck::step_relation},
                                          NamedValue<GuardCheck>{"residual", GuardCheck::residual},
                                          NamedValue<GuardCheck>{"matrix-bytes", GuardCheck::matrix_bytes}};
-inline constexpr std::size_t guard_check_count = guard_checks.size();
+inline constexpr size_t guard_check_count = guard_checks.size();
 inline std::span<const NamedValue<GuardCheck>> words_of(GuardCheck /*check*/) { return guard_checks; }
 inline std::string_view name_of(GuardCheck check) { return name_in(words_of(check), check); }
 
@@ -116,12 +116,12 @@ struct GuardOptions {
   bool checks = false;
   std::optional<InjectOptions> inject{};
 
-  [[nodiscard]] bool is_used() const { return checks || inject; }
+  bool is_used() const { return checks || inject; }
 };
 
 /// The checks of one rank, or of all. Trivially copyable: ranks send it as it is.
 struct CheckFigures {
-  std::array<std::int64_t, guard_check_count> check_counts{};
+  std::array<int64_t, guard_check_count> check_counts{};
   /// error / tolerance where it held; 0 for yes or no.
   std::array<double, guard_check_count> largest_ratios{};
   double time_s = 0.0;  ///< time of checks in timed repetitions, or in the solve, of the slowest rank

@@ -17,7 +17,7 @@
 namespace cg2d {
 namespace {
 
-constexpr std::size_t window = 3;
+constexpr size_t window = 3;
 constexpr double least_gain = 0.02;    // of the products of an outer iteration: less is noise
 constexpr double least_return = 1.25;  // of the cost of a move, since what is measured now need not last
 
@@ -31,7 +31,7 @@ std::vector<double> speeds_of(const ProductLoad& load) {
   std::vector<double> speeds;
   double sum = 0.0;
   double count = 0.0;
-  for (std::size_t rank = 0; rank < nonzeros.size(); ++rank) {
+  for (size_t rank = 0; rank < nonzeros.size(); ++rank) {
     const bool is_known = nonzeros[rank] > 0.0 && seconds[rank] > 0.0;
     speeds.push_back(is_known ? nonzeros[rank] / seconds[rank] : 0.0);
     sum += speeds.back();
@@ -49,7 +49,7 @@ void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
   if (kind == WorkKind::solve) return;
   m.object_if(
       results.moves, "rebalance", meaning("Only with --rebalance on."), [&](std::vector<Move>& moves) {
-        m.list("moves", moves, {}, [&](Move& move, std::size_t /*index*/) {
+        m.list("moves", moves, {}, [&](Move& move, size_t /*index*/) {
           m("run", move.repeat_number, at_least(0, "From 1."));
           m("after_outer_iteration", move.after_step, at_least(0));
           m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
@@ -61,7 +61,7 @@ void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
           m("gained_s", move.gained_s,
             meaning("What the outer iterations after it took less, without its cost."));
           m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
-                 [&](MovedRank& rank, std::size_t /*index*/) {
+                 [&](MovedRank& rank, size_t /*index*/) {
                    m("rank", rank.rank, at_least(0));
                    m("nonzeros_before", rank.nonzeros_before, at_least(0));
                    m("before_s", rank.before_s,
@@ -153,8 +153,8 @@ void Rebalancer::before_outer_step() {
 }
 
 void Rebalancer::after_outer_step(int number, const OuterStep& step) {
-  const double seconds_per_clock = watch_.seconds() / static_cast<double>(std::max<std::uint64_t>(
-                                                          read_cycle_counter() - clocks_before_, 1));
+  const double seconds_per_clock =
+      watch_.seconds() / static_cast<double>(std::max<uint64_t>(read_cycle_counter() - clocks_before_, 1));
   const auto& record = timer_.records()[index_of(Phase::multiply)];
   const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
   work_sum_ = work_sum_ + product_work();
@@ -173,7 +173,7 @@ void Rebalancer::after_outer_step(int number, const OuterStep& step) {
     ++move.steps_after;
     move.after_s += (slowest_s - move.after_s) / move.steps_after;
     move.gained_s += move.before_s - slowest_s;
-    for (std::size_t rank = 0; rank < move.ranks.size(); ++rank) {
+    for (size_t rank = 0; rank < move.ranks.size(); ++rank) {
       auto& moved = move.ranks[rank];
       moved.nonzeros_after = std::llround(load.nonzeros[rank]);
       moved.after_s += (load.seconds[rank] - moved.after_s) / move.steps_after;
@@ -193,7 +193,7 @@ void Rebalancer::move(int number, const std::vector<double>& shares) {
   move.slowest_rank = static_cast<int>(slowest - seconds.begin());
   move.slowness =
       *slowest * static_cast<double>(seconds.size()) / std::accumulate(seconds.begin(), seconds.end(), 0.0);
-  for (std::size_t rank = 0; rank < seconds.size(); ++rank)
+  for (size_t rank = 0; rank < seconds.size(); ++rank)
     move.ranks.push_back({.rank = static_cast<int>(rank),
                           .nonzeros_before = std::llround(nonzeros[rank]),
                           .before_s = seconds[rank]});

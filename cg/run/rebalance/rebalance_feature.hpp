@@ -43,13 +43,13 @@ class DriftWatch {
 
   /// Whether a move to these shares pays: [piece], by shares_in_place(). Without shares whether any may pay, by the sum of the speeds: where none
   /// does, there is no need to look for shares. The latter by additions, products and quotients only: alike on every rank.
-  [[nodiscard]] bool pays(const MoveCost& cost, std::span<const double> shares = {}) const;
+  bool pays(const MoveCost& cost, std::span<const double> shares = {}) const;
   /// Speeds of the ranks in the iterations that are looked at, in nonzeros per second: [rank]. Only where pays(), as the next one.
-  [[nodiscard]] std::vector<double> speeds() const;
+  std::vector<double> speeds() const;
   /// The mean of those iterations.
-  [[nodiscard]] ProductLoad mean_load() const;
+  ProductLoad mean_load() const;
   /// Seconds that the slowest rank's products take in an outer iteration, mean of those that are looked at.
-  [[nodiscard]] double slowest_s() const;
+  double slowest_s() const;
 
  private:
   comm::ProcessGrid grid_;
@@ -90,11 +90,11 @@ class Rebalancer final : public OuterStepObserver {
   int outer_step_count_ = 1;
   double move_s_;  // of the last one, or as the set-up took
   PhaseRecord before_;
-  std::uint64_t clocks_before_ = 0;
+  uint64_t clocks_before_ = 0;
   Stopwatch watch_;
   /// The work of this rank's products, one of each outer iteration: its block changes between them.
   VectorWork work_sum_;
-  std::int64_t work_count_ = 0;
+  int64_t work_count_ = 0;
   std::vector<Move> moves_;
 };
 

@@ -21,8 +21,8 @@
 namespace cg2d {
 namespace {
 
-BlockBalance balance_of(const std::vector<std::int64_t>& nonzeros) {
-  const auto sum = std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0});
+BlockBalance balance_of(const std::vector<int64_t>& nonzeros) {
+  const auto sum = std::accumulate(nonzeros.begin(), nonzeros.end(), int64_t{0});
   return {.largest = std::ranges::max(nonzeros),
           .mean = static_cast<double>(sum) / static_cast<double>(nonzeros.size())};
 }
@@ -74,8 +74,8 @@ void SolveRun::read_matrix() {
 /// least; more is checked when its rows are known.
 void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
   constexpr double inexact = 1.01;
-  constexpr std::int64_t inexact_bytes = std::int64_t{1} << 20;
-  constexpr std::int64_t two_panels = std::int64_t{5} << 19;  // of the least length, with room
+  constexpr int64_t inexact_bytes = int64_t{1} << 20;
+  constexpr int64_t two_panels = int64_t{5} << 19;  // of the least length, with room
   MatrixFacts facts;
   facts.key.order = expected.order;
   facts.nonzero_count = inexact * static_cast<double>(expected.entry_count);
@@ -99,13 +99,13 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
 }
 
 /// The matrix, the vectors of all right-hand sides, and the preconditioner. plan: for one right-hand side.
-std::int64_t SolveRun::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
-                                     const comm::BlockLayout& layout, int rank) const {
+int64_t SolveRun::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
+                                const comm::BlockLayout& layout, int rank) const {
   // Beside those of the benchmark: b, p and the kept iterate; other forms of CG have up to eight more.
   const bool is_classic = options_.variant == cg_variant_table().front().name;
-  const auto further_vectors = is_classic ? std::int64_t{3} : std::int64_t{11};
+  const auto further_vectors = is_classic ? int64_t{3} : int64_t{11};
   auto beside = preconditioner_row().memory;
-  beside.bytes_per_row += further_vectors * static_cast<std::int64_t>(sizeof(double));
+  beside.bytes_per_row += further_vectors * static_cast<int64_t>(sizeof(double));
   const auto of_pieces = piece_bytes(matrix, layout, rank, beside);
   const auto bytes_per_vector = saturated_sum(plan.vector_bytes, of_pieces);
   return saturated_sum(plan.total_bytes(), of_pieces + (vector_count_ - 1) * bytes_per_vector);

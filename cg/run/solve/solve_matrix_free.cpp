@@ -31,9 +31,9 @@ void SolveRun::choose_matrix_free() {
             "{} without a matrix is cut into equal parts; take --assembled", row.name);
   refuse_if(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
             "needs the entries of a matrix; take --assembled");
-  constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
+  constexpr int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
   const auto bytes_per_row = matrix_free_size_.bytes_per_row + preconditioner_row().memory.bytes_per_row +
-                             most_vectors * static_cast<std::int64_t>(sizeof(double));
+                             most_vectors * static_cast<int64_t>(sizeof(double));
   agree_on(group_, [&] {
     check_memory(*report_.environment, [&](int /*rank*/) {
       return saturated(rows_of_rank() * static_cast<double>(bytes_per_row));
@@ -83,10 +83,10 @@ void SolveRun::make_matrix_free() {
   }
   operator_ = &matrix;
   timer_ = &matrix_free_->timer();
-  place_ = {.size = matrix_free_->order(), .local_size = local_size, .row_of = [this](std::size_t element) {
+  place_ = {.size = matrix_free_->order(), .local_size = local_size, .row_of = [this](size_t element) {
               return matrix_free_->row_of(element);
             }};
-  first_row_ = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size));
+  first_row_ = group_.sum_of_lower_ranks(static_cast<int64_t>(local_size));
 }
 
 /// By a trial with an operator for each transport. Profiles know matrices only.
@@ -105,7 +105,7 @@ void SolveRun::try_matrix_free_transports() {
       return std::nan("");
     };
   };
-  constexpr std::int64_t vectors_of_iteration = 5 * sizeof(double);
+  constexpr int64_t vectors_of_iteration = 5 * sizeof(double);
   const auto bytes = rows_of_rank() *
                      static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());

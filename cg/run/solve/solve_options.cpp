@@ -8,7 +8,7 @@
 
 namespace cg2d {
 
-std::optional<std::uint64_t> permutation_seed_of(const SystemOptions& options) {
+std::optional<uint64_t> permutation_seed_of(const SystemOptions& options) {
   const auto cut = matrix_cut_from(options.configuration.cut);
   return cut.kind == MatrixCut::Kind::random ? std::optional(cut.seed) : std::nullopt;
 }
@@ -25,7 +25,7 @@ comm::DomainGrid domain_grid_from(std::string_view text) {
   const auto parts = split_at(text, 'x');
   comm::DomainGrid grid;
   bool fits = parts.size() == comm::dimension_count;
-  for (std::size_t dimension = 0; fits && dimension < comm::dimension_count; ++dimension) {
+  for (size_t dimension = 0; fits && dimension < comm::dimension_count; ++dimension) {
     grid.parts[dimension] = number_from<int>(parts[dimension]).value_or(0);
     fits = grid.parts[dimension] >= 1;
   }

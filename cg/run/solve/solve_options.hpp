@@ -18,7 +18,7 @@ namespace cg2d {
 struct VectorOption {
   enum class Kind { zeros, ones, random, file };
   Kind kind = Kind::zeros;
-  std::uint64_t seed = 0;
+  uint64_t seed = 0;
   std::string text = "zeros";  ///< as the command line takes it: the name of a file
 };
 /// "ones", "zeros", "random:SEED" or the name of a file. Throws InputError, which names the option.
@@ -50,13 +50,11 @@ struct SystemOptions : SessionOptions {
   bool monitors = false;                                 ///< a line on stderr per iteration
 
   /// The file or the operator, as it was given.
-  [[nodiscard]] const std::string& matrix_text() const {
-    return operator_text.empty() ? matrix_path : operator_text;
-  }
-  [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
+  const std::string& matrix_text() const { return operator_text.empty() ? matrix_path : operator_text; }
+  bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
 };
 
 /// With --cut random:SEED, the seed.
-std::optional<std::uint64_t> permutation_seed_of(const SystemOptions& options);
+std::optional<uint64_t> permutation_seed_of(const SystemOptions& options);
 
 }  // namespace cg2d

@@ -23,7 +23,7 @@ void describe(Members& m, SolveRestart& restart) {
   m("saw_positive", cg.signs.saw_positive);
   m("saw_negative", cg.signs.saw_negative);
   m("replaced_norm", restart.replaced_norm);
-  m.list("steps", restart.steps, {}, [&](SavedStep& step, std::size_t /*index*/) {
+  m.list("steps", restart.steps, {}, [&](SavedStep& step, size_t /*index*/) {
     m("alpha", step.alpha);
     m("beta", step.beta);
     m("residual_square", step.residual_square);

@@ -45,17 +45,15 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointHeader& s
 
 /// The largest and the mean number of nonzeros of a rank's block.
 struct BlockBalance {
-  std::int64_t largest = 0;
+  int64_t largest = 0;
   double mean = 0.0;
-  [[nodiscard]] double imbalance() const {
-    return mean > 0.0 ? static_cast<double>(largest) / mean - 1.0 : 0.0;
-  }
+  double imbalance() const { return mean > 0.0 ? static_cast<double>(largest) / mean - 1.0 : 0.0; }
 };
 
 struct MatrixResult {
   std::string name;
-  std::int64_t order = 0;
-  std::int64_t nonzero_count = 0;
+  int64_t order = 0;
+  int64_t nonzero_count = 0;
   std::optional<Symmetrization> symmetrization{};  ///< with --symmetrize
   double read_s = 0.0;                             ///< from the first byte to rows that are checked
   double distribute_s = 0.0;                       ///< from the rows to blocks

@@ -113,16 +113,16 @@ HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
                      : HugePageVector(place_.local_size, option.kind == Kind::ones ? 1.0 : 0.0);
   if (!has_several()) return vectors;
   HugePageVector wide(operator_->local_size());  // further vectors stay zero
-  for (std::size_t k = 0; k < vectors.size(); ++k) wide[wide_index(k)] = vectors[k];
+  for (size_t k = 0; k < vectors.size(); ++k) wide[wide_index(k)] = vectors[k];
   return wide;
 }
 
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
   const Stopwatch making;
   if (has_several()) {  // one copy of each entry per vector, as the preconditioner sees one long vector
-    const auto count = static_cast<std::size_t>(vector_count_);
+    const auto count = static_cast<size_t>(vector_count_);
     HugePageVector wide(diagonal_.size() * count);
-    for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
+    for (size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
     diagonal_ = std::move(wide);
   }
   auto preconditioner =
@@ -141,10 +141,10 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 /// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
 /// used takes no memory.
 TraceRoom SolveRun::trace_room(int step_count) const {
-  constexpr std::size_t products = 4;
-  constexpr std::size_t other_phases = 20;
+  constexpr size_t products = 4;
+  constexpr size_t other_phases = 20;
   const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
-  const auto degree = static_cast<std::size_t>(std::max(asked_degree, preconditioner_row().default_degree));
+  const auto degree = static_cast<size_t>(std::max(asked_degree, preconditioner_row().default_degree));
   // The phases of one product, which is made for it.
   const auto begun_or_ended = timer_->activity().change_count;
   std::ranges::fill(operator_->operand(), 0.0);
@@ -152,18 +152,16 @@ TraceRoom SolveRun::trace_room(int step_count) const {
   const auto phases = (timer_->activity().change_count - begun_or_ended) / 2;
   const auto events_per_product = (phases + 1) * (degree + 1) + 2;
   const int steps = std::min(step_count, options_.most_iterations);
-  return {
-      .step_count = step_count,
-      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
+  return {.step_count = step_count,
+          .event_count = static_cast<size_t>(steps + 2) * (products * events_per_product + other_phases)};
 }
 
 // ---------------------------------------------------------------- the iterations, with all that watches them
 
 /// The system, by all that its solution depends on; the state to go on from, told to the observers; and a rehearsal.
 void SolveRun::begin_checkpoints() {
-  std::uint64_t sum = 0;
-  for (std::size_t k = 0; k < b_.size(); ++k)
-    sum += hash_of_element(first_row_ + static_cast<std::int64_t>(k), b_[k]);
+  uint64_t sum = 0;
+  for (size_t k = 0; k < b_.size(); ++k) sum += hash_of_element(first_row_ + static_cast<int64_t>(k), b_[k]);
   const auto hash_of_b = sum_of_words(group_, sum);
   const auto numbering = permutation_seed_of(options_) ? options_.configuration.cut : std::string("original");
   checkpointed_ = {
@@ -171,7 +169,7 @@ void SolveRun::begin_checkpoints() {
       .matrix_hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place_.size, value_hash_, hash_of_b,
                                               numbering, options_.variant, options_.preconditioner)),
       .order = place_.size,
-      .range = {first_row_, first_row_ + static_cast<std::int64_t>(place_.local_size)}};
+      .range = {first_row_, first_row_ + static_cast<int64_t>(place_.local_size)}};
   if (const auto* const found = checkpoints_->found(); found != nullptr) {
     const auto& restart = report_.restart.emplace(
         solve_restart(*found, checkpointed_,
@@ -237,7 +235,7 @@ bool SolveRun::must_end() {
   common_s_ = common_s;
   const auto most = static_cast<double>(step_count_);
   const double steps = common_s > 0.0 ? interval_s * most / common_s : 1.0;
-  next_check_ = step_count_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(most, steps)));
+  next_check_ = step_count_ + std::max<int64_t>(1, static_cast<int64_t>(std::min(most, steps)));
   return false;
 }
 
@@ -288,7 +286,7 @@ const RepeatReport* SolveRun::iterate() {
   report_.repeat = measurement_->repeat();
   report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  for (size_t k = 0; k < systems_.size(); ++k) {
     const auto& observers = systems_[k];
     const double target_norm = tolerance_.residual_norm_for(results[k].right_hand_side_norm);
     solutions.push_back(solution_of(results[k], observers.history, observers.estimates, target_norm,
@@ -358,7 +356,7 @@ void SolveRun::write_solution(OutputFile* file) const {
   }
   const auto count = report_.right_hand_side_count;
   HugePageVector narrow(place_.local_size);
-  for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = x_[wide_index(k)];
+  for (size_t k = 0; k < narrow.size(); ++k) narrow[k] = x_[wide_index(k)];
   write_vector(
       narrow, place_,
       fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,

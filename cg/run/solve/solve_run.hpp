@@ -49,7 +49,7 @@ class ResidualSlope {
     smallest_.push_back(smallest_.empty() ? now : std::min(smallest_.back(), now));
   }
   /// Nothing before there is a slope, and where residuals do not become smaller.
-  [[nodiscard]] std::optional<double> steps_left() const {
+  std::optional<double> steps_left() const {
     if (smallest_.size() < 4) return std::nullopt;
     const auto half = smallest_.size() / 2;
     const double slope =
@@ -127,44 +127,42 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   /// Writes the solution, where there is to be a file of it, into that, which is null but on rank 0. After perform(). Collective.
   void write_solution(OutputFile* file) const;
 
-  [[nodiscard]] const SolveReport& report() const { return report_; }
+  const SolveReport& report() const { return report_; }
 
  private:
   void read() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
-  [[nodiscard]] TraceRoom trace_room(int step_count) const override;
+  TraceRoom trace_room(int step_count) const override;
   const RepeatReport* iterate() override;
 
   void check_method() const;
-  [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
+  bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The place of an element of the right-hand sides among vectors of the product.
-  [[nodiscard]] std::size_t wide_index(std::size_t element) const {
-    const auto count = static_cast<std::size_t>(report_.right_hand_side_count);
-    return element / count * static_cast<std::size_t>(vector_count_) + element % count;
+  size_t wide_index(size_t element) const {
+    const auto count = static_cast<size_t>(report_.right_hand_side_count);
+    return element / count * static_cast<size_t>(vector_count_) + element % count;
   }
-  [[nodiscard]] const PreconditionerRow& preconditioner_row() const {
+  const PreconditionerRow& preconditioner_row() const {
     return *find_preconditioner(options_.preconditioner);
   }
-  [[nodiscard]] HugePageVector make_vectors(const VectorOption& option) const;
+  HugePageVector make_vectors(const VectorOption& option) const;
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner();
   void record_solutions(const std::vector<Solution>& solutions);
 
   // A matrix that is read or generated, cut into blocks, and multiplied by a kernel: solve_matrix.cpp
   void read_matrix();
   void check_expected_memory(const ExpectedMatrix& expected) const;
-  [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
-                                           const comm::BlockLayout& layout, int rank) const;
+  int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan, const comm::BlockLayout& layout,
+                        int rank) const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
 
   // A product without a matrix: solve_matrix_free.cpp
   void choose_matrix_free();
   void make_matrix_free();
-  [[nodiscard]] const MatrixFreeRow& matrix_free_row() const {
-    return matrix_free_row_of(options_.operator_text);
-  }
-  [[nodiscard]] double rows_of_rank() const {
+  const MatrixFreeRow& matrix_free_row() const { return matrix_free_row_of(options_.operator_text); }
+  double rows_of_rank() const {
     return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
   }
   void try_matrix_free_transports();
@@ -183,12 +181,12 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   std::unique_ptr<MatrixFreeSystem> matrix_free_;
   HugePageVector diagonal_;           // this rank's piece, where the preconditioner needs it
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
-  std::uint64_t value_hash_ = 0;      // of the matrix, for checkpoints
+  uint64_t value_hash_ = 0;           // of the matrix, for checkpoints
   // The operator that is solved with, however its product is made, and the clock of its phases.
   LinearOperator* operator_ = nullptr;
   PhaseTimer* timer_ = nullptr;
-  VectorPlace place_;           // of all right-hand sides
-  std::int64_t first_row_ = 0;  // the number of this rank's first element
+  VectorPlace place_;      // of all right-hand sides
+  int64_t first_row_ = 0;  // the number of this rank's first element
   HugePageVector b_;
   HugePageVector x_;  // the initial guess, and then the solution
   std::optional<DistributedVectors> vectors_;
@@ -202,8 +200,8 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   std::optional<InterruptWatch> watch_;
   Stopwatch since_begin_;  // of the iterations
   ResidualSlope slope_;    // of quotients of residual and target: several systems have targets of their own
-  std::int64_t step_count_ = 0;
-  std::int64_t next_check_ = 1;  // the step after which the ranks ask each other for signals
+  int64_t step_count_ = 0;
+  int64_t next_check_ = 1;  // the step after which the ranks ask each other for signals
   double said_s_ = 0.0;
   double common_s_ = 0.0;  // since the begin, by the slowest clock, when they last asked: alike on every rank
   SolveRestart saved_;     // but for its checkpoint

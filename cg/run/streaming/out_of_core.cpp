@@ -16,7 +16,7 @@
 namespace cg2d {
 namespace {
 
-constexpr std::int64_t least_panel_bytes = std::int64_t{1} << 20;
+constexpr int64_t least_panel_bytes = int64_t{1} << 20;
 /// While panels are made: the kernel's arrays, beside the strip, and then their image in the file, each with some room, in bytes of a panel.
 constexpr double making_per_panel = 1.15;
 
@@ -63,14 +63,14 @@ struct PanelMaker {
   }
 
   /// The number of strips that gives panels of a good size, the same on all ranks.
-  [[nodiscard]] Strips strips_for(std::int64_t bytes) const {
+  Strips strips_for(int64_t bytes) const {
     // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
-    constexpr std::int64_t resident_panels_per_memory = 8;
+    constexpr int64_t resident_panels_per_memory = 8;
     const auto wanted = will_stay(bytes)
                             ? std::max(bytes / resident_panels_per_memory, least_panel_bytes)
                             : std::clamp(most_buffer_bytes(bytes) / stream.tuning.depth, least_panel_bytes,
                                          std::max(stream.tuning.most_panel_bytes, least_panel_bytes));
-    const auto panels_of = [&](std::int64_t rows) {
+    const auto panels_of = [&](int64_t rows) {
       return std::max(1.0, std::ceil(static_cast<double>(key.row_count) / static_cast<double>(rows)));
     };
     const double count = std::ceil(expected_bytes / static_cast<double>(wanted));
@@ -81,7 +81,7 @@ struct PanelMaker {
   }
 
   /// Memory for the making of panels, and for two of them.
-  [[nodiscard]] std::int64_t needed_bytes(const Strips& strips) const {
+  int64_t needed_bytes(const Strips& strips) const {
     const auto panel_bytes = saturated(1.1 * expected_bytes / strips.count);
     const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
     const auto making_bytes = saturated_sum(matrix.source.working_bytes(layout, strips),
@@ -94,7 +94,7 @@ struct PanelMaker {
   void check_room(const Strips& strips) const {
     auto needed = group.maximum(needed_bytes(strips));
     if (group.minimum(memory_bytes - needed_bytes(strips)) >= 0) return;
-    std::int64_t enough = 0;
+    int64_t enough = 0;
     constexpr int most_rounds = 100;
     for (int round = 0; round < most_rounds && needed > enough; ++round) {
       enough = needed + needed / 100;
@@ -109,9 +109,9 @@ struct PanelMaker {
 
   /// More strips where one of them would be much longer than expected, and that helps: rows may be of very different lengths. Of all
   /// columns, of which each process column has its part.
-  [[nodiscard]] Strips shortened(Strips strips) const {
+  Strips shortened(Strips strips) const {
     const auto longest_of = [&](const Strips& some) {
-      std::int64_t longest = 0;
+      int64_t longest = 0;
       agree_on(group, [&] { longest = matrix.source.longest_strip(layout, group.rank(), some); });
       return static_cast<double>(group.maximum(longest));
     };
@@ -119,14 +119,14 @@ struct PanelMaker {
     constexpr double much_longer = 2.0;
     constexpr double worthwhile = 0.75;
     const auto multiple = strips.row_multiple;
-    const auto most = std::min<std::int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
-                                             std::int64_t{most_times} * strips.count);
+    const auto most = std::min<int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
+                                        int64_t{most_times} * strips.count);
     const auto n = static_cast<double>(layout.size());
     const double expected = matrix.source.facts().nonzero_count *
                             static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
     auto longest = longest_of(strips);
     for (auto more = strips; longest > much_longer * expected && more.count < most;) {
-      more.count = static_cast<int>(std::min(std::int64_t{2} * more.count, most));
+      more.count = static_cast<int>(std::min(int64_t{2} * more.count, most));
       if (const auto now = longest_of(more); now <= worthwhile * longest) {
         strips = more;
         longest = now;
@@ -155,7 +155,7 @@ struct PanelMaker {
     figures.row_lengths.critical_vector_length = choice.critical_vector_length;
     const HalfStorageRule rule(layout);
     const auto columns = layout.columns_of(group.rank());
-    std::int64_t first_row = key.first_row;
+    int64_t first_row = key.first_row;
     Agreement agreement(group);
     figures.source = matrix.source.build_strips(layout, group, 1, strips, [&](kernels::CsrBlock strip) {
       agreement.attempt([&] {
@@ -178,27 +178,25 @@ struct PanelMaker {
   }
 
   /// Whether all panels of this rank stay in so much memory.
-  [[nodiscard]] bool will_stay(std::int64_t bytes) const {
+  bool will_stay(int64_t bytes) const {
     constexpr double most_filled = 0.85;
     return expected_bytes <= most_filled * static_cast<double>(bytes);
   }
 
   /// The panels' share, without what the program takes by and by.
-  [[nodiscard]] std::optional<StreamMemory> memory_of(std::int64_t panel_count,
-                                                      std::int64_t most_panel_bytes) const {
+  std::optional<StreamMemory> memory_of(int64_t panel_count, int64_t most_panel_bytes) const {
     return stream_memory(panel_count, most_panel_bytes, memory_bytes - stream_program_bytes,
                          stream.tuning.depth);
   }
-  [[nodiscard]] std::optional<StreamMemory> memory_of(const PanelFile& file) const {
+  std::optional<StreamMemory> memory_of(const PanelFile& file) const {
     return memory_of(std::ssize(file.panels), file.most_panel_bytes);
   }
 
   /// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
-  [[noreturn]] void refuse_memory(std::int64_t needed, std::string_view whose,
-                                  std::string_view left_for) const {
+  [[noreturn]] void refuse_memory(int64_t needed, std::string_view whose, std::string_view left_for) const {
     const auto rank_count = stream.node_rank_count;
     throw RunError(ExitCode::memory, "not enough memory: {}, {} are left for {}; {}take more ranks", whose,
-                   format_bytes(std::max<std::int64_t>(memory_bytes, 0)), left_for,
+                   format_bytes(std::max<int64_t>(memory_bytes, 0)), left_for,
                    enough_limit_text(room, (needed - memory_bytes) * rank_count, rank_count));
   }
 
@@ -210,9 +208,9 @@ struct PanelMaker {
   const kernels::KernelOptions options{
       .thread_count = 1, .tuning = choice.tuning, .vector_count = choice.vector_count};
   std::string folder;
-  MemoryRoom room;                // of all ranks of the node
-  std::int64_t memory_bytes = 0;  // for this rank's matrix data
-  RankStream stream;              // its share and tuning
+  MemoryRoom room;           // of all ranks of the node
+  int64_t memory_bytes = 0;  // for this rank's matrix data
+  RankStream stream;         // its share and tuning
   PanelFileKey key;
   double expected_bytes = 0.0;  // of this rank's panels together
 };
@@ -228,9 +226,9 @@ StreamLimits limits_of(std::span<const RankStream> ranks) {
     const double multiply_s =
         (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
     const auto read_meanwhile = saturated(rank.storage_bytes_per_s * multiply_s);
-    const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
+    const auto resident = std::max<int64_t>(rank.file_bytes - read_meanwhile, 0);
     const auto buffers = rank.tuning.depth * rank.most_panel_bytes;
-    const auto of_node = [&](std::int64_t panel_bytes) {
+    const auto of_node = [&](int64_t panel_bytes) {
       return (rank.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
              rank.node_rank_count;
     };
@@ -242,7 +240,7 @@ StreamLimits limits_of(std::span<const RankStream> ranks) {
 
 StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::BlockLayout& layout,
                                   double multiply_s) const {
-  constexpr std::int64_t sample_bytes = std::int64_t{256} << 20;  // bytes of the sample on a node
+  constexpr int64_t sample_bytes = int64_t{256} << 20;  // bytes of the sample on a node
   constexpr double least_s = 0.3;
   auto& group = context_.group;
   const PanelMaker maker(context_, matrix, layout);
@@ -255,13 +253,13 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
   mine.panel_count = strips.count;
   mine.most_panel_bytes = saturated(maker.expected_bytes / strips.count);
   mine.figures = {.product_count = multiply_s > 0.0 ? 1 : 0, .product_s = multiply_s};
-  std::int64_t free_bytes = 0;
+  int64_t free_bytes = 0;
   std::unique_ptr<PanelFolder> place;
   std::optional<StorageSample> sample;
   const auto panel_bytes = std::max(
       (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
-  const auto panel_count = std::max<std::int64_t>(sample_bytes / mine.node_rank_count / panel_bytes,
-                                                  std::int64_t{2} * mine.tuning.depth);
+  const auto panel_count =
+      std::max<int64_t>(sample_bytes / mine.node_rank_count / panel_bytes, int64_t{2} * mine.tuning.depth);
   maker.check_room(strips);
   agree_on(group, [&] {
     place = std::make_unique<PanelFolder>(maker.folder, group.rank(), group.size());
@@ -279,7 +277,7 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
   if (!was_there) std::filesystem::remove(maker.folder, ignored);  // if it is empty
   const auto memory = maker.memory_of(mine.panel_count, mine.most_panel_bytes);
   const auto resident_bytes = memory ? memory->resident_count * mine.most_panel_bytes : 0;
-  const auto streamed = std::max<std::int64_t>(mine.file_bytes - resident_bytes, 0);
+  const auto streamed = std::max<int64_t>(mine.file_bytes - resident_bytes, 0);
   StreamPlan plan{.file_bytes = group.sum(mine.file_bytes),
                   .largest_file_bytes = group.maximum(mine.file_bytes),
                   .free_bytes = group.minimum(free_bytes),
@@ -308,8 +306,8 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   stream_.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   auto strips = maker.strips_for(maker.memory_bytes);
   // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.
-  constexpr std::int64_t much_shorter = 2;
-  const std::int64_t panel_count = group.maximum(file ? std::ssize(file->panels) : 0);
+  constexpr int64_t much_shorter = 2;
+  const int64_t panel_count = group.maximum(file ? std::ssize(file->panels) : 0);
   const bool may_be_short = group.minimum(maker.will_stay(maker.memory_bytes) ? 1 : 0) == 1 &&
                             panel_count >= much_shorter * strips.count;
   if (!stream_.was_there || may_be_short) {
@@ -343,7 +341,7 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   constexpr double least_s = 0.2;
   group.barrier();
   stream_.storage_bytes_per_s = kernel->measure_reading(least_s);
-  if (const auto error = group.maximum(std::int64_t{kernel->reader_refusal()}); error != 0)
+  if (const auto error = group.maximum(int64_t{kernel->reader_refusal()}); error != 0)
     progress.warn(refusal_warning(static_cast<int>(error)));
   const auto& written = kernel->file();
   stream_.file_bytes = written.panel_bytes;
@@ -369,7 +367,7 @@ void StreamingFeature::check_region() {
 void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
   context_.report.is_streamed = true;
-  const bool is_refused = context_.group.maximum(std::int64_t{kernel_->reader_refusal()}) != 0;
+  const bool is_refused = context_.group.maximum(int64_t{kernel_->reader_refusal()}) != 0;
   stream_.figures = kernel_->figures();
   context_.report.features.out_of_core = {
       .folders = context_.options.features.out_of_core.folders,
@@ -380,7 +378,7 @@ void StreamingFeature::finish() {
       .ranks = context_.group.gather_one(stream_)};
 }
 
-std::int64_t StreamingFeature::panel_bytes() const {
+int64_t StreamingFeature::panel_bytes() const {
   const bool is_read = kernel_ != nullptr && kernel_->streamed_byte_count() > 0;
   return is_read ? kernel_->file().most_panel_bytes : 0;
 }

@@ -16,7 +16,7 @@ struct OutOfCoreOptions {
   std::vector<std::string> folders{};  ///< by rank, see folder_of_rank(); empty: the matrix is in memory
   bool chooses_kernel = false;  ///< none was asked for: the configuration names the one with the fewest bytes
 
-  [[nodiscard]] bool is_used() const { return !folders.empty(); }
+  bool is_used() const { return !folders.empty(); }
 };
 
 /// The names of the kernels that have a form for so many vectors at once (KernelOptions::vector_count), in memory or streamed.
@@ -26,25 +26,25 @@ const kernels::KernelRow& shortest_streamed_kernel(int vector_count);
 
 /// How panels are cut, and read.
 struct StreamTuning {
-  std::int64_t most_panel_bytes = std::int64_t{16} << 20;
+  int64_t most_panel_bytes = int64_t{16} << 20;
   int depth = 8;          ///< panels under way, and the one that is multiplied
   bool is_tuned = false;  ///< by `cg2d tune --out-of-core`
 };
 
 /// Bytes that a rank may use for buffers of panels: with more, the rest of its memory has to keep less of the matrix.
-constexpr std::int64_t most_buffer_bytes(std::int64_t memory_bytes) { return memory_bytes * 3 / 16; }
+constexpr int64_t most_buffer_bytes(int64_t memory_bytes) { return memory_bytes * 3 / 16; }
 
 /// One rank's part. Trivially copyable: ranks send it as it is.
 struct RankStream {
-  std::int64_t file_bytes = 0;  ///< bytes of all panels
-  std::int64_t panel_count = 0;
-  std::int64_t most_panel_bytes = 0;
+  int64_t file_bytes = 0;  ///< bytes of all panels
+  int64_t panel_count = 0;
+  int64_t most_panel_bytes = 0;
   StreamMemory memory;
   StreamFigures figures;
   bool was_there = false;  ///< from an earlier run
   bool is_direct = false;
   double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
-  std::int64_t beside_bytes =
+  int64_t beside_bytes =
       0;  ///< memory of this rank beside its panels: vectors, and the process as it was before
   int node_rank_count = 1;  ///< ranks that share the memory of its node
   StreamTuning tuning;
@@ -54,51 +54,51 @@ struct RankStream {
 struct OutOfCoreFacts {
   std::vector<std::string> folders;
   std::string reader;
-  std::int64_t memory_limit_bytes = 0;  ///< the user's, of a node; 0: none was given
-  double write_s = 0.0;         ///< generated, converted and put on the disk; 0 where the files were there
-  double device_write_s = 0.0;  ///< part of write_s: the slowest rank's writing, and waiting for the disk
+  int64_t memory_limit_bytes = 0;  ///< the user's, of a node; 0: none was given
+  double write_s = 0.0;            ///< generated, converted and put on the disk; 0 where the files were there
+  double device_write_s = 0.0;     ///< part of write_s: the slowest rank's writing, and waiting for the disk
   std::vector<RankStream> ranks;
 };
 
 /// Memory that the program takes in the course of a streamed run beside panels, bytes of a rank.
-inline constexpr std::int64_t stream_program_bytes = std::int64_t{2} << 20;
+inline constexpr int64_t stream_program_bytes = int64_t{2} << 20;
 
 /// The matrix that a rank streams, as its work knows it.
 struct StreamedMatrix {
-  const MatrixSource& source;     ///< that makes strips
-  std::uint64_t hash = 0;         ///< of all that its values depend on
-  std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
-  bool sums_values = false;       ///< PanelFileFigures::value_sum
+  const MatrixSource& source;  ///< that makes strips
+  uint64_t hash = 0;           ///< of all that its values depend on
+  int64_t vector_bytes = 0;    ///< of this rank, beside the matrix
+  bool sums_values = false;    ///< PanelFileFigures::value_sum
 };
 
 /// Values of --memory-limit, rounded up.
 struct StreamLimits {
-  std::int64_t unbound_bytes = 0;  ///< from here on reading takes no longer than multiplying
-  std::int64_t in_core_bytes = 0;  ///< from here on nothing is streamed
+  int64_t unbound_bytes = 0;  ///< from here on reading takes no longer than multiplying
+  int64_t in_core_bytes = 0;  ///< from here on nothing is streamed
 };
 /// By the rates of the run. Both 0 where no product has been timed, or nothing was streamed.
 StreamLimits limits_of(std::span<const RankStream> ranks);
 
 /// The facts that are known of a run before its matrix is made.
 struct StreamPlan {
-  std::int64_t file_bytes = 0;          ///< bytes of the files of all ranks
-  std::int64_t largest_file_bytes = 0;  ///< bytes of the largest rank's file
-  std::int64_t free_bytes = 0;          ///< in the folder that has least
-  std::int64_t streamed_bytes = 0;      ///< by a product, all ranks
-  double storage_bytes_per_s = 0.0;     ///< measured, all ranks at once
-  double reading_s = 0.0;               ///< reading of a product, seconds of the slowest rank
-  double multiply_s = 0.0;              ///< seconds of a product; 0: not known
-  StreamLimits limits{};                ///< where multiply_s is known
+  int64_t file_bytes = 0;            ///< bytes of the files of all ranks
+  int64_t largest_file_bytes = 0;    ///< bytes of the largest rank's file
+  int64_t free_bytes = 0;            ///< in the folder that has least
+  int64_t streamed_bytes = 0;        ///< by a product, all ranks
+  double storage_bytes_per_s = 0.0;  ///< measured, all ranks at once
+  double reading_s = 0.0;            ///< reading of a product, seconds of the slowest rank
+  double multiply_s = 0.0;           ///< seconds of a product; 0: not known
+  StreamLimits limits{};             ///< where multiply_s is known
 
   /// 0 where it is not known.
-  [[nodiscard]] double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
+  double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
 };
 
 /// `cg2d tune --out-of-core`: from a measurement of storage to a table and a profile.
 struct StorageTuneOptions {
   OutOfCoreOptions out_of_core;
-  std::int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
-  ProfileSource profile;                ///< where the result goes; unused: nowhere
+  int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
+  ProfileSource profile;           ///< where the result goes; unused: nowhere
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 

@@ -72,7 +72,7 @@ void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/
             at_least(0,
                      "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
             [&] { return limits_of(facts.ranks).in_core_bytes; });
-        m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
+        m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, size_t rank) {
           m.derived("rank", rank, at_least(0));
           m("file_bytes", stream.file_bytes, at_least(0, "All panels."));
           m("panels", stream.panel_count, at_least(1));
@@ -97,7 +97,7 @@ void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/
 std::string stream_text(const FeatureResults& results) {
   const auto& facts = results.out_of_core;
   if (facts.folders.empty()) return {};
-  std::int64_t file_bytes = 0;
+  int64_t file_bytes = 0;
   double resident_bytes = 0.0;
   double bytes_per_s = 0.0;
   double storage_bytes_per_s = 0.0;
@@ -107,7 +107,7 @@ std::string stream_text(const FeatureResults& results) {
     storage_bytes_per_s += rank.storage_bytes_per_s;
     file_bytes += rank.file_bytes;
     resident_bytes += static_cast<double>(rank.memory.resident_count) * static_cast<double>(rank.file_bytes) /
-                      static_cast<double>(std::max<std::int64_t>(rank.panel_count, 1));
+                      static_cast<double>(std::max<int64_t>(rank.panel_count, 1));
     const auto& figures = rank.figures;
     if (figures.product_s <= 0.0) continue;
     bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;

@@ -15,8 +15,7 @@ class StreamingFeature {
   explicit StreamingFeature(const FeatureContext& context) : context_(context) {}
 
   /// Measures the storage with unlinked temporary files. multiply_s: of a product in memory, 0 if it is not known. Cost: about a second.
-  [[nodiscard]] StreamPlan plan(const StreamedMatrix& matrix, const comm::BlockLayout& layout,
-                                double multiply_s) const;
+  StreamPlan plan(const StreamedMatrix& matrix, const comm::BlockLayout& layout, double multiply_s) const;
   /// Takes the files of all ranks, where all are there and fit, and have no short panels where all will stay in memory; else writes all.
   /// Once.
   [[nodiscard]] std::unique_ptr<BlockProduct> make_product(const StreamedMatrix& matrix,
@@ -26,12 +25,12 @@ class StreamingFeature {
   /// What is known of it goes to the report.
   void finish();
 
-  [[nodiscard]] const PanelFileFigures& figures() const { return kernel_->file().header.figures; }
+  const PanelFileFigures& figures() const { return kernel_->file().header.figures; }
   /// With writing; the slowest rank's. 0 where the files were there.
-  [[nodiscard]] double generation_s() const { return generation_s_; }
-  [[nodiscard]] double storage_bytes_per_s() const { return stream_.storage_bytes_per_s; }
+  double generation_s() const { return generation_s_; }
+  double storage_bytes_per_s() const { return stream_.storage_bytes_per_s; }
   /// Bytes of a panel, from a few of which products multiply; 0: nothing is read.
-  [[nodiscard]] std::int64_t panel_bytes() const;
+  int64_t panel_bytes() const;
 
  private:
   FeatureContext context_;

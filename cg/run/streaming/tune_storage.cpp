@@ -16,19 +16,19 @@ namespace cg2d {
 namespace {
 
 constexpr double mebibyte = 1 << 20;
-constexpr std::array<std::int64_t, 6> tried_mebibytes{1, 2, 4, 8, 16, 32};
+constexpr std::array<int64_t, 6> tried_mebibytes{1, 2, 4, 8, 16, 32};
 constexpr std::array tried_depths{2, 4, 6, 8, 12, 16};
-constexpr std::int64_t file_bytes_of_node = std::int64_t{256} << 20;
+constexpr int64_t file_bytes_of_node = int64_t{256} << 20;
 
-std::string stage_of(std::int64_t panel_bytes) {
+std::string stage_of(int64_t panel_bytes) {
   return fmt::format("panels of {:g} MiB", static_cast<double>(panel_bytes) / mebibyte);
 }
 
 struct StorageTrial {
   const std::string& folder;  ///< this rank's folder
   int node_rank_count = 1;
-  std::int64_t most_bytes = 0;  ///< for buffers, of the rank that has the least memory
-  std::vector<std::int64_t> sizes{};
+  int64_t most_bytes = 0;  ///< for buffers, of the rank that has the least memory
+  std::vector<int64_t> sizes{};
   std::vector<StorageCase> tried{};  ///< by the size of panels, then by their number
   /// The one with the least memory of those that are about as fast as the fastest. Without a spread: storage varies by itself, and its rates
   /// tell nothing of other load.
@@ -44,7 +44,7 @@ void try_storage(StorageTrial& trial, comm::RankGroup& group,
   constexpr int round_count = 3;
   const auto largest = trial.sizes.back();
   const auto file_bytes =
-      std::max(file_bytes_of_node / trial.node_rank_count / largest, std::int64_t{2}) * largest;
+      std::max(file_bytes_of_node / trial.node_rank_count / largest, int64_t{2}) * largest;
   std::optional<StorageSample> sample;
   agree_on(group, [&] { sample.emplace(trial.folder, file_bytes); });
   trial.tried.clear();
@@ -58,7 +58,7 @@ void try_storage(StorageTrial& trial, comm::RankGroup& group,
         double rate = 0.0;
         group.barrier();
         agree_on(group, [&] { rate = sample->rate(usual_panel_io(), reading, reading_s); });
-        rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
+        rates.push_back(static_cast<double>(group.sum(static_cast<int64_t>(rate))));
       }
       trial.tried.push_back({.folder = {},
                              .rank_count = trial.node_rank_count,
@@ -79,7 +79,7 @@ void try_storage(StorageTrial& trial, comm::RankGroup& group,
 std::string trial_text(const std::string& folders, const StorageTrial& trial) {
   const auto& best = trial.best;
   Table table;  // a row for each size of panels, a column for each number of them under way
-  std::int64_t panel_bytes = 0;
+  int64_t panel_bytes = 0;
   for (const auto& one : trial.tried) {
     if (std::exchange(panel_bytes, one.panel_bytes) != one.panel_bytes)
       table.line().number("MiB", "{:g}", static_cast<double>(panel_bytes) / mebibyte);

@@ -55,12 +55,12 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   }
 
   /// The present work of this rank: "run 1, outer iteration 3, CG step 12: summation, waits for rank 0". From any thread.
-  [[nodiscard]] std::string describe() const;
+  std::string describe() const;
 
  private:
   /// Changes with every progress: changes of the phase, and steps.
-  using Reached = std::pair<std::uint64_t, std::int64_t>;
-  [[nodiscard]] Reached reached() const;
+  using Reached = std::pair<uint64_t, int64_t>;
+  Reached reached() const;
   void watch(const std::stop_token& stop);
   [[nodiscard]] bool end_all(const Reached& seen, const std::stop_token& stop);
 
@@ -70,8 +70,8 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   const PhaseTimer& timer_;
   StepObservers& observers_;
   // Written by the rank, read by the thread.
-  std::atomic<std::int64_t> step_ = 0;  // of the outer iteration, or of the solve
-  std::atomic<std::int64_t> ended_step_count_ = 0;
+  std::atomic<int64_t> step_ = 0;  // of the outer iteration, or of the solve
+  std::atomic<int64_t> ended_step_count_ = 0;
   std::atomic<int> outer_step_ = 0;
   std::atomic<int> repeat_ = 0;
   std::jthread thread_;  // last: it ends before what it reads

@@ -53,37 +53,37 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
 
   [[nodiscard]] LinearOperator& matrix() override { return *this; }
   [[nodiscard]] PhaseTimer& timer() override { return transposed_->timer(); }
-  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
+  comm::Traffic sent(comm::Operation operation) const override {
     // Both send dot products only where one is asked to: that with V^T.
     return transposed_->communicator().sent(operation) + factor_->communicator().sent(operation);
   }
-  [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
-  [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
-    return layout_.own_piece(rank_).begin + static_cast<std::int64_t>(element);
+  int64_t order() const override { return layout_.size(); }
+  int64_t row_of(size_t element) const override {
+    return layout_.own_piece(rank_).begin + static_cast<int64_t>(element);
   }
   /// The mean of the two products, which take turns.
-  [[nodiscard]] VectorWork product_work(Phase phase) const override {
+  VectorWork product_work(Phase phase) const override {
     if (phase != Phase::multiply) return {};
     const auto both =
         work_of_block_product(transposed_->communicator(), transposed_->product(), nonzero_counts_[0]) +
         work_of_block_product(factor_->communicator(), factor_->product(), nonzero_counts_[1]);
     return {.call_count = 1, .byte_count = both.byte_count / 2, .flop_count = both.flop_count / 2};
   }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+  int64_t matrix_byte_count() const override {
     return transposed_->product().matrix_byte_count() + factor_->product().matrix_byte_count();
   }
-  [[nodiscard]] std::string arrangement() const override { return "grid " + layout_.grid().name(); }
-  [[nodiscard]] std::string_view kernel() const override { return factor_->product().kernel().name; }
+  std::string arrangement() const override { return "grid " + layout_.grid().name(); }
+  std::string_view kernel() const override { return factor_->product().kernel().name; }
 
-  [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
+  size_t local_size() const override { return q_.size(); }
   [[nodiscard]] Piece operand() override { return transposed_->operand(); }
-  [[nodiscard]] ConstPiece result() const override { return q_; }
+  ConstPiece result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override { transposed_->sum_over_ranks(values); }
-  [[nodiscard]] std::span<const Phase> phases() const override { return factor_->phases(); }
-  [[nodiscard]] std::string_view why_not_conforming() const override {
+  std::span<const Phase> phases() const override { return factor_->phases(); }
+  std::string_view why_not_conforming() const override {
     return "the matrix is applied as two sparse products, and never assembled";
   }
-  [[nodiscard]] VectorWork update_work() const override {
+  VectorWork update_work() const override {
     return vectors_.update_work() + transposed_->update_work() + factor_->update_work();
   }
   void apply() override {
@@ -101,7 +101,7 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
  private:
   comm::BlockLayout layout_;
   int rank_;
-  std::array<std::int64_t, 2> nonzero_counts_;     // of this rank's blocks of both factors
+  std::array<int64_t, 2> nonzero_counts_;          // of this rank's blocks of both factors
   std::unique_ptr<AssembledOperator> transposed_;  // V^T
   std::unique_ptr<AssembledOperator> factor_;      // V, on another communicator of the same layout and ranks
   std::vector<double> weights_;                    // W, of this rank's piece
@@ -124,8 +124,8 @@ MatrixFreeRow npb_factored_operator() {
       .size_of = [](std::string_view text) -> MatrixFreeSize {
         const auto& problem = class_from(text);
         // V and V^T as they are made, and in the kernel's format; weights and vectors.
-        constexpr std::int64_t bytes_per_entry = 4 * (sizeof(double) + sizeof(std::int32_t));
-        constexpr std::int64_t vector_bytes = 8 * sizeof(double);
+        constexpr int64_t bytes_per_entry = 4 * (sizeof(double) + sizeof(int32_t));
+        constexpr int64_t vector_bytes = 8 * sizeof(double);
         return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
       },
       .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {

@@ -19,21 +19,21 @@ class MatrixFreeSystem : public Interface {
   /// The clocks of its phases; off unless they were asked for.
   [[nodiscard]] virtual PhaseTimer& timer() = 0;
   /// Messages and bytes that this rank has sent so far for an operation.
-  [[nodiscard]] virtual comm::Traffic sent(comm::Operation operation) const = 0;
+  virtual comm::Traffic sent(comm::Operation operation) const = 0;
   /// The number of rows of the whole matrix.
-  [[nodiscard]] virtual std::int64_t order() const = 0;
+  virtual int64_t order() const = 0;
   /// The row of the assembled matrix that an element of this rank's pieces belongs to.
-  [[nodiscard]] virtual std::int64_t row_of(std::size_t element) const = 0;
+  virtual int64_t row_of(size_t element) const = 0;
   /// The value of all elements of A's diagonal, where it is one value.
-  [[nodiscard]] virtual std::optional<double> diagonal() const { return std::nullopt; }
+  virtual std::optional<double> diagonal() const { return std::nullopt; }
   /// The least work of one product in a phase that multiplies, on this rank; nothing in the others.
-  [[nodiscard]] virtual VectorWork product_work(Phase phase) const = 0;
+  virtual VectorWork product_work(Phase phase) const = 0;
   /// Bytes of this rank's factors that products read; 0 for an operator that reads vectors only.
-  [[nodiscard]] virtual std::int64_t matrix_byte_count() const { return 0; }
+  virtual int64_t matrix_byte_count() const { return 0; }
   /// The arrangement of the ranks, for people: "domain 2x1x3", "grid 2x3".
-  [[nodiscard]] virtual std::string arrangement() const = 0;
+  virtual std::string arrangement() const = 0;
   /// The loops of its products, for people: the name of a kernel, or "stencil".
-  [[nodiscard]] virtual std::string_view kernel() const = 0;
+  virtual std::string_view kernel() const = 0;
 };
 
 /// The input of every row's make().
@@ -49,8 +49,8 @@ struct MatrixFreeInput {
 
 /// The size of an operator before it is made.
 struct MatrixFreeSize {
-  std::int64_t order = 0;
-  std::int64_t bytes_per_row = 0;  ///< bytes of its parts and its vectors per row
+  int64_t order = 0;
+  int64_t bytes_per_row = 0;  ///< bytes of its parts and its vectors per row
 };
 
 /// One kind of operator. A new one is one file that defines a row, and its entry in the table.

@@ -13,22 +13,22 @@ namespace {
 
 // Between shares of the interior the exchange makes progress: messages that MPI passes on or copies only inside of
 // its calls would wait until the end otherwise. About 50 us.
-constexpr std::int64_t points_per_share = 1 << 16;
+constexpr int64_t points_per_share = 1 << 16;
 
 // p and q together; smaller ones may be in the last-level cache when the solver reads q next.
-constexpr std::int64_t least_streamed_bytes = std::int64_t{32} << 20;
+constexpr int64_t least_streamed_bytes = int64_t{32} << 20;
 
 // Points of the plane (in two dimensions: the line) after a line come from memory. Where boxes are large, they are
 // fetched so far ahead, in such portions. Loop alone, p and q in memory, Zen 5 (one core of a VM, 2026-11-22), medians of 5 in turns: 128^3 points
 // 1.29 ns per point without, 0.64 with (portions of 256, streamed; stored 1.03 and 0.77). Portions of 1024: 0.76.
-constexpr std::int64_t fetch_distance = 2048;
-constexpr std::int64_t points_per_fetch = 256;
+constexpr int64_t fetch_distance = 2048;
+constexpr int64_t points_per_fetch = 256;
 
 // p and q together; smaller ones are in the second-level cache.
-constexpr std::int64_t least_fetched_bytes = std::int64_t{2} << 20;
+constexpr int64_t least_fetched_bytes = int64_t{2} << 20;
 
 // Three planes of a block of inner lines: half of the second-level cache of most processors.
-constexpr std::int64_t bytes_per_block = std::int64_t{512} << 10;
+constexpr int64_t bytes_per_block = int64_t{512} << 10;
 
 }  // namespace
 
@@ -38,8 +38,8 @@ comm::HaloShape halo_shape(const Stencil& stencil) {
 
 void StencilOperator::set_halo(std::span<const comm::HaloView> views) {
   for (const auto& view : views) {
-    std::array<std::int64_t, comm::dimension_count> begin{};
-    for (std::size_t k = 0; k < begin.size(); ++k) begin[k] = view.box.ranges[k].begin - box_.ranges[k].begin;
+    std::array<int64_t, comm::dimension_count> begin{};
+    for (size_t k = 0; k < begin.size(); ++k) begin[k] = view.box.ranges[k].begin - box_.ranges[k].begin;
     assert(view.box.extent(0) == 1 || begin[0] == 0);
     halo_parts_[index_of(step_of(0, begin[0]), step_of(1, begin[1]), step_of(2, begin[2]))] = {
         .first = view.first - begin[1] * view.line_stride - begin[2] * view.plane_stride,
@@ -48,7 +48,7 @@ void StencilOperator::set_halo(std::span<const comm::HaloView> views) {
   }
 }
 
-const double* StencilOperator::points_of(std::int64_t y, std::int64_t z) const {
+const double* StencilOperator::points_of(int64_t y, int64_t z) const {
   const int y_step = step_of(1, y);
   const int z_step = step_of(2, z);
   if (y_step == 0 && z_step == 0) return operand_.data() + box_.extent(0) * (y + box_.extent(1) * z);
@@ -56,7 +56,7 @@ const double* StencilOperator::points_of(std::int64_t y, std::int64_t z) const {
   return part.first == nullptr ? zeros_.data() : part.first + y * part.line_stride + z * part.plane_stride;
 }
 
-double StencilOperator::point_beyond(int step, std::int64_t y, std::int64_t z) const {
+double StencilOperator::point_beyond(int step, int64_t y, int64_t z) const {
   const auto& part = halo_parts_[index_of(step, step_of(1, y), step_of(2, z))];
   return part.first == nullptr ? 0.0 : part.first[y * part.line_stride + z * part.plane_stride];
 }
@@ -70,36 +70,35 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
       extents_(stencil.extents),
       box_(box),
       operand_(halo.operand()),
-      zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))),
+      zeros_(static_cast<size_t>(std::max(box.extent(0), longest_run))),
       kernel_(kernels::stencil_kernel(stencil.point_count, options.instruction_set)),
       point_count_(stencil.point_count),
       has_corners_(stencil.has_corners()),
       thread_count_(options.thread_count),
-      q_(static_cast<std::size_t>(box.size())),
-      products_(static_cast<std::size_t>(options.thread_count)) {
+      q_(static_cast<size_t>(box.size())),
+      products_(static_cast<size_t>(options.thread_count)) {
   streams_ = options.streams.value_or(product_byte_count() >= least_streamed_bytes);
   if (box.is_empty()) return;
-  for (std::size_t k = 1; k < inner_.size(); ++k) {
-    const std::int64_t begin = goes_on(k, -1) ? 1 : 0;
+  for (size_t k = 1; k < inner_.size(); ++k) {
+    const int64_t begin = goes_on(k, -1) ? 1 : 0;
     inner_[k] = {.begin = begin, .end = std::max(begin, box.extent(k) - (goes_on(k, 1) ? 1 : 0))};
   }
   const bool has_ends = goes_on(0, -1) || goes_on(0, 1);
-  for (std::int64_t number = 0; number < box.extent(1) * box.extent(2); ++number) {
+  for (int64_t number = 0; number < box.extent(1) * box.extent(2); ++number) {
     if (has_ends || !is_inner(line_at(number))) boundary_lines_.push_back(number);
   }
-  const auto line_bytes = 3 * box.extent(0) * static_cast<std::int64_t>(sizeof(double));
-  block_lines_ =
-      std::clamp<std::int64_t>(bytes_per_block / line_bytes, 1, std::max<std::int64_t>(1, inner_[1].size()));
+  const auto line_bytes = 3 * box.extent(0) * static_cast<int64_t>(sizeof(double));
+  block_lines_ = std::clamp<int64_t>(bytes_per_block / line_bytes, 1, std::max<int64_t>(1, inner_[1].size()));
   if (!boundary_lines_.empty()) share_count_ = (box.size() + points_per_share - 1) / points_per_share;
 }
 
 /// Ends of inner lines that the boundary computes count with the interior, which has their lines.
 VectorWork StencilOperator::product_work(Phase phase) const {
-  const auto all = static_cast<std::int64_t>(q_.size());
+  const auto all = static_cast<int64_t>(q_.size());
   const auto inner = all > 0 ? inner_[1].size() * inner_[2].size() * box().extent(0) : 0;
   const auto points = phase == Phase::interior ? inner : phase == Phase::boundary ? all - inner : 0;
   return {.call_count = points > 0 ? 1 : 0,
-          .byte_count = 2 * points * static_cast<std::int64_t>(sizeof(double)),
+          .byte_count = 2 * points * static_cast<int64_t>(sizeof(double)),
           .flop_count = points * (point_count_ + (sums_by_the_way() ? 2 : 0))};
 }
 
@@ -121,30 +120,29 @@ void StencilOperator::apply() {
   set_halo(halo_.views());
   on_threads(std::ssize(boundary_lines_), 0, 1, [&](const comm::IndexRange& numbers, ThreadSum& sum) {
     for (auto number = numbers.begin; number < numbers.end; ++number)
-      compute_boundary_line(line_at(boundary_lines_[static_cast<std::size_t>(number)]), sum);
+      compute_boundary_line(line_at(boundary_lines_[static_cast<size_t>(number)]), sum);
   });
   halo_.done();
 }
 
-void StencilOperator::add_product(ThreadSum& sum, const Line& first, std::int64_t point_count,
+void StencilOperator::add_product(ThreadSum& sum, const Line& first, int64_t point_count,
                                   const double* q) const {
   const double* const p = points_of(first.y, first.z);
   sum.value += cblas_ddot(static_cast<int>(point_count), p, 1, q, 1);
 }
 
 template <typename Compute>
-void StencilOperator::on_threads(std::int64_t count, std::int64_t share, std::int64_t share_count,
-                                 const Compute& compute) {
+void StencilOperator::on_threads(int64_t count, int64_t share, int64_t share_count, const Compute& compute) {
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int thread = 0; thread < thread_count_; ++thread) {
     const auto mine = comm::share_of(count, thread, thread_count_);
-    compute(comm::share_of(mine, share, share_count), products_[static_cast<std::size_t>(thread)]);
+    compute(comm::share_of(mine, share, share_count), products_[static_cast<size_t>(thread)]);
   }
 }
 
 void StencilOperator::compute_interior() {
   if (box().is_empty()) return;
-  for (std::int64_t share = 0; share < share_count_; ++share) {
+  for (int64_t share = 0; share < share_count_; ++share) {
     on_threads(inner_[1].size() * inner_[2].size(), share, share_count_,
                [&](const comm::IndexRange& numbers, ThreadSum& sum) {
                  if (!streams_) return compute_inner_lines(numbers, sum, nullptr);
@@ -157,7 +155,7 @@ void StencilOperator::compute_interior() {
 
 void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum,
                                           kernels::StreamWriter* writer) {
-  const auto most_lines = std::max<std::int64_t>(1, longest_run / box().extent(0));
+  const auto most_lines = std::max<int64_t>(1, longest_run / box().extent(0));
   const auto last_y = box().extent(1) - 1;
   const auto depth = inner_[2].size();
   for (auto number = numbers.begin; number < numbers.end;) {
@@ -180,7 +178,7 @@ void StencilOperator::compute_inner_lines(const comm::IndexRange& numbers, Threa
 
 /// The ends are computed here where the domain ends there, too; in the others the boundary overwrites what is
 /// written here.
-void StencilOperator::compute_run(const Line& first, std::int64_t count, ThreadSum& sum,
+void StencilOperator::compute_run(const Line& first, int64_t count, ThreadSum& sum,
                                   kernels::StreamWriter* writer) {
   const auto length = box().extent(0);
   if (writer != nullptr && length > kernels::StreamWriter::largest_room)
@@ -189,10 +187,10 @@ void StencilOperator::compute_run(const Line& first, std::int64_t count, ThreadS
   const auto total = count * length;
   const double* const ahead = fetched_ahead(first, total);
   double* const q = writer == nullptr ? result_at(first) : writer->room(result_at(first), total);
-  for (std::int64_t begin = 0; begin < total; begin += points_per_fetch) {
+  for (int64_t begin = 0; begin < total; begin += points_per_fetch) {
     const auto end = std::min(total, begin + points_per_fetch);
     if (ahead != nullptr) kernels::fetch_ahead(ahead + begin, end - begin);
-    const auto first_point = std::max<std::int64_t>(begin, 1);
+    const auto first_point = std::max<int64_t>(begin, 1);
     kernel_.loop(lines, first_point, std::min(end, total - 1), q + first_point);
   }
   kernel_.ends(lines, {.length = length, .count = count, .begins = !goes_on(0, -1), .ends = !goes_on(0, 1)},
@@ -200,7 +198,7 @@ void StencilOperator::compute_run(const Line& first, std::int64_t count, ThreadS
   add_product(sum, first, total, q);
 }
 
-const double* StencilOperator::fetched_ahead(const Line& first, std::int64_t point_count) const {
+const double* StencilOperator::fetched_ahead(const Line& first, int64_t point_count) const {
   // In two dimensions it is the line after it.
   const auto lines_ahead = box().extent(2) > 1 ? box().extent(1) : 1;
   const auto begin = fetch_distance + box().extent(0) * (first.y + box().extent(1) * first.z + lines_ahead);
@@ -212,11 +210,11 @@ void StencilOperator::compute_long_line(const Line& line, ThreadSum& sum, kernel
   const auto length = box().extent(0);
   const auto lines = lines_around(line);
   const double* const ahead = fetched_ahead(line, length);
-  for (std::int64_t begin = 0; begin < length; begin += kernels::StreamWriter::largest_room) {
+  for (int64_t begin = 0; begin < length; begin += kernels::StreamWriter::largest_room) {
     const auto end = std::min(length, begin + kernels::StreamWriter::largest_room);
     double* const q = writer.room(result_at(line) + begin, end - begin);
     if (ahead != nullptr) kernels::fetch_ahead(ahead + begin, end - begin);
-    const auto first = std::max<std::int64_t>(begin, 1);
+    const auto first = std::max<int64_t>(begin, 1);
     kernel_.loop(lines, first, std::min(end, length - 1), q + (first - begin));
     if (begin == 0) q[0] = kernel_.point(lines, 0, 0.0, kernel_.side(lines, 1));
     if (end == length)
@@ -231,7 +229,7 @@ void StencilOperator::compute_boundary_line(const Line& line, ThreadSum& sum) {
   const bool is_whole = !is_inner(line);
   const auto lines = lines_around(line);
   double* const q = result_at(line);
-  const auto end_point = [&](std::int64_t x) {
+  const auto end_point = [&](int64_t x) {
     const double left = x > 0 ? kernel_.side(lines, x - 1) : beyond(-1, line);
     const double right = x + 1 < length ? kernel_.side(lines, x + 1) : beyond(1, line);
     q[x] = kernel_.point(lines, x, left, right);
@@ -277,22 +275,22 @@ class StencilSystem final : public MatrixFreeSystem {
 
   [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
   [[nodiscard]] PhaseTimer& timer() override { return timer_; }
-  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
+  comm::Traffic sent(comm::Operation operation) const override {
     return operation == comm::Operation::halo ? halo_->sent() : sums_->sent(operation);
   }
-  [[nodiscard]] std::int64_t order() const override { return stencil_.order(); }
-  [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
+  int64_t order() const override { return stencil_.order(); }
+  int64_t row_of(size_t element) const override {
     const auto& box = matrix_.box();
-    const auto number = static_cast<std::int64_t>(element);
+    const auto number = static_cast<int64_t>(element);
     const auto line = number / box.extent(0);
     return box.ranges[0].begin + number % box.extent(0) +
            stencil_.extents[0] * (box.ranges[1].begin + line % box.extent(1) +
                                   stencil_.extents[1] * (box.ranges[2].begin + line / box.extent(1)));
   }
-  [[nodiscard]] std::optional<double> diagonal() const override { return stencil_.diagonal(); }
-  [[nodiscard]] VectorWork product_work(Phase phase) const override { return matrix_.product_work(phase); }
-  [[nodiscard]] std::string arrangement() const override { return "domain " + layout_.grid().name(); }
-  [[nodiscard]] std::string_view kernel() const override { return "stencil"; }
+  std::optional<double> diagonal() const override { return stencil_.diagonal(); }
+  VectorWork product_work(Phase phase) const override { return matrix_.product_work(phase); }
+  std::string arrangement() const override { return "domain " + layout_.grid().name(); }
+  std::string_view kernel() const override { return "stencil"; }
 
  private:
   Stencil stencil_;

@@ -46,100 +46,96 @@ class StencilOperator final : public LinearOperator {
   StencilOperator(const Stencil& stencil, const comm::Box& box, comm::HaloExchange& halo,
                   comm::Communicator& sums, PhaseTimer& timer, const StencilOperatorOptions& options);
 
-  [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
+  size_t local_size() const override { return q_.size(); }
   [[nodiscard]] Piece operand() override { return halo_.operand(); }
   void apply() override;
-  [[nodiscard]] ConstPiece result() const override { return q_; }
+  ConstPiece result() const override { return q_; }
   /// While the points of a line are in the first-level cache; not where the domain is cut along x.
-  [[nodiscard]] std::optional<double> own_product() const override {
+  std::optional<double> own_product() const override {
     if (!sums_by_the_way()) return std::nullopt;
     double sum = 0.0;
     for (const auto& product : products_) sum += product.value;
     return sum;
   }
   void sum_over_ranks(std::span<double> values) override { sums_.sum_scalars(values); }
-  [[nodiscard]] std::span<const Phase> phases() const override {
+  std::span<const Phase> phases() const override {
     static constexpr std::array order{Phase::halo, Phase::interior, Phase::boundary};
     return order;
   }
 
   /// The points of this rank.
-  [[nodiscard]] const comm::Box& box() const { return box_; }
-  [[nodiscard]] bool streams() const { return streams_; }
+  const comm::Box& box() const { return box_; }
+  bool streams() const { return streams_; }
   /// The least that one product moves between memory and processor: p read once and q written once.
-  [[nodiscard]] std::int64_t product_byte_count() const {
-    return 2 * static_cast<std::int64_t>(q_.size() * sizeof(double));
-  }
+  int64_t product_byte_count() const { return 2 * static_cast<int64_t>(q_.size() * sizeof(double)); }
   /// The least work of one product for the points of one phase, interior or boundary; nothing for others. Additions and the
   /// multiplication of each point, with all its neighbours; two more for p . q where it is made by the way.
-  [[nodiscard]] VectorWork product_work(Phase phase) const;
+  VectorWork product_work(Phase phase) const;
 
  private:
   /// A line of points along x, by its place in the box.
   struct Line {
-    std::int64_t y;
-    std::int64_t z;
+    int64_t y;
+    int64_t z;
   };
-  [[nodiscard]] Line line_at(std::int64_t number) const {
+  Line line_at(int64_t number) const {
     return {.y = number % box().extent(1), .z = number / box().extent(1)};
   }
   /// Whether a product adds up p . q, too.
-  [[nodiscard]] bool sums_by_the_way() const { return !goes_on(0, -1) && !goes_on(0, 1); }
+  bool sums_by_the_way() const { return !goes_on(0, -1) && !goes_on(0, 1); }
   /// Whether the lines around it are all in this rank's box, or outside of the domain.
-  [[nodiscard]] bool is_inner(const Line& line) const {
-    return inner_[1].contains(line.y) && inner_[2].contains(line.z);
-  }
+  bool is_inner(const Line& line) const { return inner_[1].contains(line.y) && inner_[2].contains(line.z); }
 
   /// p . q of the points of a thread; a cache line apart from the others'.
   struct alignas(64) ThreadSum {
     double value = 0.0;
   };
   /// Adds the points of lines that follow each other in memory; q: where they are now.
-  void add_product(ThreadSum& sum, const Line& first, std::int64_t point_count, const double* q) const;
+  void add_product(ThreadSum& sum, const Line& first, int64_t point_count, const double* q) const;
 
   void compute_interior();
   /// Inner lines by their numbers, in runs of lines that follow each other in memory. They are numbered block by block: so many lines of a plane,
   /// then the same ones of the next plane. Three planes of a block stay in the second-level cache, and p is read from memory once.
   void compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum, kernels::StreamWriter* writer);
-  void compute_run(const Line& first, std::int64_t count, ThreadSum& sum, kernels::StreamWriter* writer);
+  void compute_run(const Line& first, int64_t count, ThreadSum& sum, kernels::StreamWriter* writer);
   /// Where the points of the plane after a line are fetched ahead from; nullptr: nowhere.
-  [[nodiscard]] const double* fetched_ahead(const Line& first, std::int64_t point_count) const;
+  const double* fetched_ahead(const Line& first, int64_t point_count) const;
   void compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer);
   void compute_boundary_line(const Line& line, ThreadSum& sum);
 
   /// Calls compute(range, sum of the thread) for ranges of numbers, on the threads, that together are one of several shares of 0 ... count-1:
   /// each thread takes the same part of all numbers in every product, and of it the share.
   template <typename Compute>
-  void on_threads(std::int64_t count, std::int64_t share, std::int64_t share_count, const Compute& compute);
+  void on_threads(int64_t count, int64_t share, int64_t share_count, const Compute& compute);
 
   /// A part of the halo, whose pointer is moved so that points count as those of the box.
   struct HaloPart {
     const double* first = nullptr;  // none: outside of the domain
-    std::int64_t line_stride = 0;
-    std::int64_t plane_stride = 0;
+    int64_t line_stride = 0;
+    int64_t plane_stride = 0;
   };
   /// Lines are followed by the next ones of their plane; outside of the domain by as many zeros as there are points
   /// in a run of lines, or in one line.
-  static constexpr std::int64_t longest_run = 1024;
+  static constexpr int64_t longest_run = 1024;
 
   /// Whether the domain goes on beyond the box; step: -1 or 1.
-  [[nodiscard]] bool goes_on(std::size_t dimension, int step) const {
+  bool goes_on(size_t dimension, int step) const {
     const auto& range = box_.ranges[dimension];
     return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
   }
-  [[nodiscard]] int step_of(std::size_t dimension, std::int64_t place) const {
+  int step_of(size_t dimension, int64_t place) const {
     return place < 0 ? -1 : place >= box_.extent(dimension) ? 1 : 0;
   }
-  [[nodiscard]] static std::size_t index_of(int x, int y, int z) {
-    return static_cast<std::size_t>(x + 1 + 3 * (y + 1 + 3 * (z + 1)));
+  static size_t index_of(int x, int y, int z) {
+    return static_cast<size_t>(x + 1 + 3 * (y + 1 + 3 * (z + 1)));
   }
   /// Takes the halo as the exchange gives it.
   void set_halo(std::span<const comm::HaloView> views);
   /// Point 0 of a line along x, in the box or one step around it. y, z: from the box's first point, within -1 ... extent.
-  [[nodiscard]] const double* points_of(std::int64_t y, std::int64_t z) const;
+  const double* points_of(int64_t y, int64_t z) const;
   /// The point beyond an end of that line; step: -1 or 1.
-  [[nodiscard]] double point_beyond(int step, std::int64_t y, std::int64_t z) const;
-  [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const {
+  double point_beyond(int step, int64_t y, int64_t z) const;
+  kernels::StencilLines lines_around(const Line& line) const {
     kernels::StencilLines lines{};
     for (int z = -1; z <= 1; ++z) {
       for (int y = -1; y <= 1; ++y) {
@@ -150,7 +146,7 @@ class StencilOperator final : public LinearOperator {
     return lines;
   }
   /// The neighbours beyond an end of a line; step: -1 or 1.
-  [[nodiscard]] double beyond(int step, const Line& line) const {
+  double beyond(int step, const Line& line) const {
     if (!goes_on(0, step)) return 0.0;
     if (!has_corners_) return point_beyond(step, line.y, line.z);
     double sum = 0.0;
@@ -176,13 +172,13 @@ class StencilOperator final : public LinearOperator {
   bool has_corners_;
   int thread_count_;
   bool streams_;
-  std::int64_t block_lines_ = 1;  // lines of a plane in a block of inner lines
+  int64_t block_lines_ = 1;  // lines of a plane in a block of inner lines
   HugePageVector q_;
   std::array<comm::IndexRange, comm::dimension_count>
-      inner_{};                               // lines that need no halo, by place along y and z
-  std::vector<std::int64_t> boundary_lines_;  // with points that need the halo
-  std::int64_t share_count_ = 1;              // shares of the interior
-  std::vector<ThreadSum> products_;           // each thread's p . A p in the last apply()
+      inner_{};                          // lines that need no halo, by place along y and z
+  std::vector<int64_t> boundary_lines_;  // with points that need the halo
+  int64_t share_count_ = 1;              // shares of the interior
+  std::vector<ThreadSum> products_;      // each thread's p . A p in the last apply()
 };
 
 }  // namespace cg2d

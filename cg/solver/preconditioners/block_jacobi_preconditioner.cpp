@@ -22,7 +22,7 @@ constexpr double largest_shift = 1e12;
 
 class BlockJacobiPreconditioner final : public Preconditioner {
  public:
-  BlockJacobiPreconditioner(IncompleteCholesky factors, std::size_t size, std::string remark)
+  BlockJacobiPreconditioner(IncompleteCholesky factors, size_t size, std::string remark)
       : factors_(std::move(factors)), solved_(size), remark_(std::move(remark)) {}
 
   ConstPiece apply(ConstPiece r, DistributedVectors& vectors) override {
@@ -31,7 +31,7 @@ class BlockJacobiPreconditioner final : public Preconditioner {
     local->record_update(factors_.work());
     return solved_;
   }
-  [[nodiscard]] std::string remark() const override { return remark_; }
+  std::string remark() const override { return remark_; }
 
  private:
   IncompleteCholesky factors_;
@@ -41,7 +41,7 @@ class BlockJacobiPreconditioner final : public Preconditioner {
 
 std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& input) {
   // Ranks count what they cannot use before any of them throws.
-  const auto size = static_cast<std::int64_t>(input.matrix.local_size());
+  const auto size = static_cast<int64_t>(input.matrix.local_size());
   const auto* const block = input.diagonal_block;
   const bool fits = block != nullptr && block->row_count == size && block->column_count == size;
   if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0)
@@ -82,7 +82,7 @@ PreconditionerRow block_jacobi_preconditioner() {
       // Per row: starts of block and rows, diagonal, pivots, the entries next to the diagonal, runs of rows, places while they
       // are made, the vector of a solve. Per nonzero: the block; half of it while it is factorized, and twice half of it in single
       // precision.
-      .memory = {.bytes_per_row = std::int64_t{11} * 8, .bytes_per_nonzero = 12 + 6 + 2 * 4},
+      .memory = {.bytes_per_row = int64_t{11} * 8, .bytes_per_nonzero = 12 + 6 + 2 * 4},
       .make = &make_block_jacobi};
 }
 

@@ -27,9 +27,9 @@ constexpr double upper_margin = 1.05;
 
 /// A number within -1 ... 1 that depends on the global row alone (splitmix64), so that every grid gets the same
 /// bounds.
-double random_number(std::uint64_t row) {
+double random_number(uint64_t row) {
   const auto word = splitmix_bits((row + 1) * golden_ratio_bits);
-  return static_cast<double>(static_cast<std::int64_t>(word)) * 0x1p-63;
+  return static_cast<double>(static_cast<int64_t>(word)) * 0x1p-63;
 }
 
 /// The extreme eigenvalues of M^-1 A that some steps of CG see, M the diagonal or 1. The smallest one is lower than `low`; that does little
@@ -42,9 +42,9 @@ SpectrumEstimate lanczos_estimate(const PreconditionerInput& input, Precondition
   conjugate_gradient.observers().add(estimates);
   HugePageVector b(input.matrix.local_size());
   HugePageVector x(b.size());
-  for (std::size_t k = 0; k < b.size(); ++k) {
+  for (size_t k = 0; k < b.size(); ++k) {
     const double scale = input.diagonal.empty() ? 1.0 : std::sqrt(input.diagonal[k]);
-    b[k] = scale * random_number(static_cast<std::uint64_t>(input.first_row) + k);
+    b[k] = scale * random_number(static_cast<uint64_t>(input.first_row) + k);
   }
   static_cast<void>(conjugate_gradient.iterate({.b = b, .x = x},
                                                Tolerance({.relative = 1e-10, .most_steps = lanczos_steps})));
@@ -58,15 +58,15 @@ std::vector<double> inverse_polynomial(const PolynomialOptions& bounds) {
   std::vector<double> chebyshev{0.0, 1.0};
   for (int order = 1; order <= bounds.degree; ++order) {
     std::vector<double> next(chebyshev.size() + 1);
-    for (std::size_t k = 0; k < chebyshev.size(); ++k) next[k + 1] = 2.0 * chebyshev[k];
-    for (std::size_t k = 0; k < last.size(); ++k) next[k] -= last[k];
+    for (size_t k = 0; k < chebyshev.size(); ++k) next[k + 1] = 2.0 * chebyshev[k];
+    for (size_t k = 0; k < last.size(); ++k) next[k] -= last[k];
     last = std::exchange(chebyshev, std::move(next));
   }
   // (T(zero) - T(t)) / T(zero) by x = radius (zero - t), where zero is t at x = 0: synthetic division, highest power first.
   const double zero = bounds.center() / bounds.radius();
   std::vector<double> quotient(chebyshev.size() - 1);
   double value = 0.0;
-  for (std::size_t k = quotient.size(); k-- > 0;) {
+  for (size_t k = quotient.size(); k-- > 0;) {
     value = value * zero + chebyshev[k + 1];
     quotient[k] = value;
   }
@@ -89,7 +89,7 @@ class ChebyshevPreconditioner final : public Preconditioner {
         coefficients_(inverse_polynomial(polynomial)),
         diagonal_(std::move(diagonal)) {}
 
-  [[nodiscard]] bool uses_products() const override { return true; }
+  bool uses_products() const override { return true; }
 
   /// z := p(B) s for B = D^-1 A and s = D^-1 r by Horner's rule, z := t(B) z + c s: it reads and writes two thirds of the vectors that the
   /// three-term recurrence does.
@@ -108,7 +108,7 @@ class ChebyshevPreconditioner final : public Preconditioner {
     return z;
   }
 
-  [[nodiscard]] std::string remark() const override {
+  std::string remark() const override {
     const bool is_scaled = diagonal_ || factor_ != 1.0;
     return fmt::format("degree {}, for eigenvalues from {:.3g} to {:.3g}{}", coefficients_.size() - 1,
                        bounds_.low, bounds_.high, is_scaled ? " of the matrix over its diagonal" : "");
@@ -179,7 +179,7 @@ PreconditionerRow chebyshev_preconditioner() {
       .diagonal = DiagonalUse::where_known,
       .default_degree = usual_degree,
       // b, x, and the vectors of CG that estimates the bounds, with its kept iterate; those of the diagonal.
-      .memory = {.bytes_per_row = std::int64_t{10} * 8},
+      .memory = {.bytes_per_row = int64_t{10} * 8},
       .make = &make_chebyshev};
 }
 

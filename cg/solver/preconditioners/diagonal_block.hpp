@@ -27,6 +27,6 @@ HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block);
 /// not positive: with it A is not positive definite. `first_row`: the global number of the piece's first row. Collective. Cost: one sum over
 /// all ranks, and some 64 more where there is such an entry.
 void require_positive(std::string_view preconditioner, LinearOperator& matrix, ConstPiece diagonal,
-                      std::int64_t first_row);
+                      int64_t first_row);
 
 }  // namespace cg2d

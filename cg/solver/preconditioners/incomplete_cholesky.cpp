@@ -10,7 +10,7 @@ namespace {
 /// follow.
 constexpr double smallest_pivot = 1e-10;
 
-constexpr std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
+constexpr size_t index(int64_t number) { return static_cast<size_t>(number); }
 
 }  // namespace
 
@@ -21,12 +21,12 @@ class TriangleRows {
   explicit TriangleRows(const kernels::CsrBlock& block)
       : rows_(kernels::CsrBlock::with_room(block.row_count, block.column_count)),
         row_count_(index(block.row_count)) {
-    for (std::int64_t row = 0; row < block.row_count; ++row) {
+    for (int64_t row = 0; row < block.row_count; ++row) {
       const auto columns = block.columns_of(row);
       rows_.row_starts[index(row) + 1] = std::ranges::lower_bound(columns, row) - columns.begin();
     }
     rows_.make_room_by_lengths();
-    for (std::size_t row = 0; row < row_count_; ++row) {
+    for (size_t row = 0; row < row_count_; ++row) {
       const auto first = index(block.row_starts[row]);
       const auto count = start_of(row + 1) - start_of(row);
       std::copy_n(block.columns.data() + first, count, rows_.columns.data() + start_of(row));
@@ -38,7 +38,7 @@ class TriangleRows {
   /// d_i = a_ii - sum over j of w_ij l_ij. False after a breakdown, and where an entry is too large for single precision.
   [[nodiscard]] bool eliminate(ConstPiece diagonal, double shift, Piece inverse_pivots) {
     std::vector<double> row_values(row_count_);  // w_i by column, zero where row i has no entry
-    for (std::size_t row = 0; row < row_count_; ++row) {
+    for (size_t row = 0; row < row_count_; ++row) {
       const auto begin = start_of(row);
       const auto end = start_of(row + 1);
       for (auto entry = begin; entry < end; ++entry) row_values[column_of(entry)] = rows_.values[entry];
@@ -62,26 +62,26 @@ class TriangleRows {
   }
 
   /// L, or L^T, in the form in which it is solved.
-  [[nodiscard]] IncompleteCholesky::Triangle triangle(bool is_transposed) const {
+  IncompleteCholesky::Triangle triangle(bool is_transposed) const {
     IncompleteCholesky::Triangle made{.next_to_diagonal = kernels::PageBuffer<float>(row_count_)};
     // First the entries of each row that are not next to the diagonal, then the place of its next one.
-    std::vector<std::int64_t> places(row_count_);
-    for_far([&](std::size_t row, std::size_t entry) { ++places[is_transposed ? column_of(entry) : row]; });
-    std::int64_t begin = 0;
+    std::vector<int64_t> places(row_count_);
+    for_far([&](size_t row, size_t entry) { ++places[is_transposed ? column_of(entry) : row]; });
+    int64_t begin = 0;
     for (auto& place : places) {
       if (made.runs.empty() || made.runs.back().length != place)
         made.runs.push_back({.row_count = 0, .length = place});
       ++made.runs.back().row_count;
       begin += std::exchange(place, begin);
     }
-    made.columns = kernels::PageBuffer<std::int32_t>(index(begin));
+    made.columns = kernels::PageBuffer<int32_t>(index(begin));
     made.values = kernels::PageBuffer<float>(index(begin));
-    for_far([&](std::size_t row, std::size_t entry) {
+    for_far([&](size_t row, size_t entry) {
       const auto place = index(places[is_transposed ? column_of(entry) : row]++);
-      made.columns[place] = is_transposed ? static_cast<std::int32_t>(row) : rows_.columns[entry];
+      made.columns[place] = is_transposed ? static_cast<int32_t>(row) : rows_.columns[entry];
       made.values[place] = static_cast<float>(rows_.values[entry]);
     });
-    for (std::size_t row = 1; row < row_count_; ++row) {
+    for (size_t row = 1; row < row_count_; ++row) {
       if (has_neighbour(row))
         made.next_to_diagonal[is_transposed ? row - 1 : row] =
             static_cast<float>(rows_.values[start_of(row + 1) - 1]);
@@ -90,23 +90,23 @@ class TriangleRows {
   }
 
  private:
-  [[nodiscard]] std::size_t start_of(std::size_t row) const { return index(rows_.row_starts[row]); }
-  [[nodiscard]] std::size_t column_of(std::size_t entry) const { return index(rows_.columns[entry]); }
+  size_t start_of(size_t row) const { return index(rows_.row_starts[row]); }
+  size_t column_of(size_t entry) const { return index(rows_.columns[entry]); }
   /// Whether the last entry of a row is next to the diagonal.
-  [[nodiscard]] bool has_neighbour(std::size_t row) const {
+  bool has_neighbour(size_t row) const {
     return start_of(row + 1) > start_of(row) && column_of(start_of(row + 1) - 1) + 1 == row;
   }
   /// visit(row, entry) for all entries that are not next to the diagonal.
   template <typename Visit>
   void for_far(const Visit& visit) const {
-    for (std::size_t row = 0; row < row_count_; ++row) {
+    for (size_t row = 0; row < row_count_; ++row) {
       const auto end = start_of(row + 1) - (has_neighbour(row) ? 1 : 0);
       for (auto entry = start_of(row); entry < end; ++entry) visit(row, entry);
     }
   }
 
   kernels::CsrBlock rows_;
-  std::size_t row_count_;
+  size_t row_count_;
 };
 
 std::optional<IncompleteCholesky> IncompleteCholesky::factorize(const kernels::CsrBlock& block,
@@ -121,7 +121,7 @@ void IncompleteCholesky::solve(ConstPiece r, Piece z) const {
   const auto* columns = lower_.columns.data();
   const auto* values = lower_.values.data();
   double neighbour = 0.0;
-  std::size_t row = 0;
+  size_t row = 0;
   for (const auto& run : lower_.runs) {
     for (const auto end = row + index(run.row_count); row < end; ++row) {
       double sum = r[row];
@@ -147,16 +147,16 @@ void IncompleteCholesky::solve(ConstPiece r, Piece z) const {
 }
 
 VectorWork IncompleteCholesky::work() const {
-  const auto entries = static_cast<std::int64_t>(lower_.columns.size());
-  const auto rows = static_cast<std::int64_t>(inverse_pivots_.size());
-  constexpr std::int64_t entry_bytes = sizeof(float) + sizeof(std::int32_t);
+  const auto entries = static_cast<int64_t>(lower_.columns.size());
+  const auto rows = static_cast<int64_t>(inverse_pivots_.size());
+  constexpr int64_t entry_bytes = sizeof(float) + sizeof(int32_t);
   // r, z three times, the pivots, and of each triangle the entry next to the diagonal.
-  constexpr std::int64_t row_bytes = 5 * sizeof(double) + 2 * sizeof(float);
-  const auto runs = static_cast<std::int64_t>(lower_.runs.size() + upper_.runs.size());
-  return {.call_count = 1,
-          .byte_count =
-              2 * entries * entry_bytes + rows * row_bytes + runs * static_cast<std::int64_t>(sizeof(Run)),
-          .flop_count = 4 * entries + 5 * rows};
+  constexpr int64_t row_bytes = 5 * sizeof(double) + 2 * sizeof(float);
+  const auto runs = static_cast<int64_t>(lower_.runs.size() + upper_.runs.size());
+  return {
+      .call_count = 1,
+      .byte_count = 2 * entries * entry_bytes + rows * row_bytes + runs * static_cast<int64_t>(sizeof(Run)),
+      .flop_count = 4 * entries + 5 * rows};
 }
 
 }  // namespace cg2d

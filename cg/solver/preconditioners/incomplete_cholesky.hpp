@@ -27,18 +27,18 @@ class IncompleteCholesky {
   /// z := (L D L^T)^-1 r. They may be the same.
   void solve(ConstPiece r, Piece z) const;
   /// Memory read and written by a solve, and its operations.
-  [[nodiscard]] VectorWork work() const;
+  VectorWork work() const;
 
  private:
   /// Consecutive rows with equal numbers of entries, the one next to the diagonal not counted.
   struct Run {
-    std::int64_t row_count = 0;
-    std::int64_t length = 0;
+    int64_t row_count = 0;
+    int64_t length = 0;
   };
   /// Rows of L or of L^T without the diagonal.
   struct Triangle {
     std::vector<Run> runs{};
-    kernels::PageBuffer<std::int32_t> columns{};  ///< but for those next to the diagonal, row after row
+    kernels::PageBuffer<int32_t> columns{};  ///< but for those next to the diagonal, row after row
     kernels::PageBuffer<float> values{};
     kernels::PageBuffer<float> next_to_diagonal{};  ///< 0 where there is none
   };

@@ -24,7 +24,7 @@ class JacobiPreconditioner final : public Preconditioner {
     return scaled_;
   }
 
-  [[nodiscard]] ConstPiece inverse_diagonal() const override { return inverse_diagonal_; }
+  ConstPiece inverse_diagonal() const override { return inverse_diagonal_; }
 
  private:
   HugePageVector inverse_diagonal_;
@@ -64,13 +64,12 @@ std::span<const PreconditionerRow> preconditioner_table() {
                         .make = [](const PreconditionerInput& /*input*/) -> std::unique_ptr<Preconditioner> {
                           return std::make_unique<IdentityPreconditioner>();
                         }},
-      PreconditionerRow{
-          .name = "jacobi",
-          .description = "the diagonal of A",
-          .is_diagonal = true,
-          .diagonal = DiagonalUse::needed,
-          .memory = {.bytes_per_row = std::int64_t{3} * 8},  // the diagonal, its inverse, the result
-          .make = &make_jacobi},
+      PreconditionerRow{.name = "jacobi",
+                        .description = "the diagonal of A",
+                        .is_diagonal = true,
+                        .diagonal = DiagonalUse::needed,
+                        .memory = {.bytes_per_row = int64_t{3} * 8},  // the diagonal, its inverse, the result
+                        .make = &make_jacobi},
       block_jacobi_preconditioner(), chebyshev_preconditioner()};
   return table;
 }

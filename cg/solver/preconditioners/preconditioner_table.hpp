@@ -18,8 +18,8 @@ struct PolynomialOptions {
   double low = 0.0;
   double high = 0.0;
 
-  [[nodiscard]] double center() const { return (high + low) / 2.0; }
-  [[nodiscard]] double radius() const { return (high - low) / 2.0; }
+  double center() const { return (high + low) / 2.0; }
+  double radius() const { return (high - low) / 2.0; }
 };
 
 /// The input of every row's make(). A row takes what it needs, as its properties say.
@@ -30,7 +30,7 @@ struct PreconditionerInput {
   /// A in the rows and columns of this rank's piece, see diagonal_block_of(); for rows that need it.
   const kernels::CsrBlock* diagonal_block = nullptr;
   /// The global number of the piece's first row, for messages and for vectors that do not depend on the grid.
-  std::int64_t first_row = 0;
+  int64_t first_row = 0;
   PolynomialOptions polynomial{};  ///< for rows that have a degree
   int thread_count = 1;
 };
@@ -38,8 +38,8 @@ struct PreconditionerInput {
 /// Memory of a preconditioner on each rank while it is made, at most, with the diagonal or diagonal block that it
 /// needs: for each row of the rank's piece, and for each nonzero in these rows.
 struct PieceMemory {
-  std::int64_t bytes_per_row = 0;
-  std::int64_t bytes_per_nonzero = 0;
+  int64_t bytes_per_row = 0;
+  int64_t bytes_per_nonzero = 0;
 };
 
 enum class DiagonalUse { none, where_known, needed };
