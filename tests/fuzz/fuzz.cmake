@@ -72,6 +72,7 @@ endfunction()
 
 # Files of matrices and vectors: cut clean, nothing is absent.
 set(file_parsers
+    cg/base/describe_json.cpp
     cg/base/errors.cpp
     cg/base/values.cpp
     cg/matrix/files/cache_file.cpp
@@ -83,7 +84,6 @@ set(file_parsers
 
 # Files of checkpoints, and the states in them. Vectors are read on all ranks: what that calls is absent.
 set(checkpoint_parsers
-    cg/base/describe_json.cpp
     cg/base/output_file.cpp
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
