@@ -30,7 +30,7 @@ VectorWork work_on(ConstPiece vector, int64_t vector_count, int64_t flop_count) 
 double larger(double left, double right) { return std::max(left, right); }
 
 /// Some consecutive elements of vectors.
-struct VectorPart {
+struct ElementRange {
   size_t begin = 0;
   size_t size = 0;
   size_t number = 0;  // among the threads' parts
@@ -52,9 +52,9 @@ double dot_by_blas(ConstPiece x, ConstPiece y) {
 
 /// Calls work(piece) for the pieces of a part one after the other: they stay in the first-level cache from one operation to the next.
 template <typename Work>
-void for_each_piece(const VectorPart& part, const Work& work) {
+void for_each_piece(const ElementRange& part, const Work& work) {
   for (size_t done = 0; done < part.size; done += cached_elements)
-    work(VectorPart{.begin = part.begin + done, .size = std::min(cached_elements, part.size - done)});
+    work(ElementRange{.begin = part.begin + done, .size = std::min(cached_elements, part.size - done)});
 }
 
 /// Calls work(count) with the number of vectors as a type, so that loops over the elements of a row have no end to test.
@@ -76,7 +76,7 @@ void with_count(size_t vector_count, const Work& work) {
 /// Calls work(part) for every thread's part, in parallel.
 template <typename Work>
 void on_parts(int thread_count, size_t size, const Work& work) {
-  if (thread_count == 1 || size < shortest_for_threads) return work(VectorPart{.size = size});
+  if (thread_count == 1 || size < shortest_for_threads) return work(ElementRange{.size = size});
   const auto parts = static_cast<size_t>(thread_count);
   // BLAS counts ints. Checked here: no exception may leave the parallel loop.
   static_cast<void>(comm::int_count(size / parts + 1));
@@ -84,7 +84,7 @@ void on_parts(int thread_count, size_t size, const Work& work) {
   for (size_t number = 0; number < parts; ++number) {
     const size_t begin = size / parts * number + std::min(number, size % parts);
     const size_t end = size / parts * (number + 1) + std::min(number + 1, size % parts);
-    work(VectorPart{.begin = begin, .size = end - begin, .number = number});
+    work(ElementRange{.begin = begin, .size = end - begin, .number = number});
   }
 }
 
@@ -93,7 +93,7 @@ template <typename Work>
 void on_elements(int thread_count, size_t size, std::span<const double> numbers, const Work& work) {
   with_count(numbers.size(), [&](const auto vector_count) {
     constexpr size_t count = vector_count;
-    on_parts(thread_count, size / count, [&](const VectorPart& rows) {
+    on_parts(thread_count, size / count, [&](const ElementRange& rows) {
       double own[count];
       std::copy_n(numbers.begin(), count, own);
       const auto end = (rows.begin + rows.size) * count;
@@ -109,7 +109,7 @@ void on_elements(int thread_count, size_t size, std::span<const double> numbers,
 template <typename Work>
 void on_taken(int thread_count, size_t size, std::span<const double> are_taken, const Work& work) {
   const auto count = are_taken.size();
-  on_parts(thread_count, size / count, [&](const VectorPart& rows) {
+  on_parts(thread_count, size / count, [&](const ElementRange& rows) {
     const auto end = (rows.begin + rows.size) * count;
     for (auto row = rows.begin * count; row < end; row += count) {
       for (size_t vector = 0; vector < count; ++vector) {
@@ -136,9 +136,9 @@ void VectorOps::turn_to(double b, ConstPiece x, Piece y) const {
 /// The arrays that compute(part) returns for every thread's part, each number folded in the order of the parts, from 0.
 template <typename Compute, typename Fold>
 auto VectorOps::fold_parts(size_t size, const Compute& compute, const Fold& fold) {
-  std::invoke_result_t<const Compute&, const VectorPart&> totals{};
+  std::invoke_result_t<const Compute&, const ElementRange&> totals{};
   for (auto& partial : partial_sums_) std::ranges::copy(totals, partial.values.begin());
-  on_parts(thread_count_, size, [&](const VectorPart& part) {
+  on_parts(thread_count_, size, [&](const ElementRange& part) {
     std::ranges::copy(compute(part), partial_sums_[part.number].values.begin());
   });
   for (const auto& partial : partial_sums_) {
@@ -148,19 +148,19 @@ auto VectorOps::fold_parts(size_t size, const Compute& compute, const Fold& fold
 }
 
 double VectorOps::largest_magnitude(ConstPiece x) {
-  const auto largest = [&](const VectorPart& part) {
+  const auto largest = [&](const ElementRange& part) {
     return std::array{kernels::largest_magnitude(part.of(x))};
   };
   return fold_parts(x.size(), largest, larger)[0];
 }
 
 double VectorOps::exact_dot(ConstPiece x, ConstPiece y) {
-  const auto largest = [&](const VectorPart& part) {
+  const auto largest = [&](const ElementRange& part) {
     return std::array{kernels::largest_product(part.of(x), part.of(y))};
   };
   const double bound =
       kernels::power_of_two_for(maximum_over_ranks_(fold_parts(x.size(), largest, larger)[0])) * most_terms_;
-  const auto [high, low] = fold_parts(x.size(), [&](const VectorPart& part) {
+  const auto [high, low] = fold_parts(x.size(), [&](const ElementRange& part) {
     const auto sum = kernels::exact_dot(part.of(x), part.of(y), bound, most_terms_);
     return std::array{sum.high, sum.low};
   });
@@ -172,12 +172,12 @@ double VectorOps::dot(ConstPiece x, ConstPiece y) {
   dot_work_ = dot_work_ + work_on(x, x.data() == y.data() ? 1 : 2, 2);
   if (is_exact()) return exact_dot(x, y);
   return fold_parts(
-      x.size(), [&](const VectorPart& part) { return std::array{dot_by_blas(part.of(x), part.of(y))}; })[0];
+      x.size(), [&](const ElementRange& part) { return std::array{dot_by_blas(part.of(x), part.of(y))}; })[0];
 }
 
 void VectorOps::add_scaled(double a, ConstPiece x, Piece y) {
   record_update(work_on(y, 3, 2));
-  on_parts(thread_count_, x.size(), [&](const VectorPart& part) { add_to(a, part.of(x), part.of(y)); });
+  on_parts(thread_count_, x.size(), [&](const ElementRange& part) { add_to(a, part.of(x), part.of(y)); });
 }
 
 void VectorOps::step_along(double a, ConstPiece p, ConstPiece q, Piece x, Piece r) {
@@ -185,7 +185,7 @@ void VectorOps::step_along(double a, ConstPiece p, ConstPiece q, Piece x, Piece 
   // Both in one parallel region: 3.1 instead of 4.9 us for 14000 elements on 4 threads, 6.6 instead of 9.1 for
   // 75000 (Zen 5, 2026-11). Passes over cached pieces of 1024, with r . r in the same pass: 1 to 16 % more time
   // with one thread; with 4 they save the 1.7 us of one more region, but the dot product would leave its phase.
-  on_parts(thread_count_, x.size(), [&](const VectorPart& part) {
+  on_parts(thread_count_, x.size(), [&](const ElementRange& part) {
     add_by_blas(a, part.of(p), part.of(x));
     add_by_blas(-a, part.of(q), part.of(r));
   });
@@ -193,10 +193,10 @@ void VectorOps::step_along(double a, ConstPiece p, ConstPiece q, Piece x, Piece 
 
 std::array<double, 2> VectorOps::step_residual(double a, ConstPiece q, ConstPiece d, Piece r) {
   record_update(work_on(r, 4, 7));
-  return fold_parts(r.size(), [&](const VectorPart& part) {
+  return fold_parts(r.size(), [&](const ElementRange& part) {
     std::array<double, cached_elements> scaled{};
     std::array<double, 2> sums{};
-    for_each_piece(part, [&](const VectorPart& piece) {
+    for_each_piece(part, [&](const ElementRange& piece) {
       const auto rest = piece.of(r);
       add_by_blas(-a, piece.of(q), rest);
       std::transform(rest.begin(), rest.end(), piece.of(d).begin(), scaled.begin(), std::multiplies<>());
@@ -210,16 +210,16 @@ std::array<double, 2> VectorOps::step_residual(double a, ConstPiece q, ConstPiec
 void VectorOps::step_and_turn(double a, double b, ConstPiece z, Piece p, Piece x, ConstPiece d) {
   record_update(work_on(x, 3, 2));
   record_update(d.empty() ? work_on(p, 2, 2) : work_on(p, 3, 3));
-  on_parts(thread_count_, x.size(), [&](const VectorPart& part) {
+  on_parts(thread_count_, x.size(), [&](const ElementRange& part) {
     const auto turn_with = [&](const auto& z_of) {
-      for_each_piece(part, [&](const VectorPart& piece) {
+      for_each_piece(part, [&](const ElementRange& piece) {
         add_to(a, piece.of(p), piece.of(x));
         turn_to(b, z_of(piece.of(z), piece), piece.of(p));
       });
     };
-    if (d.empty()) return turn_with([](ConstPiece own_z, const VectorPart&) { return own_z; });
+    if (d.empty()) return turn_with([](ConstPiece own_z, const ElementRange&) { return own_z; });
     std::array<double, cached_elements> scaled{};
-    turn_with([&](ConstPiece own_z, const VectorPart& piece) {
+    turn_with([&](ConstPiece own_z, const ElementRange& piece) {
       std::transform(own_z.begin(), own_z.end(), piece.of(d).begin(), scaled.begin(), std::multiplies<>());
       return ConstPiece(scaled).first(piece.size);
     });
@@ -228,8 +228,8 @@ void VectorOps::step_and_turn(double a, double b, ConstPiece z, Piece p, Piece x
 
 void VectorOps::scale_and_add(ConstPiece x, double b, Piece y) {
   record_update(work_on(y, 3, 2));
-  on_parts(thread_count_, x.size(), [&](const VectorPart& part) {
-    for_each_piece(part, [&](const VectorPart& piece) { turn_to(b, piece.of(x), piece.of(y)); });
+  on_parts(thread_count_, x.size(), [&](const ElementRange& part) {
+    for_each_piece(part, [&](const ElementRange& piece) { turn_to(b, piece.of(x), piece.of(y)); });
   });
 }
 
@@ -237,7 +237,7 @@ void VectorOps::scale_and_add(ConstPiece x, double b, Piece y) {
 template <typename Operation>
 void VectorOps::join(ConstPiece x, ConstPiece y, Piece z, const Operation& operation) {
   record_update(work_on(z, 3, 1));
-  on_parts(thread_count_, z.size(), [&](const VectorPart& part) {
+  on_parts(thread_count_, z.size(), [&](const ElementRange& part) {
     const auto own_x = part.of(x);
     std::transform(own_x.begin(), own_x.end(), part.of(y).begin(), part.of(z).begin(), operation);
   });
@@ -249,7 +249,7 @@ void VectorOps::add(ConstPiece x, ConstPiece y, Piece z) { join(x, y, z, std::pl
 
 void VectorOps::combine(const Term& x, const Term& y, double c, Piece z, ConstPiece d) {
   record_update(d.empty() ? work_on(z, 4, 5) : work_on(z, 5, 6));
-  on_parts(thread_count_, z.size(), [&](const VectorPart& part) {
+  on_parts(thread_count_, z.size(), [&](const ElementRange& part) {
     const double* const from_x = part.of(x.vector).data();
     const double* const from_y = part.of(y.vector).data();
     double* const to = part.of(z).data();
@@ -267,8 +267,8 @@ void VectorOps::combine(const Term& x, const Term& y, double c, Piece z, ConstPi
 
 void VectorOps::set_scaled(double a, ConstPiece x, Piece y) {
   record_update(work_on(y, 2, 1));
-  on_parts(thread_count_, y.size(), [&](const VectorPart& part) {
-    for_each_piece(part, [&](const VectorPart& piece) {
+  on_parts(thread_count_, y.size(), [&](const ElementRange& part) {
+    for_each_piece(part, [&](const ElementRange& piece) {
       const auto own_y = piece.of(y);
       std::ranges::copy(piece.of(x), own_y.begin());
       cblas_dscal(comm::int_count(own_y.size()), a, own_y.data(), 1);
@@ -279,12 +279,12 @@ void VectorOps::set_scaled(double a, ConstPiece x, Piece y) {
 void VectorOps::copy(ConstPiece x, Piece y) {
   record_update(work_on(y, 2, 0));
   on_parts(thread_count_, x.size(),
-           [&](const VectorPart& part) { std::ranges::copy(part.of(x), part.of(y).begin()); });
+           [&](const ElementRange& part) { std::ranges::copy(part.of(x), part.of(y).begin()); });
 }
 
 void VectorOps::fill(double a, Piece y) {
   record_update(work_on(y, 1, 0));
-  on_parts(thread_count_, y.size(), [&](const VectorPart& part) { std::ranges::fill(part.of(y), a); });
+  on_parts(thread_count_, y.size(), [&](const ElementRange& part) { std::ranges::fill(part.of(y), a); });
 }
 
 void VectorOps::dots(ConstPiece x, ConstPiece y, std::span<double> sums) {
@@ -295,7 +295,7 @@ void VectorOps::dots(ConstPiece x, ConstPiece y, std::span<double> sums) {
   dot_work_ = dot_work_ + work_on(x, 2, 2);
   with_count(sums.size(), [&](const auto vector_count) {
     constexpr size_t count = vector_count;
-    const auto totals = fold_parts(x.size() / count, [&](const VectorPart& rows) {
+    const auto totals = fold_parts(x.size() / count, [&](const ElementRange& rows) {
       const auto end = (rows.begin + rows.size) * count;
       double partial[count] = {};
       for (auto row = rows.begin * count; row < end; row += count) {

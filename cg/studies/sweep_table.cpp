@@ -355,13 +355,16 @@ NamedAxes axes_worth_naming(const std::vector<GridTable>& tables) {
 /// The threads come last: "..., 2 threads per rank".
 std::string title_of(const GridTable& table, const NamedAxes& axes) {
   const auto& common = common_of(table);
+  const auto& configuration = common.configuration;
   auto text = common.is_system() ? common.problem : "Class " + common.problem;
   if (common.is_matrix_free()) text += ", without a matrix";
   if (common.cuts_domain()) text += ", by the parts of the domain";
   std::string threads;
   for (const auto* axis : axes) {
-    const auto part = ", " + axis->title(common.configuration);
-    (axis->name == "threads" ? threads : text) += part;
+    if (axis->name == "threads")
+      threads = ", " + axis->label(configuration) + " per rank";
+    else
+      text += fmt::format(", {} {}", axis->option.substr(2), axis->print(configuration));
     if (axis->name == "kernel") text += used_kernels(table);
   }
   return text + threads + (common.storage.empty() ? "" : ", " + common.storage) + "\n";

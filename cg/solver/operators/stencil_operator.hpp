@@ -109,7 +109,7 @@ class StencilOperator final : public LinearOperator {
   void on_threads(int64_t count, int64_t share, int64_t share_count, const Compute& compute);
 
   /// A part of the halo, whose pointer is moved so that points count as those of the box.
-  struct HaloPart {
+  struct HaloLines {
     const double* first = nullptr;  // none: outside of the domain
     int64_t line_stride = 0;
     int64_t plane_stride = 0;
@@ -166,7 +166,7 @@ class StencilOperator final : public LinearOperator {
   comm::Box box_;
   ConstPiece operand_;
   HugePageVector zeros_;
-  std::array<HaloPart, 27> halo_parts_{};  // by step along x, y and z
+  std::array<HaloLines, 27> halo_parts_{};  // by step along x, y and z
   kernels::StencilKernel kernel_;
   int point_count_;
   bool has_corners_;
