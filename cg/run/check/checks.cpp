@@ -197,7 +197,9 @@ CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& pi
   std::vector<double> x(b.size());
   const Tolerance tolerance({.relative = 1e-12, .most_steps = 10 * most_steps});
   IdentityPreconditioner none;
-  const auto solved = cg2d::solve(matrix, b, x, {.stop = tolerance, .preconditioner = none});
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, 1);
+  const auto solved = ConjugateGradient(matrix, none, vectors).solve({.b = b, .x = x}, tolerance).front();
   if (solved.end != SolveEnd::converged)
     return judged(std::numeric_limits<double>::infinity(), most_steps, sentence_of(solved));
   return judged(solved.step_count, most_steps);
