@@ -135,13 +135,14 @@ double product_error(const KernelRow& row, KernelOptions options, CsrBlock store
   for (size_t k = 0; k < p.size(); ++k) p[k] = scale_of(k) * known.operand[k / vector_count];
   CheckedKernel kernel(row, options, std::move(stored), p, p);
   double worst = 0.0;
-  for (const int share_count : {1, 3}) {
-    const auto [rows, columns] = share_count == 1 ? kernel.multiply() : kernel.multiply_add(0.0, share_count);
-    for (size_t k = 0; k < rows.size(); ++k) {
-      const double product = rows[k] + (columns.empty() ? 0.0 : columns[k]);
+  const auto judge = [&](const Products& q) {
+    for (size_t k = 0; k < q.rows.size(); ++k) {
+      const double product = q.rows[k] + (q.columns.empty() ? 0.0 : q.columns[k]);
       worst = worse_of(worst, known.sums[k / vector_count].error_of(product, scale_of(k)));
     }
-  }
+  };
+  judge(kernel.multiply());
+  judge(kernel.multiply_add(0.0, 3));
   return worst;
 }
 
