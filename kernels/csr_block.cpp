@@ -38,7 +38,7 @@ CsrBlock CsrBlock::first_rows(int64_t count) const {
   return copy;
 }
 
-CsrBlock CsrBlock::from_rows(int64_t column_count, const std::vector<std::vector<Entry>>& rows) {
+CsrBlock CsrBlock::from_rows(int64_t column_count, const Rows& rows) {
   size_t nonzero_count = 0;
   for (const auto& row : rows) nonzero_count += row.size();
   auto block = with_room(std::ssize(rows), column_count, nonzero_count);

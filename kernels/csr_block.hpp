@@ -100,8 +100,9 @@ struct CsrBlock {
     int32_t column;
     double value;
   };
+  using Rows = std::vector<std::vector<Entry>>;
   /// Makes a small block for tests and examples from one list of entries per row, columns rising.
-  static CsrBlock from_rows(int64_t column_count, const std::vector<std::vector<Entry>>& rows);
+  static CsrBlock from_rows(int64_t column_count, const Rows& rows);
 };
 
 /// Cuts the rows into `part_count` consecutive parts of about equal numbers of nonzeros: part_count + 1

@@ -1,7 +1,5 @@
 #include "cg/solver/conjugate_gradient.hpp"
 
-#include "cg/base/errors.hpp"
-
 namespace cg2d {
 namespace {
 
@@ -358,18 +356,6 @@ void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
     results[k].solution_step = systems_[k].kept.step;
   }
   parts_.vectors.outside_of_phases().copy_where(are_taken.all(), kept_x_, pieces_.x);
-}
-
-SystemSolveResult solve(LinearOperator& matrix, ConstPiece b, Piece x, const SolveOptions& options) {
-  const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
-  if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
-    throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);
-  PhaseTimer no_timer;
-  DistributedVectors vectors(matrix, no_timer, options.thread_count);
-  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
-  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
-  return conjugate_gradient.solve({.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop)
-      .front();
 }
 
 }  // namespace cg2d

@@ -31,7 +31,7 @@ constexpr bool has_failed(SolveEnd end) {
 std::span<const NamedValue<SolveEnd>> words_of(SolveEnd end);
 inline std::string_view name_of(SolveEnd end) { return name_in(words_of(end), end); }
 
-/// Result of solve(); the same on every rank.
+/// Result of ConjugateGradient::solve(); the same on every rank.
 struct SystemSolveResult {
   SolveEnd end = SolveEnd::step_limit;
   int step_count = 0;
@@ -63,7 +63,7 @@ struct SystemSolveResult {
   bool has_kept() const { return solution_step != step_count; }
 };
 
-/// The names of a solve's options in sentences: those of SolveOptions, unless a program has its own.
+/// The names of a solve's options in sentences: the library's, unless a program has its own.
 struct SolveTerms {
   std::string_view step = "step";
   std::string_view step_limit = "the limit of steps";

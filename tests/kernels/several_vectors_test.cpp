@@ -4,13 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "kernels/spmv.hpp"
+#include "kernels/product_check.hpp"
 
 namespace cg2d::kernels::several_vectors_test {
 namespace {
@@ -34,60 +33,33 @@ CsrBlock random_block(const Shape& shape, std::mt19937& random) {
   return CsrBlock::from_rows(shape.column_count, rows);
 }
 
-/// Vectors of one product, row by row where there are several.
-struct Vectors {
-  std::vector<double> p_columns;
-  std::vector<double> p_rows;
-  std::vector<double> q_rows;
-  std::vector<double> q_columns;
-
-  Vectors(const CsrBlock& block, size_t count)
-      : p_columns(static_cast<size_t>(block.column_count) * count),
-        p_rows(static_cast<size_t>(block.row_count) * count),
-        q_rows(p_rows.size(), 3.0),
-        q_columns(p_columns.size(), std::nan("")) {}
-
-  [[nodiscard]] Operands operands(bool is_half) {
-    Operands all{.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows};
-    if (is_half) all.q_columns = q_columns;
-    return all;
-  }
-};
-
 std::vector<double> one_of(const std::vector<double>& several, size_t number, size_t count) {
   std::vector<double> one;
   for (size_t k = number; k < several.size(); k += count) one.push_back(several[k]);
   return one;
 }
 
-void multiply_in_shares(SpmvKernel& kernel, const Operands& operands, bool is_added) {
-  constexpr int share_count = 3;
-  for (int share = 0; share < share_count; ++share)
-    kernel.multiply(operands, {.is_added = is_added, .share = share, .share_count = share_count});
-}
-
 void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const KernelOptions& options) {
   const auto count = static_cast<size_t>(options.vector_count);
   std::mt19937 random(7);
-  Vectors several(block, count);
-  for (auto* vector : {&several.p_columns, &several.p_rows}) {
+  std::vector<double> p_columns(static_cast<size_t>(block.column_count) * count);
+  std::vector<double> p_rows(static_cast<size_t>(block.row_count) * count);
+  for (auto* vector : {&p_columns, &p_rows}) {
     for (auto& element : *vector) element = whole_number(random);
   }
-  const auto kernel = row.make_for_several(block.copy(), options);
-  EXPECT_EQ(kernel->instruction_set(), name_of(*options.instruction_set));
-  EXPECT_EQ(kernel->name(), row.name);
-  kernel->multiply(several.operands(row.stores_half()));
-  multiply_in_shares(*kernel, several.operands(row.stores_half()), true);
-  const auto reference = reference_kernel(row.storage).make(block.copy(), {});
+  CheckedKernel several(row, options, block.copy(), p_columns, p_rows);
+  EXPECT_EQ(several.kernel().instruction_set(), name_of(*options.instruction_set));
+  EXPECT_EQ(several.kernel().name(), row.name);
+  const auto products = several.multiply();
+  const auto added = several.multiply_add(3.0, 3);
   for (size_t number = 0; number < count; ++number) {
-    Vectors one(block, 1);
-    one.p_columns = one_of(several.p_columns, number, count);
-    one.p_rows = one_of(several.p_rows, number, count);
-    reference->multiply(one.operands(row.stores_half()));
-    reference->multiply(one.operands(row.stores_half()), {.is_added = true});
-    EXPECT_EQ(one_of(several.q_rows, number, count), one.q_rows) << "vector " << number;
-    if (row.stores_half()) {
-      EXPECT_EQ(one_of(several.q_columns, number, count), one.q_columns) << "vector " << number;
+    const auto one_of_columns = one_of(p_columns, number, count);
+    const auto one_of_rows = one_of(p_rows, number, count);
+    CheckedKernel one(reference_kernel(row.storage), {}, block.copy(), one_of_columns, one_of_rows);
+    for (const auto& [found, expected] :
+         {std::pair(products, one.multiply()), std::pair(added, one.multiply_add(3.0))}) {
+      EXPECT_EQ(one_of(found.rows, number, count), expected.rows) << "vector " << number;
+      EXPECT_EQ(one_of(found.columns, number, count), expected.columns) << "vector " << number;
     }
   }
 }

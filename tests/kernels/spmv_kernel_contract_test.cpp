@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <memory>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
-#include "kernels/spmv.hpp"
+#include "kernels/product_check.hpp"
 #include "support/bits.hpp"
 #include "support/random_blocks.hpp"
 #include "support/test_extent.hpp"
@@ -37,100 +37,37 @@ constexpr int thorough_block_count = 2500;
 constexpr int usual_block_count = 125;
 constexpr int loops_share_of_blocks = 10;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 // ---------------------------------------------------------------- products
 
-/// The results of one product; `columns` is empty for kernels on whole blocks.
-struct Products {
-  std::vector<double> rows;
-  std::vector<double> columns;
-};
-
 /// One number per row; none of them is 0, and no two neighbours are alike.
-std::vector<double> row_operand(const TestBlock& block) {
-  std::vector<double> p;
-  for (size_t row = 0; row < block.rows.size(); ++row)
+const std::vector<double>& row_operand(const TestBlock& block) {
+  static std::map<size_t, std::vector<double>> operands;  // of each number of rows
+  auto& p = operands[block.rows.size()];
+  for (auto row = p.size(); row < block.rows.size(); ++row)
     p.push_back(row % 2 == 0 ? 1.5 + static_cast<double>(row) : -0.3);
   return p;
 }
 
 /// A kernel on a test block.
-class TestedKernel {
- public:
+struct TestedKernel : CheckedKernel {
   TestedKernel(const KernelRow& row, const TestBlock& block, const KernelOptions& options)
-      : block_(block),
-        stores_half_(row.stores_half()),
-        p_rows_(stores_half_ ? row_operand(block) : std::vector<double>{}),
-        kernel_(row.make(block.csr(), options)) {}
-
-  const SpmvKernel& kernel() const { return *kernel_; }
-
-  /// Results start as NaN, so that elements that are not written show.
-  [[nodiscard]] Products multiply() { return multiply_in_shares(1); }
-  [[nodiscard]] Products multiply_in_shares(int share_count) {
-    return all_shares(nan, {.share_count = share_count});
-  }
-  /// Adds to rows that hold `before`.
-  [[nodiscard]] Products multiply_add(double before, int share_count = 1) {
-    return all_shares(before, {.is_added = true, .share_count = share_count});
-  }
-
- private:
-  Products all_shares(double before, ProductMode mode) {
-    Products q{
-        .rows = std::vector<double>(block_.rows.size(), before),
-        .columns = std::vector<double>(stores_half_ ? static_cast<size_t>(block_.column_count) : 0, nan)};
-    for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
-      kernel_->multiply(
-          {.p_columns = block_.operand, .p_rows = p_rows_, .q_rows = q.rows, .q_columns = q.columns}, mode);
-    }
-    return q;
-  }
-
-  const TestBlock& block_;
-  bool stores_half_;
-  std::vector<double> p_rows_;
-  std::unique_ptr<SpmvKernel> kernel_;
+      : CheckedKernel(row, options, block.csr(), block.operand,
+                      row.stores_half() ? std::span(row_operand(block)) : std::span<const double>()) {}
 };
 
-/// A sum in long double arithmetic, and the error that a sum of doubles may have.
-struct ExactSum {
-  long double sum = 0.0L;
-  long double magnitude = 0.0L;
-  int terms = 0;
-
-  void add(double value, double operand) {
-    const long double term = static_cast<long double>(value) * operand;
-    sum += term;
-    magnitude += std::abs(term);
-    ++terms;
-  }
-  /// In any order, with or without fused operations, a sum of k products errs by about k * eps / 2 *
-  /// magnitude (Higham 2002, section 3.1). Four times eps leaves room; an empty sum leaves none.
-  bool agrees(double result) const {
-    return std::abs(result - sum) <= 4.0L * terms * std::numeric_limits<double>::epsilon() * magnitude;
-  }
-};
-
-void expect_sums(const std::vector<ExactSum>& sums, const std::vector<double>& results, const char* what) {
+void expect_sums(const std::vector<KnownSum>& sums, const std::vector<double>& results, const char* what) {
   ASSERT_EQ(results.size(), sums.size()) << what;
-  for (size_t k = 0; k < sums.size(); ++k) EXPECT_TRUE(sums[k].agrees(results[k])) << what << " " << k;
+  for (size_t k = 0; k < sums.size(); ++k) EXPECT_LE(sums[k].error_of(results[k]), 1.0) << what << " " << k;
 }
 
 void expect_products(const KernelRow& row, const TestBlock& block, const Products& q) {
-  std::vector<ExactSum> rows(block.rows.size());
-  std::vector<ExactSum> columns(row.stores_half() ? static_cast<size_t>(block.column_count) : 0);
-  const auto p_rows = row_operand(block);
-  for (size_t r = 0; r < block.rows.size(); ++r) {
-    for (const auto& entry : block.rows[r]) {
-      const auto c = static_cast<size_t>(entry.column);
-      rows[r].add(entry.value, block.operand[c]);
-      if (row.stores_half()) columns[c].add(entry.value, p_rows[r]);
-    }
+  expect_sums(known_sums(block.rows, block.operand), q.rows, "row");
+  Rows columns(row.stores_half() ? static_cast<size_t>(block.column_count) : 0);
+  for (size_t r = 0; !columns.empty() && r < block.rows.size(); ++r) {
+    for (const auto& [column, value] : block.rows[r])
+      columns[static_cast<size_t>(column)].push_back({.column = static_cast<int32_t>(r), .value = value});
   }
-  expect_sums(rows, q.rows, "row");
-  expect_sums(columns, q.columns, "column");
+  expect_sums(known_sums(columns, row_operand(block)), q.columns, "column");
 }
 
 bool same_bits(const Products& a, const Products& b) {
@@ -163,7 +100,7 @@ void expect_contract(const KernelRow& row, const TestBlock& block, const KernelO
   const auto q = kernel.multiply();
   expect_products(row, block, q);
   EXPECT_TRUE(same_bits(kernel.multiply(), q)) << "a repeated product differs";
-  EXPECT_TRUE(same_bits(kernel.multiply_in_shares(3), q)) << "shares change the product";
+  EXPECT_TRUE(same_bits(kernel.multiply(3), q)) << "shares change the product";
   const auto added = kernel.multiply_add(0.0);
   EXPECT_EQ(added.rows, q.rows);
   EXPECT_EQ(added.columns, q.columns);
@@ -180,6 +117,24 @@ void expect_contract_on_random_blocks(int thread_count) {
       expect_contract(row, block, {.thread_count = thread_count, .instruction_set = set});
     });
   }
+}
+
+TEST(ProductCheckTest, NaNIsTheLargestError) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(worse_of(nan, 1.0)));
+  EXPECT_TRUE(std::isnan(worse_of(1.0, nan)));
+  EXPECT_EQ(worse_of(1.0, 2.0), 2.0);
+  EXPECT_EQ(worse_of(2.0, 1.0), 2.0);
+  EXPECT_TRUE(std::isnan(KnownSum{.sum = 2.0, .rounding = 0.5}.error_of(nan)));
+}
+
+TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllows) {
+  const KnownSum known{.sum = 2.0, .rounding = 0.5};
+  EXPECT_EQ(known.error_of(2.0), 0.0);
+  EXPECT_EQ(known.error_of(1.75), 0.5);
+  EXPECT_EQ(known.error_of(9.0, 4.0), 0.5);
+  EXPECT_EQ(KnownSum().error_of(0.0), 0.0);
+  EXPECT_TRUE(std::isinf(KnownSum().error_of(1e-300))) << "a sum of nothing has no rounding";
 }
 
 // ---------------------------------------------------------------- the table
@@ -348,7 +303,7 @@ TEST(SpmvKernelContractTest, AnyNumberOfShares) {
       // More shares than the widest blocks, and than a thread has rows.
       const auto added = kernel.multiply_add(0.7);
       for (const int share_count : {2, 5, 7, 1500}) {
-        EXPECT_TRUE(same_bits(kernel.multiply_in_shares(share_count), q)) << share_count << " shares";
+        EXPECT_TRUE(same_bits(kernel.multiply(share_count), q)) << share_count << " shares";
         EXPECT_TRUE(same_bits(kernel.multiply_add(0.7, share_count), added)) << share_count << " shares";
       }
     }
@@ -358,7 +313,7 @@ TEST(SpmvKernelContractTest, AnyNumberOfShares) {
 /// Sums over the columns go on with those that are there, on any number of threads. (The bits: streamed_kernel_test.)
 TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
   const auto block = test::large_block();
-  const std::vector<double> p_rows = row_operand(block);
+  const auto& p_rows = row_operand(block);
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
     if (!row.stores_half()) return;
     for (const int thread_count : {1, 3}) {
@@ -441,7 +396,7 @@ TEST(SpmvKernelContractTest, ManyRowsHaveTheBitsOfTheirPanels) {
 /// Every share makes some of the product, and none makes all of it.
 TEST(SpmvKernelContractTest, SharesDivideTheWork) {
   const auto block = test::large_block();
-  const std::vector<double> p_rows = row_operand(block);
+  const auto& p_rows = row_operand(block);
   for_every_kernel([&](const KernelRow& row) {
     const auto kernel = row.make(block.csr(), {.tuning = {.block_width = 1024}});
     const auto made_by_share = [&](int share) {

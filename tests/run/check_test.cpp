@@ -22,6 +22,7 @@
 namespace cg2d::check_test {
 namespace {
 
+using kernels::make_known_products;
 using test::group;
 
 constexpr double nan_number = std::numeric_limits<double>::quiet_NaN();
@@ -43,10 +44,6 @@ TEST(CheckResultTest, NaNFails) {
   EXPECT_EQ(judged(1.0, 1.0).status, CheckStatus::ok);
   EXPECT_EQ(judged(1.5, 1.0).status, CheckStatus::failed);
   EXPECT_EQ(judged(nan_number, 1.0).status, CheckStatus::failed);
-  EXPECT_TRUE(worse_of(nan_number, 1.0) != worse_of(nan_number, 1.0));
-  EXPECT_TRUE(worse_of(1.0, nan_number) != worse_of(1.0, nan_number));
-  EXPECT_EQ(worse_of(1.0, 2.0), 2.0);
-  EXPECT_EQ(worse_of(2.0, 1.0), 2.0);
 }
 
 TEST(CheckResultTest, TheFaultOfAnyRankFailsOnAll) {

@@ -17,11 +17,11 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solve_system.hpp"
 #include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
@@ -29,6 +29,7 @@ namespace cg2d::generated_systems_test {
 namespace {
 
 using test::group;
+using test::solve;
 
 /// An edge of a graph with its weight w: L is the sum of w (e_i - e_j)(e_i - e_j)^T over all edges.
 struct Edge {

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solve_system.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::hard_systems_test {
@@ -31,6 +31,7 @@ namespace {
 using test::DenseOperator;
 using test::DenseRows;
 using test::group;
+using test::solve;
 
 constexpr double tolerance = 1e-8;
 constexpr std::string_view several_systems = "several systems";

@@ -8,15 +8,16 @@
 #include <numbers>
 #include <vector>
 
-#include "cg/solver/conjugate_gradient.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solve_system.hpp"
 
 namespace cg2d::lanczos_test {
 namespace {
 
 using test::DenseOperator;
+using test::solve;
 
 struct Observed {
   SystemSolveResult result;

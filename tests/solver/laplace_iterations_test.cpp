@@ -11,16 +11,17 @@
 #include <vector>
 
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solve_system.hpp"
 #include "support/stencil_blocks.hpp"
 
 namespace cg2d::laplace_iterations_test {
 namespace {
 
 using test::group;
+using test::solve;
 
 /// The Laplacian of a box on a grid, with what preconditioners need.
 class LaplaceSystem {

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/solver/conjugate_gradient.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solve_system.hpp"
 
 namespace cg2d::preconditioner_test {
 namespace {
@@ -30,6 +30,7 @@ using test::DenseRows;
 using test::group;
 using test::line_rows;
 using test::one_two_three;
+using test::solve;
 
 /// With all that any row needs. Collective.
 std::unique_ptr<Preconditioner> make(const PreconditionerRow& row, DenseOperator& matrix, int degree = 0) {

@@ -13,10 +13,10 @@
 #include "cg/base/errors.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "support/bits.hpp"
 #include "support/mpi_test.hpp"
+#include "support/solve_system.hpp"
 #include "support/stencil_reference.hpp"
 #include "support/test_extent.hpp"
 
@@ -24,6 +24,7 @@ namespace cg2d::stencil_operator_test {
 namespace {
 
 using test::group;
+using test::solve;
 
 /// An element of the operand, between -1 and 1.
 double element(int64_t row) { return std::sin(0.7 * static_cast<double>(row) + 0.3); }

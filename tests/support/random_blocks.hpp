@@ -12,7 +12,7 @@
 
 namespace cg2d::test {
 
-using Rows = std::vector<std::vector<kernels::CsrBlock::Entry>>;
+using Rows = kernels::CsrBlock::Rows;
 
 struct TestBlock {
   int64_t column_count = 0;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -41,11 +40,6 @@ std::span<const CheckRow> check_table() {
   return table;
 }
 
-double worse_of(double one, double other) {
-  if (std::isnan(one)) return one;
-  return other <= one ? one : other;
-}
-
 CheckResult judged(double figure, double tolerance, std::string reason) {
   CheckResult result{.figure = figure, .tolerance = tolerance, .reason = std::move(reason)};
   if (!(figure <= tolerance)) result.status = CheckStatus::failed;
@@ -59,7 +53,7 @@ CheckResult unavailable(std::string reason) {
 
 CheckResult judged_over_ranks(const CheckResult& mine, double tolerance, comm::RankGroup& group) {
   double worst = 0.0;
-  for (const double figure : group.gather_one(mine.figure)) worst = worse_of(worst, figure);
+  for (const double figure : group.gather_one(mine.figure)) worst = kernels::worse_of(worst, figure);
   const auto reasons = group.gather_all(mine.reason);
   const auto first = std::ranges::find_if(reasons, [](const std::string& text) { return !text.empty(); });
   std::string reason;

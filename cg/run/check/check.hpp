@@ -20,8 +20,7 @@
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
-#include "kernels/csr_block.hpp"
-#include "kernels/spmv.hpp"
+#include "kernels/product_check.hpp"
 
 namespace cg2d {
 
@@ -46,8 +45,6 @@ struct CheckResult {
 /// The status that follows from a figure: a NaN fails, too.
 CheckResult judged(double figure, double tolerance, std::string reason = {});
 CheckResult unavailable(std::string reason);
-/// The larger of two figures; NaN is larger than any number.
-double worse_of(double one, double other);
 
 /// The worst figure of all ranks, judged, with the reason of the first rank that has one. mine: figure and reason of this rank. Collective.
 CheckResult judged_over_ranks(const CheckResult& mine, double tolerance, comm::RankGroup& group);
@@ -93,21 +90,9 @@ void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progr
 
 // ---------------------------------------------------------------- kernels
 
-/// A symmetric block, an operand, and the product by the reference kernel for whole storage.
-struct KnownProduct {
-  kernels::CsrBlock block;
-  std::vector<double> operand{};
-  std::vector<double> product{};
-  /// By how much two products may differ in each row, however their terms are added: (terms + 2) eps sum |a| |p|,
-  /// half of it for each (Higham, Accuracy and Stability, section 3.1), with a last addition to the result.
-  std::vector<double> rounding{};
-};
-/// Blocks of awkward shapes: one row, dense, rows of 0 to 60 entries with one dense row, and several column blocks.
-std::vector<KnownProduct> make_known_products();
-
 /// The error of a kernel on every rank; at most 1 is allowed. Unavailable where no rank can make it. Collective.
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                         const std::vector<KnownProduct>& known, comm::RankGroup& group);
+                         const std::vector<kernels::KnownProduct>& known, comm::RankGroup& group);
 
 // ---------------------------------------------------------------- transports
 
