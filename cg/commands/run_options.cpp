@@ -3,6 +3,7 @@
 #include <concepts>
 #include <exception>
 
+#include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/benchmark_run.hpp"
@@ -46,20 +47,67 @@ void add_display_options(Subcommand& command, SessionOptions& session) {
   add_progress_options(command, session.progress);
 }
 
-/// Counters, traces, and the features of feature_table() that such work has, in their groups.
+/// Features in their groups, counters, and traces.
 void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind kind) {
-  for (const auto& feature : feature_table()) {
-    if (feature.only_for && *feature.only_for != kind) continue;
-    command.begin_group(std::string(feature.group));
-    for (const auto& option : feature.options)
-      command.add_texts(
-          option.value.empty() ? std::string(option.name) : fmt::format("{} {}", option.name, option.value),
-          std::string(option.help),
-          [&features = session.features, read = option.read](const auto& texts) {
-            read(texts.front(), features);
-          },
-          {.standing = std::string(option.default_text), .file = option.file});
-  }
+  auto& features = session.features;
+  command.begin_group("Checkpoints");
+  command.add("--checkpoint DIR", "save the state to the folder DIR, to go on from after a kill",
+              features.checkpoint.folder, {.standing = "none", .file = FileUse::folder});
+  command.add(
+      "--checkpoint-interval auto|TIME",
+      "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
+      "one failure of the job a day; also saved when a signal asks to stop",
+      features.checkpoint.interval_s,
+      [](const std::string& option, const std::string& text) -> std::optional<double> {
+        if (text == "auto") return std::nullopt;
+        return seconds_from(option, text);
+      },
+      {.standing = "auto"});
+  command.add("--restart DIR",
+              "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
+              "names the same DIR and it has none yet",
+              features.checkpoint.restart, {.standing = "none", .file = FileUse::folder});
+  command.begin_group("Memory");
+  command.add("--out-of-core DIR,...",
+              "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
+              "stream it through the memory of --memory-limit",
+              features.out_of_core.folders, &folders_from,
+              {.standing = "in memory", .file = FileUse::folder});
+  command.begin_group("Soft errors");
+  command.add("--guard",
+              "check products, steps, residuals and the matrix against soft errors, and redo the affected "
+              "iterations",
+              features.guard.checks);
+  command.add("--inject SEED[:COUNT]",
+              "flip that many bits (1 unless given) at random, the same ones for the same seed; to try "
+              "--guard",
+              features.guard.inject, &inject_options_from, {.standing = "none"});
+  command.begin_group("Plan");
+  command.add("--check", "first check kernel, transport and grid of the run, as cg2d check does",
+              features.checks_parts);
+  command.begin_group("Grid");
+  command.add("--slow-rank R:FACTOR[@PRODUCT],...",
+              "products of rank R take FACTOR times as long, from that product on, to see what one slow "
+              "rank costs",
+              features.slow_ranks, &slow_ranks_from, {.standing = "none"});
+  if (kind == WorkKind::outer_iterations)
+    command.add("--rebalance off|on",
+                "repartition the matrix between outer iterations where ranks have become slower or faster "
+                "and that pays",
+                features.rebalances,
+                [](const std::string& option, const std::string& text) {
+                  require_known(option, text, {"off", "on"});
+                  return text == "on";
+                },
+                {.standing = "off"});
+  command.begin_group("Output");
+  command.add("--stall-limit TIME",
+              "end with code 85 when no iteration goes on for that long, and say what each rank waits for",
+              features.stall_limit_s,
+              [](const std::string& option, const std::string& text) {
+                return text == "none" ? 0.0 : limit_seconds_from(option, text);
+              },
+              {.standing = "none"});
   command.begin_group("Counters and traces");
   add_event_options(command, session.counters, session.measures_limits,
                     "PAPI_EVENTS of the environment, or none");
