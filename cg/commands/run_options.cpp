@@ -1,6 +1,5 @@
 // `cg2d run` and `cg2d solve`: their command lines, and the way from options to a report and an exit code.
 
-#include <concepts>
 #include <exception>
 
 #include "cg/base/storage/folders.hpp"
@@ -224,92 +223,114 @@ void check_solve(SystemOptions& system, const Subcommand& given) {
 
 // ---------------------------------------------------------------- the work of both
 
-/// Prints the plan of a run that is prepared.
-ExitCode print_plan(const RunOptions& options, BenchmarkRun& run, comm::RankGroup& group) {
-  const auto& configuration = run.report().configuration;
+/// The report of a session, which is written after it, or after its failure.
+struct SessionResult {
+  const SessionOptions& options;
+  SessionReport& report;
+  comm::RankGroup& group;
+  std::function<std::string()> make_text;
+  std::unique_ptr<OutputFile> output{};
+
+  /// Does that. Programs that read results get one for a session that could not start, too, if it can be written.
+  void attempt(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const RunError& error) {
+      report.record_failure(error);
+      if (group.rank() != 0 || options.format != "json") throw;
+      try {
+        if (!output) output = std::make_unique<OutputFile>(options.output);
+        output->write(make_text());
+        output->commit();
+      } catch (const std::exception& another) {
+        say_on_stderr(another.what());
+      }
+      throw;
+    }
+  }
+
+  ExitCode write(std::initializer_list<std::function<void()>> others) {
+    write_each(group,
+               {[&] { write_each(group, others); }, [&] { write_output(output.get(), group, make_text); }});
+    if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
+    return report.code;
+  }
+};
+
+std::unique_ptr<OutputFile> open_if_named(const std::string& path, comm::RankGroup& group) {
+  return path.empty() ? nullptr : open_output(path, group);
+}
+
+void print_plan(const RunOptions& options, BenchmarkRun& run, const RunReport& report,
+                comm::RankGroup& group) {
+  const auto& configuration = report.configuration;
   const auto layout = make_layout(run.source().facts(), configuration);
-  const auto& environment = *run.report().environment;
   const auto streaming = run.plan_streaming(layout);
-  return print_text(options.output, group, [&] {
+  write_output(options.output, group, [&] {
     return describe_plan({.problem = options.problem,
                           .configuration = configuration,
                           .layout = layout,
                           .source = run.source(),
-                          .environment = environment,
+                          .environment = *report.environment,
                           .is_here = options.planned_ranks == 0 || options.planned_ranks == group.size(),
                           .streaming = streaming ? &*streaming : nullptr},
                          options.format);
   });
 }
 
-std::string text_of(const RunOptions& options, const RunReport& report) {
-  return write_report(report, options.format);
-}
-std::string text_of(const SystemOptions& options, const SolveReport& report) {
-  return write_report(options, report, options.format);
-}
-
-TraceOrigin origin_of(const RunOptions& /*options*/, const RunReport& report) {
-  return trace_origin_of(report);
-}
-TraceOrigin origin_of(const SystemOptions& options, const SolveReport& report) {
-  const bool has_grid = !report.matrix_free;
-  return {.report = report,
-          .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
-          .has_grid = has_grid,
-          .properties = {{"matrix", report.matrix->name},
-                         {"variant", options.variant},
-                         {"preconditioner", options.preconditioner}}};
-}
-
-/// `cg2d run` and `cg2d solve`: does the work of a session, which is a BenchmarkRun or a SolveRun, opens its files before, and writes them and
-/// the report; the solution also of a solve that did not converge; after a failure the report, too. Collective; the same code on every rank.
-/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
-template <typename Session, typename Options>
-ExitCode perform_session(const Options& options, comm::RankGroup& group) {
-  constexpr bool is_solve = std::same_as<Session, SolveRun>;
+/// Both: collective; the same code on every rank. Throw RunError (on every rank alike), MpiError, std::bad_alloc.
+ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  Session session(options, group, progress);
-  const auto& report = session.report();
-  const auto make_text = [&] { return text_of(options, report); };
-  std::unique_ptr<OutputFile> output;
+  RunReport report;
+  BenchmarkRun session(options, group, progress, report);
+  SessionResult result{options, report, group, [&] { return write_report(report, options.format); }};
+  if (options.dry_run) {
+    result.attempt([&] {
+      session.prepare();
+      print_plan(options, session, report, group);
+    });
+    return ExitCode::success;
+  }
+  std::unique_ptr<OutputFile> trace;
+  const auto open_files = [&] {
+    result.output = open_output(options.output, group);
+    trace = open_if_named(options.trace.path, group);
+  };
+  result.attempt([&] { session.perform(open_files); });
+  return result.write({[&] {
+    if (!session.trace()) return;
+    write_trace(trace_origin_of(report), *session.trace(), trace.get(), group);
+    progress.say(fmt::format("wrote the trace to {}", options.trace.path));
+  }});
+}
+
+/// The solution is written also where the solve did not converge.
+ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  SolveReport report;
+  SolveRun session(options, group, progress, report);
+  SessionResult result{options, report, group, [&] { return write_report(options, report, options.format); }};
   std::unique_ptr<OutputFile> solution;
   std::unique_ptr<OutputFile> trace;
-  try {
-    session.prepare();
-    if constexpr (!is_solve) {
-      if (options.dry_run) return print_plan(options, session, group);
-    }
-    output = open_output(options.output, group);
-    if constexpr (is_solve) {
-      if (!options.solution_path.empty()) solution = open_output(options.solution_path, group);
-    }
-    if (!options.trace.path.empty()) trace = open_output(options.trace.path, group);
-    session.perform();
-  } catch (const RunError& error) {
-    session.record_failure(error);
-    if (group.rank() != 0 || options.format != "json") throw;
-    // Programs that read results get one for a session that could not start, too, if it can be written.
-    try {
-      if (!output) output = std::make_unique<OutputFile>(options.output);
-      output->write(make_text());
-      output->commit();
-    } catch (const std::exception& another) {
-      say_on_stderr(another.what());
-    }
-    throw;
-  }
-  const auto write_solution = [&] {
-    if constexpr (is_solve) session.write_solution(solution.get());
+  const auto open_files = [&] {
+    result.output = open_output(options.output, group);
+    solution = open_if_named(options.solution_path, group);
+    trace = open_if_named(options.trace.path, group);
   };
+  result.attempt([&] { session.perform(open_files); });
   const auto write_the_trace = [&] {
     if (!session.trace()) return;
-    write_trace(origin_of(options, report), *session.trace(), trace.get(), group);
-    if constexpr (!is_solve) progress.say(fmt::format("wrote the trace to {}", options.trace.path));
+    const bool has_grid = !report.matrix_free;
+    const TraceOrigin origin{
+        .report = report,
+        .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
+        .has_grid = has_grid,
+        .properties = {{"matrix", report.matrix->name},
+                       {"variant", options.variant},
+                       {"preconditioner", options.preconditioner}}};
+    write_trace(origin, *session.trace(), trace.get(), group);
   };
-  write_each(group, {write_solution, write_the_trace, [&] { write_output(output.get(), group, make_text); }});
-  if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
-  return report.code;
+  return result.write({[&] { session.write_solution(solution.get()); }, write_the_trace});
 }
 
 }  // namespace
@@ -319,7 +340,7 @@ void declare_run(Subcommand& command) {
                    {"mpiexec -n 4 cg2d run --class S",
                     "mpiexec -n 2 cg2d run --class S --grid 1x2 --format json --output result.json"});
   constexpr int most_ranks = 1'000'000;  // more than any machine has; the plan goes through all ranks
-  auto& run = command.with<RunOptions>(&perform_session<BenchmarkRun, RunOptions>);
+  auto& run = command.with<RunOptions>(&run_benchmark);
   command.begin_group("Problem");
   add_class_option(command, run.problem, "problem class; or all of --n, --nonzer, --shift and --niter", {});
   add_problem_numbers(command, run.problem);
@@ -352,7 +373,7 @@ void declare_solve(Subcommand& command) {
   command.describe("solve A x = b for a matrix of your own, by conjugate gradients",
                    {"mpiexec -n 4 cg2d solve --operator laplace3d:20x20x20",
                     "mpiexec -n 2 cg2d solve A.mtx --rhs random:1 --preconditioner jacobi --solution x.mtx"});
-  auto& system = command.with<SystemOptions>(&perform_session<SolveRun, SystemOptions>);
+  auto& system = command.with<SystemOptions>(&solve_system);
   command.begin_group("System");
   add_matrix_options(command, system, "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
   command.add("--domain PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",
