@@ -1,8 +1,8 @@
 // `cg2d run` and `cg2d solve`: their command lines, and the way from options to a report and an exit code.
 
-#include <concepts>
 #include <exception>
 
+#include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/benchmark_run.hpp"
@@ -46,20 +46,67 @@ void add_display_options(Subcommand& command, SessionOptions& session) {
   add_progress_options(command, session.progress);
 }
 
-/// Counters, traces, and the features of feature_table() that such work has, in their groups.
+/// Features in their groups, counters, and traces.
 void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind kind) {
-  for (const auto& feature : feature_table()) {
-    if (feature.only_for && *feature.only_for != kind) continue;
-    command.begin_group(std::string(feature.group));
-    for (const auto& option : feature.options)
-      command.add_texts(
-          option.value.empty() ? std::string(option.name) : fmt::format("{} {}", option.name, option.value),
-          std::string(option.help),
-          [&features = session.features, read = option.read](const auto& texts) {
-            read(texts.front(), features);
-          },
-          {.standing = std::string(option.default_text), .file = option.file});
-  }
+  auto& features = session.features;
+  command.begin_group("Checkpoints");
+  command.add("--checkpoint DIR", "save the state to the folder DIR, to go on from after a kill",
+              features.checkpoint.folder, {.standing = "none", .file = FileUse::folder});
+  command.add(
+      "--checkpoint-interval auto|TIME",
+      "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
+      "one failure of the job a day; also saved when a signal asks to stop",
+      features.checkpoint.interval_s,
+      [](const std::string& option, const std::string& text) -> std::optional<double> {
+        if (text == "auto") return std::nullopt;
+        return seconds_from(option, text);
+      },
+      {.standing = "auto"});
+  command.add("--restart DIR",
+              "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
+              "names the same DIR and it has none yet",
+              features.checkpoint.restart, {.standing = "none", .file = FileUse::folder});
+  command.begin_group("Memory");
+  command.add("--out-of-core DIR,...",
+              "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
+              "stream it through the memory of --memory-limit",
+              features.out_of_core.folders, &folders_from,
+              {.standing = "in memory", .file = FileUse::folder});
+  command.begin_group("Soft errors");
+  command.add("--guard",
+              "check products, steps, residuals and the matrix against soft errors, and redo the affected "
+              "iterations",
+              features.guard.checks);
+  command.add("--inject SEED[:COUNT]",
+              "flip that many bits (1 unless given) at random, the same ones for the same seed; to try "
+              "--guard",
+              features.guard.inject, &inject_options_from, {.standing = "none"});
+  command.begin_group("Plan");
+  command.add("--check", "first check kernel, transport and grid of the run, as cg2d check does",
+              features.checks_parts);
+  command.begin_group("Grid");
+  command.add("--slow-rank R:FACTOR[@PRODUCT],...",
+              "products of rank R take FACTOR times as long, from that product on, to see what one slow "
+              "rank costs",
+              features.slow_ranks, &slow_ranks_from, {.standing = "none"});
+  if (kind == WorkKind::outer_iterations)
+    command.add("--rebalance off|on",
+                "repartition the matrix between outer iterations where ranks have become slower or faster "
+                "and that pays",
+                features.rebalances,
+                [](const std::string& option, const std::string& text) {
+                  require_known(option, text, {"off", "on"});
+                  return text == "on";
+                },
+                {.standing = "off"});
+  command.begin_group("Output");
+  command.add("--stall-limit TIME",
+              "end with code 85 when no iteration goes on for that long, and say what each rank waits for",
+              features.stall_limit_s,
+              [](const std::string& option, const std::string& text) {
+                return text == "none" ? 0.0 : limit_seconds_from(option, text);
+              },
+              {.standing = "none"});
   command.begin_group("Counters and traces");
   add_event_options(command, session.counters, session.measures_limits,
                     "PAPI_EVENTS of the environment, or none");
@@ -176,92 +223,114 @@ void check_solve(SystemOptions& system, const Subcommand& given) {
 
 // ---------------------------------------------------------------- the work of both
 
-/// Prints the plan of a run that is prepared.
-ExitCode print_plan(const RunOptions& options, BenchmarkRun& run, comm::RankGroup& group) {
-  const auto& configuration = run.report().configuration;
+/// The report of a session, which is written after it, or after its failure.
+struct SessionResult {
+  const SessionOptions& options;
+  SessionReport& report;
+  comm::RankGroup& group;
+  std::function<std::string()> make_text;
+  std::unique_ptr<OutputFile> output{};
+
+  /// Does that. Programs that read results get one for a session that could not start, too, if it can be written.
+  void attempt(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const RunError& error) {
+      report.record_failure(error);
+      if (group.rank() != 0 || options.format != "json") throw;
+      try {
+        if (!output) output = std::make_unique<OutputFile>(options.output);
+        output->write(make_text());
+        output->commit();
+      } catch (const std::exception& another) {
+        say_on_stderr(another.what());
+      }
+      throw;
+    }
+  }
+
+  ExitCode write(std::initializer_list<std::function<void()>> others) {
+    write_each(group,
+               {[&] { write_each(group, others); }, [&] { write_output(output.get(), group, make_text); }});
+    if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
+    return report.code;
+  }
+};
+
+std::unique_ptr<OutputFile> open_if_named(const std::string& path, comm::RankGroup& group) {
+  return path.empty() ? nullptr : open_output(path, group);
+}
+
+void print_plan(const RunOptions& options, BenchmarkRun& run, const RunReport& report,
+                comm::RankGroup& group) {
+  const auto& configuration = report.configuration;
   const auto layout = make_layout(run.source().facts(), configuration);
-  const auto& environment = *run.report().environment;
   const auto streaming = run.plan_streaming(layout);
-  return print_text(options.output, group, [&] {
+  write_output(options.output, group, [&] {
     return describe_plan({.problem = options.problem,
                           .configuration = configuration,
                           .layout = layout,
                           .source = run.source(),
-                          .environment = environment,
+                          .environment = *report.environment,
                           .is_here = options.planned_ranks == 0 || options.planned_ranks == group.size(),
                           .streaming = streaming ? &*streaming : nullptr},
                          options.format);
   });
 }
 
-std::string text_of(const RunOptions& options, const RunReport& report) {
-  return write_report(report, options.format);
-}
-std::string text_of(const SystemOptions& options, const SolveReport& report) {
-  return write_report(options, report, options.format);
-}
-
-TraceOrigin origin_of(const RunOptions& /*options*/, const RunReport& report) {
-  return trace_origin_of(report);
-}
-TraceOrigin origin_of(const SystemOptions& options, const SolveReport& report) {
-  const bool has_grid = !report.matrix_free;
-  return {.report = report,
-          .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
-          .has_grid = has_grid,
-          .properties = {{"matrix", report.matrix->name},
-                         {"variant", options.variant},
-                         {"preconditioner", options.preconditioner}}};
-}
-
-/// `cg2d run` and `cg2d solve`: does the work of a session, which is a BenchmarkRun or a SolveRun, opens its files before, and writes them and
-/// the report; the solution also of a solve that did not converge; after a failure the report, too. Collective; the same code on every rank.
-/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
-template <typename Session, typename Options>
-ExitCode perform_session(const Options& options, comm::RankGroup& group) {
-  constexpr bool is_solve = std::same_as<Session, SolveRun>;
+/// Both: collective; the same code on every rank. Throw RunError (on every rank alike), MpiError, std::bad_alloc.
+ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  Session session(options, group, progress);
-  const auto& report = session.report();
-  const auto make_text = [&] { return text_of(options, report); };
-  std::unique_ptr<OutputFile> output;
+  RunReport report;
+  BenchmarkRun session(options, group, progress, report);
+  SessionResult result{options, report, group, [&] { return write_report(report, options.format); }};
+  if (options.dry_run) {
+    result.attempt([&] {
+      session.prepare();
+      print_plan(options, session, report, group);
+    });
+    return ExitCode::success;
+  }
+  std::unique_ptr<OutputFile> trace;
+  const auto open_files = [&] {
+    result.output = open_output(options.output, group);
+    trace = open_if_named(options.trace.path, group);
+  };
+  result.attempt([&] { session.perform(open_files); });
+  return result.write({[&] {
+    if (!session.trace()) return;
+    write_trace(trace_origin_of(report), *session.trace(), trace.get(), group);
+    progress.say(fmt::format("wrote the trace to {}", options.trace.path));
+  }});
+}
+
+/// The solution is written also where the solve did not converge.
+ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  SolveReport report;
+  SolveRun session(options, group, progress, report);
+  SessionResult result{options, report, group, [&] { return write_report(options, report, options.format); }};
   std::unique_ptr<OutputFile> solution;
   std::unique_ptr<OutputFile> trace;
-  try {
-    session.prepare();
-    if constexpr (!is_solve) {
-      if (options.dry_run) return print_plan(options, session, group);
-    }
-    output = open_output(options.output, group);
-    if constexpr (is_solve) {
-      if (!options.solution_path.empty()) solution = open_output(options.solution_path, group);
-    }
-    if (!options.trace.path.empty()) trace = open_output(options.trace.path, group);
-    session.perform();
-  } catch (const RunError& error) {
-    session.record_failure(error);
-    if (group.rank() != 0 || options.format != "json") throw;
-    // Programs that read results get one for a session that could not start, too, if it can be written.
-    try {
-      if (!output) output = std::make_unique<OutputFile>(options.output);
-      output->write(make_text());
-      output->commit();
-    } catch (const std::exception& another) {
-      say_on_stderr(another.what());
-    }
-    throw;
-  }
-  const auto write_solution = [&] {
-    if constexpr (is_solve) session.write_solution(solution.get());
+  const auto open_files = [&] {
+    result.output = open_output(options.output, group);
+    solution = open_if_named(options.solution_path, group);
+    trace = open_if_named(options.trace.path, group);
   };
+  result.attempt([&] { session.perform(open_files); });
   const auto write_the_trace = [&] {
     if (!session.trace()) return;
-    write_trace(origin_of(options, report), *session.trace(), trace.get(), group);
-    if constexpr (!is_solve) progress.say(fmt::format("wrote the trace to {}", options.trace.path));
+    const bool has_grid = !report.matrix_free;
+    const TraceOrigin origin{
+        .report = report,
+        .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
+        .has_grid = has_grid,
+        .properties = {{"matrix", report.matrix->name},
+                       {"variant", options.variant},
+                       {"preconditioner", options.preconditioner}}};
+    write_trace(origin, *session.trace(), trace.get(), group);
   };
-  write_each(group, {write_solution, write_the_trace, [&] { write_output(output.get(), group, make_text); }});
-  if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
-  return report.code;
+  return result.write({[&] { session.write_solution(solution.get()); }, write_the_trace});
 }
 
 }  // namespace
@@ -271,7 +340,7 @@ void declare_run(Subcommand& command) {
                    {"mpiexec -n 4 cg2d run --class S",
                     "mpiexec -n 2 cg2d run --class S --grid 1x2 --format json --output result.json"});
   constexpr int most_ranks = 1'000'000;  // more than any machine has; the plan goes through all ranks
-  auto& run = command.with<RunOptions>(&perform_session<BenchmarkRun, RunOptions>);
+  auto& run = command.with<RunOptions>(&run_benchmark);
   command.begin_group("Problem");
   add_class_option(command, run.problem, "problem class; or all of --n, --nonzer, --shift and --niter", {});
   add_problem_numbers(command, run.problem);
@@ -304,7 +373,7 @@ void declare_solve(Subcommand& command) {
   command.describe("solve A x = b for a matrix of your own, by conjugate gradients",
                    {"mpiexec -n 4 cg2d solve --operator laplace3d:20x20x20",
                     "mpiexec -n 2 cg2d solve A.mtx --rhs random:1 --preconditioner jacobi --solution x.mtx"});
-  auto& system = command.with<SystemOptions>(&perform_session<SolveRun, SystemOptions>);
+  auto& system = command.with<SystemOptions>(&solve_system);
   command.begin_group("System");
   add_matrix_options(command, system, "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
   command.add("--domain PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",

@@ -49,9 +49,11 @@ void RunCheckpoints::after_outer_step(int number, const OuterStep& step) {
   if (step.stop_asked || checkpoints_.is_due()) checkpoints_.save(state());
 }
 
-BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
-    : Session(options, group, progress, report_, WorkKind::outer_iterations),
+BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress,
+                           RunReport& report)
+    : Session(options, group, progress, report, WorkKind::outer_iterations),
       options_(options),
+      report_(report),
       own_source_(default_source().make(options.problem)) {
   source_ = own_source_.get();
   shift_ = options.problem.shift;
@@ -61,7 +63,7 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
 }
 
 void BenchmarkRun::prepare() {
-  Session::prepare();
+  inspect();
   const auto cut = with_cut(configuration(), even_cut).cut;
   const auto kind = matrix_cut_from(cut).kind;
   require_cut_of_benchmark(cut);
@@ -99,7 +101,8 @@ void BenchmarkRun::predict_phases() {
   }
 }
 
-void BenchmarkRun::predict() {
+void BenchmarkRun::choose() {
+  choose_parts();
   if (const auto& trial = report_.grid_trial; trial && !trial->tried.empty()) {
     // A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
     const double generation_s = trial->duration_s / static_cast<double>(trial->tried.size());

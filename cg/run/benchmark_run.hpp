@@ -2,7 +2,6 @@
 
 // One run of the benchmark, from options to a complete report.
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,27 +40,24 @@ class RunCheckpoints final : public OuterStepObserver {
   Checkpoints& checkpoints_;
 };
 
-/// Holds references: options, group and progress must outlive it. As the observer of outer iterations it says the figures of each, and how
+/// Holds references: options, group, progress and report must outlive it. As the observer of outer iterations it says the figures of each, and how
 /// long all that are left may take, and requests to stop when a signal has asked for it. As one of CG steps, which long ones are worth, it
 /// only shows the time going on.
-class BenchmarkRun final : private ReportOf<RunReport>,
-                           public Session,
-                           private OuterStepObserver,
-                           private StepObserver {
+class BenchmarkRun final : public Session, private OuterStepObserver, private StepObserver {
  public:
-  BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
+  BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress,
+               RunReport& report);
 
-  /// Inspects the machine, and chooses the grid and the kernel; perform() then generates and converts the matrix, solves, and verifies.
-  /// Throws InputError for a configuration that an axis refuses, and for events that nobody knows.
-  void prepare();
+  /// The begin of perform(), which then generates and converts the matrix, solves, and verifies; and of a plan. Chooses the grid and the
+  /// kernel, but for trials.
+  void prepare() override;
   /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.
   [[nodiscard]] std::optional<StreamPlan> plan_streaming(const comm::BlockLayout& layout);
 
-  const RunReport& report() const { return report_; }
   const MatrixSource& source() const { return *source_; }
 
  private:
-  void predict() override;
+  void choose() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
   TraceRoom trace_room(int step_count) const override {
@@ -86,6 +82,7 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   }
 
   const RunOptions& options_;
+  RunReport& report_;
   std::unique_ptr<MatrixSource> own_source_;
   std::optional<NpbIteration> iteration_;
   std::optional<Rebalancer> rebalancer_;  ///< where one is asked for
@@ -96,24 +93,6 @@ class BenchmarkRun final : private ReportOf<RunReport>,
   HugePageVector restarted_x_;  ///< this rank's piece, of a checkpoint
   double first_step_s_ = 0.0;   ///< the untimed outer iteration
   Stopwatch since_begin_;       ///< of the repetition under way
-};
-
-/// Groups of the first ranks of a group. Each is made on the first request and kept.
-class SubgroupCache {
- public:
-  explicit SubgroupCache(const comm::RankGroup& all) : all_(all) {}
-
-  /// nullptr on ranks that do not belong to it. Collective over these ranks when it makes the group.
-  [[nodiscard]] comm::RankGroup* of(int rank_count) {
-    if (all_.rank() >= rank_count) return nullptr;
-    auto& group = groups_[rank_count];
-    if (!group) group = std::make_unique<comm::RankGroup>(all_.first_ranks(rank_count));
-    return group.get();
-  }
-
- private:
-  const comm::RankGroup& all_;
-  std::map<int, std::unique_ptr<comm::RankGroup>> groups_;
 };
 
 }  // namespace cg2d

@@ -12,7 +12,6 @@ FeatureRow streaming_feature();
 FeatureRow guard_feature();
 FeatureRow rebalance_feature();
 
-// Features that are an option, and a call in the course of the work.
 namespace {
 
 void describe_slow_ranks(Members& m, FeatureResults& results, WorkKind /*kind*/) {
@@ -31,44 +30,12 @@ std::string slow_rank_text(const FeatureResults& results) {
 std::span<const FeatureRow> feature_table() {
   static const std::array table{
       checkpoint_feature(), streaming_feature(), guard_feature(),
-      // Kernel, transport and grid are checked before the first iteration.
-      FeatureRow{.options = {{.name = "--check",
-                              .help = "first check kernel, transport and grid of the run, as cg2d check does",
-                              .read = [](const std::string& /*text*/,
-                                         FeatureSettings& settings) { settings.checks_parts = true; }}},
-                 .group = "Plan",
-                 .is_used = [](const auto& asked) { return asked.checks_parts; }},
-      // Ranks that are slower on purpose, to learn how sensitive a grid is.
-      FeatureRow{
-          .options = {{.name = slow_rank_option,
-                       .value = "R:FACTOR[@PRODUCT],...",
-                       .default_text = "none",
-                       .help = "products of rank R take FACTOR times as long, from that product on, to "
-                               "see what one slow rank costs",
-                       .read =
-                           [](const std::string& text, FeatureSettings& settings) {
-                             settings.slow_ranks = slow_ranks_from(text);
-                           }}},
-          .group = "Grid",
-          .is_used = [](const auto& asked) { return !asked.slow_ranks.ranks.empty(); },
-          .resolve = [](const AskedWork& asked) { require_matrix(asked, slow_rank_option); },
-          .describe = describe_slow_ranks,
-          .lines = slow_rank_text},
-      rebalance_feature(),
-      // The end of a run in which nothing goes on.
-      FeatureRow{
-          .options = {{.name = "--stall-limit",
-                       .value = "TIME",
-                       .default_text = "none",
-                       .help = "end with code 85 when no iteration goes on for that long, and say what "
-                               "each rank waits for",
-                       .read =
-                           [](const std::string& text, FeatureSettings& settings) {
-                             if (text != "none")
-                               settings.stall_limit_s = limit_seconds_from("--stall-limit", text);
-                           }}},
-          .group = "Output",
-          .is_used = [](const auto& asked) { return asked.stall_limit_s > 0.0; }}};
+      // Ranks that are slower on purpose, to learn how sensitive a grid is: an option, and calls in the course of the work.
+      FeatureRow{.is_used = [](const auto& asked) { return !asked.slow_ranks.ranks.empty(); },
+                 .resolve = [](const AskedWork& asked) { require_matrix(asked, slow_rank_option); },
+                 .describe = describe_slow_ranks,
+                 .lines = slow_rank_text},
+      rebalance_feature()};
   return table;
 }
 

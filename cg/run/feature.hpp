@@ -1,21 +1,18 @@
 #pragma once
 
 // Features of a measurement: what can be asked for around the work that is measured, whatever this is. A new one is one file that defines
-// a row, its entry in feature_table(), its members of FeatureSettings and FeatureResults, and its calls in the course of the work (Session,
-// BenchmarkRun, SolveRun).
+// a row, its entry in feature_table(), its members of FeatureSettings and FeatureResults, its calls in the course of the work (Session,
+// BenchmarkRun, SolveRun), and its options in cg/commands.
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/named_files.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
@@ -54,29 +51,13 @@ struct FeatureContext {
   RankResult& mine;  ///< of this rank
 };
 
-/// An option of a feature. A flag has no value.
-struct FeatureOption {
-  std::string_view name;            ///< "--stall-limit"
-  std::string_view value{};         ///< the kind of value, such as "TIME"; empty: the option is a flag
-  std::string_view default_text{};  ///< of its help; empty: none
-  std::string_view help;
-  std::optional<FileUse> file{};  ///< the value names one
-  /// Sets what its text says, where it is given. Throws InputError, which names it.
-  void (*read)(const std::string& text, FeatureSettings& settings);
-};
-
 /// One feature.
 struct FeatureRow {
-  /// Its options; they set its member of FeatureSettings.
-  std::vector<FeatureOption> options;
-  std::string_view group;  ///< of them, in the help
-  /// Whether these options ask for it.
+  /// Whether the options ask for it.
   bool (*is_used)(const FeatureSettings& settings);
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
   /// nullptr: it goes with all.
   void (*resolve)(const AskedWork& asked) = nullptr;
-  /// The only kind of work that has its options; empty: all.
-  std::optional<WorkKind> only_for{};
   /// Why it does not go with several right-hand sides; empty: it does.
   std::string_view against_several{};
   /// Why it does not go with a matrix that is streamed; empty: it does.
@@ -87,7 +68,7 @@ struct FeatureRow {
   std::string (*lines)(const FeatureResults& results) = nullptr;
 };
 
-/// All features, in the order of their sections in results and of their lines.
+/// The features that do not go with all work, or have a section of the result or a line, in the order of these.
 std::span<const FeatureRow> feature_table();
 
 /// Throws InputError where a feature that the options ask for does not go with the work, and resolves the others.

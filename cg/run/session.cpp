@@ -106,18 +106,12 @@ comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts&
 
 // ---------------------------------------------------------------- the course
 
-/// All that is done, in its order; what only some kinds do is empty for the others.
-void Session::perform() {
+/// All that is done, in its order.
+void Session::perform(const std::function<void()>& open_files) {
+  prepare();
+  open_files();
   check_reproducible(found_.configuration, group_);
-  read();
-  if (source_ != nullptr) {
-    check_choices();
-    begin_threads();
-    try_kernels();
-    try_grids();
-    cut_by_speed();
-  }
-  predict();
+  choose();
   const CycleCalibration calibration;
   if (source_ != nullptr) {  // block, product, transport, operator
     const auto layout = make_layout(source_->facts(), found_.configuration);
@@ -146,7 +140,7 @@ void Session::perform() {
   gather_results(solver, calibration.ticks_per_second(), last);
 }
 
-void Session::prepare() {
+void Session::inspect() {
   found_.configuration = asked_.configuration;
   if (asked_.features.out_of_core.is_used()) streaming_.emplace(feature_context());
   check_configuration(asked_.configuration);
@@ -251,6 +245,14 @@ void Session::set_grid(const comm::ProcessGrid& grid) {
   found_.configuration.grid = grid;
   found_.kernel_choice = kernel_for(grid);
   found_.configuration.kernel = found_.kernel_choice.kernel->name;
+}
+
+void Session::choose_parts() {
+  check_choices();
+  begin_threads();
+  try_kernels();
+  try_grids();
+  cut_by_speed();
 }
 
 /// Refuses a kernel or a transport that is not available here.

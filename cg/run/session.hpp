@@ -125,22 +125,13 @@ class RegionMeasurement final : private OuterStepObserver {
 
 // ---------------------------------------------------------------- the course
 
-/// The report of a kind, as a base before Session, which refers to it.
-template <typename Report>
-class ReportOf {
- protected:
-  Report report_;
-};
-
 /// A measurement: its course, and steps that do not depend on what is measured; one class derives for each kind of work. Collective in
 /// every operation but the accessors; each throws RunError (on every rank alike), MpiError, std::bad_alloc, and leaves the report as far as
 /// it got. Holds references: all must outlive it.
 class Session : public Interface {
  public:
-  /// The whole course, after the preparation of the kind.
-  void perform();
-  /// Notes in the report why the work ends.
-  void record_failure(const RunError& error) { found_.record_failure(error); }
+  /// The whole course. open_files: opens those of the results, once all is checked that needs no matrix.
+  void perform(const std::function<void()>& open_files = [] {});
   /// This rank's part of the trace; empty if none was requested, and before the end of perform().
   const std::optional<RankTrace>& trace() const { return trace_; }
 
@@ -151,11 +142,10 @@ class Session : public Interface {
 
   // ---------------------------------------------------------------- what differs between kinds, in the order of the calls
 
-  /// Reads and checks all that the choices depend on. Afterwards source_ has its pieces, the configuration its grid; or there is no matrix,
-  /// and all is chosen.
-  virtual void read() {}
-  /// All is chosen.
-  virtual void predict() {}
+  /// Inspects the machine, and checks what needs no matrix.
+  virtual void prepare() = 0;
+  /// Reads all that the choices depend on, and makes them: choose_parts() where there is a matrix.
+  virtual void choose() = 0;
   /// This rank's block of the matrix, ready to be multiplied.
   virtual std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) = 0;
   /// The solver, on assembled_ where there is a matrix, the state to go on from, and observers of the iterations. What the result refers to
@@ -168,15 +158,16 @@ class Session : public Interface {
 
   // ---------------------------------------------------------------- steps that do not depend on the kind
 
-  /// Inspects the machine, and checks what needs no matrix. Throws InputError for a configuration that an axis refuses, and for events
-  /// that nobody knows.
-  void prepare();
+  /// Inspects the machine. Throws InputError for a configuration that an axis refuses, and for events that nobody knows.
+  void inspect();
   /// The work is going to be done, and its matrix is not yet made: features take what they need.
   void begin_work();
   /// Cuts source_, and sets the grid with its kernel: the one that is named, or else that of the rule. usual_cut: where none is named.
   void lay_out(std::string_view usual_cut, int rank_count);
   /// Puts the grid and its kernel into the configuration.
   void set_grid(const comm::ProcessGrid& grid);
+  /// What is open, once source_ has its pieces and the configuration its grid: kernel, grid and cut; threads begin.
+  void choose_parts();
   /// Counters and binding, before this rank's first threads.
   void begin_threads();
   /// The configuration must outlive it.

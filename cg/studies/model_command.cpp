@@ -412,13 +412,11 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
-  std::string place;  // on rank 0; it can be written, and holds nothing but descriptions
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    place = options.machine.empty() ? default_place() : options.machine;
+  const KeptOutput output(group, options.output, [&] {  // the file holds nothing but descriptions
+    auto place = options.machine.empty() ? default_place() : options.machine;
     machine_file.require_writable(place, options.machine.empty());
+    return place;
   });
-  const auto output = open_output(options.output, group);
   std::vector<std::unique_ptr<MatrixSource>> sources;
   for (const auto& problem : options.problems) sources.push_back(default_source().make(problem));
   const Configuration configuration{.thread_count = options.configuration.thread_count};
@@ -428,26 +426,24 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const auto say = [&](const std::string& stage) { planned.say(stage); };
   MachineDescription machine;
   measure_or_refuse(group,
-                    {.environment = environment,
+                    {.name = "--calibrate",
+                     .environment = environment,
                      .thread_count = configuration.thread_count,
                      .keeps_disturbed = options.keeps_disturbed,
-                     .say = say},
-                    {.name = "--calibrate",
+                     .say = say,
                      .record = machine.measured,
                      .measure = [&] { machine = calibrate(group, config, say); },
-                     .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); }},
-                    [&] { write_output(output.get(), group, [&] { return calibration_text(machine); }); });
+                     .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); },
+                     .show = [&] { output.print(calibration_text(machine)); }});
   std::string kept;
   const auto keep = [&] {
     agree_on(group, [&] {
       if (group.rank() != 0) return;
-      machine_file.change(place, [&](Machine& known) { known.put(machine); });
+      machine_file.change(output.file(), [&](Machine& known) { known.put(machine); });
     });
-    kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", place);
+    kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", output.file());
   };
-  write_each(group, {keep, [&] {
-                       write_output(output.get(), group, [&] { return calibration_text(machine) + kept; });
-                     }});
+  write_each(group, {keep, [&] { output.print(calibration_text(machine) + kept); }});
   return ExitCode::success;
 }
 

@@ -349,7 +349,7 @@ class Scaling final : public Study {
       const auto* const transport = comm::find_transport(one.configuration.transport);
       if (transport == nullptr || rank_count == 1) return false;
       std::string reason;
-      if (auto* const group = first_ranks_.of(rank_count)) reason = transport->why_unavailable(*group);
+      if (auto* const group = first_ranks(rank_count)) reason = transport->why_unavailable(*group);
       reason = group_.broadcast(std::move(reason));
       if (reason.empty()) return false;
       const auto text = fmt::format("transport {} cannot serve {}: {}", transport->name,
@@ -380,7 +380,7 @@ class Scaling final : public Study {
   void leave_out_cases_without_room() {
     std::vector<Room> rooms;
     for (const auto& one : study_.cases) {
-      auto* const group = first_ranks_.of(rank_count_of(one));
+      auto* const group = first_ranks(rank_count_of(one));
       const auto seen =
           group != nullptr ? inspect_environment(*group, one.configuration.thread_count) : Environment{};
       rooms.push_back(group_.rank() == 0 ? room_for(one, *study_.machine, seen) : Room::enough);

@@ -165,7 +165,7 @@ std::string trace_file_of(const std::string& study_file) {
 }
 
 Study::Study(const StudyOptions& options, comm::RankGroup& group)
-    : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
+    : options_(options), group_(group), progress_(options.progress, group.rank()) {
   group_.waiter().set_mode(comm::WaitMode::sleep);
 }
 
@@ -210,7 +210,7 @@ void Study::prepare(const Environment& environment) {
   agree_on(group_, [&] {
     if (!options_.system) return;
     for (const auto& one : cases_) {
-      if (auto* const ranks = first_ranks_.of(one.rank_count()))
+      if (auto* const ranks = first_ranks(one.rank_count()))
         static_cast<void>(kept_for(system_of(one), *ranks, progress_));
     }
   });
@@ -247,14 +247,14 @@ std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step,
   const auto& one = case_of(step);
   if (options_.system) {
     const auto options = system_of(one);
-    SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
+    SolveReport report;
+    SolveRun solve(options, ranks, progress, report, kept_for(options, ranks, progress));
     try {
-      solve.prepare();
       solve.perform();
     } catch (const RunError& error) {
-      solve.record_failure(error);
+      report.record_failure(error);
     }
-    return SolveDocument{.options = options, .report = solve.report()};
+    return SolveDocument{.options = options, .report = report};
   }
   auto options = options_.common;
   options.problem = one.problem;
@@ -268,17 +268,18 @@ std::variant<RunDocument, SolveDocument> Study::result_of(const StudyStep& step,
     options.trace = options_.extras.trace;
     options.trace.path = trace_file_of(options_.file);
   }
-  BenchmarkRun run(options, ranks, progress);
+  RunReport report;
+  BenchmarkRun run(options, ranks, progress, report);
+  std::unique_ptr<OutputFile> trace;
   try {
-    run.prepare();
-    std::unique_ptr<OutputFile> trace;
-    if (step.purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
-    run.perform();
-    if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), trace.get(), ranks);
+    run.perform([&] {
+      if (step.purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
+    });
+    if (run.trace()) write_trace(trace_origin_of(report), *run.trace(), trace.get(), ranks);
   } catch (const RunError& error) {
-    run.record_failure(error);
+    report.record_failure(error);
   }
-  return RunDocument{.report = run.report()};
+  return RunDocument{.report = report};
 }
 
 ConfiguredProblem Study::request_of(const SweptRun& run) const {
@@ -339,6 +340,13 @@ int Study::next_attempt(const StudyStep& step) const {
 /// A failed run is never replaced.
 bool Study::must_repeat(const ResultRecord& record) const {
   return record.succeeded() && record.is_disturbed() && record.attempt <= options_.most_retries;
+}
+
+comm::RankGroup* Study::first_ranks(int rank_count) {
+  if (group_.rank() >= rank_count) return nullptr;
+  auto& group = first_ranks_[rank_count];
+  if (!group) group = std::make_unique<comm::RankGroup>(group_.first_ranks(rank_count));
+  return group.get();
 }
 
 ExitCode Study::ended(ExitCode code, const std::string& reason) {
@@ -422,7 +430,7 @@ void Study::perform_step(size_t index) {
   expect_from(index);
   bool is_repeated = false;
   agree_on(group_, [&] {
-    auto* const ranks = first_ranks_.of(case_of(step).rank_count());
+    auto* const ranks = first_ranks(case_of(step).rank_count());
     if (ranks == nullptr) return;
     const Stopwatch watch;
     const Progress part(Progress::Within{

@@ -2,6 +2,7 @@
 
 // The engine of studies: complete runs of several cases in rounds, in turns. A study is a list of cases, and a view of their results.
 
+#include <map>
 #include <memory>
 #include <tuple>
 #include <variant>
@@ -199,10 +200,12 @@ class Study : public Interface {
   std::vector<ResultRecord> records_of_plan() const;
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
   ExitCode ended(ExitCode code, const std::string& reason);
+  /// The group of the first ranks, which is made on the first request and kept; nullptr on ranks that do not belong to it. Collective over
+  /// these when it makes the group.
+  [[nodiscard]] comm::RankGroup* first_ranks(int rank_count);
 
   StudyOptions options_;
   comm::RankGroup& group_;
-  SubgroupCache first_ranks_;
   Progress progress_;
   std::vector<StudyCase> cases_;
   int round_count_ = 1;
@@ -235,6 +238,7 @@ class Study : public Interface {
   std::optional<double> expected_s(const DurationModel& durations, std::span<const StudyStep> steps) const;
   void expect_from(size_t index) const;
 
+  std::map<int, std::unique_ptr<comm::RankGroup>> first_ranks_;
   std::optional<InterruptWatch> watch_;  // from the first run on
   DurationModel durations_;              // of whole runs, on rank 0
   std::vector<StudyStep> steps_;         // of the last perform()

@@ -152,34 +152,28 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     });
   });
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
-  std::optional<std::string> file;
-  agree_on(group, [&] {
-    if (group.rank() == 0 && options.profile.is_used) file = writable_profile(options.profile);
-  });
-  const auto output = open_output("", group);
-  const auto print = [&](const std::string& text) {
-    write_output(output.get(), group, [&] { return text; });
-  };
-
+  const KeptOutput output(group, "", [&] { return writable_profile(options.profile); });
   const auto processor = environment.nodes.front().processor_with_caches();
   const int thread_count = options.configuration.thread_count;
-  print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
-                    format_count(thread_count, "thread")));
+  output.print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
+                           format_count(thread_count, "thread")));
   constexpr double curve_s = 1.9;  // most of it are budgets of its races
   std::vector<Work> works{{curve_stage, "curve", curve_s}};
   for (const auto& one : cases) std::ranges::move(works_of_case(one), std::back_inserter(works));
   PlannedProgress planned(progress, std::move(works));
   const auto say = [&](const std::string& stage) { planned.say(stage); };
-  const RetryConfig retry{.environment = environment,
-                          .thread_count = thread_count,
-                          .keeps_disturbed = options.profile.takes_disturbed(),
-                          .say = say};
   const auto measure = [&](const std::string& name, MeasurementRecord& record, const auto& once,
                            const auto& why_unphysical, const auto& text) {
-    const auto show = [&] { print(text()); };
-    measure_or_refuse(group, retry,
-                      {.name = name, .record = record, .measure = once, .why_unphysical = why_unphysical},
-                      show);
+    const auto show = [&] { output.print(text()); };
+    measure_or_refuse(group, {.name = name,
+                              .environment = environment,
+                              .thread_count = thread_count,
+                              .keeps_disturbed = options.profile.takes_disturbed(),
+                              .say = say,
+                              .record = record,
+                              .measure = once,
+                              .why_unphysical = why_unphysical,
+                              .show = show});
     show();
   };
   say(curve_stage);
@@ -196,10 +190,9 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
         [&] { return case_text(tuned); });
   }
   agree_on(group, [&] {
-    if (file) add_to_profile(*file, processor, found);
+    if (!output.file().empty()) add_to_profile(output.file(), processor, found);
   });
-  print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", *file)
-             : std::string("\n No profile written (--no-profile)\n"));
+  output.print(profile_text(output.file(), "cg2d run uses it"));
   return ExitCode::success;
 }
 

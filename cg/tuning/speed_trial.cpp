@@ -202,15 +202,15 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
                ? std::string()
                : fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
   };
-  const auto rejected = measure_with_retries(group,
-                                             {.environment = config.environment,
-                                              .thread_count = thread_count,
-                                              .keeps_disturbed = source.takes_disturbed(),
-                                              .most_attempts = 1},
-                                             {.name = {},
-                                              .record = trial.measured,
-                                              .measure = [&] { trial = measure_speeds(group, config.trial); },
-                                              .why_unphysical = fault});
+  const auto rejected =
+      measure_with_retries(group, {.name = {},
+                                   .environment = config.environment,
+                                   .thread_count = thread_count,
+                                   .keeps_disturbed = source.takes_disturbed(),
+                                   .most_attempts = 1,
+                                   .record = trial.measured,
+                                   .measure = [&] { trial = measure_speeds(group, config.trial); },
+                                   .why_unphysical = fault});
   trial.not_kept_because = rejected.text;
   for (size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];

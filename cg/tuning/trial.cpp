@@ -14,11 +14,11 @@ namespace cg2d {
 
 namespace {
 
-/// Completes the record of an attempt and judges it. unphysical: as RetriedMeasurement has it. Collective.
-RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResult quiet,
-                   const std::string& unphysical, MeasurementRecord& record) {
+/// Completes the record of an attempt and judges it. Collective.
+RejectReason judge(comm::RankGroup& group, const RetriedMeasurement& measurement, QuietResult quiet) {
   // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
   constexpr double most_spread = 0.3;
+  auto& record = measurement.record;
   record.switches_per_s = quiet.switches_per_s;
   record.steal_share = quiet.steal_share.value_or(0.0);
   record.spread = group.maximum(record.spread);
@@ -27,8 +27,8 @@ RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResul
                                              100.0 * record.spread, 100.0 * most_spread));
   record.disturbance = quiet.reason();
   record.date = group.broadcast(date_now());
-  const auto fault = group.broadcast(unphysical);
-  const auto reason = !fault.empty() || config.keeps_disturbed ? fault : record.disturbance;
+  const auto fault = group.broadcast(measurement.why_unphysical());
+  const auto reason = !fault.empty() || measurement.keeps_disturbed ? fault : record.disturbance;
   if (reason.empty()) return {};
   return {reason,
           fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
@@ -63,26 +63,37 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
 
 }  // namespace
 
-RejectReason measure_with_retries(comm::RankGroup& group, const RetryConfig& config,
-                                  const RetriedMeasurement& measurement) {
+RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement) {
   for (int attempt = 1;; ++attempt) {
-    NoiseMonitor monitor(group, config.environment, config.thread_count);
+    NoiseMonitor monitor(group, measurement.environment, measurement.thread_count);
     monitor.begin();
     measurement.measure();
     monitor.end();
     measurement.record.attempts = attempt;
-    auto rejected = judge(group, config, monitor.result(), measurement.why_unphysical(), measurement.record);
-    if (rejected.reason.empty() || attempt >= config.most_attempts) return rejected;
-    config.say(fmt::format("{}: once more, since {}", measurement.name, rejected.reason));
+    auto rejected = judge(group, measurement, monitor.result());
+    if (rejected.reason.empty() || attempt >= measurement.most_attempts) return rejected;
+    measurement.say(fmt::format("{}: once more, since {}", measurement.name, rejected.reason));
   }
 }
 
-void measure_or_refuse(comm::RankGroup& group, const RetryConfig& config,
-                       const RetriedMeasurement& measurement, const std::function<void()>& show) {
-  const auto rejected = measure_with_retries(group, config, measurement);
+void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement) {
+  const auto rejected = measure_with_retries(group, measurement);
   if (rejected.reason.empty()) return;
-  show();
+  measurement.show();
   throw RunError(ExitCode::try_again, "{}: {}", measurement.name, rejected.text);
+}
+
+KeptOutput::KeptOutput(comm::RankGroup& group, const std::string& output,
+                       const std::function<std::string()>& find_file)
+    : group_(group) {
+  agree_on(group, [&] {
+    if (group.rank() == 0) file_ = find_file();
+  });
+  output_ = open_output(output, group);
+}
+
+void KeptOutput::print(const std::string& text) const {
+  write_output(output_.get(), group_, [&] { return text; });
 }
 
 std::string describe_origin(const KeptResult& kept) {
@@ -316,15 +327,14 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const auto& source = config.profile_source;
   TransportTrial trial;
   const auto rejected = measure_with_retries(
-      group,
-      {.environment = config.environment,
-       .thread_count = configuration.thread_count,
-       .keeps_disturbed = source.takes_disturbed(),
-       .say = config.say},
-      {.name = "the trial of transports",
-       .record = trial.measured,
-       .measure = [&] { trial = try_transports(group, trial_config); },
-       .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
+      group, {.name = "the trial of transports",
+              .environment = config.environment,
+              .thread_count = configuration.thread_count,
+              .keeps_disturbed = source.takes_disturbed(),
+              .say = config.say,
+              .record = trial.measured,
+              .measure = [&] { trial = try_transports(group, trial_config); },
+              .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
   trial.not_kept_because = rejected.text;
   trial.duration_s = group.maximum(watch.seconds());
   keep_result(

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "cg/base/output_file.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/timing/race.hpp"
@@ -19,41 +20,53 @@ class Members;
 
 // ---------------------------------------------------------------- measurements that files keep
 
-/// The conditions of a measurement.
-struct RetryConfig {
-  const Environment& environment;
-  int thread_count = 1;
-  bool keeps_disturbed = false;                   ///< the user wants the result whatever other processes do
-  std::function<void(const std::string&)> say{};  ///< gets a line per repetition
-  int most_attempts = 3;
-};
-
 /// Why a measurement is not to be kept; both are empty for one that is good, or kept as asked.
 struct RejectReason {
   std::string reason{};  ///< one phrase
   std::string text{};    ///< "measured 3 times, and refused: ...", with what to do
 };
 
-/// A measurement. Collective.
+/// A measurement, and its conditions. Collective.
 struct RetriedMeasurement {
   std::string name;  ///< in messages
+  const Environment& environment;
+  int thread_count = 1;
+  bool keeps_disturbed = false;                   ///< the user wants the result whatever other processes do
+  std::function<void(const std::string&)> say{};  ///< gets a line per repetition
+  int most_attempts = 3;
   /// The record of the result, which measure() sets anew: there it says how far the repeats spread on this rank (see MeasurementRecord::spread).
   MeasurementRecord& record;
   std::function<void()> measure;  ///< measures once
   /// One phrase for a value of the result that makes no sense; empty for a good one. Rank 0's counts.
   std::function<std::string()> why_unphysical;
+  std::function<void()> show{};  ///< gives the user what was measured, before it is refused
 };
 
 /// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Collective; the same
 /// answer on every rank. Throws what measure() throws.
-RejectReason measure_with_retries(comm::RankGroup& group, const RetryConfig& config,
-                                  const RetriedMeasurement& measurement);
+RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement);
 
 /// measure_with_retries() for results without which there is nothing to go on with: throws RunError with code 75 (on every rank
-/// alike) for a measurement that was disturbed or unphysical every time, after show(), which is collective and gives the user what was
-/// measured.
-void measure_or_refuse(comm::RankGroup& group, const RetryConfig& config,
-                       const RetriedMeasurement& measurement, const std::function<void()>& show);
+/// alike) for a measurement that was disturbed or unphysical every time, after show().
+void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement);
+
+/// The output of such results, and the file that keeps them: both are opened before anything is measured.
+class KeptOutput {
+ public:
+  /// find_file: the path of the file, which can be written; empty: none. On rank 0. Collective. Throws RunError, that of find_file, too.
+  KeptOutput(comm::RankGroup& group, const std::string& output,
+             const std::function<std::string()>& find_file);
+
+  /// Collective. Throws RunError.
+  void print(const std::string& text) const;
+  /// Empty but on rank 0.
+  const std::string& file() const { return file_; }
+
+ private:
+  comm::RankGroup& group_;
+  std::string file_;
+  std::unique_ptr<OutputFile> output_;
+};
 
 /// The origin of a result, and whether later runs find it.
 struct KeptResult {

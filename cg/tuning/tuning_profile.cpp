@@ -266,9 +266,15 @@ std::string ProfileSource::place() const {
 }
 
 std::string writable_profile(const ProfileSource& source) {
+  if (!source.is_used) return {};
   auto path = source.place();
   profile_file.require_writable(path, source.path.empty());
   return path;
+}
+
+std::string profile_text(const std::string& path, std::string_view use) {
+  return path.empty() ? "\n No profile written (--no-profile)\n"
+                      : fmt::format("\n Profile written to {}; {}\n", path, use);
 }
 
 void add_to_profile(const std::string& path, const std::string& processor, const ProcessorProfile& found) {

@@ -192,9 +192,11 @@ struct ProfileSource {
 /// The files of profiles.
 inline constexpr MeasurementFile<TuningProfile> profile_file{
     .option = "--profile", .noun = "tuning profile", .parse = &parse_profile, .format = &format_profile};
-/// The path of the profile, which can be written: known before anything is measured. Throws InputError when there is no place for it, or
-/// when the file is no profile, RunError when it cannot be created.
+/// The path of the profile, which can be written: known before anything is measured; empty where none is used. Throws InputError when
+/// there is no place for it, or when the file is no profile, RunError when it cannot be created.
 std::string writable_profile(const ProfileSource& source);
+/// The line about the profile that has the results now. use: "cg2d run uses it".
+std::string profile_text(const std::string& path, std::string_view use);
 /// Adds to the file: other processors stay, and so do other cases of this one. Throws RunError.
 void add_to_profile(const std::string& path, const std::string& processor, const ProcessorProfile& found);
 

@@ -18,25 +18,26 @@ struct MadeUp {
 
 class RetriedMeasurementTest : public testing::Test {
  protected:
-  RetryConfig config(bool keeps_disturbed) const {
-    return {.environment = environment_, .keeps_disturbed = keeps_disturbed, .say = say_};
-  }
   /// The number of measurements is the result's; good_from: the first number that makes sense.
   MadeUp measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
     MadeUp result;
     const auto fault = [&] { return std::string(result.number < good_from ? "a rate is negative" : ""); };
-    measure_or_refuse(test::group(), config(keeps_disturbed), made_up(result, spread, fault),
-                      [&] { shown_ = result.number; });
+    measure_or_refuse(test::group(), made_up(result, keeps_disturbed, spread, fault));
     return result;
   }
-  RetriedMeasurement made_up(MadeUp& result, double spread, std::function<std::string()> fault) {
+  RetriedMeasurement made_up(MadeUp& result, bool keeps_disturbed, double spread,
+                             std::function<std::string()> fault) {
     const auto measure = [this, &result, spread] {
       result = {.number = ++count_, .record = {.spread = spread}};
     };
     return {.name = "made-up numbers",
+            .environment = environment_,
+            .keeps_disturbed = keeps_disturbed,
+            .say = say_,
             .record = result.record,
             .measure = measure,
-            .why_unphysical = std::move(fault)};
+            .why_unphysical = std::move(fault),
+            .show = [this, &result] { shown_ = result.number; }};
   }
   /// Code and message of a refusal.
   void expect_refusal(bool keeps_disturbed, int good_from, double spread, const std::string& words) {
@@ -87,8 +88,7 @@ TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
 TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
   MadeUp result;
   const auto measure = [&](bool keeps_disturbed, const std::string& fault) {
-    return measure_with_retries(test::group(), config(keeps_disturbed),
-                                made_up(result, 0.9, [&] { return fault; }));
+    return measure_with_retries(test::group(), made_up(result, keeps_disturbed, 0.9, [&] { return fault; }));
   };
   const auto disturbed = measure(false, "");
   EXPECT_EQ(result.number, 3) << "the last one";

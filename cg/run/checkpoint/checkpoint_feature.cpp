@@ -14,16 +14,12 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view checkpoint_option = "--checkpoint";
-constexpr std::string_view interval_option = "--checkpoint-interval";
-constexpr std::string_view restart_option = "--restart";
-
 void resolve_checkpoint(const AskedWork& asked) {
   const auto& options = asked.options.features.checkpoint;
   if (options.interval_s && options.folder.empty())
-    throw InputError("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option);
+    throw InputError("--checkpoint-interval: goes with --checkpoint DIR, without which nothing is saved");
   for (const auto& [option, folder] :
-       {std::pair(checkpoint_option, options.folder), std::pair(restart_option, options.restart)}) {
+       {std::pair("--checkpoint", options.folder), std::pair("--restart", options.restart)}) {
     if (folder.empty()) continue;
     require_matrix(asked, option);
     require_classic_form(asked, option);
@@ -107,34 +103,6 @@ std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, int6
 
 FeatureRow checkpoint_feature() {
   return {
-      .options =
-          {{.name = checkpoint_option,
-            .value = "DIR",
-            .default_text = "none",
-            .help = "save the state to the folder DIR, to go on from after a kill",
-            .file = FileUse::folder,
-            .read = [](const std::string& text,
-                       FeatureSettings& settings) { settings.checkpoint.folder = text; }},
-           {.name = interval_option,
-            .value = "auto|TIME",
-            .default_text = "auto",
-            .help = "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 "
-                    "h), which assumes "
-                    "one failure of the job a day; also saved when a signal asks to stop",
-            .read =
-                [](const std::string& text, FeatureSettings& settings) {
-                  if (text != "auto") settings.checkpoint.interval_s = seconds_from(interval_option, text);
-                }},
-           {.name = restart_option,
-            .value = "DIR",
-            .default_text = "none",
-            .help =
-                "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
-                "names the same DIR and it has none yet",
-            .file = FileUse::folder,
-            .read = [](const std::string& text,
-                       FeatureSettings& settings) { settings.checkpoint.restart = text; }}},
-      .group = "Checkpoints",
       .is_used = [](const auto& asked) { return asked.checkpoint.is_used() || asked.checkpoint.interval_s; },
       .resolve = resolve_checkpoint,
       .against_several = "--checkpoint and --restart take one",

@@ -30,11 +30,8 @@ std::string describe(const Detection& found) {
 
 namespace {
 
-constexpr std::string_view guard_option = "--guard";
-constexpr std::string_view inject_option = "--inject";
-
 void resolve_guard(const AskedWork& asked) {
-  const auto option = asked.options.features.guard.checks ? guard_option : inject_option;
+  const auto option = asked.options.features.guard.checks ? "--guard" : "--inject";
   if (asked.system == nullptr) return;
   require_matrix(asked, option);
   require_classic_form(asked, option);
@@ -144,29 +141,13 @@ std::string text_of(const GuardReport& guard) {
 }
 
 FeatureRow guard_feature() {
-  return {
-      .options = {{.name = guard_option,
-                   .help = "check products, steps, residuals and the matrix against soft errors, and redo "
-                           "the affected iterations",
-                   .read = [](const std::string& /*text*/,
-                              FeatureSettings& settings) { settings.guard.checks = true; }},
-                  {.name = inject_option,
-                   .value = "SEED[:COUNT]",
-                   .default_text = "none",
-                   .help = "flip that many bits (1 unless given) at random, the same ones for the same "
-                           "seed; to try --guard",
-                   .read =
-                       [](const std::string& text, FeatureSettings& settings) {
-                         settings.guard.inject = inject_options_from(text);
-                       }}},
-      .group = "Soft errors",
-      .is_used = [](const auto& asked) { return asked.guard.is_used(); },
-      .resolve = resolve_guard,
-      .against_several = "--guard and --inject take one",
-      .against_streaming =
-          "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
-          "--out-of-core",
-      .describe = describe_guard};
+  return {.is_used = [](const auto& asked) { return asked.guard.is_used(); },
+          .resolve = resolve_guard,
+          .against_several = "--guard and --inject take one",
+          .against_streaming =
+              "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
+              "--out-of-core",
+          .describe = describe_guard};
 }
 
 }  // namespace cg2d

@@ -43,8 +43,6 @@ std::vector<double> speeds_of(const ProductLoad& load) {
   return speeds;
 }
 
-constexpr std::string_view rebalance_option = "--rebalance";
-
 void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
   if (kind == WorkKind::solve) return;
   m.object_if(
@@ -89,7 +87,7 @@ std::string rebalance_text(const FeatureResults& results) {
 }
 
 void resolve_rebalance(const AskedWork& asked) {
-  const auto what = fmt::format("{} on", rebalance_option);
+  constexpr std::string_view what = "--rebalance on";
   refuse_if(!asked.options.time_phases, what, "compares the times of products; leave --no-phases out");
   refuse_if(asked.options.features.guard.is_used(), what,
             "does not go with --guard and --inject, which know the block from its beginning");
@@ -209,25 +207,11 @@ void Rebalancer::move(int number, const std::vector<double>& shares) {
 }
 
 FeatureRow rebalance_feature() {
-  return {
-      .options = {{.name = rebalance_option,
-                   .value = "off|on",
-                   .default_text = "off",
-                   .help =
-                       "repartition the matrix between outer iterations where ranks have become slower or "
-                       "faster and that pays",
-                   .read =
-                       [](const std::string& text, FeatureSettings& settings) {
-                         require_known(std::string(rebalance_option), text, {"off", "on"});
-                         settings.rebalances = text == "on";
-                       }}},
-      .group = "Grid",
-      .is_used = [](const auto& asked) { return asked.rebalances; },
-      .resolve = resolve_rebalance,
-      .only_for = WorkKind::outer_iterations,
-      .against_streaming = "--rebalance on: goes with a matrix in memory only",
-      .describe = describe_rebalance,
-      .lines = rebalance_text};
+  return {.is_used = [](const auto& asked) { return asked.rebalances; },
+          .resolve = resolve_rebalance,
+          .against_streaming = "--rebalance on: goes with a matrix in memory only",
+          .describe = describe_rebalance,
+          .lines = rebalance_text};
 }
 
 }  // namespace cg2d

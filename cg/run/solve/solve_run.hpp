@@ -103,18 +103,19 @@ struct KeptSystem {
 std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
                                           const Progress& progress, const MemoryCheck& check_memory);
 
-/// Holds references: options, group and progress must outlive it. As the observer of all systems together, it says how far the solve is, asks
-/// for a stop when a signal has reached any rank, and saves the state: after the last iteration that is allowed, for a solve with a higher
-/// limit, and where the interval is over or a stop is asked for, at iterations at which the ranks ask each other for signals anyway, so that
-/// all know the same time.
-class SolveRun final : private ReportOf<SolveReport>, public Session, private StepObserver {
+/// Holds references: options, group, progress and report must outlive it. As the observer of all systems together, it says how far the
+/// solve is, asks for a stop when a signal has reached any rank, and saves the state: after the last iteration that is allowed, for a solve
+/// with a higher limit, and where the interval is over or a stop is asked for, at iterations at which the ranks ask each other for signals
+/// anyway, so that all know the same time.
+class SolveRun final : public Session, private StepObserver {
  public:
   /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
   /// it, and gives its rows back while the blocks grow.
   SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
-           const KeptSystem& kept = {})
-      : Session(options, group, progress, report_, WorkKind::solve),
+           SolveReport& report, const KeptSystem& kept = {})
+      : Session(options, group, progress, report, WorkKind::solve),
         options_(options),
+        report_(report),
         matrix_(kept.matrix),
         tolerance_({.relative = options.relative_tolerance,
                     .absolute = options.absolute_tolerance,
@@ -122,15 +123,12 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
     kernel_trial_ = kept.kernel_trial != nullptr ? kept.kernel_trial : &report_.kernel_trial;
   }
 
-  /// Inspects the machine, and checks what needs no matrix; perform() then reads, distributes and solves.
-  void prepare();
   /// Writes the solution, where there is to be a file of it, into that, which is null but on rank 0. After perform(). Collective.
   void write_solution(OutputFile* file) const;
 
-  const SolveReport& report() const { return report_; }
-
  private:
-  void read() override;
+  void prepare() override;
+  void choose() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
   TraceRoom trace_room(int step_count) const override;
@@ -175,6 +173,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session, private St
   bool after_step(const CgState& state) override;
 
   const SystemOptions& options_;
+  SolveReport& report_;
   std::unique_ptr<SystemMatrix> read_matrix_;
   SystemMatrix* matrix_;  // that one, or the one that is kept; nullptr: there is none
   MatrixFreeSize matrix_free_size_;

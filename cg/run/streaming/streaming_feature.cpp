@@ -166,19 +166,7 @@ const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
 }
 
 FeatureRow streaming_feature() {
-  static constexpr std::array own_options{FeatureOption{
-      .name = "--out-of-core",
-      .value = "DIR,...",
-      .default_text = "in memory",
-      .help = "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
-              "stream it through the memory of --memory-limit",
-      .file = FileUse::folder,
-      .read = [](const std::string& text, FeatureSettings& settings) {
-        settings.out_of_core.folders = folders_from("--out-of-core", text);
-      }}};
-  return {.options = {own_options.begin(), own_options.end()},
-          .group = "Memory",
-          .is_used = [](const auto& asked) { return asked.out_of_core.is_used(); },
+  return {.is_used = [](const auto& asked) { return asked.out_of_core.is_used(); },
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,
           .lines = stream_text};

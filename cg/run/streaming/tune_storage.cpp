@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
@@ -101,16 +100,9 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   const Progress progress(options.progress, group.rank());
   const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, &progress);
   group.waiter().set_mode(environment.wait_mode());
-  std::optional<std::string> file;
-  agree_on(group, [&] {
-    if (group.rank() == 0 && options.profile.is_used) file = writable_profile(options.profile);
-  });
-  const auto output = open_output("", group);
+  const KeptOutput output(group, "", [&] { return writable_profile(options.profile); });
   const auto processor = environment.nodes.front().processor_with_caches();
-  const auto print = [&](const std::string& text) {
-    write_output(output.get(), group, [&] { return text; });
-  };
-  print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
+  output.print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
   const auto& folders = options.out_of_core.folders;
   const auto memory_bytes = environment.memory_of_rank(group.rank());
   StorageTrial trial{.folder = folder_of_rank(folders, group.rank()),
@@ -125,24 +117,23 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   }
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
-  const RetryConfig retry{
-      .environment = environment, .keeps_disturbed = options.profile.takes_disturbed(), .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
-  measure_or_refuse(group, retry,
-                    {.name = fmt::format("storage of {}", names),
-                     .record = trial.best.measured,
-                     .measure = [&] { try_storage(trial, group, say); },
-                     .why_unphysical = [] { return std::string(); }},
-                    [&] { print(trial_text(names, trial)); });
+  measure_or_refuse(group, {.name = fmt::format("storage of {}", names),
+                            .environment = environment,
+                            .keeps_disturbed = options.profile.takes_disturbed(),
+                            .say = say,
+                            .record = trial.best.measured,
+                            .measure = [&] { try_storage(trial, group, say); },
+                            .why_unphysical = [] { return std::string(); },
+                            .show = [&] { output.print(trial_text(names, trial)); }});
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       trial.best.folder = storage_folder(folder);
-      if (file) add_to_profile(*file, processor, {.storages = {trial.best}});
+      if (!output.file().empty()) add_to_profile(output.file(), processor, {.storages = {trial.best}});
     }
   });
-  print(trial_text(names, trial));
-  print(file ? fmt::format("\n Profile written to {}; --out-of-core of cg2d run and solve uses it\n", *file)
-             : std::string("\n No profile written (--no-profile)\n"));
+  output.print(trial_text(names, trial));
+  output.print(profile_text(output.file(), "--out-of-core of cg2d run and solve uses it"));
   return ExitCode::success;
 }
 

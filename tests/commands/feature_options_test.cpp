@@ -1,0 +1,28 @@
+// The options of features: what their texts are refused for, whatever the feature.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cg/base/errors.hpp"
+#include "cg/commands/subcommand.hpp"
+
+namespace cg2d::feature_options_test {
+namespace {
+
+/// Names of files are refused by the parser.
+TEST(FeatureOptionsTest, AnEmptyTextIsRefusedAndNotTakenForNone) {
+  for (const std::string option :
+       {"--checkpoint-interval", "--inject", "--slow-rank", "--rebalance", "--stall-limit"}) {
+    try {
+      static_cast<void>(
+          parse_command_line({"cg2d", "run", "--class", "S", "--checkpoint", "state", option, ""}));
+      ADD_FAILURE() << option;
+    } catch (const InputError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(option)) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::feature_options_test
