@@ -12,7 +12,6 @@
 
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/stencil_blocks.hpp"
