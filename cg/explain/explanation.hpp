@@ -60,9 +60,9 @@ struct GroupExchange {
 void add_first_pieces(const GroupExchange& exchange, AllPieces& held);
 
 /// Replays the exchange of groups that have no rank in common, from what the ranks hold before. Each step of each member happens in
-/// the earliest round in which both ends of its messages are there. A member that sends a partial sum to be added, or a piece that moves, keeps none of it,
-/// unless it receives the same pieces in the same step. Throws std::logic_error where a message has only one end, or a member waits
-/// for itself. Cost: ranks * pieces of a group * rounds.
+/// the earliest round in which both ends of its messages are there. A member that sends a partial sum to be added, or a piece that moves,
+/// keeps none of it, unless it receives the same pieces in the same step. Throws std::logic_error where a message has only one end, or a
+/// member waits for a message that never comes. Cost: ranks * pieces of a group * rounds.
 std::vector<ExchangeRound> replay(std::span<const GroupExchange> groups, const AllPieces& held_before);
 
 // ---------------------------------------------------------------- the CG step
