@@ -196,12 +196,12 @@ class AssembledUnderTest {
                                    .kernel = cg2d::kernels::default_kernel()})) {}
 
   void add_work(std::vector<Work>& works) {
-    std::ranges::fill(assembled_->matrix().operand(), 1.0);
+    std::ranges::fill(assembled_->operand(), 1.0);
     works.push_back({.name = fmt::format("assembled, {}", assembled_->product().kernel().name),
                      .bytes = static_cast<double>(assembled_->product().matrix_byte_count()),
                      .call = [this] {
-                       static_cast<void>(assembled_->matrix().operand());
-                       assembled_->matrix().apply();
+                       static_cast<void>(assembled_->operand());
+                       assembled_->apply();
                      }});
   }
 

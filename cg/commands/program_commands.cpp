@@ -15,7 +15,7 @@
 #include "cg/machine/provenance.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/result_compare.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/simulation/simulate_command.hpp"
 #include "cg/stencil/stencil_run.hpp"

@@ -6,8 +6,7 @@
 #include "cg/base/describe.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/result_compare.hpp"
-#include "cg/report/result_reader.hpp"
+#include "cg/report/run_verdict.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,8 +1,7 @@
 // The command lines of `cg2d sweep` and `cg2d scaling`.
 
 #include "cg/commands/shared_options.hpp"
-#include "cg/report/result_compare.hpp"
-#include "cg/report/result_reader.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/scaling.hpp"
@@ -159,8 +158,8 @@ void check_scaling(ScalingOptions& scaling, const Subcommand& given) {
     }
     return;
   }
-  if (!given.has("--class") && !has_problem_numbers(given)) scaling.problem = problem_class("A");
-  complete_problem("scaling", scaling.problem, given);
+  if (!given.has("--class") && !has_problem_numbers(given)) scaling.common.problem = problem_class("A");
+  complete_problem("scaling", scaling.common.problem, given);
 }
 
 }  // namespace
@@ -226,8 +225,8 @@ void declare_scaling(Subcommand& command) {
   auto& scaling = command.with<ScalingOptions>(&compare_cases);
   auto& configuration = scaling.common.configuration;
   command.begin_group("Problem");
-  add_class_option(command, scaling.problem, "problem class", "A");
-  add_problem_numbers(command, scaling.problem);
+  add_class_option(command, scaling.common.problem, "problem class", "A");
+  add_problem_numbers(command, scaling.common.problem);
   command.begin_group("Ways");
   command.add("--cores N", "numbers of cores, such as 1,2,4", scaling.core_counts,
               {.standing = "powers of two up to the ranks started", .most = any_count});

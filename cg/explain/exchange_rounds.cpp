@@ -74,6 +74,7 @@ void send(const std::vector<Actor>& actors, int rank, const AllPieces& before, E
   if (step.send_to == ScheduleStep::no_partner || exchange.pieces.element_count(step.sent) == 0) return;
   auto given = pieces_of(step.sent, exchange);
   const int receiver = actor.rank_of(step.send_to);
+  if (receiver == rank) return;
   const bool is_added = actors[index_of(receiver)].steps.front().combine == comm::Combine::add;
   for (const int number : given) {
     const auto& sent = before[index_of(rank)];
@@ -84,12 +85,12 @@ void send(const std::vector<Actor>& actors, int rank, const AllPieces& before, E
   round.messages.push_back(
       {.sender = rank,
        .receiver = receiver,
-       .vector = exchange.vector,
+       .vector = exchange.piece.vector,
        .pieces = given,
        .byte_count = exchange.pieces.element_count(step.sent) * static_cast<int64_t>(sizeof(double)),
        .is_added = is_added});
-  if (!is_added) return;
-  // These sums now belong to the receiver.
+  if (!is_added && !exchange.is_move) return;
+  // These pieces now belong to the receiver.
   if (step.receive_from != ScheduleStep::no_partner) {
     for (const int kept : pieces_of(step.received, exchange)) std::erase(given, kept);
   }
@@ -101,16 +102,15 @@ void send(const std::vector<Actor>& actors, int rank, const AllPieces& before, E
 }  // namespace
 
 void add_first_pieces(const GroupExchange& exchange, AllPieces& held) {
-  const auto member_count = static_cast<int>(exchange.ranks.size());
-  const int summed_ranks = exchange.is_sum ? 1 : 0;
-  for (int member = 0; member < member_count; ++member) {
-    const comm::PieceRun run = exchange.is_sum ? comm::PieceRun{.first = 0, .count = member_count}
-                                               : comm::PieceRun{.first = member, .count = 1};
-    for (const int number : pieces_of(run, exchange))
-      held[index_of(exchange.ranks[index_of(member)])].push_back({.vector = exchange.vector,
-                                                                  .number = number,
-                                                                  .summed_ranks = summed_ranks,
-                                                                  .rank_count = summed_ranks * member_count});
+  auto piece = exchange.piece;
+  for (size_t member = 0; member < exchange.ranks.size(); ++member) {
+    comm::PieceRun run{.first = static_cast<int>(member), .count = 1};
+    if (piece.is_partial()) run = {.first = 0, .count = exchange.pieces.group_size()};
+    if (exchange.is_move) run = exchange.schedules[member].steps.front().sent;
+    for (const int number : pieces_of(run, exchange)) {
+      piece.number = number;
+      held[index_of(exchange.ranks[member])].push_back(piece);
+    }
   }
 }
 

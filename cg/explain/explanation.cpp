@@ -6,8 +6,8 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/library/built_in_choice.hpp"
+#include "cg/solver/cg_step.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "comm/node_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -17,29 +17,6 @@ constexpr std::string_view scalar = "p.q";
 
 using comm::BlockLayout;
 using comm::SumForm;
-using comm::SummedOver;
-
-/// A step, in the order of a CG step: an exchange by schedules in each group, moves of pieces, or one that is described. Of p the ranks
-/// hold pieces, of q partial sums. A new one is a row.
-struct StepRow {
-  std::string_view name;
-  bool is_mirrored = false;  ///< only of kernels that store half of the matrix
-  std::string_view purpose{};
-  std::string_view vector{};
-  SummedOver over{};  ///< the groups
-  comm::Schedule (*schedule)(const BlockLayout& layout, int rank, SumForm form) = nullptr;
-  int (BlockLayout::*piece_of)(int rank) const = nullptr;  ///< that moves
-  int (BlockLayout::*receiver_of)(int rank) const = nullptr;
-  void (*describe)(const BlockLayout& layout, ExplainedStep& step) = nullptr;
-
-  bool is_sum() const { return vector == "q"; }
-};
-
-/// A schedule that has one form.
-template <comm::Schedule (*Schedule)(const BlockLayout& layout, int rank)>
-comm::Schedule in_any_form(const BlockLayout& layout, int rank, SumForm /*form*/) {
-  return Schedule(layout, rank);
-}
 
 /// The pieces of a block of so many that are not empty, each like this one.
 RankPieces pieces_of_block(const BlockLayout& layout, int block, int count, HeldPiece piece) {
@@ -50,55 +27,43 @@ RankPieces pieces_of_block(const BlockLayout& layout, int block, int count, Held
   return held;
 }
 
-void replay_groups(ExplainedStep& step, const std::vector<GroupExchange>& exchanges) {
-  for (const auto& exchange : exchanges) add_first_pieces(exchange, step.held_before);
+/// In each process row, in each process column, or among all ranks.
+void exchange(const StepPart& part, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
+  const bool is_row = part.group == StepGroup::process_row;
+  const auto grid = layout.grid();
+  if (part.group != StepGroup::all_ranks) {
+    step.groups.clear();
+    for (int group = 0; group < (is_row ? grid.rows : grid.columns); ++group) {
+      auto& added = step.groups.emplace_back(
+          ExplainedStep::Group{fmt::format("process {} {}", is_row ? "row" : "column", group), {}});
+      for (int member = 0; member < (is_row ? grid.columns : grid.rows); ++member)
+        added.ranks.push_back(is_row ? grid.rank_at(group, member) : grid.rank_at(member, group));
+    }
+  }
+  std::vector<GroupExchange> exchanges;
+  for (const auto& group : step.groups) {
+    const auto member_count = static_cast<int>(group.ranks.size());
+    const int first_piece = static_cast<int>(exchanges.size()) * member_count;
+    HeldPiece piece{.vector = part.vector};
+    if (part.is_sum()) {
+      piece.summed_ranks = 1;
+      piece.rank_count = member_count;
+    } else if (part.phase == Phase::shuffle) {  // of sums over a process row
+      piece.summed_ranks = piece.rank_count = grid.columns;
+    }
+    auto& added = exchanges.emplace_back(GroupExchange{
+        .piece = piece,
+        .ranks = group.ranks,
+        .schedules = {},
+        .pieces = part.phase == Phase::dot ? comm::GroupPieces::of_scalars(member_count, 1)
+                                           : comm::GroupPieces(layout, first_piece, member_count),
+        .first_piece = first_piece,
+        .is_move = part.is_move()});
+    for (const int rank : group.ranks) added.schedules.push_back(schedule_of(part, layout, rank, form));
+    add_first_pieces(added, step.held_before);
+  }
   step.rounds = replay(exchanges, step.held_before);
   step.held_after = step.rounds.empty() ? step.held_before : step.rounds.back().held_after;
-}
-
-/// In each process row or process column of the grid.
-void exchange(const StepRow& row, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  const bool is_row = row.over == SummedOver::process_row;
-  const auto grid = layout.grid();
-  std::vector<GroupExchange> exchanges;
-  step.groups.clear();
-  for (int group = 0; group < (is_row ? grid.rows : grid.columns); ++group) {
-    const auto ranks = comm::ranks_of_group(layout, row.over, group);
-    const auto group_pieces = is_row ? comm::summation_pieces : comm::collection_pieces;
-    step.groups.push_back({fmt::format("process {} {}", is_row ? "row" : "column", group), ranks});
-    exchanges.push_back({.vector = row.vector,
-                         .ranks = ranks,
-                         .schedules = {},
-                         .pieces = group_pieces(layout, ranks.front()),
-                         .first_piece = group * static_cast<int>(ranks.size()),
-                         .is_sum = row.is_sum()});
-    for (const int rank : ranks) exchanges.back().schedules.push_back(row.schedule(layout, rank, form));
-  }
-  replay_groups(step, exchanges);
-}
-
-/// One round, with a message of each rank that does not keep its piece; those of q are sums of a process row.
-void move_pieces(const StepRow& row, const BlockLayout& layout, ExplainedStep& step) {
-  ExchangeRound round;
-  const int summed_ranks = row.is_sum() ? layout.grid().columns : 0;
-  for (const int rank : step.groups.front().ranks) {
-    const int number = (layout.*row.piece_of)(rank);
-    const int receiver = (layout.*row.receiver_of)(rank);
-    const auto size = layout.piece(number).size();
-    if (size == 0) continue;
-    const HeldPiece piece{row.vector, number, summed_ranks, summed_ranks};
-    step.held_before[index_of(rank)].push_back(piece);
-    step.held_after[index_of(receiver)].push_back(piece);
-    if (receiver == rank) continue;
-    round.messages.push_back({.sender = rank,
-                              .receiver = receiver,
-                              .vector = row.vector,
-                              .pieces = {number},
-                              .byte_count = size * static_cast<int64_t>(sizeof(double))});
-  }
-  if (round.messages.empty()) return;
-  round.held_after = step.held_after;
-  step.rounds.push_back(std::move(round));
 }
 
 void multiply(const BlockLayout& layout, ExplainedStep& step) {
@@ -112,88 +77,25 @@ void multiply(const BlockLayout& layout, ExplainedStep& step) {
   }
 }
 
-void dot(const BlockLayout& layout, ExplainedStep& step) {
-  const int rank_count = layout.grid().rank_count();
-  step.times = 2;
-  GroupExchange sum{.vector = scalar,
-                    .ranks = step.groups.front().ranks,
-                    .schedules = {},
-                    .pieces = comm::GroupPieces::of_scalars(rank_count, 1),
-                    .is_sum = true};
-  for (int rank = 0; rank < rank_count; ++rank)
-    sum.schedules.push_back(comm::all_reduce_schedule(rank_count, rank));
-  replay_groups(step, {sum});
-}
-
-constexpr std::array step_rows{
-    StepRow{.name = "collection",
-            .purpose = "The ranks of a process column give each other their pieces of p, until each has the "
-                       "column block.",
-            .vector = "p",
-            .over = SummedOver::process_column,
-            .schedule = in_any_form<comm::collection_schedule>},
-    StepRow{.name = "mirrored-shuffle",
-            .is_mirrored = true,
-            .purpose = "Half storage needs p by rows, too: each column piece of p goes to the owner of the "
-                       "row piece.",
-            .vector = "p",
-            .piece_of = &BlockLayout::column_piece_of,
-            .receiver_of = &BlockLayout::shuffle_source},
-    StepRow{.name = "mirrored-collection",
-            .is_mirrored = true,
-            .purpose = "The ranks of a process row give each other their row pieces of p, until each has the "
-                       "row block.",
-            .vector = "p",
-            .over = SummedOver::process_row,
-            .schedule = in_any_form<comm::mirrored_collection_schedule>},
-    StepRow{.name = "multiply",
-            .purpose = "Each rank multiplies its matrix block with the column block of p: partial sums of "
-                       "the row block of q.",
-            .describe = multiply},
-    StepRow{.name = "summation",
-            .purpose = "The ranks of a process row add up their partial sums; each needs the whole sum of "
-                       "its row piece.",
-            .vector = "q",
-            .over = SummedOver::process_row,
-            .schedule = comm::summation_schedule},
-    StepRow{.name = "mirrored-summation",
-            .is_mirrored = true,
-            .purpose = "The mirrored half makes partial sums of the column block of q: the ranks of a "
-                       "process column add them up.",
-            .vector = "q",
-            .over = SummedOver::process_column,
-            .schedule = comm::mirrored_summation_schedule},
-    StepRow{.name = "shuffle",
-            .purpose = "Each row piece of q goes to the rank that holds the same piece of p: all vectors "
-                       "have the same distribution again.",
-            .vector = "q",
-            .piece_of = &BlockLayout::row_piece_of,
-            .receiver_of = &BlockLayout::shuffle_destination},
-    StepRow{.name = "dot",
-            .purpose = "All ranks add up one number each: p.q, and later in the same way the square of r.",
-            .describe = dot},
-};
-
 std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, bool is_mirrored,
                                     std::string_view wanted) {
   std::vector<int> all_ranks(index_of(layout.grid().rank_count()));
   std::iota(all_ranks.begin(), all_ranks.end(), 0);
   const AllPieces nothing(all_ranks.size());
   std::vector<ExplainedStep> steps;
-  for (const auto& row : step_rows) {
-    if ((row.is_mirrored && !is_mirrored) || (wanted != all_steps && wanted != row.name)) continue;
-    auto& step = steps.emplace_back(ExplainedStep{.name = row.name,
-                                                  .purpose = row.purpose,
+  for (const auto& part : step_parts) {
+    if ((part.is_mirrored && !is_mirrored) || (wanted != all_steps && wanted != part.name)) continue;
+    auto& step = steps.emplace_back(ExplainedStep{.name = part.name,
+                                                  .purpose = part.purpose,
                                                   .groups = {{"", all_ranks}},
+                                                  .times = part.times,
                                                   .held_before = nothing,
                                                   .rounds = {},
                                                   .held_after = nothing});
-    if (row.describe != nullptr)
-      row.describe(layout, step);
-    else if (row.schedule != nullptr)
-      exchange(row, layout, form, step);
+    if (part.phase == Phase::multiply)
+      multiply(layout, step);
     else
-      move_pieces(row, layout, step);
+      exchange(part, layout, form, step);
   }
   return steps;
 }
@@ -249,7 +151,7 @@ ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps) {
   return total;
 }
 
-std::vector<std::string> explained_step_names() { return names_of(step_rows); }
+std::vector<std::string> explained_step_names() { return names_of(step_parts); }
 
 Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step) {
   const bool is_mirrored = planned_kernel(configuration).stores_half();

@@ -11,7 +11,6 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
@@ -159,7 +158,7 @@ struct Solver::Parts {
                            .configuration = configuration_,
                            .kernel = kernels::kernel_named(configuration_.kernel)},
                           options.times_phases);
-    operator_ = &assembled_->matrix();
+    operator_ = assembled_.get();
     timer_ = &assembled_->timer();
     prepare_solves(options, {.matrix = *operator_, .diagonal = diagonal, .diagonal_block = &diagonal_block});
   }

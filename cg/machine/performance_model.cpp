@@ -2,90 +2,42 @@
 
 #include <numeric>
 
+#include "cg/solver/cg_step.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
 namespace {
 
-/// Seconds of the messages of one rank, where nothing else is on their links but the node's other ranks.
-class MessageSeconds {
- public:
-  MessageSeconds(const MachineDescription& machine, int rank_count, int rank)
-      : machine_(machine), rank_(rank), between_nodes_bytes_per_s_(machine.network.bytes_per_s) {
-    const auto& node = machine.node;
-    if (node.ranks > 0 && rank_count > node.ranks)
-      between_nodes_bytes_per_s_ = std::min(between_nodes_bytes_per_s_, node.link_bytes_per_s / node.ranks);
-  }
-
-  /// partner: a rank, which may be this one where the machine's shuffle takes its time for that.
-  double message(int partner, double elements) const {
-    const auto& network = machine_.network_between(rank_, partner);
-    const bool is_within_node = &network != &machine_.network;
-    const double bytes_per_s = is_within_node ? network.bytes_per_s : between_nodes_bytes_per_s_;
-    return elements > 0.0 ? network.start_up_s + elements * NetworkCost::element_bytes / bytes_per_s : 0.0;
-  }
-
-  /// One member's steps, one after the other; both directions of a step overlap. rank_of(member): a rank.
-  template <typename RankOf>
-  double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces, const RankOf& rank_of) const {
-    const auto transfer = [&](int partner, const comm::PieceRun& run) {
-      if (partner == comm::ScheduleStep::no_partner) return 0.0;
-      const auto elements = static_cast<double>(pieces.element_count(run));
-      const int rank = rank_of(partner);
-      return message(rank, elements) + machine_.network_between(rank_, rank).software_s(elements);
-    };
-    double seconds = 0.0;
-    for (const auto& step : schedule.steps) {
-      seconds += std::max(transfer(step.send_to, step.sent), transfer(step.receive_from, step.received));
-      if (step.combine == comm::Combine::add && step.receive_from != comm::ScheduleStep::no_partner)
-        seconds +=
-            static_cast<double>(pieces.element_count(step.received)) * machine_.network.add_s_per_element;
+/// One rank's communication by phase, that of a dot product once, where nothing else is on its links but the node's other ranks. Both
+/// directions of a step overlap. Pieces that stay take time where the machine's shuffle does for them.
+PhaseSeconds exchange_seconds(const MachineDescription& machine, const comm::BlockLayout& layout, int rank,
+                              const comm::CommunicatorOptions& options) {
+  const auto& node = machine.node;
+  double between_nodes_bytes_per_s = machine.network.bytes_per_s;
+  if (node.ranks > 0 && layout.grid().rank_count() > node.ranks)
+    between_nodes_bytes_per_s = std::min(between_nodes_bytes_per_s, node.link_bytes_per_s / node.ranks);
+  const auto transfer = [&](const StepPart& part, int partner, int64_t count) {
+    if (count == 0 || (partner == rank && !machine.shuffles_kept_pieces)) return 0.0;
+    const auto elements = static_cast<double>(count);
+    const auto& network = machine.network_between(rank, partner);
+    const double bytes_per_s = &network == &machine.network ? between_nodes_bytes_per_s : network.bytes_per_s;
+    const double seconds = network.start_up_s + elements * NetworkCost::element_bytes / bytes_per_s;
+    return part.group == StepGroup::all_ranks ? seconds : seconds + network.software_s(elements);
+  };
+  PhaseSeconds seconds{};
+  // From the last part to the first, so that the sum of a phase is rounded as it always was.
+  for (auto part = step_parts.rbegin(); part != step_parts.rend(); ++part) {
+    if (part->group == StepGroup::none || (part->is_mirrored && !options.mirrored)) continue;
+    double part_s = 0.0;
+    for (const auto& step : messages_of(*part, layout, rank, options.sum_form)) {
+      part_s += std::max(transfer(*part, step.to, step.sent_count),
+                         transfer(*part, step.from, step.received_count));
+      if (step.is_added)
+        part_s += static_cast<double>(step.received_count) * machine.network.add_s_per_element;
     }
-    return seconds;
+    seconds[index_of(part->phase)] += part_s;
   }
-
-  /// The shuffle, which sends and receives at the same time.
-  double shuffle(const comm::BlockLayout& layout) const {
-    const int destination = layout.shuffle_destination(rank_);
-    const int source = layout.shuffle_source(rank_);
-    double seconds = 0.0;
-    if (destination != rank_ || machine_.shuffles_kept_pieces)
-      seconds = message(destination, static_cast<double>(layout.piece(layout.row_piece_of(rank_)).size()));
-    if (source != rank_)
-      seconds = std::max(seconds, message(source, static_cast<double>(layout.own_piece(rank_).size())));
-    return seconds;
-  }
-
- private:
-  const MachineDescription& machine_;
-  int rank_;
-  double between_nodes_bytes_per_s_;
-};
-
-CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::BlockLayout& layout, int rank,
-                                 const comm::CommunicatorOptions& options) {
-  const auto& grid = layout.grid();
-  const MessageSeconds cost(machine, grid.rank_count(), rank);
-  const auto over_column = comm::collection_pieces(layout, rank);
-  const auto over_row = comm::summation_pieces(layout, rank);
-  const auto in_column = [&](int member) { return grid.rank_at(member, grid.column_of(rank)); };
-  const auto in_row = [&](int member) { return grid.rank_at(grid.row_of(rank), member); };
-  CommunicationCosts costs;
-  costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column, in_column);
-  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, options.sum_form), over_row, in_row);
-  costs.shuffle_s = cost.shuffle(layout);
-  if (options.mirrored) {
-    // The collection over the rows includes a shuffle backwards.
-    costs.collection_s +=
-        costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row, in_row);
-    costs.summation_s +=
-        cost.steps(comm::mirrored_summation_schedule(layout, rank, options.sum_form), over_column, in_column);
-  }
-  for (const auto& step : comm::all_reduce_schedule(grid.rank_count(), rank).steps) {
-    costs.dot_s += cost.message(std::max(step.send_to, step.receive_from), 1.0);
-    if (step.combine == comm::Combine::add) costs.dot_s += machine.network.add_s_per_element;
-  }
-  return costs;
+  return seconds;
 }
 
 /// A block between the measured shapes: their figures, weighted by the inverse fourth power of the distance
@@ -256,16 +208,17 @@ CommunicationCosts communication_costs(const MachineDescription& machine, const 
                                        const comm::CommunicatorOptions& options) {
   const int rank_count = layout.grid().rank_count();
   const int count = std::min(rank_count, most_sampled_ranks);
-  CommunicationCosts busiest;
+  PhaseSeconds busiest{};
   for (int64_t k = 0; k <= count; ++k) {  // the last rank is one of them
     const auto rank = static_cast<int>(std::min<int64_t>(k * rank_count / count, rank_count - 1));
-    const auto costs = costs_of_rank(machine, layout, rank, options);
-    busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
-    busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);
-    busiest.shuffle_s = std::max(busiest.shuffle_s, costs.shuffle_s);
-    busiest.dot_s = std::max(busiest.dot_s, costs.dot_s);
+    const auto seconds = exchange_seconds(machine, layout, rank, options);
+    for (size_t phase = 0; phase < busiest.size(); ++phase)
+      busiest[phase] = std::max(busiest[phase], seconds[phase]);
   }
-  return busiest;
+  return {.collection_s = busiest[index_of(Phase::collection)],
+          .summation_s = busiest[index_of(Phase::summation)],
+          .shuffle_s = busiest[index_of(Phase::shuffle)],
+          .dot_s = busiest[index_of(Phase::dot)]};
 }
 
 BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,

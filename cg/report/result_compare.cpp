@@ -1,4 +1,4 @@
-#include "cg/report/result_compare.hpp"
+#include "cg/report/run_verdict.hpp"
 
 #include <fmt/ranges.h>
 

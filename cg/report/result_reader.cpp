@@ -214,9 +214,10 @@ Document document_from(const Json& run) try {
   throw InputError(fmt::format("no result of cg2d ({})", error.what()), error.code());
 }
 
-/// The part that results of both kinds have.
+/// The record of a result, without its metrics and facts. Throws InputError.
 template <typename Document>
-ResultRecord record_of_document(const Document& document) {
+ResultRecord record_of(const Json& run) {
+  const auto document = document_from<Document>(run);
   const auto& report = document.report;
   constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
   ResultRecord record;
@@ -308,16 +309,12 @@ std::string system_name(const SystemOptions& system) {
   return text_in_json(text);
 }
 
-ResultRecord record_of(const RunDocument& run) { return record_of_document(run); }
-ResultRecord record_of(const SolveDocument& solve) { return record_of_document(solve); }
-
 ResultRecord record_from(const Json& run) {
   if (const auto& version = run.at("schema_version"); version != result_schema_version)
     throw InputError("its schema_version is {}, not {}: another program wrote it, make it anew",
                      json_text(version), result_schema_version);
   const bool is_solve = run.contains("system");
-  auto record =
-      is_solve ? record_of(document_from<SolveDocument>(run)) : record_of(document_from<RunDocument>(run));
+  auto record = is_solve ? record_of<SolveDocument>(run) : record_of<RunDocument>(run);
   record.facts = facts_of(run);
   for (const auto& figure : is_solve ? solve_figures() : run_figures()) {
     const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);

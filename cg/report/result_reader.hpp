@@ -43,8 +43,6 @@ struct ConfiguredProblem {
 };
 
 struct Environment;
-struct RunDocument;
-struct SolveDocument;
 struct SystemOptions;
 
 /// The purpose of a run in a sweep. All but the first are made beside timed runs; their times never count.
@@ -129,10 +127,6 @@ struct ResultRecord : SweptRun {
 /// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do
 /// the same work. "A.mtx, 100 iterations", then preconditioner and form of CG where these are not the usual ones.
 std::string system_name(const SystemOptions& system);
-
-/// The record of a result that was just made, without its metrics and facts: of a solve with the member `sweep`. Throws InputError.
-ResultRecord record_of(const RunDocument& run);
-ResultRecord record_of(const SolveDocument& solve);
 
 /// The record of a result as RunDocument or SolveDocument has it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.

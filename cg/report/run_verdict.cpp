@@ -128,9 +128,9 @@ bool Ranking::may_be_best(const ConfiguredProblem& asked) const {
   return place < alternatives.size() && !verdict.is_better_than(place);
 }
 
-bool ChoiceVerdict::has(const GridVerdict& row) const {
-  return row.common.problem == problem && row.rank_count == rank_count &&
-         row.common.configuration.thread_count == thread_count;
+bool GridVerdict::has_problem_of(const GridVerdict& other) const {
+  return common.problem == other.common.problem && rank_count == other.rank_count &&
+         common.configuration.thread_count == other.common.configuration.thread_count;
 }
 
 Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells) {
@@ -173,21 +173,20 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
   }
   auto& choices = verdicts.choices;
   for (const auto& row : verdicts.grids) {
-    const ChoiceVerdict own{.problem = row.common.problem,
-                            .rank_count = row.rank_count,
-                            .thread_count = row.common.configuration.thread_count,
-                            .ranking = {}};
     // A matrix is streamed where memory does not hold it: that is no alternative to one in memory.
     const auto holds_it = [&](const auto& other) {
-      return other.common.storage.empty() && other.ranking.candidate() != nullptr && own.has(other);
+      return other.common.storage.empty() && other.ranking.candidate() != nullptr &&
+             other.has_problem_of(row);
     };
     if (!row.common.storage.empty() && std::ranges::any_of(verdicts.grids, holds_it)) continue;
-    auto known = std::ranges::find_if(choices, [&](const auto& choice) { return choice.has(row); });
-    if (known == choices.end()) known = choices.insert(known, own);
-    auto& cells = known->ranking.alternatives;
-    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+    const auto known =
+        std::ranges::find_if(choices, [&](const auto& choice) { return choice.has_problem_of(row); });
+    if (known == choices.end())
+      choices.push_back(row);
+    else
+      known->cells.insert(known->cells.end(), row.cells.begin(), row.cells.end());
   }
-  for (auto& choice : choices) choice.ranking = rank_by_time(choice.ranking.alternatives);
+  for (auto& choice : choices) choice.ranking = rank_by_time(choice.cells);
   return verdicts;
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
 // The one place that decides which runs are compared with each other, and which configuration is best. Sweeps,
-// their tables and JSON, comparisons of files, and by that JSON the page of scripts/report follow it.
+// their tables and JSON, comparisons of files, and by that JSON the page of scripts/report follow it. Then what the same runs say of two
+// sets of results, and why one grid is slower than another. Pure: no MPI, no files.
 
 #include <iterator>
+#include <utility>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/result_reader.hpp"
@@ -98,24 +101,141 @@ struct GridVerdict {
   int rank_count = 1;
   std::vector<MeasuredConfiguration> cells;  ///< by growing Px, failed ones too
   Ranking ranking;
-};
 
-/// All configurations of one problem, number of ranks and number of threads; streamed ones only where none in memory has times.
-struct ChoiceVerdict {
-  std::string problem;
-  int rank_count = 1;
-  int thread_count = 1;
-  Ranking ranking;
-
-  /// Whether the row's configurations are among these.
-  bool has(const GridVerdict& row) const;
+  /// Whether both are of one problem, number of ranks and number of threads.
+  bool has_problem_of(const GridVerdict& other) const;
 };
 
 struct RunVerdicts {
-  std::vector<GridVerdict> grids;      ///< in the order of the first records, then by ranks
-  std::vector<ChoiceVerdict> choices;  ///< in the order of the first records, then by ranks
+  std::vector<GridVerdict> grids;  ///< in the order of the first records, then by ranks
+  /// All rows of one problem, number of ranks and number of threads together, as the first one; streamed ones only where none in memory has
+  /// times. In the same order.
+  std::vector<GridVerdict> choices;
   std::vector<LeftOutRun> left_out;
 };
 RunVerdicts verdicts_of(const std::vector<ResultRecord>& records);
+
+// ---------------------------------------------------------------- two sets of results, configuration by configuration
+
+/// The change of one configuration from the first set to the second.
+enum class Change {
+  regression,  ///< slower by more than the threshold, or failed in the second set only
+  faster,      ///< by more than the threshold
+  none,        ///< the interval of the ratio excludes a regression
+  undecided,   ///< it does not, and does not show one either
+  unknown,     ///< failed in the first set
+};
+
+std::span<const NamedValue<Change>> words_of(Change change);
+
+/// The names of the two sets.
+struct SetNames {
+  std::string before = "A";
+  std::string after = "B";
+};
+
+/// One configuration that both sets have.
+struct ComparedConfiguration {
+  MeasuredConfiguration before;
+  MeasuredConfiguration after;
+  RatioInterval ratio{};  ///< after / before, round by round in the order of measurement
+  Change change = Change::unknown;
+  std::optional<int> suggested_rounds{};  ///< where undecided, the rounds that should decide, if any would
+
+  /// Whether no run failed.
+  bool is_sound() const { return before.is_sound() && after.is_sound(); }
+};
+
+struct Comparison {
+  SetNames names{};
+  double threshold = 0.0;
+  std::vector<ComparedConfiguration> common{};
+  RatioInterval overall{};  ///< ratio of all common configurations together
+  Change overall_change = Change::unknown;
+  std::vector<ConfiguredProblem> only_before{};
+  std::vector<ConfiguredProblem> only_after{};
+  std::vector<LeftOutRun> left_out{};
+
+  int count(Change change) const;
+  /// regression where a configuration or all together are one, else undecided where one is, else success.
+  ExitCode exit_code() const;
+};
+
+/// Compares the runs that comparable_runs() leaves in each set. Round k of the second set is paired with round
+/// k of the first. A regression is a configuration whose interval of the ratio is above 1 + threshold (0.05:
+/// 5 %), or that failed after and did not before; the configurations share wrong_verdict_probability, and all
+/// of them together are one more comparison: common_interval(), which finds a uniform change in fewer rounds.
+Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
+                           double threshold, const SetNames& names = {});
+
+/// For two sets without a common configuration: what differs between the first of each, and the sweep that measures both in
+/// turns where that is an option of one.
+std::string difference_between(const Comparison& comparison);
+
+/// The table, the configurations that only one set has, the runs that were left out, and the verdict.
+std::string comparison_text(const Comparison& comparison);
+/// With all figures.
+void describe(Members& m, Comparison& comparison);
+
+/// "5%", "5 %" or "5" -> 0.05. Nothing for anything else, or below 0.
+std::optional<double> percentage_from(std::string text);
+
+// ---------------------------------------------------------------- two grids, phase by phase
+
+/// One phase of a CG step on two grids; means over the ranks, and over the middle half of the rounds by the difference of the
+/// whole step: so phases and what is outside them add up to the whole.
+struct PhaseDifference {
+  std::optional<Phase>
+      phase;  ///< empty: time outside all phases, and that by which the slowest rank exceeds the mean
+  PhaseShare slower{};
+  PhaseShare faster{};
+  PhaseShare change{};  ///< slower - faster: messages and bytes are exact
+  double share = 0.0;   ///< of its time in the whole difference; all together are 1
+  /// The time of the faster grid with the slower one's phase in it, by its own time: how much this phase alone costs.
+  RatioInterval cost{};
+
+  /// Whether it is beyond the noise: wrong for 1 phase of 100 at most.
+  bool is_sure() const { return cost.is_above(1.0) || cost.is_below(1.0); }
+};
+
+/// An event of a phase whose counts differ beyond what chance makes of so many; per CG step, mean over the ranks.
+struct EventDifference {
+  std::string event;
+  Phase phase = Phase::multiply;
+  double slower = 0.0;
+  double faster = 0.0;
+  double ratio() const { return slower / faster; }
+};
+
+struct GridDifference {
+  ConfiguredProblem slower;
+  ConfiguredProblem faster;
+  RatioInterval ratio;
+  /// Difference of a CG step, over the same rounds as that of the phases.
+  double difference_s = 0.0;
+  std::vector<PhaseDifference> phases{};  ///< phases of the benchmark, in their order, and the rest
+  std::vector<EventDifference> events{};  ///< the greatest ratios first, up or down
+
+  /// Whether the slower one is slower at all.
+  bool is_sure() const { return ratio.is_above(1.0 + least_claimed_gain); }
+};
+
+/// The candidate of a row against the next one and the last one.
+std::vector<GridDifference> differences_from_best(const GridVerdict& row);
+
+void describe(Members& m, GridDifference& difference);
+
+/// Two grids of a row against each other; nothing where the row lacks one of them.
+using GridPair = std::pair<comm::ProcessGrid, comm::ProcessGrid>;
+std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair);
+
+/// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; 85 % of it is multiply (+14 us; ...), ...". Claims
+/// only what is sure.
+std::string difference_words(const GridDifference& difference);
+/// The words, and below them a table of phases, and one of events where there are any, where the difference is sure.
+std::string difference_text(const GridDifference& difference);
+
+/// Counted events per grid and phase, and the shares of the machine's limits; empty where no run has any.
+std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells);
 
 }  // namespace cg2d

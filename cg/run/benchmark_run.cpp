@@ -145,7 +145,7 @@ MeasuredSolver BenchmarkRun::make_solver() {
           .observers = iteration_->observers(),
           .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
           .vectors = iteration_->vectors(),
-          .local_size = assembled_->matrix().local_size()};
+          .local_size = assembled_->local_size()};
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.

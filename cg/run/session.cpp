@@ -428,7 +428,7 @@ void Session::connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProd
   if (asked_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
   assembled_ = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
                                                    found_.configuration.thread_count, asked_.time_phases);
-  if (slowdown_) assembled_->matrix().set_slowdown(&*slowdown_);
+  if (slowdown_) assembled_->set_slowdown(&*slowdown_);
   if (const auto& asked = asked_.features.guard; asked.is_used())
     guard_.emplace(asked, group_, layout, *assembled_, std::move(checksums_));
 }

@@ -6,6 +6,7 @@
 
 #include "cg/base/output_file.hpp"
 #include "cg/matrix/files/permutation.hpp"
+#include "cg/solver/cg_step.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -74,61 +75,50 @@ class RankSteps {
     if (seconds > 0.0) operations_.push_back({.phase = phase, .before_s = seconds});
   }
 
-  /// A collection, a summation, or a sum of numbers. rank_of(member): a rank.
-  template <typename RankOf>
-  void steps(Phase phase, const comm::Schedule& schedule, const comm::GroupPieces& pieces,
-             const RankOf& rank_of, bool has_software = true) {
-    const auto count_of = [&](int member, const comm::PieceRun& run) {
-      return member == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(run);
-    };
-    for (const auto& step : schedule.steps) {
-      const auto sent = count_of(step.send_to, step.sent);
-      const auto received = count_of(step.receive_from, step.received);
-      auto operation = exchange(phase, sent > 0 ? rank_of(step.send_to) : nobody, sent,
-                                received > 0 ? rank_of(step.receive_from) : nobody);
-      if (has_software)
-        operation.after_s += std::max(software_s(operation.to, sent), software_s(operation.from, received));
-      if (step.combine == comm::Combine::add)
-        operation.after_s += static_cast<double>(received) * run_.machine.network.add_s_per_element;
-      if (sent > 0 || received > 0) operations_.push_back(operation);
+  void exchange(const StepPart& part, std::span<const StepMessages> messages) {
+    const auto& machine = run_.machine;
+    for (const auto& step : messages) {
+      const bool stays = step.to == rank_;
+      const bool sends = step.sent_count > 0 && !stays;
+      const bool receives = step.received_count > 0 && !stays;
+      RankOperation operation{.phase = part.phase, .round = rounds_[part.phase]++};
+      if (sends) send(step, operation);
+      if (receives) operation.from = step.from;
+      if (part.group != StepGroup::all_ranks) {
+        const auto software_s = [&](int partner, int64_t element_count) {
+          return network_to(partner).software_s(static_cast<double>(element_count));
+        };
+        operation.after_s += std::max(sends ? software_s(step.to, step.sent_count) : 0.0,
+                                      receives ? software_s(step.from, step.received_count) : 0.0);
+      }
+      if (step.is_added)
+        operation.after_s += static_cast<double>(step.received_count) * machine.network.add_s_per_element;
+      if (stays && machine.shuffles_kept_pieces) {
+        const auto& network = network_to(rank_);
+        operation.after_s += network.start_up_s + bytes_of(step.sent_count) / network.bytes_per_s;
+      }
+      if (sends || receives || part.is_move()) operations_.push_back(operation);
     }
-  }
-
-  /// One message from this rank and one to it; either may stay.
-  void shuffle(Phase phase, int to, int64_t element_count, int from, int64_t received_count) {
-    auto operation = exchange(phase, to != rank_ && element_count > 0 ? to : nobody, element_count,
-                              from != rank_ && received_count > 0 ? from : nobody);
-    if (to == rank_ && run_.machine.shuffles_kept_pieces) {
-      const auto& network = network_to(rank_);
-      operation.after_s += network.start_up_s + bytes_of(element_count) / network.bytes_per_s;
-    }
-    operations_.push_back(operation);
   }
 
  private:
-  static constexpr int nobody = RankOperation::nobody;
   static double bytes_of(int64_t element_count) {
     return NetworkCost::element_bytes * static_cast<double>(element_count);
-  }
-  double software_s(int partner, int64_t element_count) const {
-    return partner == nobody ? 0.0 : network_to(partner).software_s(static_cast<double>(element_count));
   }
   const NetworkCost& network_to(int partner) const {
     return run_.machine.network_between(run_.place_of(rank_), run_.place_of(partner));
   }
-  /// The next round of the phase. Messages within a node take their time before they leave, since no link is described there.
-  [[nodiscard]] RankOperation exchange(Phase phase, int to, int64_t element_count, int from) {
-    RankOperation operation{.phase = phase, .round = rounds_[phase]++, .to = to, .from = from};
-    if (to == nobody) return operation;
-    const auto& network = network_to(to);
-    operation.byte_count = element_count * static_cast<int64_t>(sizeof(double));
+  /// Messages within a node take their time before they leave, since no link is described there.
+  void send(const StepMessages& step, RankOperation& operation) const {
+    const auto& network = network_to(step.to);
+    operation.to = step.to;
+    operation.byte_count = step.sent_count * static_cast<int64_t>(sizeof(double));
     operation.before_s = network.start_up_s;
     operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
-    if (run_.node_of(to) == run_.node_of(rank_)) {
-      operation.before_s += bytes_of(element_count) / network.bytes_per_s;
+    if (run_.node_of(step.to) == run_.node_of(rank_)) {
+      operation.before_s += bytes_of(step.sent_count) / network.bytes_per_s;
       operation.bytes_per_s = unlimited;
     }
-    return operation;
   }
 
   const PlacedRun& run_;
@@ -205,43 +195,28 @@ RankCosts costs_of(const PlacedRun& run, int rank) {
 
 std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   const auto& layout = run.layout;
-  const auto& grid = layout.grid();
   const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
-  const auto form = run.configuration.sum_form;
   const auto costs = costs_of(run, rank);
-  const auto piece = layout.own_piece(rank).size();
-  const auto row_piece = layout.piece(layout.row_piece_of(rank)).size();
-  const auto over_column = comm::collection_pieces(layout, rank);
-  const auto over_row = comm::summation_pieces(layout, rank);
-  const auto in_column = [&](int member) { return grid.rank_at(member, grid.column_of(rank)); };
-  const auto in_row = [&](int member) { return grid.rank_at(grid.row_of(rank), member); };
-  const auto destination = layout.shuffle_destination(rank);
-  const auto source = layout.shuffle_source(rank);
-
   RankSteps steps(run, rank);
-  const auto sum_of_a_number = [&] {
-    steps.work(Phase::dot, costs.dot_s);
-    steps.steps(
-        Phase::dot, comm::all_reduce_schedule(grid.rank_count(), rank),
-        comm::GroupPieces::of_scalars(grid.rank_count(), 1), [](int member) { return member; }, false);
-  };
-  steps.steps(Phase::collection, comm::collection_schedule(layout, rank), over_column, in_column);
-  if (is_symmetric) {
-    // The shuffle backwards, and the collection over the process row.
-    steps.shuffle(Phase::collection, source, piece, destination, row_piece);
-    steps.steps(Phase::collection, comm::mirrored_collection_schedule(layout, rank), over_row, in_row);
+  for (const auto& part : step_parts) {
+    if (part.is_mirrored && !is_symmetric) continue;
+    if (part.phase == Phase::multiply) {
+      steps.work(Phase::multiply, costs.multiply_s);
+      steps.work(waiting_phase(layout.grid(), is_symmetric), costs.waiting_s);
+      continue;
+    }
+    const auto messages = messages_of(part, layout, rank, run.configuration.sum_form);
+    if (part.phase != Phase::dot) {
+      steps.exchange(part, messages);
+      continue;
+    }
+    // The sum of p.q, two updates, the square of r, and the last update.
+    for (const int updates : {StepCalls::updates_of(is_symmetric) - 1, 1}) {
+      steps.work(Phase::dot, costs.dot_s);
+      steps.exchange(part, messages);
+      steps.work(Phase::vector_updates, updates * costs.update_s);
+    }
   }
-  steps.work(Phase::multiply, costs.multiply_s);
-  steps.work(waiting_phase(grid, is_symmetric), costs.waiting_s);
-  steps.steps(Phase::summation, comm::summation_schedule(layout, rank, form), over_row, in_row);
-  if (is_symmetric)
-    steps.steps(Phase::summation, comm::mirrored_summation_schedule(layout, rank, form), over_column,
-                in_column);
-  steps.shuffle(Phase::shuffle, destination, row_piece, source, piece);
-  sum_of_a_number();
-  steps.work(Phase::vector_updates, (StepCalls::updates_of(is_symmetric) - 1) * costs.update_s);
-  sum_of_a_number();
-  steps.work(Phase::vector_updates, costs.update_s);
   return steps.taken();
 }
 

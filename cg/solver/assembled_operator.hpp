@@ -58,8 +58,6 @@ class AssembledOperator final : public LinearOperator {
                     comm::RankGroup& group, int thread_count, bool times_phases = false,
                     PhaseTimer* timer = nullptr);
 
-  /// This, by the name that a MatrixFreeSystem has for its operator.
-  [[nodiscard]] AssembledOperator& matrix() { return *this; }
   BlockProduct& product() const { return *product_; }
   comm::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] PhaseTimer& timer() { return timer_; }

@@ -15,10 +15,10 @@ NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread
 }
 
 NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, OuterStepGuard* guard)
-    : NpbIteration(guard != nullptr ? guard->guarded() : assembled.matrix(), assembled.timer(),
+    : NpbIteration(guard != nullptr ? guard->guarded() : assembled, assembled.timer(),
                    assembled.thread_count(), shift) {
   if (guard == nullptr) {
-    assembled.matrix().set_observer(nullptr);  // one of an earlier iteration is gone
+    assembled.set_observer(nullptr);  // one of an earlier iteration is gone
     return;
   }
   guard_ = guard;

@@ -44,7 +44,7 @@ std::string choices_of(const ConfiguredProblem& one) {
 }
 
 Problem problem_on(const ScalingStudy& study, int core_count) {
-  return scaled_problem(study.options.problem, core_count, study.options.weak);
+  return scaled_problem(study.options.common.problem, core_count, study.options.weak);
 }
 
 bool is_system(const ScalingStudy& study) { return study.options.system.has_value(); }
@@ -107,7 +107,7 @@ std::string title_of(const ScalingStudy& study) {
   const auto subject = options.system
                            ? system_name(*options.system)
                            : fmt::format("class {} (n {}{}), kernel {}, grids by rule",
-                                         problem_name(options.problem), options.problem.n,
+                                         problem_name(options.common.problem), options.common.problem.n,
                                          options.weak ? " x cores" : "", options.common.configuration.kernel);
   return fmt::format("{} scaling of {}, medians of {}{}\n\n", options.weak ? "Weak" : "Strong", subject,
                      format_count(round_count, "round"), has_added_rounds ? " or more" : "");
@@ -142,7 +142,7 @@ std::string legend_of(const ScalingStudy& study) {
 void describe_options(Members& m, ScalingOptions& options) {
   const bool has_system = options.system.has_value();
   auto system = options.system.value_or(SystemOptions());
-  m.if_given("problem", options.problem, !has_system, meaning("Of the benchmark, on one core."));
+  m.if_given("problem", options.common.problem, !has_system, meaning("Of the benchmark, on one core."));
   m.if_given("system", system_name(system), has_system, meaning("Of the user, on one core."));
   m.if_given("iterations", system.most_iterations, has_system, at_least(1, "Of each run of a system."));
   m("cores", options.core_counts, {.least = 1, .fewest = 1});

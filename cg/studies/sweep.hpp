@@ -3,7 +3,6 @@
 // `cg2d sweep`: complete runs on every grid, in turns, one line of a file for each; the paper's table of them, ranks down, process columns
 // across, and the verdicts on it.
 
-#include "cg/report/grids/grid_differences.hpp"
 #include "cg/studies/study.hpp"
 
 namespace cg2d {

@@ -46,7 +46,7 @@ std::string grid_verdict_text(const GridVerdict& row) {
 }
 
 /// The verdict on the configurations of several tables, in words as grid_verdict_text().
-std::string choice_verdict_text(const ChoiceVerdict& choice) {
+std::string choice_verdict_text(const GridVerdict& choice) {
   return ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing");
 }
 
@@ -89,7 +89,11 @@ void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranki
   m.if_given("form", cell.asked.form, asked.is_system(), meaning("Only of a system."));
 }
 
-void describe_verdict(Members& m, const Ranking& ranking, const std::string& text) {
+void describe_verdict(Members& m, GridVerdict& row, const std::string& text) {
+  m("problem", row.common.problem);
+  m("ranks", row.rank_count, at_least(1));
+  m("threads", row.common.configuration.thread_count, at_least(1));
+  const auto& ranking = row.ranking;
   const auto* const found = ranking.candidate();
   const auto candidate = found == nullptr ? std::nullopt : std::optional(found->asked.key());
   std::vector<std::string> undecided;
@@ -111,11 +115,8 @@ void describe_verdict(Members& m, const Ranking& ranking, const std::string& tex
   });
 }
 
-void describe_choice(Members& m, ChoiceVerdict& choice) {
-  m("problem", choice.problem);
-  m("ranks", choice.rank_count, at_least(1));
-  m("threads", choice.thread_count, at_least(1));
-  describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
+void describe_choice(Members& m, GridVerdict& choice) {
+  describe_verdict(m, choice, m.writes() ? choice_verdict_text(choice) : std::string());
   m.list("alternatives", std::vector(choice.ranking.alternatives),
          meaning("The candidate, then by growing ratio to it; without those that failed."),
          [&](MeasuredConfiguration& cell, size_t /*index*/) {
@@ -132,10 +133,7 @@ struct SweepVerdicts {
 
 void describe_grids(Members& m, GridVerdict& row) {
   auto& common = row.common;
-  m("problem", common.problem);
-  m("ranks", row.rank_count, at_least(1));
-  m("threads", common.configuration.thread_count, at_least(1));
-  describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
+  describe_verdict(m, row, m.writes() ? grid_verdict_text(row) : std::string());
   m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
          [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
   m.derived(
@@ -160,7 +158,7 @@ void describe(Members& m, SweepVerdicts& sweep) {
   m.list("choices", sweep.verdicts.choices,
          meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
                  "streamed ones only where none in memory has times."),
-         [&](ChoiceVerdict& choice, size_t /*index*/) { describe_choice(m, choice); });
+         [&](GridVerdict& choice, size_t /*index*/) { describe_choice(m, choice); });
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
   std::vector<std::string> replaced;
   for (const auto& one : sweep.records) {
@@ -467,7 +465,8 @@ std::string choice_table(const Ranking& ranking) {
 std::string choices_text(const RunVerdicts& verdicts) {
   std::string text;
   for (const auto& choice : verdicts.choices) {
-    if (std::ranges::count_if(verdicts.grids, [&](const auto& row) { return choice.has(row); }) < 2) continue;
+    const auto is_row = [&](const auto& row) { return row.has_problem_of(choice); };
+    if (std::ranges::count_if(verdicts.grids, is_row) < 2) continue;
     const auto* const best = choice.ranking.candidate();
     const auto& verdict = choice.ranking.verdict;
     // In few words: the table has the rest.
@@ -476,9 +475,9 @@ std::string choices_text(const RunVerdicts& verdicts) {
                            : fmt::format("no clear winner, {} may be best (~){}",
                                          verdict.undecided.size() + 1, advice_text(verdict, "--repeat"));
     text += fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}",
-                        best != nullptr && best->asked.is_system() ? "" : "Class ", choice.problem,
-                        choice.rank_count, format_count(choice.thread_count, "thread"), words,
-                        choice_table(choice.ranking));
+                        best != nullptr && best->asked.is_system() ? "" : "Class ", choice.common.problem,
+                        choice.rank_count, format_count(choice.common.configuration.thread_count, "thread"),
+                        words, choice_table(choice.ranking));
   }
   if (text.empty()) return text;
   return "\nAll tables of the same ranks together\n" + text +

@@ -225,7 +225,7 @@ GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environm
       source.set_piece_starts(source.balanced_piece_starts(shares.pieces, group));
     }
     const auto assembled = make_tried_block(group, source, configuration, kernel).assembled;
-    if (slowness > 1.0) assembled->matrix().set_slowdown(&slowdown);
+    if (slowness > 1.0) assembled->set_slowdown(&slowdown);
     // No zeta: before the end of an outer iteration a system may be solved to rounding, and zeta be anything.
     const auto work = [step = trial_work(assembled, 0.0)] {
       step();

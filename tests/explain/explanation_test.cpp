@@ -260,8 +260,10 @@ TEST(Explanation, OneStepAlone) {
 
 /// What two ranks do by these schedules.
 std::vector<ExchangeRound> replayed(const std::vector<comm::Schedule>& schedules) {
-  const GroupExchange exchange{
-      .vector = "p", .ranks = {0, 1}, .schedules = schedules, .pieces = comm::GroupPieces::of_scalars(2, 1)};
+  const GroupExchange exchange{.piece = {.vector = "p"},
+                               .ranks = {0, 1},
+                               .schedules = schedules,
+                               .pieces = comm::GroupPieces::of_scalars(2, 1)};
   return replay(std::span(&exchange, 1), AllPieces(2));
 }
 

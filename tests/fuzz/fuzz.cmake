@@ -136,6 +136,7 @@ set(text_parsers
     cg/report/result_reader.cpp
     cg/report/run_verdict.cpp
     cg/solver/cg_recurrence.cpp
+    cg/solver/cg_step.cpp
     cg/solver/classic_recurrence.cpp
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp

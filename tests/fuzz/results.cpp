@@ -7,8 +7,8 @@
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/storage/line_file.hpp"
-#include "cg/report/result_compare.hpp"
 #include "cg/report/result_reader.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "fuzz/promise.hpp"
 #include "fuzz/targets.hpp"
 

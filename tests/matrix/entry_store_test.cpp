@@ -23,7 +23,7 @@ double value_of(int64_t row, int64_t column) { return static_cast<double>(row * 
 
 int64_t entry_count_of(const EntryStore& store) {
   int64_t count = 0;
-  store.for_each_part([&](const EntryStore::RowPart& part) { count += std::ssize(part.columns); });
+  store.for_each_part([&](const RowPart& part) { count += std::ssize(part.columns); });
   return count;
 }
 
@@ -34,7 +34,7 @@ void expect_ordered(const EntryStore& store, int64_t entry_count) {
   for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
     int64_t row_before = -1;
     int64_t column_before = -1;
-    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+    store.for_each_part(bucket, [&](const RowPart& part) {
       if (part.row != row_before) column_before = -1;
       faults += part.row < row_before ? 1 : 0;
       row_before = part.row;
@@ -98,7 +98,7 @@ TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
   EXPECT_EQ(entry_count_of(store), order * row_length);
   int64_t faults = 0;
   int64_t ones_count = 0;
-  store.for_each_part([&](const EntryStore::RowPart& part) {
+  store.for_each_part([&](const RowPart& part) {
     ones_count += part.is_all_ones ? 1 : 0;
     for (size_t k = 0; k < part.columns.size(); ++k)
       faults += part.values[k] != times(part.columns[k]) ? 1 : 0;

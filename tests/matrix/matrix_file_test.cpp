@@ -28,7 +28,7 @@ Entries entries_of(const StoredMatrix& matrix) {
     double value;
   };
   std::vector<Entry> mine;
-  matrix.store().for_each_part([&](const EntryStore::RowPart& part) {
+  matrix.store().for_each_part([&](const RowPart& part) {
     for (size_t k = 0; k < part.columns.size(); ++k)
       mine.push_back({.row = part.row, .column = part.columns[k], .value = part.values[k]});
   });

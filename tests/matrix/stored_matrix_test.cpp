@@ -122,8 +122,7 @@ void expect_blocks(int64_t n, const std::vector<Entry>& entries, EntryValues val
   });
   const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
   expect_block(matrix->take(last, group()), last, reference);
-  matrix->store().for_each_part(
-      [](const EntryStore::RowPart& /*part*/) { ADD_FAILURE() << "a row is left"; });
+  matrix->store().for_each_part([](const RowPart& /*part*/) { ADD_FAILURE() << "a row is left"; });
 }
 
 TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {

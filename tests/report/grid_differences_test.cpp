@@ -1,6 +1,6 @@
 // Why a grid is slower: words and tables from constructed rounds, and nothing claimed that is not sure.
 
-#include "cg/report/grids/grid_differences.hpp"
+#include "cg/report/run_verdict.hpp"
 
 #include <gtest/gtest.h>
 

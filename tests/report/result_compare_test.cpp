@@ -1,6 +1,6 @@
 // The criterion of a regression, and the exported columns.
 
-#include "cg/report/result_compare.hpp"
+#include "cg/report/run_verdict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,6 @@
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
@@ -215,7 +214,7 @@ class DistributedSystem {
     diagonal_block_ = diagonal_block_of(block, layout, group());
     assembled_ = test::assembled(std::move(block), layout,
                                  {.kernel = turn.kernel, .transport = &comm::default_transport()});
-    matrix_ = &assembled_->matrix();
+    matrix_ = assembled_.get();
     first_row_ = layout.piece(layout.column_piece_of(group().rank())).begin;
     const auto place = place_of(layout, stored_matrix.permutation(), group().rank());
     const auto whole_b = product_with_solution(system);

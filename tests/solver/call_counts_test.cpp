@@ -56,7 +56,7 @@ struct CountedRun {
         assembled(assemble(
             default_source().make(problem)->build(layout, group(), 1).block, comm::transport_table().front(),
             {.group = group(), .layout = layout, .configuration = configuration, .kernel = kernel}, true)),
-        counted(assembled->matrix()),
+        counted(*assembled),
         iteration(counted, assembled->timer(), 1, problem.shift) {}
 
   int64_t sent(comm::Operation operation) const {
@@ -124,7 +124,7 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     const auto updates_before = run.iteration.vectors().update_work();
     static_cast<void>(run.iteration.outer_step());
     const auto updates = run.iteration.vectors().update_work() - updates_before;
-    const auto vector_bytes = static_cast<int64_t>(run.assembled->matrix().local_size() * sizeof(double));
+    const auto vector_bytes = static_cast<int64_t>(run.assembled->local_size() * sizeof(double));
     // All but p . q and x . z read one vector: they are squares.
     constexpr int64_t of_two_vectors = cg_steps_per_solve + 1;
     constexpr int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;

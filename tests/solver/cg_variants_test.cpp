@@ -14,7 +14,6 @@
 
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/lanczos.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"

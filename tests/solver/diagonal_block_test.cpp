@@ -1,6 +1,6 @@
 // Each rank's diagonal block on every grid, and the first entry of a diagonal that is not positive.
 
-#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 
 #include <gtest/gtest.h>
 

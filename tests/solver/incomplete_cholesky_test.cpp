@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/stencil_blocks.hpp"
 
 namespace cg2d::incomplete_cholesky_test {

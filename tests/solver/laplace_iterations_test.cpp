@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"

@@ -32,7 +32,7 @@ void expect_in(const std::string& text, const std::string& part) {
 
 ScalingStudy study_of(const std::vector<int>& core_counts, bool weak = false) {
   ScalingStudy study;
-  study.options.problem = *find_class("S");
+  study.options.common.problem = *find_class("S");
   study.options.weak = weak;
   study.options.core_counts = core_counts;
   study.options.values = {{"transport", {"two-sided", "shared"}}, {"cut", {"auto"}}};

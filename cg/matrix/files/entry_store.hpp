@@ -87,7 +87,6 @@ class EntryStore {
   /// entries, bucket by bucket.
   void seal();
 
-  using RowPart = cg2d::RowPart;
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   size_t bucket_count() const { return buckets_.size(); }
   comm::IndexRange rows_of(size_t bucket) const {

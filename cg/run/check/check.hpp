@@ -117,7 +117,7 @@ struct ProductParts {
 struct DistributedSystem {
   DistributedSystem(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
 
-  LinearOperator& matrix() const { return assembled->matrix(); }
+  LinearOperator& matrix() const { return *assembled; }
 
   int64_t order;
   comm::IndexRange piece;  ///< this rank's of every vector

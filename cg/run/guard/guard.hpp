@@ -263,7 +263,7 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   void apply() override;
   void sum_over_ranks(std::span<double> values) override;
   void set_aside(bool is_aside) override { is_aside_ = is_aside; }
-  AssembledOperator& matrix() const { return assembled_.matrix(); }
+  AssembledOperator& matrix() const { return assembled_; }
 
   bool is_of_a_solve() const { return place_.outer_step == of_a_solve; }
   void begin(int outer_step_count, int product_count);

@@ -16,7 +16,6 @@
 #include "cg/run/solve/solve_run.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 
 namespace cg2d {
 namespace {

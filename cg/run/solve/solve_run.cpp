@@ -73,7 +73,7 @@ void SolveRun::check_method() const {
 MeasuredSolver SolveRun::make_solver() {
   if (source_ != nullptr) {
     const auto layout = make_layout(source_->facts(), configuration());
-    operator_ = guard_ ? &guard_->guarded() : &assembled_->matrix();
+    operator_ = guard_ ? &guard_->guarded() : assembled_.get();
     timer_ = &assembled_->timer();
     place_ = place_of(layout, matrix_->permutation(), group_.rank());
     first_row_ = layout.own_piece(group_.rank()).begin * vector_count_;

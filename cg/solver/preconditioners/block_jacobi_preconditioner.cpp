@@ -7,7 +7,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 

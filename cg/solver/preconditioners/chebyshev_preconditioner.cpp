@@ -7,7 +7,6 @@
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 
 namespace cg2d {

@@ -1,4 +1,4 @@
-#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,4 +1,4 @@
-#include "cg/report/grids/grid_differences.hpp"
+#include "cg/report/run_verdict.hpp"
 
 #include <cmath>
 #include <set>
