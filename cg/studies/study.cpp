@@ -96,10 +96,10 @@ std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRe
   std::string problem;
   std::pair most(0, 0);
   for (const auto& choice : verdicts_of(records).choices) {
-    const std::pair size(choice.rank_count, choice.thread_count);
-    if (choice.ranking.candidate() == nullptr || (choice.problem == problem && size < most)) continue;
+    const std::pair size(choice.rank_count, choice.common.configuration.thread_count);
+    if (choice.ranking.candidate() == nullptr || (choice.common.problem == problem && size < most)) continue;
     chosen = choice.ranking.candidate()->asked;
-    problem = choice.problem;
+    problem = choice.common.problem;
     most = size;
   }
   return chosen;
