@@ -50,23 +50,23 @@ CsrBlock::Rows symmetric_rows(const CheckShape& shape, CheckNumbers& numbers) {
 
 }  // namespace
 
-CheckedKernel::CheckedKernel(const KernelRow& row, const KernelOptions& options, CsrBlock block,
-                             std::span<const double> p_columns, std::span<const double> p_rows)
+ProductMaker::ProductMaker(const KernelRow& row, const KernelOptions& options, CsrBlock block,
+                           std::span<const double> p_columns, std::span<const double> p_rows)
     : row_size_(static_cast<size_t>(block.row_count * options.vector_count)),
       column_size_(row.stores_half() ? p_columns.size() : 0),
       p_columns_(p_columns),
       p_rows_(p_rows),
       kernel_(row.maker_for(options)(std::move(block), options)) {}
 
-Products CheckedKernel::multiply(int share_count) {
+Products ProductMaker::multiply(int share_count) {
   return all_shares(std::numeric_limits<double>::quiet_NaN(), {.share_count = share_count});
 }
 
-Products CheckedKernel::multiply_add(double before, int share_count) {
+Products ProductMaker::multiply_add(double before, int share_count) {
   return all_shares(before, {.is_added = true, .share_count = share_count});
 }
 
-Products CheckedKernel::all_shares(double before, ProductMode mode) {
+Products ProductMaker::all_shares(double before, ProductMode mode) {
   Products q{.rows = std::vector<double>(row_size_, before),
              .columns = std::vector<double>(column_size_, std::numeric_limits<double>::quiet_NaN())};
   for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
@@ -117,7 +117,7 @@ std::vector<KnownProduct> make_known_products() {
     for (int64_t k = 0; k < shape.order; ++k) known.operand.push_back(numbers.next());
     known.sums = known_sums(rows, known.operand);
     const auto product =
-        CheckedKernel(reference_kernel(Storage::whole), {}, known.block.copy(), known.operand, {}).multiply();
+        ProductMaker(reference_kernel(Storage::whole), {}, known.block.copy(), known.operand, {}).multiply();
     for (size_t k = 0; k < known.sums.size(); ++k) known.sums[k].sum = product.rows[k];
   }
   return products;
@@ -133,7 +133,7 @@ double product_error(const KernelRow& row, KernelOptions options, CsrBlock store
   };
   std::vector<double> p(known.operand.size() * vector_count);
   for (size_t k = 0; k < p.size(); ++k) p[k] = scale_of(k) * known.operand[k / vector_count];
-  CheckedKernel kernel(row, options, std::move(stored), p, p);
+  ProductMaker kernel(row, options, std::move(stored), p, p);
   double worst = 0.0;
   const auto judge = [&](const Products& q) {
     for (size_t k = 0; k < q.rows.size(); ++k) {

@@ -18,11 +18,11 @@ struct Products {
 };
 
 /// A kernel, and one product after the other with the same operands.
-class CheckedKernel {
+class ProductMaker {
  public:
   /// p_columns, p_rows: as in Operands; they must outlive this. Throws as KernelRow::make.
-  CheckedKernel(const KernelRow& row, const KernelOptions& options, CsrBlock block,
-                std::span<const double> p_columns, std::span<const double> p_rows);
+  ProductMaker(const KernelRow& row, const KernelOptions& options, CsrBlock block,
+               std::span<const double> p_columns, std::span<const double> p_rows);
 
   const SpmvKernel& kernel() const { return *kernel_; }
 

@@ -33,7 +33,7 @@ std::string blocks_of_matrix(const comm::BlockLayout& layout) {
   return table.text("   ");
 }
 
-std::string messages_of(const ExplainedStep& step) {
+std::string message_table(const ExplainedStep& step) {
   Table table;
   for (size_t round = 0; round < step.rounds.size(); ++round) {
     for (const auto& message : step.rounds[round].messages) {
@@ -120,7 +120,7 @@ std::string explanation_text(const Explanation& explained) {
   int number = 0;
   for (const auto& step : explained.steps) {
     text += fmt::format("\n {}\n    {}\n", heading_of(step, ++number), step.purpose);
-    if (!is_summary) text += held_by_ranks(step) + messages_of(step);
+    if (!is_summary) text += held_by_ranks(step) + message_table(step);
     text += fmt::format("    {}\n", sent_text(step));
   }
   if (is_summary) text += "\n Each message of a step: --step, such as --step shuffle\n";

@@ -25,7 +25,7 @@ PhaseSeconds exchange_seconds(const MachineDescription& machine, const comm::Blo
     return part.group == StepGroup::all_ranks ? seconds : seconds + network.software_s(elements);
   };
   PhaseSeconds seconds{};
-  // From the last part to the first, so that the sum of a phase is rounded as it always was.
+  // From the last part to the first: predictions are kept and compared to the bit, and this is the order of their additions.
   for (auto part = step_parts.rbegin(); part != step_parts.rend(); ++part) {
     if (part->group == StepGroup::none || (part->is_mirrored && !options.mirrored)) continue;
     double part_s = 0.0;

@@ -95,11 +95,12 @@ struct Ranking {
 };
 Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells);
 
-/// The grids of one number of ranks, the other choices being equal: one row of the paper's table.
+/// The grids of one number of ranks, the other choices being equal: one row of the paper's table. In RunVerdicts::choices several such
+/// rows together.
 struct GridVerdict {
   ConfiguredProblem common;  ///< without a grid
   int rank_count = 1;
-  std::vector<MeasuredConfiguration> cells;  ///< by growing Px, failed ones too
+  std::vector<MeasuredConfiguration> cells;  ///< of a row by growing Px, failed ones too
   Ranking ranking;
 
   /// Whether both are of one problem, number of ranks and number of threads.
@@ -108,8 +109,8 @@ struct GridVerdict {
 
 struct RunVerdicts {
   std::vector<GridVerdict> grids;  ///< in the order of the first records, then by ranks
-  /// All rows of one problem, number of ranks and number of threads together, as the first one; streamed ones only where none in memory has
-  /// times. In the same order.
+  /// All rows of one problem, number of ranks and number of threads together, row after row; streamed ones only where none in memory has
+  /// times. In the same order. `common` is that of the first row: only its problem and its number of threads hold for all.
   std::vector<GridVerdict> choices;
   std::vector<LeftOutRun> left_out;
 };

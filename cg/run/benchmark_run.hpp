@@ -48,7 +48,7 @@ class BenchmarkRun final : public Session, private OuterStepObserver, private St
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress,
                RunReport& report);
 
-  /// The begin of perform(), which then generates and converts the matrix, solves, and verifies; and of a plan. Chooses the grid and the
+  /// The beginning of perform(), which then generates and converts the matrix, solves, and verifies; and of a plan. Chooses the grid and the
   /// kernel, but for trials.
   void prepare() override;
   /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "cg/base/values.hpp"
 #include "cg/run/solve/solve_options.hpp"
 
 namespace cg2d {

@@ -51,8 +51,8 @@ class ConjugateGradient {
   void lay_out();
 
   /// x := about A^-1 b. One result for each system, of which those that fail get the kept iterate where its residual, computed anew, is
-  /// smaller; after not_finite x means nothing. Cost: that of iterate(), and one product and one sum for the residuals that are not known, and for kept iterates that are
-  /// better by the recurrence.
+  /// smaller; after not_finite x means nothing. Cost: that of iterate(), and one product and one sum for the residuals that are not known,
+  /// and for kept iterates that are better by the recurrence.
   std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop);
 
   /// x := about A^-1 b, without the residual of an x that nothing has recomputed. A must be definite; positive or negative makes no

@@ -39,7 +39,7 @@ struct RetriedMeasurement {
   std::function<void()> measure;  ///< measures once
   /// One phrase for a value of the result that makes no sense; empty for a good one. Rank 0's counts.
   std::function<std::string()> why_unphysical;
-  std::function<void()> show{};  ///< gives the user what was measured, before it is refused
+  std::function<void()> show{};  ///< gives the user what was measured, before it is refused; collective
 };
 
 /// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Collective; the same

@@ -47,7 +47,7 @@ void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const
   for (auto* vector : {&p_columns, &p_rows}) {
     for (auto& element : *vector) element = whole_number(random);
   }
-  CheckedKernel several(row, options, block.copy(), p_columns, p_rows);
+  ProductMaker several(row, options, block.copy(), p_columns, p_rows);
   EXPECT_EQ(several.kernel().instruction_set(), name_of(*options.instruction_set));
   EXPECT_EQ(several.kernel().name(), row.name);
   const auto products = several.multiply();
@@ -55,7 +55,7 @@ void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const
   for (size_t number = 0; number < count; ++number) {
     const auto one_of_columns = one_of(p_columns, number, count);
     const auto one_of_rows = one_of(p_rows, number, count);
-    CheckedKernel one(reference_kernel(row.storage), {}, block.copy(), one_of_columns, one_of_rows);
+    ProductMaker one(reference_kernel(row.storage), {}, block.copy(), one_of_columns, one_of_rows);
     for (const auto& [found, expected] :
          {std::pair(products, one.multiply()), std::pair(added, one.multiply_add(3.0))}) {
       EXPECT_EQ(one_of(found.rows, number, count), expected.rows) << "vector " << number;

@@ -39,7 +39,7 @@ constexpr int loops_share_of_blocks = 10;
 
 // ---------------------------------------------------------------- products
 
-/// One number per row; none of them is 0, and no two neighbours are alike.
+/// One number per row; none of them is 0, and no two neighbours are alike. Kept, as kernels under test hold spans of it.
 const std::vector<double>& row_operand(const TestBlock& block) {
   static std::map<size_t, std::vector<double>> operands;  // of each number of rows
   auto& p = operands[block.rows.size()];
@@ -49,10 +49,10 @@ const std::vector<double>& row_operand(const TestBlock& block) {
 }
 
 /// A kernel on a test block.
-struct TestedKernel : CheckedKernel {
+struct TestedKernel : ProductMaker {
   TestedKernel(const KernelRow& row, const TestBlock& block, const KernelOptions& options)
-      : CheckedKernel(row, options, block.csr(), block.operand,
-                      row.stores_half() ? std::span(row_operand(block)) : std::span<const double>()) {}
+      : ProductMaker(row, options, block.csr(), block.operand,
+                     row.stores_half() ? std::span(row_operand(block)) : std::span<const double>()) {}
 };
 
 void expect_sums(const std::vector<KnownSum>& sums, const std::vector<double>& results, const char* what) {

@@ -1,4 +1,5 @@
-// --checkpoint and --restart: the work is saved, and goes on from what was saved. The options, the section of a result, and its lines.
+// --checkpoint and --restart: the work is saved, and goes on from what was saved. What they do not go with, the section of a result,
+// and its lines.
 
 #include <fmt/format.h>
 

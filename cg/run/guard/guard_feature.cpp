@@ -1,4 +1,5 @@
-// --guard and --inject: soft errors are found, and what they have spoiled is made again. The options, the sections of a result, and its lines.
+// --guard and --inject: soft errors are found, and what they have spoiled is made again. What they do not go with, the
+// sections of a result, and its lines.
 
 #include <fmt/format.h>
 

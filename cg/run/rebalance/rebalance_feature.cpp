@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "cg/base/values.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/speed_shares.hpp"

@@ -1,4 +1,4 @@
-// The options, the section of a result and the lines of --out-of-core.
+// What --out-of-core does not go with, its section of a result and its lines.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
