@@ -59,9 +59,8 @@ inline constexpr std::string_view standard_output_name = "-";
 /// folder that cannot be written), commit() writes it in place, from memory. One that is no regular file (a pipe, a device) is written
 /// directly; an empty path and "-" are standard output.
 ///
-/// What is lost is what write(), fsync() or rename() tell. A text of less than 2 MiB that cannot be written goes to the first of $TMPDIR (or
-/// /tmp), the current folder and $HOME that takes it, at last to standard output where it
-/// may, and the error says where.
+/// A loss is noticed by what write(), fsync() and rename() tell. A text of less than 2 MiB that cannot be written goes to the first of $TMPDIR
+/// (or /tmp), the current folder and $HOME that takes it, at last to standard output where it may, and the error says where.
 class OutputFile {
  public:
   /// Throws RunError (cannot_create) when the file can neither be made nor written, so that a run fails before it computes for

@@ -164,6 +164,12 @@ bool begin_progress(bool is_asked_for) {
   return true;
 }
 
+void set_timed(bool is_timed) {
+  auto& line = progress_line();
+  const std::lock_guard lock(line.mutex);
+  line.is_timed = is_timed;
+}
+
 void erase_progress_line() {
   if (line_is_drawn.exchange(0) != 0) write_on_stderr(erase_line);
 }
@@ -270,13 +276,11 @@ void Progress::warn(const std::string& text) const {
 }
 
 Progress::TimedRegion::TimedRegion(const Progress& progress) : is_shown_(progress.is_shown_) {
-  const std::lock_guard lock(progress_line().mutex);
-  if (is_shown_) progress_line().is_timed = true;
+  if (is_shown_) set_timed(true);
 }
 
 Progress::TimedRegion::~TimedRegion() {
-  const std::lock_guard lock(progress_line().mutex);
-  if (is_shown_) progress_line().is_timed = false;
+  if (is_shown_) set_timed(false);
 }
 
 void show_progress_time() { draw_progress_time(false); }

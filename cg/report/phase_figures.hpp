@@ -101,7 +101,7 @@ struct PhaseShare {
     return measured_s > 0.0 ? amount * (rank_count / measured_s) : 0.0;
   }
 
-  // Of every amount.
+  // Both go amount by amount.
   PhaseShare& operator+=(const PhaseShare& other);
   PhaseShare operator-(const PhaseShare& other) const;
   PhaseShare operator/(double divisor) const;

@@ -166,7 +166,7 @@ class Session : public Interface {
   void lay_out(std::string_view usual_cut, int rank_count);
   /// Puts the grid and its kernel into the configuration.
   void set_grid(const comm::ProcessGrid& grid);
-  /// What is open, once source_ has its pieces and the configuration its grid: kernel, grid and cut; threads begin.
+  /// Chooses kernel, grid and cut where they are open, once source_ has its pieces and the configuration its grid; threads begin.
   void choose_parts();
   /// Counters and binding, before this rank's first threads.
   void begin_threads();

@@ -68,7 +68,7 @@ struct PaperLoop {
   Prediction predicted(int units, int columns) const {
     return predict(machine, facts, configuration(units, columns), problem.niter);
   }
-  /// Of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
+  /// The clocks of a part of a product, by its phase, of one product ("matvec"), dot product ("dotpro") or vector update ("daxpy").
   double clocks_of(std::string_view name, int columns) const {
     const auto& vectors = machine.vectors;
     const double piece = static_cast<double>(problem.n) / cp_pacs::most_ranks;

@@ -154,7 +154,7 @@ struct EventTrial {
   int result = PAPI_OK;
   int64_t count = 0;
 
-  /// Of an event that always happens: then it is not counted.
+  /// An event that always happens and stands still is not counted.
   bool stands_still() const { return result == PAPI_OK && count == 0; }
 };
 

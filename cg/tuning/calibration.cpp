@@ -189,7 +189,7 @@ void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const std::funct
 void measure_networks(comm::RankGroup& group, Transports transports, const std::vector<MeasuredCase>& cases,
                       MachineDescription& machine) {
   struct Times {
-    // Of collections of some bytes to some kilobytes, and of the benchmark's.
+    // They are of collections of some bytes to some kilobytes, and of the benchmark's.
     std::vector<LinePoint> messages;
     // The time of a sum beyond that of a collection of as many bytes, per element, with blocks of several sizes: small ones differ by the noise
     // of their messages and large ones by that of the memory.

@@ -97,7 +97,7 @@ std::vector<Work> works_of_case(const CaseConfig& config) {
   constexpr double product_s = 0.6e-9;  // mean of the kernels
   constexpr double generation_s = 60e-9;
   constexpr double conversion_s = 20e-9;
-  // Of a sample: six values, each in 25 turns, with a call before each turn and a few to find out how many.
+  // A sample takes six values, each in 25 turns, with a call before each turn and a few to find out how many.
   constexpr double search_s = 280e-9;
   const auto& matrix = config.source->facts();
   const auto kernels = available_kernels();

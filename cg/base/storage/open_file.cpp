@@ -9,6 +9,19 @@
 #include <cstring>
 
 namespace cg2d {
+namespace {
+
+/// After a failed transfer: whether it is to be tried again, since the file was open for transfers past the system's cache (O_DIRECT), which its
+/// file system has refused (EINVAL). From now on it goes through the cache.
+bool gives_up_direct(int descriptor) {
+  if (errno != EINVAL) return false;
+  const int flags = fcntl(descriptor, F_GETFL);
+  const bool is_direct = flags >= 0 && (flags & O_DIRECT) != 0;
+  errno = EINVAL;
+  return is_direct && fcntl(descriptor, F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
+}  // namespace
 
 Descriptor::~Descriptor() {
   const int error = errno;
@@ -63,14 +76,6 @@ std::optional<size_t> read_whole(int descriptor, int64_t position, std::span<std
 
 bool put_on_device(int descriptor) {
   return fsync(descriptor) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
-}
-
-bool gives_up_direct(int descriptor) {
-  if (errno != EINVAL) return false;
-  const int flags = fcntl(descriptor, F_GETFL);
-  const bool is_direct = flags >= 0 && (flags & O_DIRECT) != 0;
-  errno = EINVAL;
-  return is_direct && fcntl(descriptor, F_SETFL, flags & ~O_DIRECT) == 0;
 }
 
 namespace {

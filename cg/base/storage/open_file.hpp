@@ -55,10 +55,6 @@ std::optional<size_t> read_whole(int descriptor, int64_t position, std::span<std
 /// and user-space ones), which then does it in its own time. False: errno says why not.
 bool put_on_device(int descriptor);
 
-/// After a failed transfer: whether it is to be tried again, since the file was open for transfers past the system's cache (O_DIRECT), which its
-/// file system has refused (EINVAL). From now on it goes through the cache.
-bool gives_up_direct(int descriptor);
-
 /// A bad input file. what() is "file: found ..., expected ...", with the number of the line
 /// after the name where there is one.
 class FileError : public RunError {

@@ -58,7 +58,7 @@ ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, EntryValues v
   constexpr int64_t block_entry_bytes = 12;
   const auto share = entry_count / rank_count + 1;
   const auto row_bytes = stored_bytes(order, 0, values);
-  // Of all ranks together; a chunk of each bucket is not full.
+  // These are of all ranks together; a chunk of each bucket is not full.
   const auto open_chunks = std::min(RowDeal(order, rank_count).bucket_count(), entry_count);
   const auto bytes = stored_entry_bytes(values) * entry_count +
                      static_cast<int64_t>(ScratchChunks::chunk_bytes) * open_chunks;

@@ -23,7 +23,7 @@ struct ProductLoad {
   std::vector<double> nonzeros;  ///< [rank], of its block
 };
 
-/// What a move would have to bring back.
+/// The time that a move would have to bring back.
 struct MoveCost {
   double seconds = 0.0;
   int steps_left = 0;  ///< outer iterations
@@ -71,7 +71,7 @@ class Rebalancer final : public OuterStepObserver {
         drift_(context.report.configuration.grid),
         move_s_(context.group.maximum(set_up_s)) {}
 
-  /// Of so many outer iterations.
+  /// A repetition of so many outer iterations begins.
   void begin_repeat(int repeat_number, int outer_step_count);
   void before_outer_step() override;
   void after_outer_step(int number, const OuterStep& step) override;

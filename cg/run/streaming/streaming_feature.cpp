@@ -1,4 +1,4 @@
-// What --out-of-core does not go with, its section of a result and its lines.
+// --out-of-core: the options that it refuses, its section of a result and its lines.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
