@@ -86,7 +86,7 @@ void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule
     auto& state = systems[k].state;
     state.curvature_rounding = bounds[k];
     systems[k].end = stop.end_within_step(state);
-    if (!systems[k].end) state.cleared_quotient = state.curvature / state.direction_square;
+    if (!systems[k].end) state.clear_curvature();
   }
 }
 

@@ -347,7 +347,12 @@ void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
                               !(results[k].last_residual_norm <= std::sqrt(square));
     are_taken[k] = seems_better ? 1.0 : 0.0;
   }
-  if (!are_taken.has_any()) return;
+  if (std::ranges::none_of(results, [](const auto& one) { return has_failed(one.end); })) return;
+  // The ranks agree: what they keep follows from numbers of which a fault may change those of one rank.
+  parts_.matrix.set_aside(true);
+  const double taking = parts_.matrix.sum_of_ranks(are_taken.has_any() ? 1.0 : 0.0);
+  parts_.matrix.set_aside(false);
+  if (taking == 0.0) return;
   const auto norms = residual_norms(pieces_.b, kept_x_);
   for (size_t k = 0; k < results.size(); ++k) {
     if (!std::isfinite(norms[k]) || results[k].last_residual_norm <= norms[k]) are_taken[k] = 0.0;

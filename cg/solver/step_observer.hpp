@@ -75,6 +75,8 @@ struct CgState {
     if (const double quotient = std::abs(p_a_p) / direction_square; quotient > largest_quotient)
       largest_quotient = quotient;
   }
+  /// p . A p, which was in doubt, is above its rounding bound.
+  void clear_curvature() { cleared_quotient = curvature / direction_square; }
   /// The length of the step along p. A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
   void take_alpha() { alpha = rho == 0.0 ? 0.0 : rho / curvature; }
   /// Notes rho / rho_before, which makes the next direction.

@@ -131,6 +131,14 @@ TEST(SolveGuardTest, FlipsAreFoundOrDoNoHarm) {
   EXPECT_LE(counts.missed, counts.harmful / 1000);
 }
 
+/// On two ranks this flip changed the numbers of one rank, which then asked for a rounding bound that the other did not: both waited for ever.
+TEST(SolveGuardTest, RanksDecideAlikeAfterAFlipThatNobodyFinds) {
+  auto system = test_system(30);
+  const auto run = system.run({.inject = InjectOptions{.seed = 2303}});
+  ASSERT_TRUE(run.result);
+  for (const auto end : group().gather_one(run.result->end)) EXPECT_EQ(end, run.result->end);
+}
+
 /// Every attempt meets one of so many flips: the solve ends, and not by a crash.
 TEST(SolveGuardTest, ManyFlipsEndTheSolve) {
   auto system = test_system(2);

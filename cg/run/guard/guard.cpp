@@ -114,7 +114,10 @@ std::optional<SystemSolveResult> Guard::solve(ConjugateGradient& solver,
       return rule.end_of(guard.agreed(state));
     }
     std::optional<SolveEnd> end_within_step(const CgState& state) const override {
-      return rule.end_within_step(guard.agreed(state));
+      const auto agreed = guard.agreed(state);
+      const auto end = rule.end_within_step(agreed);
+      if (!end && agreed.curvature_rounding) guard.summed_.clear_curvature();
+      return end;
     }
     Guard& guard;
     const StopRule& rule;
@@ -305,12 +308,16 @@ CgState Guard::agreed(const CgState& state) {
     all.curvature = summed_.curvature;
     all.direction_square = summed_.direction_square;
     all.largest_quotient = summed_.largest_quotient;
+    all.cleared_quotient = summed_.cleared_quotient;
     all.signs = summed_.signs;
     all.least_residual_square = summed_.least_residual_square;
     all.least_residual_step = summed_.least_residual_step;
     return all;
   }
-  if (!attempt_.is_first_state) all.largest_quotient = summed_.largest_quotient;
+  if (!attempt_.is_first_state) {
+    all.largest_quotient = summed_.largest_quotient;
+    all.cleared_quotient = summed_.cleared_quotient;
+  }
   attempt_.is_first_state = false;
   summed_ = all;
   return all;
