@@ -312,7 +312,7 @@ TEST(TransportCheckTest, UnavailableWithItsReason) {
   EXPECT_EQ(result.reason, "no network");
 }
 
-// ---------------------------------------------------------------- operators
+// ---------------------------------------------------------------- the benchmark
 
 Configuration configuration_on(const comm::ProcessGrid& grid) {
   Configuration configuration;
@@ -333,85 +333,6 @@ struct TestParts {
   kernels::Tuning tuning{};
 };
 
-Problem class_s(double shift) {
-  auto problem = *find_class("S");
-  problem.shift = shift;
-  return problem;
-}
-
-/// An operator after a change of what it returns on rank 0.
-class ChangedOperator final : public LinearOperator {
- public:
-  /// The result's first element gets so much of the operand's last one.
-  ChangedOperator(LinearOperator& inner, double addition)
-      : inner_(inner), addition_(group().rank() == 0 ? addition : 0.0), result_(inner.local_size()) {}
-
-  size_t local_size() const override { return inner_.local_size(); }
-  [[nodiscard]] std::span<double> operand() override { return inner_.operand(); }
-  void apply() override {
-    const double last = inner_.operand().empty() ? 0.0 : inner_.operand().back();
-    inner_.apply();
-    std::ranges::copy(inner_.result(), result_.begin());
-    if (!result_.empty()) result_.front() += addition_ * last;
-  }
-  std::span<const double> result() const override { return result_; }
-  void sum_over_ranks(std::span<double> values) override { inner_.sum_over_ranks(values); }
-
- private:
-  LinearOperator& inner_;
-  double addition_;
-  std::vector<double> result_;
-};
-
-TEST(SymmetryCheckTest, FindsAnEntryThatHasNoMirror) {
-  for (const auto& grid : comm::factorizations(group().size())) {
-    SCOPED_TRACE(grid.name());
-    const TestParts test(grid);
-    DistributedSystem system(class_s(10.0), test.parts(), group());
-    const auto check = [&](double addition) {
-      ChangedOperator changed(system.matrix(), addition);
-      return check_symmetry(changed, system.piece, system.order, system.norm);
-    };
-    expect_ok(check(0.0));
-    // An entry of 1e-5 in a matrix with a norm of about 20.
-    expect_failed(check(1e-5));
-    expect_failed(check(nan_number));
-  }
-}
-
-TEST(SymmetryCheckTest, TheNormIsTheSameOnEveryGridAndAtLeastTheDiagonal) {
-  double first = 0.0;
-  for (const auto& grid : comm::factorizations(group().size())) {
-    const TestParts test(grid);
-    const double norm = DistributedSystem(class_s(-1000.0), test.parts(), group()).norm;
-    EXPECT_GT(norm, 1000.0);
-    if (first == 0.0) first = norm;
-    // Another order of additions of 1400 numbers at most.
-    EXPECT_NEAR(norm, first, 1e-12 * first);
-  }
-}
-
-TEST(ConvergenceCheckTest, NeedsTheBoostOfTheDiagonal) {
-  for (const auto& grid : comm::factorizations(group().size())) {
-    SCOPED_TRACE(grid.name());
-    const TestParts test(grid);
-    DistributedSystem plain(class_s(0.0), test.parts(), group());
-    const auto slow = check_convergence(plain.matrix(), plain.piece);  // positive definite, and more steps
-    expect_failed(slow);
-    EXPECT_GT(slow.figure, 12.0);
-    DistributedSystem fast(boosted(class_s(10.0), plain.norm), test.parts(), group());
-    const auto result = check_convergence(fast.matrix(), fast.piece);
-    expect_ok(result);
-    EXPECT_GT(result.figure, 1.0);
-    DistributedSystem negative(class_s(1e3), test.parts(), group());
-    const auto refused = check_convergence(negative.matrix(), negative.piece);
-    expect_failed(refused);
-    EXPECT_NE(refused.reason.find("positive definite"), std::string::npos) << refused.reason;
-    ChangedOperator broken(fast.matrix(), nan_number);
-    expect_failed(check_convergence(broken, fast.piece));
-  }
-}
-
 TEST(BenchmarkCheckTest, FindsAnotherMatrixABrokenKernelAndABrokenTransport) {
   const auto official = *find_class("S");
   auto other_matrix = official;
@@ -422,6 +343,8 @@ TEST(BenchmarkCheckTest, FindsAnotherMatrixABrokenKernelAndABrokenTransport) {
     SCOPED_TRACE(grid.name());
     const TestParts test(grid);
     expect_ok(check_benchmark(official, test.parts(), group()));
+    expect_ok(
+        check_benchmark(official, test.parts(kernels::default_kernel(kernels::Storage::half)), group()));
     expect_failed(check_benchmark(other_matrix, test.parts(), group()));
     expect_failed(check_benchmark(official, test.parts(broken_kernel), group()));
     expect_failed(
@@ -444,7 +367,7 @@ TEST(MakeChecksTest, ThisInstallationPasses) {
   }
   for (const auto& row : check_table()) EXPECT_EQ(checks.count(std::string(row.name)), 1U) << row.name;
   EXPECT_EQ(std::ranges::count(results, "benchmark", &CheckResult::check),
-            std::ssize(comm::factorizations(group().size())));
+            2 * std::ssize(comm::factorizations(group().size())));
 }
 
 TEST(MakeChecksTest, ChecksThatBeginTooLateAreNotMade) {
