@@ -184,15 +184,12 @@ void ConjugateGradient::step() {
     system.state.residual_is_recomputed = false;
     system.state.record_progress();
   }
+  for (size_t k = 0; k < systems_.size(); ++k)
+    systems_[k].must_stop = systems_[k].goes_on() && own_observers_[k].after_step(systems_[k].state);
   const bool all_must_stop = tell_of_step();
-  for (size_t k = 0; k < systems_.size(); ++k) {
-    auto& system = systems_[k];
-    const bool must_stop = system.goes_on() && own_observers_[k].after_step(system.state);
-    system.must_stop = must_stop || all_must_stop;
-  }
   judge_step();
   for (auto& system : systems_) {
-    if (system.must_stop && !system.end) system.end = SolveEnd::stopped;
+    if ((system.must_stop || all_must_stop) && !system.end) system.end = SolveEnd::stopped;
   }
 }
 

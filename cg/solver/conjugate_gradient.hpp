@@ -78,7 +78,7 @@ class ConjugateGradient {
 
   /// Told of every step; of several systems with the state of the one whose residual is the largest part of its right-hand side.
   [[nodiscard]] StepObservers& observers() { return observers_; }
-  /// Told of every step of one system, after those of all.
+  /// Told of every step of one system, before those of all.
   [[nodiscard]] StepObservers& observers_of(int system) {
     return own_observers_[static_cast<size_t>(system)];
   }

@@ -129,13 +129,10 @@ std::string stencil_text(const StencilReport& report) {
       "\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n Quiet: {}\n",
       report.updates_per_second() / 1e9, report.steps_s, report.quiet.text());
   if (!is_in_memory) {
-    text += fmt::format(
-        " Read {} and wrote {}: {}/s and {}/s over all steps\n Waiting for the device: {:.1f} % of the time "
-        "(mean), {:.1f} % on the rank that waits most\n",
-        format_bytes(use.read_bytes), format_bytes(use.written_bytes),
-        format_bytes(saturated(rate(use.read_bytes, report.steps_s))),
-        format_bytes(saturated(rate(use.written_bytes, report.steps_s))), 100.0 * use.shares.mean,
-        100.0 * use.shares.maximum);
+    text += fmt::format(" Read {} and wrote {}: {}/s and {}/s over all steps\n", format_bytes(use.read_bytes),
+                        format_bytes(use.written_bytes),
+                        format_bytes(saturated(rate(use.read_bytes, report.steps_s))),
+                        format_bytes(saturated(rate(use.written_bytes, report.steps_s))));
   }
   if (report.solve) {
     const auto& solve = *report.solve;

@@ -109,16 +109,14 @@ void SolveRun::try_matrix_free_transports() {
   const auto bytes = rows_of_rank() *
                      static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const bool has_room_for_all = std::ranges::all_of(
-      report_.environment->nodes, [&](const auto& node) {  // half of the free memory stays free
-        return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
-      });
-  auto trial = try_transports(group_, {.configuration = configuration(),
-                                       .make = make,
-                                       .step_count = few_trial_steps,
-                                       .has_room_for_all = has_room_for_all});
-  trial.not_kept_because = "profiles have no operators without a matrix";
-  set_transport(std::move(trial));
+  // Half of the free memory stays free.
+  const auto free_bytes = group_.minimum(report_.environment->memory_of_rank(group_.rank()));
+  const bool has_room_for_all = bytes < 0.5 * static_cast<double>(free_bytes);
+  try_transports({.configuration = configuration(),
+                  .make = make,
+                  .step_count = few_trial_steps,
+                  .has_room_for_all = has_room_for_all},
+                 "profiles have no operators without a matrix");
 }
 
 }  // namespace cg2d
