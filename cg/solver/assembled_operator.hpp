@@ -84,10 +84,6 @@ class AssembledOperator final : public LinearOperator {
     return both_sums_.empty() ? communicator_->result() : ConstPiece(both_sums_);
   }
 
-  std::span<const Phase> phases() const override {
-    static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
-    return order;
-  }
   double most_terms() const override { return product_->most_terms(); }
   [[nodiscard]] double maximum_over_ranks(double value) override {
     return communicator_->maximum(group_, value);

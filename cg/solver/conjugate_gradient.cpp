@@ -96,7 +96,6 @@ std::vector<SystemSolveResult> ConjugateGradient::solve(const SystemVectors& vec
         .true_residual_norm = norm,
         .solution_step = last.number,
         .last_residual_norm = norm,
-        .curvature = last.curvature,
         .replacement_count = last.replacement_count,
         .classic_step_count = steps_before_classic_ ? last.number - *steps_before_classic_ : 0,
         .has_preconditioner = !parts_.preconditioner.is_identity()});

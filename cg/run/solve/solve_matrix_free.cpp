@@ -68,12 +68,11 @@ void SolveRun::make_matrix_free() {
   auto& without_matrix = report_.matrix_free.emplace();
   without_matrix.arrangement = matrix_free_->arrangement();
   auto& matrix = matrix_free_->matrix();
-  const auto phases = matrix.phases();
-  for (const auto phase : phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
-  without_matrix.phases.assign(phases.begin(), phases.end());
+  for (const auto phase : row.phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
+  without_matrix.phases.assign(row.phases.begin(), row.phases.end());
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
-  if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
-    report_.warn("this is no result of the benchmark: {}", why_not);
+  if (!row.why_not_conforming.empty())
+    report_.warn("this is no result of the benchmark: {}", row.why_not_conforming);
   const auto local_size = matrix.local_size();
   if (const auto use = preconditioner_row().diagonal; use != DiagonalUse::none) {
     const auto element = matrix_free_->diagonal();

@@ -141,19 +141,17 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 }
 
 /// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
-/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
-/// used takes no memory.
+/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. A product has fewer phases than a step
+/// of the benchmark. Room that is not used takes no memory.
 TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr size_t products = 4;
   constexpr size_t other_phases = 20;
   const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
   const auto degree = static_cast<size_t>(std::max(asked_degree, preconditioner_row().default_degree));
-  // The phases of one product, which is made for it.
-  const auto begun_or_ended = timer_->activity().change_count;
-  std::ranges::fill(operator_->operand(), 0.0);
-  operator_->apply();
-  const auto phases = (timer_->activity().change_count - begun_or_ended) / 2;
-  const auto events_per_product = (phases + 1) * (degree + 1) + 2;
+  // Of the two products of npb-factored, each at most one for each rank of a process column.
+  const auto parts = configuration().overlaps ? 2 * static_cast<size_t>(configuration().grid.rows) : 0;
+  const auto events_per_product =
+      (PhaseTrace::events_per_step + PhaseTrace::events_per_part * parts) * (degree + 1);
   const int steps = std::min(step_count, options_.most_iterations);
   return {.step_count = step_count,
           .event_count = static_cast<size_t>(steps + 2) * (products * events_per_product + other_phases)};
