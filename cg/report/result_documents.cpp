@@ -55,7 +55,7 @@ void describe_grid(Members& m, comm::ProcessGrid& grid) {
 
 void describe_axes(Members& m, Configuration& configuration, bool all) {
   for (const auto& axis : configuration_axes()) {
-    if (!all && !axis.is_crossed()) continue;
+    if (!all && !axis.is_crossed) continue;
     // As JSON has it: a number, a flag or a text.
     auto text = axis.print(configuration);
     const Note note{.meaning = axis.help, .column = axis.name};
