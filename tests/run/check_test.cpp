@@ -105,20 +105,6 @@ class WrongMode final : public kernels::SpmvKernel {
   std::unique_ptr<kernels::SpmvKernel> inner_;
 };
 
-TEST(KernelCheckTest, EveryKernelOfThisMachinePasses) {
-  const auto known = make_known_products();
-  for (const auto& row : kernels::kernel_table()) {
-    SCOPED_TRACE(row.name);
-    if (!row.why_unavailable().empty()) continue;
-    expect_ok(check_kernel(row, {}, known, group()));
-    for (const auto set : row.instruction_sets)
-      expect_ok(check_kernel(row, {.instruction_set = set}, known, group()));
-    if (row.make_for_several == nullptr) continue;
-    for (const int count : kernels::vector_counts)
-      expect_ok(check_kernel(row, {.vector_count = count}, known, group()));
-  }
-}
-
 TEST(KernelCheckTest, FindsALostEntry) {
   expect_failed(check_kernel(changed_kernel<drop_last_entry>(), {}, make_known_products(), group()));
 }
@@ -172,15 +158,6 @@ TEST(KernelCheckTest, UnavailableWithItsReason) {
   const auto result = check_kernel(row, {}, make_known_products(), group());
   EXPECT_EQ(result.status, CheckStatus::unavailable);
   EXPECT_EQ(result.reason, "needs another processor");
-}
-
-TEST(KernelCheckTest, TheFaultOfTheLastRankFailsOnAll) {
-  auto row = kernels::kernel_named("scalar");
-  row.make = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
-    if (group().rank() == group().size() - 1) drop_last_entry(block);
-    return kernels::kernel_named("scalar").make(std::move(block), options);
-  };
-  expect_failed(check_kernel(row, {}, make_known_products(), group()));
 }
 
 // ---------------------------------------------------------------- transports
@@ -271,16 +248,6 @@ comm::TransportRow faulty_transport() {
                                                 WhichFault, ranks.rank() == ranks.size() - 1);
   };
   return row;
-}
-
-TEST(TransportCheckTest, EveryTransportPassesOnEveryGrid) {
-  for (const auto& row : comm::transport_table()) {
-    if (!row.why_unavailable(group()).empty()) continue;
-    for (const auto& grid : comm::factorizations(group().size())) {
-      SCOPED_TRACE(std::string(row.name) + " " + grid.name());
-      expect_ok(check_transport(row, grid, 0, group()));
-    }
-  }
 }
 
 template <Fault WhichFault>
