@@ -17,6 +17,7 @@
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/race.hpp"
 #include "kernels/machine_rates.hpp"
@@ -257,9 +258,7 @@ void Session::choose_parts() {
 
 /// Refuses a kernel or a transport that is not available here.
 void Session::check_choices() const {
-  const auto& transport = *comm::find_transport(configuration_of_trials().transport);
-  if (const auto reason = transport.why_unavailable(group_); !reason.empty())
-    throw RunError(ExitCode::unavailable, "--transport {}: {}", transport.name, reason);
+  static_cast<void>(transport_of(configuration_of_trials(), group_));
   agree_on(group_, [&] {
     const auto& kernel = *found_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {

@@ -102,8 +102,6 @@ class NpbIteration {
 
   /// Observers of the CG steps within an outer iteration.
   [[nodiscard]] StepObservers& observers() { return conjugate_gradient_.observers(); }
-  /// This rank's residual by the recurrence of the steps.
-  [[nodiscard]] Piece residual() { return conjugate_gradient_.residual(); }
   const DistributedVectors& vectors() const { return vectors_; }
   /// The signs of p . A p that all solves since reset() saw.
   const CurvatureSigns& curvature_signs() const { return curvature_signs_; }

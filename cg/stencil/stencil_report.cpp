@@ -57,11 +57,10 @@ struct StorageUse {
   bool is_direct = true;
   int64_t read_bytes = 0;
   int64_t written_bytes = 0;
-  MeanAndMaximum shares{};  ///< of the time of all steps: waiting
 };
 
 StorageUse storage_use(const StencilReport& report) {
-  StorageUse use{.shares = over_ranks(report, &StencilRank::storage_share)};
+  StorageUse use;
   for (const auto& rank : report.ranks) {
     use.is_direct = use.is_direct && rank.is_direct;
     use.read_bytes += rank.read_bytes;
@@ -259,7 +258,7 @@ void describe(Members& m, StencilReport& report) {
         m.derived("written_bytes", use.written_bytes, at_least(0));
         m.derived("read_bytes_per_s", rate(use.read_bytes, report.steps_s), at_least(0));
         m.derived("written_bytes_per_s", rate(use.written_bytes, report.steps_s), at_least(0));
-        m.derived("storage_share", use.shares,
+        m.derived("storage_share", over_ranks(report, &StencilRank::storage_share),
                   meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
       });
   m("start_s", report.start_s, at_least(0, "Start values computed and stored, on the slowest rank."));

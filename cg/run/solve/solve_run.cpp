@@ -57,7 +57,7 @@ void SolveRun::check_method() const {
     refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
     refuse_if(options_.configuration.cut == speed_cut, what,
               "--cut speed takes one; take even, nonzeros or file:FILE");
-    refuse_if(!preconditioner_row().takes_several_vectors, what,
+    refuse_if(preconditioner_row().needs_diagonal_block, what,
               "--preconditioner {} takes one; take another one", options_.preconditioner);
   }
   if (!report_.configuration.is_reproducible) return;
