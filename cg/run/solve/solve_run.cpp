@@ -148,7 +148,7 @@ TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr size_t other_phases = 20;
   const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
   const auto degree = static_cast<size_t>(std::max(asked_degree, preconditioner_row().default_degree));
-  // Of the two products of npb-factored, each at most one for each rank of a process column.
+  // A product has at most one part for each rank of a process column; npb-factored makes two products.
   const auto parts = configuration().overlaps ? 2 * static_cast<size_t>(configuration().grid.rows) : 0;
   const auto events_per_product =
       (PhaseTrace::events_per_step + PhaseTrace::events_per_part * parts) * (degree + 1);
