@@ -179,7 +179,7 @@ void add_axis_option(Subcommand& command, std::string_view axis, Configuration& 
 void add_axis_list(Subcommand& command, std::string_view axis, AxisValues& values,
                    std::string_view standing) {
   const auto& row = configuration_axis(axis);
-  add_axis(command, row, row.list_help,
+  add_axis(command, row, fmt::format("{}; several are compared", row.help),
            [&list = values[std::string(axis)]](const auto& texts) { list = texts; },
            {.standing = std::string(standing), .is_list = true});
 }

@@ -179,7 +179,7 @@ void declare_sweep(Subcommand& command) {
               {.standing = "all that divide the ranks", .most = any_count});
   add_grids_option(command, sweep.axes.named, "sweep");
   for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed()) add_axis_list(command, axis.name, sweep.axes.values);
+    if (axis.is_crossed) add_axis_list(command, axis.name, sweep.axes.values);
   }
   add_session_options(command, sweep.common);
   add_keep_disturbed_option(command, sweep.common.profile);

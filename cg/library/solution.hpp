@@ -47,10 +47,9 @@ struct Solution {
 };
 
 /// All that a solve and the observers of its steps know together. target_norm: empty where the rule that ends it names none.
-inline Solution solution_of(SystemSolveResult result, const ResidualHistory& history,
-                            const LanczosEstimates& estimates, std::optional<double> target_norm,
-                            std::string preconditioner_remark) {
-  const auto spectrum = estimates.estimate();
+inline Solution solution_of(SystemSolveResult result, const StepHistory& history,
+                            std::optional<double> target_norm, std::string preconditioner_remark) {
+  const auto spectrum = history.estimate();
   const double b_norm = result.right_hand_side_norm;
   result.condition_number = spectrum.condition_number();
   return {

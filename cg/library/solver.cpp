@@ -200,7 +200,6 @@ struct Solver::Parts {
     require_same(key, "tolerances or starts", group_);
     const int most_steps = tolerance == nullptr ? std::numeric_limits<int>::max() : tolerance->most_steps;
     history_.emplace(most_steps);
-    estimates_.emplace(most_steps);
     timer_->reset();
     group_.barrier();
     const Stopwatch stopwatch;
@@ -221,7 +220,7 @@ struct Solver::Parts {
     std::optional<double> target_norm;
     if (tolerance != nullptr)
       target_norm = Tolerance(*tolerance).residual_norm_for(result.right_hand_side_norm);
-    return solution_of(result, *history_, *estimates_, target_norm, preconditioner_->remark());
+    return solution_of(result, *history_, target_norm, preconditioner_->remark());
   }
 
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
@@ -233,7 +232,6 @@ struct Solver::Parts {
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
     conjugate_gradient_->observers().add(history_.emplace(0));
-    conjugate_gradient_->observers().add(estimates_.emplace(0));
   }
 
   comm::RankGroup& group_;
@@ -251,8 +249,7 @@ struct Solver::Parts {
   std::optional<DistributedVectors> vectors_{};
   std::unique_ptr<Preconditioner> preconditioner_{};
   std::optional<ConjugateGradient> conjugate_gradient_{};
-  std::optional<ResidualHistory> history_{};  // of the last solve, as the next; observers of the steps
-  std::optional<LanczosEstimates> estimates_{};
+  std::optional<StepHistory> history_{};  // of the last solve; observes the steps
   CycleCalibration calibration_{};
   std::vector<PhaseTime> phases_{};
   double time_s_ = 0.0;

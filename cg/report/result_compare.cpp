@@ -289,7 +289,7 @@ std::string difference_between(const Comparison& comparison) {
       other.storage.empty() ? "memory" : other.storage);
   add("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
   for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed())
+    if (axis.is_crossed)
       add(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
   }
   auto text = fmt::format("{}", fmt::join(parts, ", "));

@@ -55,7 +55,7 @@ void describe_grid(Members& m, comm::ProcessGrid& grid) {
 
 void describe_axes(Members& m, Configuration& configuration, bool all) {
   for (const auto& axis : configuration_axes()) {
-    if (!all && !axis.is_crossed()) continue;
+    if (!all && !axis.is_crossed) continue;
     // As JSON has it: a number, a flag or a text.
     auto text = axis.print(configuration);
     const Note note{.meaning = axis.help, .column = axis.name};
@@ -144,12 +144,6 @@ void describe_block(Members& m, const SessionReport& report, RankResult& rank) {
                               "block was made.")));
   m("block_bytes", rank.block_bytes, labelled("Block", "B", "In the format of the kernel."));
   m("peak_bytes", rank.peak_bytes, metric("Peak memory", "B", "Largest resident memory of the process."));
-}
-
-void describe_features(Members& m, SessionReport& report, WorkKind kind) {
-  for (const auto& feature : feature_table()) {
-    if (feature.describe != nullptr) feature.describe(m, report.features, kind);
-  }
 }
 
 // Of a run.
@@ -459,7 +453,7 @@ void describe(Members& m, RunDocument& document) {
   DescribedRegion region{report, reported(), document.roofline, phases_of(report, reported())};
   describe_region(m, region);
   describe_restart(m, report);
-  describe_features(m, report, WorkKind::outer_iterations);
+  describe_features(m, report.features, WorkKind::outer_iterations);
   if (m.writes() && !has_result) report.prediction.reset();
   m("prediction", report.prediction,
     meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of the "
@@ -506,7 +500,7 @@ void describe(Members& m, SolveDocument& document) {
   DescribedRegion region{report, report.repeat, document.roofline, phases_of(report)};
   describe_region(m, region);
   describe_restart(m, report);
-  describe_features(m, report, WorkKind::solve);
+  describe_features(m, report.features, WorkKind::solve);
   describe_disturbance(m, report.quiet);
   m("sweep", document.sweep);
   if (!m.reads()) return;

@@ -23,7 +23,7 @@ std::string csv_line(const ResultRecord& record, std::optional<size_t> repetitio
   add("px", configuration.grid.columns);
   add("py", configuration.grid.rows);
   for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed()) add(axis.name, axis.print(configuration));
+    if (axis.is_crossed) add(axis.name, axis.print(configuration));
     if (axis.name == "kernel") add("kernel_used", record.kernel_used);
   }
   add("round", record.round);

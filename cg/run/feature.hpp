@@ -1,15 +1,16 @@
 #pragma once
 
-// Features of a measurement: what can be asked for around the work that is measured, whatever this is. A new one is one file that defines
-// a row, its entry in feature_table(), its members of FeatureSettings and FeatureResults, its calls in the course of the work (Session,
-// BenchmarkRun, SolveRun), and its options in cg/commands.
+// Features of a measurement: what can be asked for around the work that is measured, whatever this is. A new one is one file with its parts
+// of the functions below, its members of FeatureSettings and FeatureResults, its calls in the course of the work (Session, BenchmarkRun,
+// SolveRun), and its options in cg/commands.
 
 #include <fmt/format.h>
 
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
@@ -51,30 +52,24 @@ struct FeatureContext {
   RankResult& mine;  ///< of this rank
 };
 
-/// One feature.
-struct FeatureRow {
-  /// Whether the options ask for it.
-  bool (*is_used)(const FeatureSettings& settings);
-  /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
-  /// nullptr: it goes with all.
-  void (*resolve)(const AskedWork& asked) = nullptr;
-  /// Why it does not go with several right-hand sides; empty: it does.
-  std::string_view against_several{};
-  /// Why it does not go with a matrix that is streamed; empty: it does.
-  std::string_view against_streaming{};
-  /// Its members of a result's document; nullptr: none.
-  void (*describe)(Members& m, FeatureResults& results, WorkKind kind) = nullptr;
-  /// Its lines of the text below the summary, with their ends; empty where it was not used.
-  std::string (*lines)(const FeatureResults& results) = nullptr;
-};
-
-/// The features that do not go with all work, or have a section of the result or a line, in the order of these.
-std::span<const FeatureRow> feature_table();
-
-/// Throws InputError where a feature that the options ask for does not go with the work, and resolves the others.
+/// Throws InputError where a feature that the options ask for does not go with the work, and sets options that follow from the others.
 void resolve_features(const AskedWork& asked);
-
-/// The lines of all features below the summary.
+/// The members of features in a result's document.
+void describe_features(Members& m, FeatureResults& results, WorkKind kind);
+/// The lines of all features below the summary, with their ends.
 std::string feature_lines(const FeatureResults& results);
+
+// The parts of features in these, each in the file of its feature: resolve_ of one that is used; nothing is described or said of others.
+void resolve_checkpoint(const AskedWork& asked);
+void resolve_streaming(const AskedWork& asked);
+void resolve_guard(const AskedWork& asked);
+void resolve_rebalance(const AskedWork& asked);
+void describe_checkpoints(Members& m, CheckpointFacts& facts);
+void describe_out_of_core(Members& m, OutOfCoreFacts& facts);
+void describe_guard(Members& m, GuardReport& guard, WorkKind kind);
+void describe_rebalance(Members& m, std::optional<std::vector<Move>>& moves);
+std::string checkpoint_lines(const CheckpointFacts& facts);
+std::string stream_lines(const OutOfCoreFacts& facts);
+std::string rebalance_lines(const std::optional<std::vector<Move>>& moves);
 
 }  // namespace cg2d

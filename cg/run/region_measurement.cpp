@@ -14,32 +14,15 @@ RegionMeasurement::RegionMeasurement(MeasuredSolver solver, comm::RankGroup& gro
 }
 
 std::vector<OuterStepObserver*> RegionMeasurement::begin(std::vector<OuterStepObserver*> observers) {
-  begin_trace();
-  // The trace's bars enclose no other observer's work; the counters leave all of it out.
-  if (is_traced_) observers.insert(observers.begin(), &*trace_bars_);
+  is_traced_ = trace_ && trace_->events().empty();  // the first region
+  if (is_traced_) {
+    first_mark_ = take_clock_mark(group_);
+    solver_.timer.attach(*trace_);
+    solver_.observers.add(*trace_bars_);
+    // The trace's bars enclose no other observer's work; the counters leave all of it out.
+    observers.insert(observers.begin(), &*trace_bars_);
+  }
   if (counters_) observers.push_back(this);
-  begin_region();
-  return observers;
-}
-
-void RegionMeasurement::begin_solve(StepObserver& observer) {
-  begin_trace();
-  solve_observer_ = &observer;
-  solver_.observers.add(observer);
-  begin_region();
-  if (is_traced_) trace_bars_->before_outer_step();
-}
-
-/// The first region is traced, where one is.
-void RegionMeasurement::begin_trace() {
-  is_traced_ = trace_ && trace_->events().empty();
-  if (!is_traced_) return;
-  first_mark_ = take_clock_mark(group_);
-  solver_.timer.attach(*trace_);
-  solver_.observers.add(*trace_bars_);
-}
-
-void RegionMeasurement::begin_region() {
   solver_.timer.reset();
   noise_.begin();
   group_.barrier();
@@ -47,6 +30,7 @@ void RegionMeasurement::begin_region() {
   if (counters_) counters_->begin_region();
   stopwatch_ = {};
   start_clocks_ = read_cycle_counter();
+  return observers;
 }
 
 void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
@@ -57,7 +41,6 @@ void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
 }
 
 void RegionMeasurement::end() {
-  if (is_traced_ && solve_observer_ != nullptr) trace_bars_->after_outer_step(1, {});
   const uint64_t region_clocks = read_cycle_counter() - start_clocks_;
   const double region_s = stopwatch_.seconds();
   if (counters_) counters_->end_region();
@@ -73,7 +56,6 @@ void RegionMeasurement::end() {
     times_.sent[k].message_count -= before.sent[k].message_count;
     times_.sent[k].byte_count -= before.sent[k].byte_count;
   }
-  if (solve_observer_ != nullptr) solver_.observers.remove(*solve_observer_);
   if (!is_traced_) return;
   trace_->close();
   solver_.timer.detach(*trace_);

@@ -17,6 +17,7 @@
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/race.hpp"
 #include "kernels/machine_rates.hpp"
@@ -257,9 +258,7 @@ void Session::choose_parts() {
 
 /// Refuses a kernel or a transport that is not available here.
 void Session::check_choices() const {
-  const auto& transport = *comm::find_transport(configuration_of_trials().transport);
-  if (const auto reason = transport.why_unavailable(group_); !reason.empty())
-    throw RunError(ExitCode::unavailable, "--transport {}: {}", transport.name, reason);
+  static_cast<void>(transport_of(configuration_of_trials(), group_));
   agree_on(group_, [&] {
     const auto& kernel = *found_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
@@ -332,9 +331,7 @@ void Session::choose_transport(const comm::BlockLayout& layout,
   auto trials = block_trial(group_, layout, found_.configuration, product, shift_);
   if (vector_count_ > 1) {  // profiles know times of one right-hand side only
     trials.has_room_for_all = false;
-    auto trial = try_transports(group_, trials);
-    trial.not_kept_because = "profiles have no several right-hand sides";
-    return set_transport(std::move(trial));
+    return try_transports(trials, "profiles have no several right-hand sides");
   }
   auto trial = cg2d::choose_transport(group_, {.source = *source_,
                                                .trial = trials,
@@ -344,6 +341,12 @@ void Session::choose_transport(const comm::BlockLayout& layout,
                                                .say = [this](const auto& line) { progress_.say(line); }});
   std::ranges::move(warnings_of(trial, "the trial of transports", asked_.profile, source_->facts()),
                     std::back_inserter(found_.warnings));
+  set_transport(std::move(trial));
+}
+
+void Session::try_transports(const TransportTrialConfig& trials, std::string_view why_not_kept) {
+  auto trial = cg2d::try_transports(group_, trials);
+  trial.not_kept_because = why_not_kept;
   set_transport(std::move(trial));
 }
 

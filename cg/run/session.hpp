@@ -81,11 +81,9 @@ class RegionMeasurement final : private OuterStepObserver {
   RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
                     int thread_count, EventCounters* counters, const std::optional<TraceRoom>& traced);
 
-  /// A region of outer iterations begins. Returns the observers that are to be told of them: these, between those of the measurement.
-  /// Collective: the ranks begin together. Throws MpiError.
-  [[nodiscard]] std::vector<OuterStepObserver*> begin(std::vector<OuterStepObserver*> observers);
-  /// A region of one solve begins; the observer is told of its steps until the end. Collective as begin().
-  void begin_solve(StepObserver& observer);
+  /// A region begins. Returns the observers that are to be told of its outer iterations, or of the solve as one: these, between those of the
+  /// measurement. Collective: the ranks begin together. Throws MpiError.
+  [[nodiscard]] std::vector<OuterStepObserver*> begin(std::vector<OuterStepObserver*> observers = {});
   /// The region ends. Collective.
   void end();
   /// Work of an observer, such as a line on stderr, whose events belong to no phase.
@@ -104,14 +102,11 @@ class RegionMeasurement final : private OuterStepObserver {
  private:
   /// Called last of the observers of each outer iteration: events of the others belong to no phase.
   void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_->leave_out(); }
-  void begin_trace();
-  void begin_region();
   RankTimes totals() const;
 
   MeasuredSolver solver_;
   comm::RankGroup& group_;
   RankTimes times_{};  // of the last region; of one under way, what was counted before it
-  StepObserver* solve_observer_ = nullptr;
   bool is_traced_ = false;
   uint64_t start_clocks_ = 0;
   Stopwatch stopwatch_;
@@ -178,6 +173,8 @@ class Session : public Interface {
   /// the best grid.
   bool chooses_transport() const { return !asked_.configuration.has_transport(); }
   void set_transport(TransportTrial trial);
+  /// By a trial that profiles have no place for.
+  void try_transports(const TransportTrialConfig& trials, std::string_view why_not_kept);
   /// How ranks differ, as far as it is known.
   UnevenRanks uneven_ranks() const;
 

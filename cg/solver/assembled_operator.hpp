@@ -38,14 +38,20 @@ struct ConvertedBlock {
                                                           const comm::TransportRow& transport,
                                                           const AssemblyPlan& plan);
 
-/// Told of every product of one rank's block: checks of it, and faults on purpose.
+/// Told of every product and sum of an operator: checks of them, and faults on purpose.
 class ProductObserver : public Interface {
  public:
   /// Before the operand is collected: other ranks do not read it yet. False: the block must not be multiplied, and its
   /// product is zeros.
-  virtual bool before_product() { return true; }
+  virtual bool before_product() = 0;
   /// The block's product is in the communicator's partial sums, and nothing of it has been sent.
-  virtual void after_product() {}
+  virtual void after_product() = 0;
+  /// This rank's piece of q is there.
+  virtual void after_apply() = 0;
+  /// Adds each number over all ranks in the operator's place, by its communicator.
+  virtual void sum_over_ranks(std::span<double> values) = 0;
+  /// LinearOperator::set_aside().
+  virtual void set_aside(bool is_aside) = 0;
 };
 
 /// q = A p on the whole grid of ranks, as the paper takes it apart: a rank's product with its communicator, which must be a mirrored one for
@@ -78,15 +84,13 @@ class AssembledOperator final : public LinearOperator {
     return both_sums_.empty() ? communicator_->result() : ConstPiece(both_sums_);
   }
 
-  std::span<const Phase> phases() const override {
-    static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
-    return order;
-  }
   double most_terms() const override { return product_->most_terms(); }
   [[nodiscard]] double maximum_over_ranks(double value) override {
     return communicator_->maximum(group_, value);
   }
-  void sum_over_ranks(std::span<double> values) override { communicator_->sum_scalars(values); }
+  void sum_over_ranks(std::span<double> values) override {
+    observer_ == nullptr ? communicator_->sum_scalars(values) : observer_->sum_over_ranks(values);
+  }
   void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(*communicator_, values); }
   void finish_sum_over_ranks() override {
     sum_->finish();
@@ -95,8 +99,11 @@ class AssembledOperator final : public LinearOperator {
   /// The additions of the two halves of q.
   VectorWork update_work() const override { return vectors_.update_work(); }
 
-  /// The observer of products; nullptr: none. It must outlive this.
+  /// The observer of products and sums; nullptr: none. It must live as long as products are made.
   void set_observer(ProductObserver* observer) { observer_ = observer; }
+  void set_aside(bool is_aside) override {
+    if (observer_ != nullptr) observer_->set_aside(is_aside);
+  }
 
   /// Makes products take longer; nullptr: as long as they do. It must outlive this.
   void set_slowdown(Slowdown* slowdown) { slowdown_ = slowdown; }
@@ -132,6 +139,7 @@ class AssembledOperator final : public LinearOperator {
       vectors_.add(communicator_->result(), communicator_->mirror()->column_result(), both_sums_);
     }
     if (product_->is_reproducible()) add_low_sums();
+    if (observer_ != nullptr) observer_->after_apply();
   }
 
  private:

@@ -115,14 +115,12 @@ std::span<const ConfigurationAxis> configuration_axes() {
       ConfigurationAxis{.name = "kernel",
                         .option = "--kernel",
                         .help = "matrix-vector product (cg2d run --list-kernels describes them)",
-                        .list_help = "matrix-vector products, such as auto,sell",
                         .member = &Configuration::kernel,
                         .values = names_or_automatic(kernels::kernel_table())},
       ConfigurationAxis{
           .name = "transport",
           .option = "--transport",
           .help = "how data moves between ranks (cg2d run --list-transports); auto measures them",
-          .list_help = "how data moves between ranks (cg2d run --list-transports)",
           .member = &Configuration::transport,
           .values = names_or_automatic(comm::transport_table()),
           .standing = "shared where all ranks share a node, else two-sided"},
@@ -130,14 +128,12 @@ std::span<const ConfigurationAxis> configuration_axes() {
           .name = "threads",
           .option = "--threads",
           .help = "threads of each rank",
-          .list_help = "threads of each rank, such as 1,2",
           .member = &Configuration::thread_count,
           .limits = {1, most_threads},
           .own_label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); }},
       ConfigurationAxis{.name = "sum_form",
                         .option = "--sum",
                         .help = "sum over a process row; whole-block as in the paper",
-                        .list_help = "sums over a process row; whole-block as in the paper",
                         .member = &Configuration::sum_form,
                         .values = names_of(sum_form_table()),
                         .own_label =
@@ -149,7 +145,6 @@ std::span<const ConfigurationAxis> configuration_axes() {
           .name = "overlap",
           .option = "--overlap",
           .help = "on: multiply the parts of the operand that have arrived while the rest is under way",
-          .list_help = "on: multiply what has arrived while the rest is under way; off,on compares",
           .member = &Configuration::overlaps,
           .values = {"off", "on"}},
       ConfigurationAxis{
@@ -159,8 +154,6 @@ std::span<const ConfigurationAxis> configuration_axes() {
               "pieces of the matrix: equal numbers of rows (even), of nonzeros, shares of the nonzeros by "
               "measured speeds of the ranks, even ones of rows and columns in a random order, or shares "
               "from a file, one for each rank; auto: even for the benchmark, nonzeros for a system",
-          .list_help =
-              "pieces of the matrix (cg2d run --help); auto: even for the benchmark, nonzeros for a system",
           .member = &Configuration::cut,
           .value_form = "auto|even|nonzeros|speed|random:SEED|file:FILE",
           .own_label =
@@ -171,7 +164,6 @@ std::span<const ConfigurationAxis> configuration_axes() {
                         .option = "--reproducible",
                         .help = "on: zeta and residuals bitwise identical on every grid, transport, kernel "
                                 "and number of threads",
-                        .list_help = "on: results bitwise identical on every grid; off,on compares",
                         .member = &Configuration::is_reproducible,
                         .values = {"off", "on"},
                         .why_refused = &why_reproducible_is_refused},
@@ -180,6 +172,7 @@ std::span<const ConfigurationAxis> configuration_axes() {
           .option = "--ranks-per-node",
           .help = "pretend nodes of so many ranks, to see on one machine what shared and put do on several; "
                   "0: the real nodes",
+          .is_crossed = false,
           .member = &Configuration::ranks_per_node,
           .limits = {0, std::numeric_limits<int>::max()},
           .own_label = [](const Configuration& one) {

@@ -44,10 +44,10 @@ struct Configuration {
 /// One axis. A new axis is a member of Configuration, its row here, and the code that obeys it: options, sweeps, reports, keys
 /// and comparisons follow the table.
 struct ConfigurationAxis {
-  std::string_view name;         ///< key in JSON, column in CSV
-  std::string_view option;       ///< option of the command line, "--sum"
-  std::string_view help;         ///< for one value, in `cg2d run --help`
-  std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
+  std::string_view name;    ///< key in JSON, column in CSV
+  std::string_view option;  ///< option of the command line, "--sum"
+  std::string_view help;    ///< in `cg2d run --help`
+  bool is_crossed = true;   ///< by sweeps, which take a list of values
   std::variant<std::string Configuration::*, int Configuration::*, bool Configuration::*,
                comm::SumForm Configuration::*>
       member;
@@ -73,7 +73,6 @@ struct ConfigurationAxis {
   std::string print(const Configuration& configuration) const;
   /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
   std::string label(const Configuration& configuration) const;
-  bool is_crossed() const { return !list_help.empty(); }
 };
 
 /// All axes but the grid, whose values depend on the number of ranks, in the order in which keys and JSON

@@ -72,10 +72,8 @@ ConjugateGradient::ConjugateGradient(LinearOperator& matrix, Preconditioner& pre
 }
 
 void ConjugateGradient::lay_out() {
-  classic_recurrence_.reset();
-  own_recurrence_.reset();
-  own_recurrence_ = variant_.make(parts_);
-  recurrence_ = own_recurrence_.get();
+  recurrence_.reset();
+  recurrence_ = variant_.make(parts_);
   kept_x_ = {};
 }
 
@@ -96,7 +94,6 @@ std::vector<SystemSolveResult> ConjugateGradient::solve(const SystemVectors& vec
         .true_residual_norm = norm,
         .solution_step = last.number,
         .last_residual_norm = norm,
-        .curvature = last.curvature,
         .replacement_count = last.replacement_count,
         .classic_step_count = steps_before_classic_ ? last.number - *steps_before_classic_ : 0,
         .has_preconditioner = !parts_.preconditioner.is_identity()});
@@ -108,10 +105,9 @@ std::vector<SystemSolveResult> ConjugateGradient::solve(const SystemVectors& vec
 
 std::span<const CgSystem> ConjugateGradient::iterate(const SystemVectors& vectors, const StopRule& stop) {
   stop_ = &stop;
+  if (std::exchange(steps_before_classic_, std::nullopt)) lay_out();  // in its own form again
   if (stop.keeps_best() && kept_x_.size() != vectors.x.size()) kept_x_ = HugePageVector(vectors.x.size());
   pieces_ = {.b = vectors.b, .x = vectors.x, .keeps_best = stop.keeps_best(), .kept_x = kept_x_};
-  recurrence_ = own_recurrence_.get();
-  steps_before_classic_.reset();
   if (vectors.snapshot != nullptr) {
     resume(*vectors.snapshot);
   } else {
@@ -184,15 +180,12 @@ void ConjugateGradient::step() {
     system.state.residual_is_recomputed = false;
     system.state.record_progress();
   }
+  for (size_t k = 0; k < systems_.size(); ++k)
+    systems_[k].must_stop = systems_[k].goes_on() && own_observers_[k].after_step(systems_[k].state);
   const bool all_must_stop = tell_of_step();
-  for (size_t k = 0; k < systems_.size(); ++k) {
-    auto& system = systems_[k];
-    const bool must_stop = system.goes_on() && own_observers_[k].after_step(system.state);
-    system.must_stop = must_stop || all_must_stop;
-  }
   judge_step();
   for (auto& system : systems_) {
-    if (system.must_stop && !system.end) system.end = SolveEnd::stopped;
+    if ((system.must_stop || all_must_stop) && !system.end) system.end = SolveEnd::stopped;
   }
 }
 
@@ -298,9 +291,9 @@ bool ConjugateGradient::take_classic_form() {
   auto& state = systems_.front().state;
   steps_before_classic_ = state.number;
   state.most_idle_steps = CgState::first_idle_steps;
-  if (!classic_recurrence_) classic_recurrence_ = cg_variant_table().front().make(parts_);
-  parts_.vectors.updates()->copy(own_recurrence_->residual(), classic_recurrence_->residual());
-  recurrence_ = classic_recurrence_.get();
+  auto classic = cg_variant_table().front().make(parts_);
+  parts_.vectors.updates()->copy(recurrence_->residual(), classic->residual());
+  recurrence_ = std::move(classic);
   return true;
 }
 

@@ -62,7 +62,7 @@ class ConjugateGradient {
   /// others; one more product and one more sum from a given x, and one product and one sum for each step in which
   /// the stop rule says `converged`; nothing is allocated, but for the kept iterate at the start of the first solve
   /// (StopRule::keeps_best()), whose pages nobody touches before there is one, a vector the first time that some of several systems begin
-  /// again, and the vectors of the classic form the first time that rounding spoils another and it goes on instead.
+  /// again, and the vectors of the classic form where rounding spoils another and it goes on instead.
   std::span<const CgSystem> iterate(const SystemVectors& vectors, const StopRule& stop);
 
   /// For observers within after_step(state): all that a later solve of the same single system needs to go on, besides x. The vectors are
@@ -78,7 +78,7 @@ class ConjugateGradient {
 
   /// Told of every step; of several systems with the state of the one whose residual is the largest part of its right-hand side.
   [[nodiscard]] StepObservers& observers() { return observers_; }
-  /// Told of every step of one system, after those of all.
+  /// Told of every step of one system, before those of all.
   [[nodiscard]] StepObservers& observers_of(int system) {
     return own_observers_[static_cast<size_t>(system)];
   }
@@ -104,11 +104,9 @@ class ConjugateGradient {
   std::vector<CgSystem> systems_;
   StepObservers observers_;
   std::vector<StepObservers> own_observers_;  // of each system
-  std::unique_ptr<CgRecurrence> own_recurrence_;
-  std::unique_ptr<CgRecurrence> classic_recurrence_;  // where another form has been spoiled by rounding
+  std::unique_ptr<CgRecurrence> recurrence_;  // of the variant, or of the classic form after it
   HugePageVector kept_x_;  // of the solve under way; a part of it that is resumed goes on with it
   // Of the solve under way, or of the last:
-  CgRecurrence* recurrence_ = nullptr;  // one of both
   LinearSystem pieces_;
   const StopRule* stop_ = nullptr;
   std::optional<int> steps_before_classic_;  // where it took the place of another form

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace cg2d {
 namespace {
@@ -9,17 +10,13 @@ namespace {
 /// Solves of more steps than this make room as they go: a step limit may be any number.
 constexpr int most_reserved_steps = 1 << 16;
 
-size_t reserved(int most_steps) {
-  return static_cast<size_t>(std::clamp(most_steps, 0, most_reserved_steps)) + 1;
-}
-
 struct TridiagonalRow {
   double diagonal;
   double before_square;  ///< square of the entry before the diagonal
 };
 
 /// Rows of T, scaled by a power of two so that the largest 1 / alpha is near 1: squares of others would leave the range of double precision.
-std::vector<TridiagonalRow> tridiagonal_rows(std::span<const LanczosEstimates::Row> rows, int exponent) {
+std::vector<TridiagonalRow> tridiagonal_rows(std::span<const StepNumbers> rows, int exponent) {
   std::vector<TridiagonalRow> scaled;
   scaled.reserve(rows.size());
   for (size_t k = 0; k < rows.size(); ++k) {
@@ -65,25 +62,41 @@ double SpectrumEstimate::predicted_steps(double relative) const {
   return std::ceil(std::log(2.0 / relative) / std::log1p(2.0 / (root - 1.0)));
 }
 
-LanczosEstimates::LanczosEstimates(int most_steps) { rows_.reserve(reserved(most_steps)); }
+StepHistory::StepHistory(int most_steps) {
+  steps_.reserve(static_cast<size_t>(std::clamp(most_steps, 0, most_reserved_steps)));
+}
 
-bool LanczosEstimates::after_step(const CgState& state) {
-  while (!rows_.empty() && rows_.back().step_count >= state.number) rows_.pop_back();
-  // Steps after an exact solution, and those of matrices that are not positive definite, tell nothing.
-  if (!(state.alpha > 0.0) || !std::isfinite(state.alpha) || !(state.beta >= 0.0) ||
-      !std::isfinite(state.beta))
-    return false;
-  rows_.push_back({.alpha = state.alpha,
-                   .beta = state.beta,
-                   .replacement_count = state.replacement_count,
-                   .step_count = state.number});
+bool StepHistory::after_step(const CgState& state) {
+  if (steps_.empty()) first_norm_ = state.first_residual_norm();
+  steps_.resize(std::min(steps_.size(), static_cast<size_t>(state.number - 1)));
+  steps_.push_back({.alpha = state.alpha,
+                    .beta = state.beta,
+                    .residual_square = state.residual_square,
+                    .replacement_count = state.replacement_count});
   return false;
 }
 
-SpectrumEstimate LanczosEstimates::estimate() const {
-  if (rows_.empty()) return {};
-  const int exponent = std::ilogb(std::ranges::min_element(rows_, {}, &Row::alpha)->alpha);
-  const auto rows = tridiagonal_rows(rows_, exponent);
+void StepHistory::restore(double first_residual_norm, std::vector<StepNumbers> steps) {
+  first_norm_ = first_residual_norm;
+  steps_ = std::move(steps);
+}
+
+std::vector<double> StepHistory::norms() const {
+  std::vector<double> norms;
+  if (!steps_.empty()) norms.push_back(first_norm_);
+  for (const auto& step : steps_) norms.push_back(std::sqrt(step.residual_square));
+  return norms;
+}
+
+SpectrumEstimate StepHistory::estimate() const {
+  auto telling = steps_;
+  std::erase_if(telling, [](const StepNumbers& step) {
+    return !(step.alpha > 0.0) || !std::isfinite(step.alpha) || !(step.beta >= 0.0) ||
+           !std::isfinite(step.beta);
+  });
+  if (telling.empty()) return {};
+  const int exponent = std::ilogb(std::ranges::min_element(telling, {}, &StepNumbers::alpha)->alpha);
+  const auto rows = tridiagonal_rows(telling, exponent);
   // All eigenvalues are positive, and none is above the largest sum of a row (Gershgorin).
   double high = 0.0;
   for (size_t k = 0; k < rows.size(); ++k) {
@@ -94,15 +107,6 @@ SpectrumEstimate LanczosEstimates::estimate() const {
   return {.smallest = std::ldexp(bisected(rows, high, 1), -exponent),
           .largest = std::ldexp(bisected(rows, high, count), -exponent),
           .step_count = count};
-}
-
-ResidualHistory::ResidualHistory(int most_steps) { norms_.reserve(reserved(most_steps)); }
-
-bool ResidualHistory::after_step(const CgState& state) {
-  if (norms_.empty()) norms_.push_back(state.first_residual_norm());
-  norms_.resize(std::min(norms_.size(), static_cast<size_t>(state.number)));
-  norms_.push_back(state.residual_norm());
-  return false;
 }
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #pragma once
 
-// The spectrum of the matrix from the numbers of CG: its alpha and beta are those of a Lanczos process.
+// The steps of a solve, and the spectrum of the matrix from them: alpha and beta of CG are those of a Lanczos process.
 
 #include "cg/solver/step_observer.hpp"
 
@@ -20,42 +20,37 @@ struct SpectrumEstimate {
   double predicted_steps(double relative) const;
 };
 
-/// Collects alpha and beta of every step: row j of the tridiagonal matrix of Lanczos has 1 / alpha_j + beta_j-1 /
-/// alpha_j-1 on the diagonal and sqrt(beta_j-1) / alpha_j-1 before it (Golub and Van Loan, section 10.2). Where
-/// the recurrence began again, so does the matrix, as a block of its own.
-class LanczosEstimates final : public StepObserver {
+/// The numbers of a step that follow from nothing else.
+struct StepNumbers {
+  double alpha = 0.0;
+  double beta = 0.0;
+  double residual_square = 0.0;
+  int replacement_count = 0;
+};
+
+/// Collects the numbers of every step: they give all residual norms, and an estimate of the spectrum, since row j of the tridiagonal matrix of
+/// Lanczos has 1 / alpha_j + beta_j-1 / alpha_j-1 on the diagonal and sqrt(beta_j-1) / alpha_j-1 before it (Golub and Van Loan, section
+/// 10.2). Where the recurrence began again, so does the matrix, as a block of its own.
+class StepHistory final : public StepObserver {
  public:
   /// most_steps: room is made for so many at once.
-  explicit LanczosEstimates(int most_steps);
+  explicit StepHistory(int most_steps);
 
   /// A step that is made again takes the place of the first one and of all after it.
   bool after_step(const CgState& state) override;
-  /// Cost: some hundred passes over the steps so far.
+  /// Goes on after the steps of an earlier solve, which began with this residual.
+  void restore(double first_residual_norm, std::vector<StepNumbers> steps);
+
+  const std::vector<StepNumbers>& steps() const { return steps_; }
+  /// The residual norms: before the first step, and by the recurrence after each; none without a step.
+  std::vector<double> norms() const;
+  /// Steps after an exact solution, and those of matrices that are not positive definite, tell nothing. Cost: some hundred passes over the
+  /// steps so far.
   SpectrumEstimate estimate() const;
 
-  /// The numbers of a step.
-  struct Row {
-    double alpha;
-    double beta;
-    int replacement_count;
-    int step_count;
-  };
-
  private:
-  std::vector<Row> rows_;
-};
-
-/// The residual norms of a solve: before the first step, and by the recurrence after each.
-class ResidualHistory final : public StepObserver {
- public:
-  explicit ResidualHistory(int most_steps);
-
-  /// As LanczosEstimates::after_step().
-  bool after_step(const CgState& state) override;
-  const std::vector<double>& norms() const { return norms_; }
-
- private:
-  std::vector<double> norms_;
+  double first_norm_ = 0.0;
+  std::vector<StepNumbers> steps_;
 };
 
 }  // namespace cg2d

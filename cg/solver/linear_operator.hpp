@@ -3,11 +3,9 @@
 // The interface of q = A p that conjugate gradients work with, whatever A is made of.
 
 #include <optional>
-#include <string_view>
 
 #include "cg/base/interface.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "cg/timing/phase.hpp"
 
 namespace cg2d {
 
@@ -51,11 +49,6 @@ class LinearOperator : public Interface {
 
   /// Between true and false, products and sums are none of the steps that observers of this operator follow. Collective.
   virtual void set_aside(bool /*is_aside*/) {}
-
-  /// The phases that apply() consists of, in their order; none where it is not timed.
-  virtual std::span<const Phase> phases() const { return {}; }
-  /// The rule of the benchmark that a run with this operator breaks; empty where it keeps them.
-  virtual std::string_view why_not_conforming() const { return {}; }
 
   /// Vector operations that all products so far needed beside the products themselves.
   virtual VectorWork update_work() const { return {}; }

@@ -15,14 +15,10 @@ NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread
 }
 
 NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, OuterStepGuard* guard)
-    : NpbIteration(guard != nullptr ? guard->guarded() : assembled, assembled.timer(),
-                   assembled.thread_count(), shift) {
-  if (guard == nullptr) {
-    assembled.set_observer(nullptr);  // one of an earlier iteration is gone
-    return;
-  }
+    : NpbIteration(assembled, assembled.timer(), assembled.thread_count(), shift) {
+  assembled.set_observer(guard);  // one of an earlier iteration is gone
   guard_ = guard;
-  observers().add(*guard);
+  if (guard != nullptr) observers().add(*guard);
 }
 
 void NpbIteration::reset() {

@@ -60,10 +60,8 @@ struct GuardedVectors {
 };
 
 /// Checks the steps and every attempt at an outer iteration from inside, and may ask for another one from the same x.
-class OuterStepGuard : public StepObserver {
+class OuterStepGuard : public StepObserver, public ProductObserver {
  public:
-  /// The operator to work with, in place of the assembled one, whose products this observes from now on; both live as long as the solver.
-  [[nodiscard]] virtual LinearOperator& guarded() = 0;
   /// After the solve the residual is computed anew, and summed.
   virtual void before_attempt(const GuardedVectors& vectors) = 0;
   /// After all sums of the attempt. Collective, and the same on all ranks.
@@ -75,7 +73,7 @@ class OuterStepGuard : public StepObserver {
 class NpbIteration {
  public:
   NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count, double shift = 0.0);
-  /// On an assembled operator, under a guard where there is one.
+  /// On an assembled operator, which a guard observes from now on where there is one.
   NpbIteration(AssembledOperator& assembled, double shift, OuterStepGuard* guard = nullptr);
   ~NpbIteration() = default;
   NpbIteration(const NpbIteration&) = delete;
@@ -104,8 +102,6 @@ class NpbIteration {
 
   /// Observers of the CG steps within an outer iteration.
   [[nodiscard]] StepObservers& observers() { return conjugate_gradient_.observers(); }
-  /// This rank's residual by the recurrence of the steps.
-  [[nodiscard]] Piece residual() { return conjugate_gradient_.residual(); }
   const DistributedVectors& vectors() const { return vectors_; }
   /// The signs of p . A p that all solves since reset() saw.
   const CurvatureSigns& curvature_signs() const { return curvature_signs_; }

@@ -44,7 +44,6 @@ struct SystemSolveResult {
   /// The step whose iterate x is: of a solve that failed the best one that was kept (KeptResidual), else the last.
   int solution_step = 0;
   double last_residual_norm = 0.0;  ///< || b - A x ||, recomputed, of the last step's x
-  double curvature = 0.0;           ///< the last p . A p
   int replacement_count = 0;        ///< recomputed residuals from which the recurrence began again
   /// Steps at the end that the classic form made in place of another, which rounding had spoiled; 0: none.
   int classic_step_count = 0;

@@ -66,9 +66,7 @@ class Tolerance final : public StopRule {
 
   std::optional<SolveEnd> end_of(const CgState& state) const override {
     if (state.right_hand_side_is_zero) return SolveEnd::zero_right_hand_side;
-    if (!std::isfinite(state.right_hand_side_square) || !std::isfinite(state.residual_square) ||
-        !std::isfinite(state.rho))
-      return SolveEnd::not_finite;
+    if (state.is_not_finite()) return SolveEnd::not_finite;
     const bool underflows = state.right_hand_side_square < least_square;
     if (underflows && !(state.residual_norm() < options_.absolute)) return SolveEnd::not_finite;
     // Residuals of the recurrence become smaller without end, and underflow. Below eps^2 || b || the recomputed one is far above them, whatever

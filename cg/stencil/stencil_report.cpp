@@ -57,11 +57,10 @@ struct StorageUse {
   bool is_direct = true;
   int64_t read_bytes = 0;
   int64_t written_bytes = 0;
-  MeanAndMaximum shares{};  ///< of the time of all steps: waiting
 };
 
 StorageUse storage_use(const StencilReport& report) {
-  StorageUse use{.shares = over_ranks(report, &StencilRank::storage_share)};
+  StorageUse use;
   for (const auto& rank : report.ranks) {
     use.is_direct = use.is_direct && rank.is_direct;
     use.read_bytes += rank.read_bytes;
@@ -129,13 +128,10 @@ std::string stencil_text(const StencilReport& report) {
       "\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n Quiet: {}\n",
       report.updates_per_second() / 1e9, report.steps_s, report.quiet.text());
   if (!is_in_memory) {
-    text += fmt::format(
-        " Read {} and wrote {}: {}/s and {}/s over all steps\n Waiting for the device: {:.1f} % of the time "
-        "(mean), {:.1f} % on the rank that waits most\n",
-        format_bytes(use.read_bytes), format_bytes(use.written_bytes),
-        format_bytes(saturated(rate(use.read_bytes, report.steps_s))),
-        format_bytes(saturated(rate(use.written_bytes, report.steps_s))), 100.0 * use.shares.mean,
-        100.0 * use.shares.maximum);
+    text += fmt::format(" Read {} and wrote {}: {}/s and {}/s over all steps\n", format_bytes(use.read_bytes),
+                        format_bytes(use.written_bytes),
+                        format_bytes(saturated(rate(use.read_bytes, report.steps_s))),
+                        format_bytes(saturated(rate(use.written_bytes, report.steps_s))));
   }
   if (report.solve) {
     const auto& solve = *report.solve;
@@ -262,7 +258,7 @@ void describe(Members& m, StencilReport& report) {
         m.derived("written_bytes", use.written_bytes, at_least(0));
         m.derived("read_bytes_per_s", rate(use.read_bytes, report.steps_s), at_least(0));
         m.derived("written_bytes_per_s", rate(use.written_bytes, report.steps_s), at_least(0));
-        m.derived("storage_share", use.shares,
+        m.derived("storage_share", over_ranks(report, &StencilRank::storage_share),
                   meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
       });
   m("start_s", report.start_s, at_least(0, "Start values computed and stored, on the slowest rank."));

@@ -6,7 +6,7 @@ import unittest
 from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, names_listed, run_program
 
 
-SAID = r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s"
+SAID = r"3 checks of this kernel, transport and grid ok in \d+\.\d+ s"
 
 
 class CheckTest(ProgramTest):
@@ -29,7 +29,7 @@ class CheckTest(ProgramTest):
             self.assertEqual({text.split(",")[0] for text in self.subjects(document, "kernel")}, names_listed("--list-kernels"))
             self.assertEqual({text.split(",")[0] for text in self.subjects(document, "transport")}, names_listed("--list-transports"))
             grids = [f"{columns}x{rows}" for columns, rows in factorizations(max(1, rank_count))]
-            self.assertEqual([text.split(", ")[1] for text in self.subjects(document, "benchmark")], grids)
+            self.assertEqual([text.split(", ")[1] for text in self.subjects(document, "benchmark")], sorted(2 * grids, key=grids.index))
             self.assertEqual({result["check"] for result in document["results"]}, {row["name"] for row in document["checks"]})
             counts = [sum(result["status"] == status for result in document["results"]) for status in ("ok", "failed", "unavailable")]
             self.assertEqual(counts, [document["ok"], document["failed"], document["unavailable"]])
@@ -40,9 +40,6 @@ class CheckTest(ProgramTest):
                 self.assertLessEqual(result["figure"], result["tolerance"], result)
             else:
                 self.assertNotEqual(result["reason"], "", result)
-        figures = {result["check"]: result["figure"] for result in self.document(2)["results"]}
-        self.assertGreater(figures["symmetry"], 0.0)
-        self.assertGreater(figures["convergence"], 1)
 
     def test_text(self):
         text = self.run_well(1, "check").stdout

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -17,7 +16,6 @@
 #include "cg/base/errors.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
-#include "support/test_extent.hpp"
 
 namespace cg2d::checkpoint_folder_test {
 namespace {
@@ -205,41 +203,6 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterAnyDamage) {
                          "found 0 bytes, expected a header of 104");
   expect_the_older_after([](const std::string& path) { std::filesystem::resize_file(path, 110); },
                          "found 110 bytes, expected the ");
-}
-
-/// With several ranks, which wait for each other, each eleventh; a byte has no divisor in common with that.
-TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit) {
-  const CommonFolder folder;
-  Checkpoints writer(saved_to(folder.path()), "run", group());
-  writer.save(Saved(group(), 1).state());
-  writer.save(Saved(group(), 2).state());
-  const auto path = path_of(folder, 2, 0, group().size());
-  group().barrier();
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto step = static_cast<size_t>(group().size() == 1 ? 1 : test::by_extent(11, 1));
-  int64_t rejected_count = 0;
-  int64_t tried_count = 0;
-  const auto try_with = [&](const std::string& changed) {
-    ++tried_count;
-    folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << changed; });
-    const auto found = newest_checkpoint(folder.path(), group());
-    if (found.generation == 1 && found.header().step == 1 && found.rejected.size() == 1 &&
-        found.rejected.front().find(", expected ") != std::string::npos)
-      ++rejected_count;
-  };
-  for (size_t size = 0; size < bytes.size(); size += step) try_with(bytes.substr(0, size));
-  for (size_t bit = 0; bit < 8 * bytes.size(); bit += step) {
-    auto changed = bytes;
-    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
-    try_with(changed);
-  }
-  EXPECT_EQ(rejected_count, tried_count);
-  if (step == 1) {
-    EXPECT_EQ(tried_count, static_cast<int64_t>(9 * bytes.size()));
-  }
-  folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << bytes; });
-  expect_step(newest_checkpoint(folder.path(), group()), 2);
 }
 
 TEST(CheckpointFolder, RejectsFilesOfDifferentStates) {

@@ -233,7 +233,7 @@ class DistributedSystem {
                                                             .first_row = first_row_});
     constexpr double tolerance = 1e-9;
     constexpr int most_steps = 20'000;
-    LanczosEstimates lanczos(1000);
+    StepHistory lanczos(1000);
     const std::array<StepObserver*, 1> observers{&lanczos};
     const auto result = solve(*matrix_, b_, x_,
                               {.stop = Tolerance({.relative = tolerance, .most_steps = most_steps}),

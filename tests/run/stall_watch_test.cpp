@@ -44,6 +44,13 @@ struct End {
   }
 };
 
+class StallWatchTest : public testing::Test {
+ protected:
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+};
+
 /// Waits for what another thread does. A limit far above all times of the test.
 bool comes(const std::function<bool()>& what) {
   for (int k = 0; k < 6'000; ++k) {
@@ -53,21 +60,15 @@ bool comes(const std::function<bool()>& what) {
   return false;
 }
 
-TEST(StallWatchTest, EndsOnEveryRankWhatStandsStill) {
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
+TEST_F(StallWatchTest, EndsOnEveryRankWhatStandsStill) {
   const StallWatch watch(0.1, end.recorded(), group(), timer, observers);
   EXPECT_TRUE(comes([&] { return end.count > 0; }));
   EXPECT_EQ(end.code, 85);
   EXPECT_EQ(end.count, 1);
 }
 
-TEST(StallWatchTest, DoesNotEndWhatIsSlow) {
+TEST_F(StallWatchTest, DoesNotEndWhatIsSlow) {
   // Steps come much more often than the limit, and together last several times as long.
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
   {
     const StallWatch watch(1.0, end.recorded(), group(), timer, observers);
     for (int k = 0; k < 30; ++k) {
@@ -79,11 +80,8 @@ TEST(StallWatchTest, DoesNotEndWhatIsSlow) {
   EXPECT_EQ(end.count, 0);
 }
 
-TEST(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
+TEST_F(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
   // A rank that is resumed when the limit is over: the next step comes within the second in which ranks say what they wait for.
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
   constexpr double limit_s = 0.5;
   {
     const MemoryFile said;
@@ -101,10 +99,7 @@ TEST(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
   EXPECT_EQ(end.count, 0);
 }
 
-TEST(StallWatchTest, APhaseIsProgress) {
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
+TEST_F(StallWatchTest, APhaseIsProgress) {
   {
     const StallWatch watch(1.0, end.recorded(), group(), timer, observers);
     for (int k = 0; k < 30; ++k) {
@@ -115,10 +110,7 @@ TEST(StallWatchTest, APhaseIsProgress) {
   EXPECT_EQ(end.count, 0);
 }
 
-TEST(StallWatchTest, SaysWhereTheRankIs) {
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
+TEST_F(StallWatchTest, SaysWhereTheRankIs) {
   StallWatch watch(1e6, end.recorded(), group(), timer, observers);
   EXPECT_EQ(watch.describe(), "CG step 0: between the phases, waits for no rank");
   observers.before_step();
@@ -133,20 +125,14 @@ TEST(StallWatchTest, SaysWhereTheRankIs) {
   EXPECT_EQ(watch.describe(), "run 3, outer iteration 1, CG step 1: between the phases, waits for no rank");
 }
 
-TEST(StallWatchTest, IsNoObserverAfterItsEnd) {
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
+TEST_F(StallWatchTest, IsNoObserverAfterItsEnd) {
   { const StallWatch watch(1e6, end.recorded(), group(), timer, observers); }
   observers.before_step();  // would touch freed memory, which the sanitizers find
   EXPECT_FALSE(observers.after_step({}));
   EXPECT_EQ(end.count, 0);
 }
 
-TEST(StallWatchTest, NamesTheRankThatIsWaitedFor) {
-  End end;
-  PhaseTimer timer;
-  StepObservers observers;
+TEST_F(StallWatchTest, NamesTheRankThatIsWaitedFor) {
   const StallWatch watch(1e6, end.recorded(), group(), timer, observers);
   const int last = group().size() - 1;
   const std::vector<std::pair<int, std::string>> cases{{0, "waits for rank 0"},
@@ -167,7 +153,7 @@ TEST(StallWatchTest, NamesTheRankThatIsWaitedFor) {
   }
 }
 
-TEST(StallWatchTest, AWaitInATransportHasItsPartner) {
+TEST(WaiterTest, AWaitInATransportHasItsPartner) {
   // The last rank comes late to a dot product by messages, and the others say whom they wait for.
   if (group().size() == 1) GTEST_SKIP() << "one rank waits for nobody";
   const bool is_late = group().rank() == group().size() - 1;

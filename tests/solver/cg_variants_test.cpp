@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
+#include "support/solver_run.hpp"
 #include "support/stencil_blocks.hpp"
 #include "support/test_extent.hpp"
 
@@ -274,7 +274,7 @@ TEST(CgVariantTest, AllTakeTheStepsOfTheClassicFormAndSeeTheSameSpectrum) {
   std::vector<int> steps;
   std::vector<double> condition_numbers;
   for_every_variant([&](const CgVariantRow& variant) {
-    LanczosEstimates lanczos(100);
+    StepHistory lanczos(100);
     const auto result = solve_rows(variant, test::line_rows(40, 1.05), test::one_two_three(40),
                                    Tolerance({.relative = 1e-8}), &lanczos);
     steps.push_back(result.step_count);
@@ -305,29 +305,27 @@ TEST(CgVariantTest, WorksWithEveryTransportGridAndPreconditioner) {
         auto block = test::laplace_block(box, layout, group().rank());
         const auto diagonal_block = diagonal_block_of(block, layout, group());
         const auto diagonal = diagonal_of(diagonal_block);
-        const std::shared_ptr product =
-            make_block_product(kernel, std::move(block), layout, group().rank(), {});
-        const std::shared_ptr communicator =
-            transport.make(group(), layout, {.mirrored = kernel.stores_half()});
-        PhaseTimer timer;
-        AssembledOperator matrix(product, communicator, group(), 1, false, &timer);
-        const std::vector<double> b(matrix.local_size(), 1.0);
+        const auto matrix =
+            test::assembled(std::move(block), layout, {.kernel = &kernel, .transport = &transport});
+        const auto sent = [&] { return matrix->communicator().sent(comm::Operation::dot).message_count; };
+        const std::vector<double> b(matrix->local_size(), 1.0);
         std::vector<double> x(b.size());
         for (const auto& row : preconditioner_table()) {
           const auto preconditioner =
-              row.make({.matrix = matrix,
+              row.make({.matrix = *matrix,
                         .diagonal = diagonal,
                         .diagonal_block = &diagonal_block,
                         .first_row = layout.piece(layout.column_piece_of(group().rank())).begin});
           for_every_variant([&](const CgVariantRow& variant) {
             SCOPED_TRACE(std::string(transport.name) + " " + grid.name() + " " + std::string(row.name));
-            const auto sent_before = communicator->sent(comm::Operation::dot).message_count;
-            const auto result = solve(
-                matrix, b, x, {.stop = Tolerance({}), .preconditioner = *preconditioner, .variant = variant});
+            const auto sent_before = sent();
+            const auto result =
+                solve(*matrix, b, x,
+                      {.stop = Tolerance({}), .preconditioner = *preconditioner, .variant = variant});
             EXPECT_EQ(result.end, SolveEnd::converged) << sentence_of(result);
             if (transport.counts != comm::CountedTraffic::messages) return;
             const auto sums =
-                (communicator->sent(comm::Operation::dot).message_count - sent_before) /
+                (sent() - sent_before) /
                 std::max<int64_t>(1, comm::dot_traffic(group().size(), group().rank(), 1).message_count);
             // Before the first step: the first products. At the end: the recomputed residual.
             const auto expected = result.step_count * variant.sums_per_step + 2;

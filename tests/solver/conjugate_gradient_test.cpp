@@ -10,13 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
+#include "support/solver_run.hpp"
 
 namespace cg2d::conjugate_gradient_test {
 namespace {
@@ -25,7 +24,6 @@ using test::DenseOperator;
 using test::DenseRows;
 using test::group;
 using test::line_rows;
-using test::negated;
 using test::one_two_three;
 using test::solve;
 
@@ -60,40 +58,9 @@ TEST(ConjugateGradientTest, SolvesThreeEquationsInThreeSteps) {
   for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-14);
 }
 
-TEST(ConjugateGradientTest, SolvesPositiveDefiniteSystems) {
-  constexpr size_t size = 23;
-  constexpr double tolerance = 1e-12;
-  DenseOperator matrix(line_rows(size, 1.0));
-  const auto [result, x] = solve_rows(matrix, size, Tolerance({.relative = tolerance, .most_steps = 200}));
-  EXPECT_EQ(result.end, SolveEnd::converged);
-  EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
-  // The condition number is below 250.
-  for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
-}
-
-TEST(ConjugateGradientTest, FixedStepsSolveNegativeDefiniteSystems) {
-  constexpr size_t size = 23;
-  DenseOperator matrix(negated(line_rows(size, 1.0)));
-  const auto [result, x] = solve_rows(matrix, size, FixedSteps(60));
-  EXPECT_EQ(result.end, SolveEnd::step_limit);
-  for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e-10);
-}
-
-TEST(ConjugateGradientTest, AllRanksGetTheSameBits) {
-  DenseOperator matrix(line_rows(17, 1.1));
-  const auto result = solve_rows(matrix, 17, Tolerance({.relative = 1e-8, .most_steps = 100})).result;
-  const std::vector<double> numbers{static_cast<double>(result.step_count), result.first_residual_norm,
-                                    result.residual_norm, result.true_residual_norm};
-  for (const auto& others : group().gather_all(std::span<const double>(numbers)))
-    EXPECT_TRUE(test::same_bits(others, numbers));
-}
-
-TEST(ConjugateGradientTest, EndsAtTheStepLimit) {
+/// As in the benchmark.
+TEST(ConjugateGradientTest, StepsAfterTheSolutionChangeNothing) {
   DenseOperator matrix(line_rows(23, 1.0));
-  const auto limited = solve_rows(matrix, 23, Tolerance({.relative = 1e-12, .most_steps = 4})).result;
-  EXPECT_EQ(limited.end, SolveEnd::step_limit);
-  EXPECT_EQ(limited.step_count, 4);
-  // Steps after the solution change nothing, as in the benchmark.
   const auto fixed = solve_rows(matrix, 23, FixedSteps(60));
   EXPECT_EQ(fixed.result.end, SolveEnd::step_limit);
   EXPECT_EQ(fixed.result.step_count, 60);
@@ -221,17 +188,13 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
   for (const auto& grid : comm::factorizations(group().size())) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = comm::BlockLayout::even(problem.n, grid);
-    const std::shared_ptr product = make_block_product(
-        kernels::default_kernel(), default_source().make(problem)->build(layout, group(), 1).block, layout,
-        group().rank(), {});
-    const std::shared_ptr communicator = comm::default_transport().make(group(), layout, {});
-    PhaseTimer timer;
-    AssembledOperator matrix(product, communicator, group(), 1, false, &timer);
-    const std::vector<double> b(matrix.local_size(), 1.0);
-    std::vector<double> x(matrix.local_size());
+    const auto matrix =
+        test::assembled(default_source().make(problem)->build(layout, group(), 1).block, layout, {});
+    const std::vector<double> b(matrix->local_size(), 1.0);
+    std::vector<double> x(b.size());
     IdentityPreconditioner none;
     const auto result = solve(
-        matrix, b, x, {.stop = Tolerance({.relative = 1e-10, .most_steps = 1000}), .preconditioner = none});
+        *matrix, b, x, {.stop = Tolerance({.relative = 1e-10, .most_steps = 1000}), .preconditioner = none});
     EXPECT_EQ(result.end, SolveEnd::converged);
     EXPECT_LE(result.true_residual_norm, 1e-10 * result.first_residual_norm);
     // Another order of additions moves the end by a few steps: roundings cost CG its directions' being conjugate.

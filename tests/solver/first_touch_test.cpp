@@ -18,15 +18,12 @@
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/block_product.hpp"
-#include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "kernels/spmv.hpp"
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
+#include "support/solver_run.hpp"
 
 namespace cg2d::first_touch_test {
 namespace {
@@ -213,18 +210,14 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   for (const auto* name : {"sell", "symmetric"}) {
     SCOPED_TRACE(name);
-    const std::shared_ptr product = make_block_product(
-        kernels::kernel_named(name), default_source().make(problem)->build(layout, test::group(), 1).block,
-        layout, 0, {.thread_count = thread_count});
-    const std::shared_ptr communicator = make_communicator(comm::default_transport(), test::group(), layout,
-                                                           {.mirrored = product->is_symmetric()});
-    PhaseTimer timer(false, *communicator);
-    AssembledOperator matrix(product, communicator, test::group(), thread_count, false, &timer);
+    const auto matrix =
+        test::assembled(default_source().make(problem)->build(layout, test::group(), 1).block, layout,
+                        {.kernel = &kernels::kernel_named(name), .thread_count = thread_count});
     const auto share =
         static_cast<int64_t>(static_cast<size_t>(problem.n) * sizeof(double) / thread_count / page_size());
     std::unique_ptr<NpbIteration> solver;
-    const auto pages_of_x = touched_pages(
-        [&] { solver = std::make_unique<NpbIteration>(matrix, timer, thread_count, problem.shift); });
+    const auto pages_of_x =
+        touched_pages([&] { solver = std::make_unique<NpbIteration>(*matrix, problem.shift); });
     const auto others = touched_pages([&] { static_cast<void>(solver->outer_step()); });
     for (const auto count : pages_of_x) EXPECT_GE(count, share - 2);
     for (const auto count : others) EXPECT_GE(count, 4 * (share - 2)) << "z, r, p and q";

@@ -30,11 +30,10 @@ Observed observe(const test::DenseRows& rows, const StopRule& stop) {
   const auto b = matrix.piece_of(test::one_two_three(rows.size()));
   std::vector<double> x(b.size());
   IdentityPreconditioner none;
-  LanczosEstimates lanczos(100);
-  ResidualHistory history(1);  // too little room is no error
-  const std::vector<StepObserver*> observers{&lanczos, &history};
+  StepHistory history(1);  // too little room is no error
+  const std::vector<StepObserver*> observers{&history};
   const auto result = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .observers = observers});
-  return {.result = result, .spectrum = lanczos.estimate(), .norms = history.norms()};
+  return {.result = result, .spectrum = history.estimate(), .norms = history.norms()};
 }
 
 TEST(LanczosTest, FindsTheExtremeEigenvaluesOfALine) {
@@ -83,7 +82,7 @@ TEST(LanczosTest, ARestartBeginsABlockOfItsOwn) {
 }
 
 TEST(LanczosTest, GoesBackToTheEstimateOfAnEarlierStep) {
-  const auto see = [](LanczosEstimates& lanczos, int first, int last) {
+  const auto see = [](StepHistory& lanczos, int first, int last) {
     CgState state;
     for (int k = first; k <= last; ++k) {
       state.number = k;
@@ -92,9 +91,9 @@ TEST(LanczosTest, GoesBackToTheEstimateOfAnEarlierStep) {
       lanczos.after_step(state);
     }
   };
-  LanczosEstimates three(8);
+  StepHistory three(8);
   see(three, 1, 3);
-  LanczosEstimates back_from_six(8);
+  StepHistory back_from_six(8);
   see(back_from_six, 1, 6);
   see(back_from_six, 3, 3);
   ASSERT_EQ(three.estimate().step_count, 3);
@@ -106,10 +105,10 @@ TEST(LanczosTest, GoesBackToTheEstimateOfAnEarlierStep) {
 TEST(LanczosTest, StepsThatTellNothingLeaveNoEstimate) {
   const auto negative = observe(test::negated(test::line_rows(9, 1.0)), FixedSteps(5));
   EXPECT_EQ(negative.spectrum.step_count, 0);
-  EXPECT_EQ(LanczosEstimates(3).estimate().step_count, 0);
+  EXPECT_EQ(StepHistory(3).estimate().step_count, 0);
 }
 
-TEST(ResidualHistoryTest, HasTheNormOfEveryStep) {
+TEST(StepHistoryTest, HasTheNormOfEveryStep) {
   const auto observed = observe(test::line_rows(23, 1.1), Tolerance({.relative = 1e-10}));
   EXPECT_EQ(observed.norms.size(), static_cast<size_t>(observed.result.step_count) + 1);
   EXPECT_EQ(observed.norms.front(), observed.result.first_residual_norm);

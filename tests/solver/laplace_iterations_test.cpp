@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
+#include "support/solver_run.hpp"
 #include "support/stencil_blocks.hpp"
 
 namespace cg2d::laplace_iterations_test {
@@ -31,9 +31,7 @@ class LaplaceSystem {
     auto block = test::laplace_block(box, layout_, group().rank());
     diagonal_block_ = diagonal_block_of(block, layout_, group());
     diagonal_ = diagonal_of(diagonal_block_);
-    product_ = make_block_product(kernel, std::move(block), layout_, group().rank(), {});
-    communicator_ = comm::default_transport().make(group(), layout_, {.mirrored = kernel.stores_half()});
-    matrix_ = std::make_unique<AssembledOperator>(product_, communicator_, group(), 1, false, &timer_);
+    matrix_ = test::assembled(std::move(block), layout_, {.kernel = &kernel});
   }
 
   SystemSolveResult solve_with(std::string_view name) {
@@ -54,9 +52,6 @@ class LaplaceSystem {
   int64_t first_row_;
   kernels::CsrBlock diagonal_block_;
   HugePageVector diagonal_;
-  PhaseTimer timer_;
-  std::shared_ptr<BlockProduct> product_;
-  std::shared_ptr<comm::Communicator> communicator_;
   std::unique_ptr<AssembledOperator> matrix_;
 };
 

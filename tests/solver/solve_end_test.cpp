@@ -326,8 +326,8 @@ TEST(SolveEndTest, AGoodGuessNeedsNoStepAndAWrongOneIsNoReference) {
   EXPECT_LE(wrong.true_residual_norm, 1e-10 * wrong.right_hand_side_norm);
 }
 
-/// Spectra from 1 to 1000 with a random right-hand side, and with some eigenvalues replaced.
-TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsNotPositiveDefiniteIsCalledConverged) {
+/// Spectra from 1 to 1000 with a random right-hand side, and one eigenvalue replaced.
+TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsSingularIsCalledConverged) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   const auto seed_count = static_cast<unsigned>(test::by_extent(20, 60));
@@ -339,18 +339,9 @@ TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsNotPositiveDefiniteIsCalledConver
     std::vector<double> b(size);
     for (auto& element : b) element = normal(random);
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const auto definite = solve_rows(test::rows_with_spectrum(eigenvalues, seed), b);
-    EXPECT_EQ(definite.result.end, SolveEnd::converged);
-
-    auto indefinite = eigenvalues;
-    indefinite[seed % size] *= -1.0;
-    const auto found = solve_rows(test::rows_with_spectrum(indefinite, seed), b).result;
-    EXPECT_EQ(found.end, SolveEnd::not_positive_definite) << sentence_of(found);
-
-    auto singular = eigenvalues;
-    singular[seed % size] = 0.0;
-    const auto at_singular = solve_rows(test::rows_with_spectrum(singular, seed), b).result;
-    EXPECT_NE(at_singular.end, SolveEnd::converged) << sentence_of(at_singular);
+    eigenvalues[seed % size] = 0.0;
+    const auto result = solve_rows(test::rows_with_spectrum(eigenvalues, seed), b).result;
+    EXPECT_NE(result.end, SolveEnd::converged) << sentence_of(result);
   }
 }
 
@@ -367,7 +358,7 @@ TEST(SolveEndTest, TheAnswerOfASolveThatFailsIsItsBestIterate) {
       const auto piece = matrix.piece_of(b);
       std::vector<double> x(piece.size());
       IdentityPreconditioner none;
-      ResidualHistory history(most_steps);
+      StepHistory history(most_steps);
       std::array<StepObserver*, 1> observers{&history};
       const auto result = solve(matrix, piece, x,
                                 {.stop = Tolerance({.relative = 1e-15, .most_steps = most_steps}),

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "support/bits.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
+#include "support/solver_run.hpp"
 #include "support/stencil_reference.hpp"
 #include "support/test_extent.hpp"
 
@@ -35,19 +34,16 @@ class AssembledProduct {
   explicit AssembledProduct(const std::string& text)
       : source_(source_from(text)),
         layout_(comm::BlockLayout::even(source_->facts().key.order, {.columns = 1, .rows = group().size()})),
-        product_(make_block_product(kernels::default_kernel(), source_->build(layout_, group(), 1).block,
-                                    layout_, group().rank(), {})),
-        communicator_(comm::default_transport().make(group(), layout_, {})),
-        operator_(product_, communicator_, group(), 1, false, &timer_) {}
+        operator_(test::assembled(source_->build(layout_, group(), 1).block, layout_, {})) {}
 
-  [[nodiscard]] LinearOperator& matrix() { return operator_; }
+  [[nodiscard]] LinearOperator& matrix() { return *operator_; }
   /// A times (element(0), element(1), ...), whole.
   [[nodiscard]] std::vector<double> product() {
-    const auto p = operator_.operand();
+    const auto p = operator_->operand();
     const auto begin = layout_.piece(layout_.column_piece_of(group().rank())).begin;
     for (size_t k = 0; k < p.size(); ++k) p[k] = element(begin + static_cast<int64_t>(k));
-    operator_.apply();
-    return whole(operator_.result());
+    operator_->apply();
+    return whole(operator_->result());
   }
   static std::vector<double> whole(std::span<const double> piece) {
     std::vector<double> vector;
@@ -56,12 +52,9 @@ class AssembledProduct {
   }
 
  private:
-  PhaseTimer timer_;
   std::unique_ptr<MatrixSource> source_;
   comm::BlockLayout layout_;
-  std::shared_ptr<BlockProduct> product_;
-  std::shared_ptr<comm::Communicator> communicator_;
-  AssembledOperator operator_;
+  std::unique_ptr<AssembledOperator> operator_;
 };
 
 /// One product of the operator compared with the assembled one, element by element.
@@ -215,7 +208,7 @@ TEST(StencilOperatorTest, LargeBoxesAreWrittenPastTheCaches) {
 TEST(StencilOperatorTest, ProductsConsistOfHaloInteriorAndBoundary) {
   const auto stencil = stencil_from("laplace3d:12x11x10:27");
   Parts parts(stencil, comm::best_domain_grid(stencil.extents, group().size()), {}, true);
-  const auto phases = parts.matrix.phases();
+  const auto phases = find_matrix_free(stencil.name())->phases;
   EXPECT_EQ(std::vector<Phase>(phases.begin(), phases.end()),
             (std::vector{Phase::halo, Phase::interior, Phase::boundary}));
   for (const auto phase : phases) EXPECT_FALSE(phase_row(phase).is_of_benchmark);
@@ -232,7 +225,6 @@ TEST(StencilOperatorTest, ProductsConsistOfHaloInteriorAndBoundary) {
             parts.timer.records()[index_of(Phase::interior)].clocks);
   EXPECT_EQ(parts.halo->sent(),
             comm::halo_traffic(comm::halo_parts(parts.layout, group().rank(), halo_shape(stencil))));
-  EXPECT_TRUE(parts.matrix.why_not_conforming().empty());
   EXPECT_EQ(parts.matrix.product_byte_count(), 16 * parts.layout.box(group().rank()).size());
 }
 

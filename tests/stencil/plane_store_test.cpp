@@ -6,17 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/temporary_folder.hpp"
-#include "support/test_extent.hpp"
 
 namespace cg2d::plane_store_test {
 namespace {
@@ -201,26 +198,6 @@ TEST(PlaneStoreTest, FaultsOfWritingAreReported) {
           << first;
     }
   }
-}
-
-/// Two faults of one plane end the run, as does one of writing; whatever happens, no plane is wrong.
-TEST(PlaneStoreTest, NoFaultGivesAWrongPlane) {
-  constexpr std::array all{FaultKind::error, FaultKind::short_count, FaultKind::flipped_bit};
-  std::mt19937_64 random(20261124);
-  int mended_count = 0;
-  int ended_count = 0;
-  for (int trial = 0; trial < test::by_extent(60, 1000); ++trial) {
-    const bool reads = random() % 3 != 0;
-    test::FaultPlan plan{.direction = reads ? PanelDirection::read : PanelDirection::write,
-                         .first = static_cast<int>(random() % (3 * plane_count))};
-    const auto fault_count = reads ? 1 + random() % 2 : 1;
-    for (uint64_t fault = 0; fault < fault_count; ++fault) plan.kinds.push_back(all[random() % all.size()]);
-    const bool is_mended = reads && fault_count == 1;
-    ASSERT_EQ(end_with(plan) == ExitCode::success, is_mended) << "trial " << trial;
-    ++(is_mended ? mended_count : ended_count);
-  }
-  EXPECT_GT(mended_count, 0);
-  EXPECT_GT(ended_count, 0);
 }
 
 TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {

@@ -104,8 +104,8 @@ class GuardedTestSystem {
   }
   template <typename Work>
   void with_solver(Guard* guard, const Work& work) {
-    matrix_->assembled->set_observer(nullptr);
-    LinearOperator* const matrix = guard != nullptr ? &guard->guarded() : matrix_->assembled.get();
+    matrix_->assembled->set_observer(guard);
+    LinearOperator* const matrix = matrix_->assembled.get();
     DistributedVectors vectors(*matrix, matrix_->assembled->timer(), thread_count_);
     const auto preconditioner =
         find_preconditioner(options_.preconditioner)

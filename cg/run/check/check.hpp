@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +15,6 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/solver/linear_operator.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
@@ -58,7 +56,7 @@ struct CheckPlan {
   /// Checks each instruction set of the kernels, threads and several vectors, too.
   bool takes_all_loops = false;
   std::vector<const comm::TransportRow*> transports{};
-  std::vector<comm::ProcessGrid> some_grids{};  ///< for transports and operators
+  std::vector<comm::ProcessGrid> some_grids{};  ///< for transports
   std::vector<comm::ProcessGrid> grids{};       ///< for the benchmark
   double time_limit_s = 20.0;                   ///< checks that would begin later are not made
 };
@@ -102,7 +100,7 @@ CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOpt
 CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
                             comm::RankGroup& group);
 
-// ---------------------------------------------------------------- operators
+// ---------------------------------------------------------------- the benchmark
 
 /// The parts that make a product on one grid.
 struct ProductParts {
@@ -112,35 +110,8 @@ struct ProductParts {
   const kernels::Tuning& tuning;
 };
 
-/// The matrix of a problem, distributed. Collective in its constructor. Throws RunError (on every rank alike), MpiError,
-/// std::bad_alloc.
-struct DistributedSystem {
-  DistributedSystem(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
-
-  LinearOperator& matrix() const { return *assembled; }
-
-  int64_t order;
-  comm::IndexRange piece;  ///< this rank's of every vector
-  /// The largest sum of magnitudes over a row of the matrix: ||A|| in the maximum norm, and for a symmetric matrix no less
-  /// than || |A| || in the Euclidean one.
-  double norm = 0.0;
-  std::unique_ptr<AssembledOperator> assembled;
-};
-
-/// The largest |x.Ay - y.Ax| over several pairs of vectors, in parts of n eps norm ||x|| ||y||. Each of the two numbers has
-/// at most a rounding error of n eps norm ||x|| ||y||: a row of A y and the dot product add up n terms each at most, and
-/// |x|.|A||y| <= norm ||x|| ||y||. So at most 2 are allowed. Collective; the same on every rank.
-CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, int64_t order, double norm);
-
-/// The steps of CG until ||b - A x|| <= 1e-12 ||b||, recomputed; at most 12 are allowed. For a matrix whose diagonal is
-/// boosted by ten times the norm of the rest, the condition number is at most 11/9, and the theory of CG says 10 steps:
-/// 2 ((sqrt(11/9) - 1) / (sqrt(11/9) + 1))^10 = 2e-13. Collective; the same on every rank.
-CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& piece);
-/// The problem with the diagonal so boosted; norm: of the problem's matrix with shift 0.
-Problem boosted(const Problem& problem, double norm);
-
-/// The relative difference of zeta from the problem's reference; at most Problem::tolerance is allowed. Collective. Throws
-/// as DistributedSystem.
+/// The relative difference of zeta from the problem's reference; at most Problem::tolerance is allowed. Collective. Throws RunError (on every
+/// rank alike), MpiError, std::bad_alloc.
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
 
 // ---------------------------------------------------------------- cg2d check

@@ -1,26 +1,21 @@
-// The checks: products of a kernel against those of the plainest one; on grids of the ranks that run the contract of a transport, and of
-// q = A p symmetry, convergence, and the benchmark of class S.
+// The checks: products of a kernel against those of the plainest one; on grids of the ranks that run the contract of a transport, and the
+// benchmark of class S.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <functional>
 #include <limits>
 #include <new>
-#include <numeric>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "comm/exchange_check.hpp"
 #include "kernels/cpu_features.hpp"
@@ -47,39 +42,6 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
   if (row.make_for_several == nullptr) return loops;
   for (const int count : kernels::vector_counts) loops.push_back({.vector_count = count});
   return loops;
-}
-
-/// The largest sum of magnitudes of a row of the whole matrix. Each rank gathers its part of all rows, zero elsewhere.
-double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
-                       comm::RankGroup& group) {
-  std::vector<double> mine(static_cast<size_t>(layout.size()));
-  const auto first_row = static_cast<size_t>(layout.rows_of(group.rank()).begin);
-  for (size_t row = 0; row < static_cast<size_t>(block.row_count); ++row) {
-    for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
-      mine[first_row + row] += std::abs(block.values[static_cast<size_t>(k)]);
-  }
-  std::vector<double> sums(mine.size());
-  for (const auto& part : group.gather_all(std::span<const double>(mine)))
-    std::ranges::transform(sums, part, sums.begin(), std::plus());
-  return sums.empty() ? 0.0 : std::ranges::max(sums);
-}
-
-/// Vector `number`: within -1 ... 1, the same on every grid.
-HugePageVector vector_of(const comm::IndexRange& piece, int number) {
-  return random_vector(static_cast<uint64_t>(number),
-                       {.local_size = static_cast<size_t>(piece.size()),
-                        .row_of = [&](size_t k) { return piece.begin + static_cast<int64_t>(k); }});
-}
-
-std::vector<double> applied(LinearOperator& matrix, std::span<const double> x) {
-  std::ranges::copy(x, matrix.operand().begin());
-  matrix.apply();
-  const auto result = matrix.result();
-  return {result.begin(), result.end()};
-}
-
-double own_dot(std::span<const double> x, std::span<const double> y) {
-  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
 }
 
 }  // namespace
@@ -148,68 +110,18 @@ CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGr
   return judged_over_ranks({.figure = static_cast<double>(wrong)}, 0.0, group);
 }
 
-DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
-                                     comm::RankGroup& group)
-    : order(problem.n) {
+CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
   const auto& configuration = parts.configuration;
   const auto source = default_source().make(problem);
   const auto layout = make_layout(source->facts(), configuration);
-  piece = layout.own_piece(group.rank());
   auto block = source->build(layout, group, configuration.thread_count).block;
-  norm = largest_row_sum(block, layout, group);
-  assembled = assemble(std::move(block), parts.transport,
-                       {.group = group,
-                        .layout = layout,
-                        .configuration = configuration,
-                        .kernel = parts.kernel,
-                        .tuning = parts.tuning});
-}
-
-CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, int64_t order,
-                           double norm) {
-  constexpr int pair_count = 4;
-  constexpr double tolerance = 2.0;
-  double worst = 0.0;
-  for (int pair = 0; pair < pair_count; ++pair) {
-    const auto x = vector_of(piece, 2 * pair);
-    const auto y = vector_of(piece, 2 * pair + 1);
-    const auto ax = applied(matrix, x);
-    const auto ay = applied(matrix, y);
-    std::array sums{own_dot(x, ay), own_dot(y, ax), own_dot(x, x), own_dot(y, y)};
-    matrix.sum_over_ranks(sums);
-    const double unit = static_cast<double>(order) * std::numeric_limits<double>::epsilon() * norm *
-                        std::sqrt(sums[2] * sums[3]);
-    worst = kernels::worse_of(worst, std::abs(sums[0] - sums[1]) / unit);
-  }
-  return judged(worst, tolerance);
-}
-
-Problem boosted(const Problem& problem, double norm) {
-  constexpr double boost = 10.0;
-  auto result = problem;
-  result.shift = -boost * norm;
-  return result;
-}
-
-CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& piece) {
-  constexpr int most_steps = 12;
-  const auto b = vector_of(piece, 0);
-  std::vector<double> x(b.size());
-  const Tolerance tolerance({.relative = 1e-12, .most_steps = 10 * most_steps});
-  IdentityPreconditioner none;
-  PhaseTimer no_timer;
-  DistributedVectors vectors(matrix, no_timer, 1);
-  const auto solved = ConjugateGradient(matrix, none, vectors).solve({.b = b, .x = x}, tolerance).front();
-  if (solved.end != SolveEnd::converged)
-    return judged(std::numeric_limits<double>::infinity(), most_steps, sentence_of(solved));
-  return judged(solved.step_count, most_steps);
-}
-
-CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
-  DistributedSystem system(problem, parts, group);
-  NpbIteration solver(*system.assembled, problem.shift);
-  solver.reset();
-  const auto steps = solver.outer_steps(problem.niter, {});
+  const auto assembled = assemble(std::move(block), parts.transport,
+                                  {.group = group,
+                                   .layout = layout,
+                                   .configuration = configuration,
+                                   .kernel = parts.kernel,
+                                   .tuning = parts.tuning});
+  const auto steps = NpbIteration(*assembled, problem.shift).outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();
   return judged(std::abs(steps.back().zeta - reference) / std::abs(reference), Problem::tolerance);
 }
@@ -246,39 +158,21 @@ std::vector<CheckResult> make_checks(const CheckPlan& plan, comm::RankGroup& gro
       add("transport", fmt::format("{}, {}", row->name, grid.name()),
           [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, group); });
   }
-  // For each grid the plan's kernel, or one of each storage.
   const auto& transport = *comm::find_transport(plan.configuration.transport);
-  const auto add_on_grids = [&](std::string_view check, std::string_view begin, const auto& grids,
-                                bool takes_each_storage, const auto& make) {
-    std::vector rows{kernels::find_kernel(plan.configuration.kernel)};
-    if (takes_each_storage)
-      rows = {&kernels::default_kernel(kernels::Storage::whole),
-              &kernels::default_kernel(kernels::Storage::half)};
-    for (const auto& grid : grids) {
-      for (const auto* row : rows) {
-        auto configuration = plan.configuration;
-        configuration.grid = grid;
-        const ProductParts parts{
-            .kernel = *row, .transport = transport, .configuration = configuration, .tuning = plan.tuning};
-        add(check, fmt::format("{}{}, {}, {}", begin, grid.name(), row->name, transport.name),
-            [&] { return make(parts); });
-      }
+  std::vector rows{kernels::find_kernel(plan.configuration.kernel)};
+  if (plan.takes_all_loops)
+    rows = {&kernels::default_kernel(kernels::Storage::whole),
+            &kernels::default_kernel(kernels::Storage::half)};
+  for (const auto& grid : plan.grids) {
+    for (const auto* row : rows) {
+      auto configuration = plan.configuration;
+      configuration.grid = grid;
+      const ProductParts parts{
+          .kernel = *row, .transport = transport, .configuration = configuration, .tuning = plan.tuning};
+      add("benchmark", fmt::format("class S, {}, {}, {}", grid.name(), row->name, transport.name),
+          [&] { return check_benchmark(*find_class("S"), parts, group); });
     }
-  };
-  const auto& class_s = *find_class("S");
-  add_on_grids("symmetry", "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
-    const DistributedSystem system(class_s, parts, group);
-    return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
-  });
-  add_on_grids("convergence", "", plan.some_grids, plan.takes_all_loops, [&](const ProductParts& parts) {
-    auto unshifted = class_s;
-    unshifted.shift = 0.0;
-    const double norm = DistributedSystem(unshifted, parts, group).norm;
-    const DistributedSystem system(boosted(class_s, norm), parts, group);
-    return check_convergence(system.matrix(), system.piece);
-  });
-  add_on_grids("benchmark", "class S, ", plan.grids, false,
-               [&](const ProductParts& parts) { return check_benchmark(class_s, parts, group); });
+  }
   return results;
 }
 

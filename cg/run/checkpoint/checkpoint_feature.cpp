@@ -13,7 +13,6 @@
 #include "cg/run/feature.hpp"
 
 namespace cg2d {
-namespace {
 
 void resolve_checkpoint(const AskedWork& asked) {
   const auto& options = asked.options.features.checkpoint;
@@ -29,8 +28,7 @@ void resolve_checkpoint(const AskedWork& asked) {
   }
 }
 
-void describe_checkpoints(Members& m, FeatureResults& results, WorkKind /*kind*/) {
-  auto& facts = results.checkpoints;
+void describe_checkpoints(Members& m, CheckpointFacts& facts) {
   m.object_if(
       !facts.folder.empty(), "checkpoints",
       meaning("Only with --checkpoint, and where the work came to its iterations."), [&] {
@@ -51,8 +49,7 @@ void describe_checkpoints(Members& m, FeatureResults& results, WorkKind /*kind*/
 }
 
 /// A line about the checkpoints that were written, and one about the last one where it failed.
-std::string checkpoint_lines(const FeatureResults& results) {
-  const auto& facts = results.checkpoints;
+std::string checkpoint_lines(const CheckpointFacts& facts) {
   if (facts.folder.empty()) return {};
   std::string text =
       fmt::format(" Saved   {} in {}, {:.3g} s of the time; one each {:.4g} s ({})\n",
@@ -64,8 +61,6 @@ std::string checkpoint_lines(const FeatureResults& results) {
     text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts.failure);
   return text;
 }
-
-}  // namespace
 
 void describe(Members& m, FoundCheckpoint& found) {
   m("folder", found.folder, not_empty());
@@ -100,15 +95,6 @@ std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, int6
                                                    : " from the state before";
   return text +
          fmt::format("; start this with as many ranks to go on{}: {}", from_where, command_text(command));
-}
-
-FeatureRow checkpoint_feature() {
-  return {
-      .is_used = [](const auto& asked) { return asked.checkpoint.is_used() || asked.checkpoint.interval_s; },
-      .resolve = resolve_checkpoint,
-      .against_several = "--checkpoint and --restart take one",
-      .describe = describe_checkpoints,
-      .lines = checkpoint_lines};
 }
 
 }  // namespace cg2d

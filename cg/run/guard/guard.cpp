@@ -10,13 +10,20 @@
 
 namespace cg2d {
 
+void Guard::begin_timed() {
+  if (timed_depth_++ == 0) timed_since_ = {};
+}
+
+void Guard::end_timed() {
+  if (--timed_depth_ == 0 && (is_of_a_solve() || outer_step_count_ > 0))
+    report_.time_s += timed_since_.seconds();
+}
+
 template <typename Work>
 void Guard::timed(const Work& work) {
-  ++timed_depth_;
-  const Stopwatch stopwatch;
+  begin_timed();
   work();
-  if (--timed_depth_ == 0 && (is_of_a_solve() || outer_step_count_ > 0))
-    report_.time_s += stopwatch.seconds();
+  end_timed();
 }
 
 Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::BlockLayout& layout,
@@ -136,7 +143,9 @@ std::optional<SystemSolveResult> Guard::solve(ConjugateGradient& solver,
       const auto squares = blocked_sums(x.size(), [&](size_t k, double& sum, double& /*unused*/) {
         sum += inverse_diagonal_.empty() ? x[k] * x[k] : x[k] * x[k] / inverse_diagonal_[k];
       });
-      guess_norm_ = std::sqrt(matrix().sum_of_ranks(squares.first));
+      std::array sum{squares.first};
+      assembled_.communicator().sum_scalars(sum);
+      guess_norm_ = std::sqrt(sum[0]);
     }
   }
   begin(of_a_solve, std::min(most_iterations, last_faulty_iteration));
@@ -187,30 +196,14 @@ void Guard::before_step() {
 
 /// The place of a step's product is the number of the step. The residual of an outer iteration is the product after the last step; that of a
 /// solve belongs to the last step.
-void Guard::apply() {
-  if (is_aside_) return matrix().apply();
-  const bool is_of_step = attempt_.done_of_step == 0;
-  place_.product = attempt_.steps_done + (is_of_step || !is_of_a_solve() ? 1 : 0);
-  attempt_.done_of_step = is_of_step ? 1 : -1;
-  if (!is_of_step && attempt_.is_segment_end) {
-    timed([&] { matrix().apply(); });
-  } else {
-    matrix().apply();
-  }
-  // The operator's own memory: const for its users only.
-  const auto product = matrix().result();
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  flip(FaultTarget::q, {const_cast<double*>(product.data()), product.size()});
-  attempt_.measure_count = 0;
-  if (options_.checks && is_of_step) {
-    timed([&] { measures_[0] = square_of(product, inverse_diagonal_).first; });
-    attempt_.measure_count = 1;
-  }
-  if (options_.checks && !is_of_step && attempt_.has_stepped) timed([&] { measure_residual(); });
-  if (!is_of_step) attempt_.has_stepped = false;
-}
-
 bool Guard::before_product() {
+  operand_ = assembled_.operand();
+  if (!is_aside_) {
+    const bool is_of_step = attempt_.done_of_step == 0;
+    place_.product = attempt_.steps_done + (is_of_step || !is_of_a_solve() ? 1 : 0);
+    attempt_.done_of_step = is_of_step ? 1 : -1;
+    if (is_timed_product()) begin_timed();
+  }
   const bool checks_columns = options_.checks && attempt_.product_count == 0;
   ++attempt_.product_count;
   flip(FaultTarget::p, operand_);
@@ -240,11 +233,28 @@ void Guard::after_product() {
   });
 }
 
+void Guard::after_apply() {
+  if (is_aside_) return;
+  if (is_timed_product()) end_timed();
+  const bool is_of_step = attempt_.done_of_step == 1;
+  // The operator's own memory: const for its users only.
+  const auto product = assembled_.result();
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  flip(FaultTarget::q, {const_cast<double*>(product.data()), product.size()});
+  attempt_.measure_count = 0;
+  if (options_.checks && is_of_step) {
+    timed([&] { measures_[0] = square_of(product, inverse_diagonal_).first; });
+    attempt_.measure_count = 1;
+  }
+  if (options_.checks && !is_of_step && attempt_.has_stepped) timed([&] { measure_residual(); });
+  if (!is_of_step) attempt_.has_stepped = false;
+}
+
 /// After the product A x, before r becomes the residual that is computed anew: norms of b - A x - r by M^-1, of x by M.
 void Guard::measure_residual() {
   const auto vectors = vectors_;
   const auto operand = operand_;
-  const auto product = matrix().result();
+  const auto product = assembled_.result();
   const auto squares = blocked_sums(product.size(), [&](size_t k, double& difference, double& x_square) {
     const double inverse = inverse_diagonal_.empty() ? 1.0 : inverse_diagonal_[k];
     const double change = vectors.b[k] - product[k] - vectors.residual[k];
@@ -275,14 +285,15 @@ void Guard::sum_over_ranks(std::span<double> values) {
 
 /// Checks send with the values this rank's measures of the last product, and whether it has found something: no message is added.
 void Guard::sum_with_measures(std::span<double> values) {
-  if (!options_.checks) return matrix().sum_over_ranks(values);
+  auto& communicator = assembled_.communicator();
+  if (!options_.checks) return communicator.sum_scalars(values);
   const auto measures = std::span(measures_).first(std::exchange(attempt_.measure_count, 0));
   const double own_difference = measures_[0];
   std::array<double, comm::Communicator::largest_scalar_count> all{};
   const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
   *flag = attempt_.found.is_found ? 1.0 : 0.0;
   const auto count = static_cast<size_t>(flag + 1 - all.begin());
-  matrix().sum_over_ranks(
+  communicator.sum_scalars(
       std::span(all).first(*std::ranges::lower_bound(comm::Communicator::scalar_counts, count)));
   const auto sums = std::span<const double>(all);
   std::ranges::copy(sums.first(values.size()), values.begin());

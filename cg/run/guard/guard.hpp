@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/sample.hpp"
 #include "cg/run/guard/guard_report.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
@@ -207,19 +208,16 @@ class StepRelation {
 ///
 /// The same check, rank and product in two attempts one after the other, or most_attempts attempts: the last one is refused, on all ranks
 /// alike.
-class Guard final : public OuterStepGuard, public ProductObserver, private LinearOperator {
+class Guard final : public OuterStepGuard {
  public:
   /// checksums: of this rank's block, for checks. The group and the operator must outlive this. Collective where the options ask for checks.
   Guard(const GuardOptions& options, comm::RankGroup& group, const comm::BlockLayout& layout,
         AssembledOperator& assembled, std::optional<ProductChecksums> checksums);
 
-  [[nodiscard]] LinearOperator& guarded() override {
-    matrix().set_observer(this);
-    return *this;
-  }
   /// The next outer iterations are 1, 2, ... of so many. Faults are made in the first repetition.
   void begin_repetition(int outer_step_count);
-  /// Solves as the solver does, which is of the classic form of CG on guarded(); empty where an attempt was refused, for reason(). Once.
+  /// Solves as the solver does, which is of the classic form of CG on the operator, which this observes; empty where an attempt was refused,
+  /// for reason(). Once.
   /// inverse_diagonal: M^-1, this rank's piece; empty without preconditioner. Collective. Cost: one product and some vectors copied per
   /// segment, beside the checks.
   std::optional<SystemSolveResult> solve(ConjugateGradient& solver, std::span<const double> inverse_diagonal,
@@ -232,6 +230,9 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
 
   bool before_product() override;
   void after_product() override;
+  void after_apply() override;
+  void sum_over_ranks(std::span<double> values) override;
+  void set_aside(bool is_aside) override { is_aside_ = is_aside; }
   void before_step() override;
   bool after_step(const CgState& state) override;
   void before_attempt(const GuardedVectors& vectors) override;
@@ -250,25 +251,14 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
     StepRelation relation;
   };
 
-  // The operator, whose products and sums are watched.
-  size_t local_size() const override { return matrix().local_size(); }
-  [[nodiscard]] std::span<double> operand() override { return operand_ = matrix().operand(); }
-  std::span<const double> result() const override { return matrix().result(); }
-  double most_terms() const override { return matrix().most_terms(); }
-  [[nodiscard]] double maximum_over_ranks(double value) override {
-    return matrix().maximum_over_ranks(value);
-  }
-  std::span<const Phase> phases() const override { return matrix().phases(); }
-  VectorWork update_work() const override { return matrix().update_work(); }
-  void apply() override;
-  void sum_over_ranks(std::span<double> values) override;
-  void set_aside(bool is_aside) override { is_aside_ = is_aside; }
-  AssembledOperator& matrix() const { return assembled_; }
-
   bool is_of_a_solve() const { return place_.outer_step == of_a_solve; }
+  /// The product under way is one that only checks need.
+  bool is_timed_product() const { return attempt_.done_of_step == -1 && attempt_.is_segment_end; }
   void begin(int outer_step_count, int product_count);
   void flip(FaultTarget target, std::span<double> first, std::span<double> second = {});
-  /// Does work, which may be within other such work, and adds its time to that of the checks.
+  /// Work of the checks, which may be within other such work: its time counts.
+  void begin_timed();
+  void end_timed();
   template <typename Work>
   void timed(const Work& work);
   void measure_residual();
@@ -292,8 +282,9 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   std::string reason_;
   int failed_attempts_ = 0;  // one after the other
   int timed_depth_ = 0;
+  Stopwatch timed_since_;
 
-  std::span<double> operand_;  // as the solver has written it
+  std::span<double> operand_;  // of the last product, as the solver has written it
   GuardedVectors vectors_;
   SolvePlace place_;  // the outer iteration under way, or of_a_solve; and the last product
   int outer_step_count_ = 0;

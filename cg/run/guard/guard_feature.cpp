@@ -29,8 +29,6 @@ std::string describe(const Detection& found) {
       name_of(found.check));
 }
 
-namespace {
-
 void resolve_guard(const AskedWork& asked) {
   const auto option = asked.options.features.guard.checks ? "--guard" : "--inject";
   if (asked.system == nullptr) return;
@@ -43,6 +41,8 @@ void resolve_guard(const AskedWork& asked) {
   refuse_if(asked.options.features.checkpoint.is_used(), option,
             "does not go with --checkpoint and --restart");
 }
+
+namespace {
 
 /// The place of a detection or of a fault. A solve has no outer iterations: its place is an iteration.
 void describe_place(Members& m, SolvePlace& place, bool of_solve) {
@@ -80,9 +80,7 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
           at_least(0, "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."));
       });
   });
-  m.list("detections", guard.detections,
-         meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
-                          : "The first one of each attempt at an outer iteration that was given up."),
+  m.list("detections", guard.detections, meaning("The first one of each attempt that was given up."),
          [&](Detection& found, size_t /*index*/) {
            describe_place(m, found.place, of_solve);
            m("check", found.check);
@@ -90,19 +88,18 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
            m("tolerance", found.tolerance);
          });
   m("rollbacks", guard.rollback_count,
-    at_least(0, of_solve ? "Parts of the solve that were made again."
-                         : "Attempts at outer iterations that were made again."));
+    at_least(0, "Attempts at outer iterations, or at parts of the solve, that were made again."));
   m("time_s", guard.time_s,
     at_least(0, "Of checks in all that is timed, on the rank where they took longest."));
   m("time_share", guard.time_share,
-    at_least(0, of_solve ? "Of the time of the solve."
-                         : "Of the time of all finished repetitions; 0 without one."));
+    at_least(0, "Of the time of the solve, or of all finished repetitions; 0 without one."));
 }
 
+}  // namespace
+
 /// The members of a result: guard where there were checks, injected where faults were made.
-void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
+void describe_guard(Members& m, GuardReport& guard, WorkKind kind) {
   const bool of_solve = kind == WorkKind::solve;
-  auto& guard = results.guard;
   m.object_if(guard.options.checks, "guard",
               meaning("Only with --guard, of work that came to its iterations."),
               [&] { describe_checks(m, guard, of_solve); });
@@ -114,8 +111,6 @@ void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
                [&](Fault& fault, size_t /*index*/) { describe_fault(m, fault, of_solve); });
       });
 }
-
-}  // namespace
 
 std::string text_of(const GuardReport& guard) {
   if (!guard.options.is_used()) return {};
@@ -139,16 +134,6 @@ std::string text_of(const GuardReport& guard) {
   for (size_t k = 0; k < std::min(guard.detections.size(), most_lines); ++k)
     text += fmt::format("   {}\n", describe(guard.detections[k]));
   return text;
-}
-
-FeatureRow guard_feature() {
-  return {.is_used = [](const auto& asked) { return asked.guard.is_used(); },
-          .resolve = resolve_guard,
-          .against_several = "--guard and --inject take one",
-          .against_streaming =
-              "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
-              "--out-of-core",
-          .describe = describe_guard};
 }
 
 }  // namespace cg2d

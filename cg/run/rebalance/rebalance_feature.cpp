@@ -42,39 +42,39 @@ std::vector<double> speeds_of(const ProductLoad& load) {
   return speeds;
 }
 
-void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
-  if (kind == WorkKind::solve) return;
-  m.object_if(
-      results.moves, "rebalance", meaning("Only with --rebalance on."), [&](std::vector<Move>& moves) {
-        m.list("moves", moves, {}, [&](Move& move, size_t /*index*/) {
-          m("run", move.repeat_number, at_least(0, "From 1."));
-          m("after_outer_iteration", move.after_step, at_least(0));
-          m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
-          m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
-          m("before_s", move.before_s,
-            at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
-          m("after_s", move.after_s, at_least(0, "Mean of those after it."));
-          m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
-          m("gained_s", move.gained_s,
-            meaning("What the outer iterations after it took less, without its cost."));
-          m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
-                 [&](MovedRank& rank, size_t /*index*/) {
-                   m("rank", rank.rank, at_least(0));
-                   m("nonzeros_before", rank.nonzeros_before, at_least(0));
-                   m("before_s", rank.before_s,
-                     at_least(0, "Its products in an outer iteration, mean of the last before it."));
-                   m("nonzeros_after", rank.nonzeros_after, at_least(0));
-                   m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
-                 });
-        });
-      });
+}  // namespace
+
+void describe_rebalance(Members& m, std::optional<std::vector<Move>>& asked_moves) {
+  m.object_if(asked_moves, "rebalance", meaning("Only with --rebalance on."), [&](std::vector<Move>& moves) {
+    m.list("moves", moves, {}, [&](Move& move, size_t /*index*/) {
+      m("run", move.repeat_number, at_least(0, "From 1."));
+      m("after_outer_iteration", move.after_step, at_least(0));
+      m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
+      m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
+      m("before_s", move.before_s,
+        at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
+      m("after_s", move.after_s, at_least(0, "Mean of those after it."));
+      m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
+      m("gained_s", move.gained_s,
+        meaning("What the outer iterations after it took less, without its cost."));
+      m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
+             [&](MovedRank& rank, size_t /*index*/) {
+               m("rank", rank.rank, at_least(0));
+               m("nonzeros_before", rank.nonzeros_before, at_least(0));
+               m("before_s", rank.before_s,
+                 at_least(0, "Its products in an outer iteration, mean of the last before it."));
+               m("nonzeros_after", rank.nonzeros_after, at_least(0));
+               m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
+             });
+    });
+  });
 }
 
-std::string rebalance_text(const FeatureResults& results) {
-  if (!results.moves) return {};
-  if (results.moves->empty()) return " Rebalanced never: no other cut would have paid for the move\n";
+std::string rebalance_lines(const std::optional<std::vector<Move>>& moves) {
+  if (!moves) return {};
+  if (moves->empty()) return " Rebalanced never: no other cut would have paid for the move\n";
   std::string text;
-  for (const auto& move : *results.moves)
+  for (const auto& move : *moves)
     text += fmt::format(
         " Rebalanced after outer iteration {}{}: products of rank {} took {:.2f} times the mean; those of "
         "the "
@@ -91,8 +91,6 @@ void resolve_rebalance(const AskedWork& asked) {
   refuse_if(asked.options.features.guard.is_used(), what,
             "does not go with --guard and --inject, which know the block from its beginning");
 }
-
-}  // namespace
 
 void DriftWatch::note(ProductLoad load) {
   loads_.push_back(std::move(load));
@@ -203,14 +201,6 @@ void Rebalancer::move(int number, const std::vector<double>& shares) {
   move.gained_s = -move.cost_s;
   moves_.push_back(move);
   drift_.forget();
-}
-
-FeatureRow rebalance_feature() {
-  return {.is_used = [](const auto& asked) { return asked.rebalances; },
-          .resolve = resolve_rebalance,
-          .against_streaming = "--rebalance on: goes with a matrix in memory only",
-          .describe = describe_rebalance,
-          .lines = rebalance_text};
 }
 
 }  // namespace cg2d

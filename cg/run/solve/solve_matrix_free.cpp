@@ -68,12 +68,11 @@ void SolveRun::make_matrix_free() {
   auto& without_matrix = report_.matrix_free.emplace();
   without_matrix.arrangement = matrix_free_->arrangement();
   auto& matrix = matrix_free_->matrix();
-  const auto phases = matrix.phases();
-  for (const auto phase : phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
-  without_matrix.phases.assign(phases.begin(), phases.end());
+  for (const auto phase : row.phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
+  without_matrix.phases.assign(row.phases.begin(), row.phases.end());
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
-  if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
-    report_.warn("this is no result of the benchmark: {}", why_not);
+  if (!row.why_not_conforming.empty())
+    report_.warn("this is no result of the benchmark: {}", row.why_not_conforming);
   const auto local_size = matrix.local_size();
   if (const auto use = preconditioner_row().diagonal; use != DiagonalUse::none) {
     const auto element = matrix_free_->diagonal();
@@ -109,16 +108,14 @@ void SolveRun::try_matrix_free_transports() {
   const auto bytes = rows_of_rank() *
                      static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const bool has_room_for_all = std::ranges::all_of(
-      report_.environment->nodes, [&](const auto& node) {  // half of the free memory stays free
-        return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
-      });
-  auto trial = try_transports(group_, {.configuration = configuration(),
-                                       .make = make,
-                                       .step_count = few_trial_steps,
-                                       .has_room_for_all = has_room_for_all});
-  trial.not_kept_because = "profiles have no operators without a matrix";
-  set_transport(std::move(trial));
+  // Half of the free memory stays free.
+  const auto free_bytes = group_.minimum(report_.environment->memory_of_rank(group_.rank()));
+  const bool has_room_for_all = bytes < 0.5 * static_cast<double>(free_bytes);
+  try_transports({.configuration = configuration(),
+                  .make = make,
+                  .step_count = few_trial_steps,
+                  .has_room_for_all = has_room_for_all},
+                 "profiles have no operators without a matrix");
 }
 
 }  // namespace cg2d

@@ -23,25 +23,12 @@ void describe(Members& m, SolveRestart& restart) {
   m("saw_positive", cg.signs.saw_positive);
   m("saw_negative", cg.signs.saw_negative);
   m("replaced_norm", restart.replaced_norm);
-  m.list("steps", restart.steps, {}, [&](SavedStep& step, size_t /*index*/) {
+  m.list("steps", restart.steps, {}, [&](StepNumbers& step, size_t /*index*/) {
     m("alpha", step.alpha);
     m("beta", step.beta);
     m("residual_square", step.residual_square);
     m("replacement_count", step.replacement_count, at_least(0));
   });
-}
-
-void SolveRestart::replay(StepObserver& observer) const {
-  CgState earlier = state;
-  earlier.number = 0;
-  for (const auto& step : steps) {
-    ++earlier.number;
-    earlier.alpha = step.alpha;
-    earlier.beta = step.beta;
-    earlier.residual_square = step.residual_square;
-    earlier.replacement_count = step.replacement_count;
-    static_cast<void>(observer.after_step(earlier));
-  }
 }
 
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointHeader& system,

@@ -12,27 +12,16 @@
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/solver/step_observer.hpp"
+#include "cg/solver/lanczos.hpp"
 
 namespace cg2d {
-
-/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from them.
-struct SavedStep {
-  double alpha = 0.0;
-  double beta = 0.0;
-  double residual_square = 0.0;
-  int replacement_count = 0;
-};
 
 /// The state that a solve goes on from, besides its vectors. Alike on every rank.
 struct SolveRestart {
   FoundCheckpoint checkpoint{};
   CgState state{};
   double replaced_norm = 0.0;
-  std::vector<SavedStep> steps{};
-
-  /// Tells an observer of all earlier iterations.
-  void replay(StepObserver& observer) const;
+  std::vector<StepNumbers> steps{};
 };
 class Members;
 /// The state that the files have.

@@ -1,6 +1,8 @@
 #include "cg/run/solve/solve_run.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "cg/base/agreement.hpp"
@@ -48,15 +50,14 @@ void SolveRun::check_method() const {
     refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
               "--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
               options_.right_hand_side.text, report_.right_hand_side_count);
-    for (const auto& feature : feature_table())
-      refuse_if(!feature.against_several.empty() && feature.is_used(options_.features), what, "{}",
-                feature.against_several);
+    refuse_if(options_.features.checkpoint.is_used(), what, "--checkpoint and --restart take one");
+    refuse_if(options_.features.guard.is_used(), what, "--guard and --inject take one");
     refuse_if(options_.variant != classic, what, "--variant {} takes one; take {}", options_.variant,
               classic);
     refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
     refuse_if(options_.configuration.cut == speed_cut, what,
               "--cut speed takes one; take even, nonzeros or file:FILE");
-    refuse_if(!preconditioner_row().takes_several_vectors, what,
+    refuse_if(preconditioner_row().needs_diagonal_block, what,
               "--preconditioner {} takes one; take another one", options_.preconditioner);
   }
   if (!report_.configuration.is_reproducible) return;
@@ -73,7 +74,8 @@ void SolveRun::check_method() const {
 MeasuredSolver SolveRun::make_solver() {
   if (source_ != nullptr) {
     const auto layout = make_layout(source_->facts(), configuration());
-    operator_ = guard_ ? &guard_->guarded() : assembled_.get();
+    operator_ = assembled_.get();
+    if (guard_) assembled_->set_observer(&*guard_);
     timer_ = &assembled_->timer();
     place_ = place_of(layout, matrix_->permutation(), group_.rank());
     first_row_ = layout.own_piece(group_.rank()).begin * vector_count_;
@@ -139,19 +141,17 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 }
 
 /// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
-/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
-/// used takes no memory.
+/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. A product has fewer phases than a step
+/// of the benchmark. Room that is not used takes no memory.
 TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr size_t products = 4;
   constexpr size_t other_phases = 20;
   const int asked_degree = polynomial_from("--preconditioner", options_.preconditioner).degree;
   const auto degree = static_cast<size_t>(std::max(asked_degree, preconditioner_row().default_degree));
-  // The phases of one product, which is made for it.
-  const auto begun_or_ended = timer_->activity().change_count;
-  std::ranges::fill(operator_->operand(), 0.0);
-  operator_->apply();
-  const auto phases = (timer_->activity().change_count - begun_or_ended) / 2;
-  const auto events_per_product = (phases + 1) * (degree + 1) + 2;
+  // A product has at most one part for each rank of a process column; npb-factored makes two products.
+  const auto parts = configuration().overlaps ? 2 * static_cast<size_t>(configuration().grid.rows) : 0;
+  const auto events_per_product =
+      (PhaseTrace::events_per_step + PhaseTrace::events_per_part * parts) * (degree + 1);
   const int steps = std::min(step_count, options_.most_iterations);
   return {.step_count = step_count,
           .event_count = static_cast<size_t>(steps + 2) * (products * events_per_product + other_phases)};
@@ -184,9 +184,7 @@ void SolveRun::begin_checkpoints() {
     const std::array targets{std::span<double>(x_), std::span<double>(restarted_.residual),
                              std::span<double>(restarted_.direction)};
     read_vectors(restart.checkpoint, checkpointed_.range, targets, group_);
-    saved_.steps = restart.steps;
-    restart.replay(systems_.front().history);
-    restart.replay(systems_.front().estimates);
+    systems_.front().history.restore(restart.state.first_residual_norm(), restart.steps);
   }
   if (auto* const saved = saved_checkpoints()) {
     // The rehearsal has vectors of the right length, whatever they hold.
@@ -198,27 +196,30 @@ void SolveRun::begin_checkpoints() {
 CheckpointState SolveRun::checkpoint_state(const CgSnapshot& snapshot) {
   saved_.state = snapshot.state;
   saved_.replaced_norm = snapshot.replaced_norm;
+  saved_.steps = systems_.front().history.steps();
   checkpointed_.step = snapshot.state.number;
   return {.header = checkpointed_,
           .text = json_line(saved_),
           .vectors = {x_, snapshot.residual, snapshot.direction}};
 }
 
-/// Says about once a second how far the solve is, and how long it may take at the mean rate so far.
+/// Says about once a second how far the solve is, and how long it may take at the mean rate so far, of iterations and of residuals.
 void SolveRun::tell(const CgState& state) {
-  const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
-  slope_.note(state.residual_norm() / target_norm);
   constexpr double interval_s = 1.0;
   const double now_s = since_begin_.seconds();
   if (now_s < said_s_ + interval_s) return;
   said_s_ = now_s;
   measurement_->outside_of_phases([&] {
-    const auto left = slope_.steps_left();
-    progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", step_count_,
-                              state.residual_norm(), target_norm,
-                              left ? fmt::format(", about {:.0f} iterations and {:.0f} s left", *left,
-                                                 *left * now_s / static_cast<double>(step_count_))
-                                   : ""));
+    const double norm = state.residual_norm();
+    const double target_norm = tolerance_.residual_norm_for(state.right_hand_side_norm());
+    const double slope = std::log(state.first_residual_norm() / norm) / state.number;
+    const double left = std::ceil(std::log(norm / target_norm) / slope);
+    progress_.say(fmt::format("iteration {}: residual {:.3e}, target {:.3e}{}", step_count_, norm,
+                              target_norm,
+                              slope > 0.0 && left >= 0.0 && std::isfinite(left)
+                                  ? fmt::format(", about {:.0f} iterations and {:.0f} s left", left,
+                                                left * now_s / static_cast<double>(step_count_))
+                                  : ""));
   });
 }
 
@@ -246,10 +247,6 @@ bool SolveRun::after_step(const CgState& state) {
   const bool stops = must_end();
   auto* const saved = saved_checkpoints();
   if (saved == nullptr) return stops;
-  saved_.steps.push_back({.alpha = state.alpha,
-                          .beta = state.beta,
-                          .residual_square = state.residual_square,
-                          .replacement_count = state.replacement_count});
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
   const bool is_last = state.number == options_.most_iterations;
@@ -270,7 +267,9 @@ const RepeatReport* SolveRun::iterate() {
   std::vector<SystemSolveResult> results;
   {
     const Progress::TimedRegion region(progress_);
-    measurement_->begin_solve(*this);
+    const auto observers = measurement_->begin();
+    solver_->observers().add(*this);
+    for (auto* observer : observers) observer->before_outer_step();
     if (guard_) {
       const Stopwatch stopwatch;
       const auto result = guard_->solve(*solver_, preconditioner_->inverse_diagonal(),
@@ -281,17 +280,17 @@ const RepeatReport* SolveRun::iterate() {
     } else {
       results = solver_->solve(given, tolerance_);
     }
+    for (auto* observer : observers) observer->after_outer_step(1, {});
     measurement_->end();
+    solver_->observers().remove(*this);
   }
   if (streaming_) streaming_->check_region();
   report_.repeat = measurement_->repeat();
   report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
   for (size_t k = 0; k < systems_.size(); ++k) {
-    const auto& observers = systems_[k];
     const double target_norm = tolerance_.residual_norm_for(results[k].right_hand_side_norm);
-    solutions.push_back(solution_of(results[k], observers.history, observers.estimates, target_norm,
-                                    preconditioner_->remark()));
+    solutions.push_back(solution_of(results[k], systems_[k].history, target_norm, preconditioner_->remark()));
   }
   record_solutions(solutions);
   const auto end = report_.solution->result.end;

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -39,43 +37,19 @@ namespace cg2d {
 
 class OutputFile;
 
-/// The number of steps that are left, by the slope of the logarithm of the smallest residual over the second half
-/// of the steps so far.
-class ResidualSlope {
- public:
-  /// quotient: of the residual and the target, at which it is 1.
-  void note(double quotient) {
-    const double now = std::log(quotient);
-    smallest_.push_back(smallest_.empty() ? now : std::min(smallest_.back(), now));
-  }
-  /// Nothing before there is a slope, and where residuals do not become smaller.
-  std::optional<double> steps_left() const {
-    if (smallest_.size() < 4) return std::nullopt;
-    const auto half = smallest_.size() / 2;
-    const double slope =
-        (smallest_.back() - smallest_[half]) / static_cast<double>(smallest_.size() - 1 - half);
-    if (!(slope < 0.0) || !std::isfinite(slope)) return std::nullopt;
-    constexpr double rounding = 1e-9;  // of the logarithms: five steps are not six
-    return std::max(0.0, std::ceil(-smallest_.back() / slope - rounding));
-  }
-
- private:
-  std::vector<double> smallest_;
-};
-
-/// The observers of one system, added when they are made: they do not move. Where it speaks, it is one itself, and says a line on
-/// stderr for every iteration.
-class SystemObservers final : public StepObserver {
+/// The observer of one system, added when it is made: it does not move. It keeps the steps, and where it speaks, says a line on stderr for
+/// each.
+class SystemObserver final : public StepObserver {
  public:
   /// name: of the system, before each line. measurement: there when the first iteration ends.
-  SystemObservers(StepObservers& observers, int most_steps, bool speaks, std::string name,
-                  std::optional<RegionMeasurement>& measurement)
-      : history(most_steps), estimates(most_steps), name_(std::move(name)), measurement_(measurement) {
-    observers.add(history);
-    observers.add(estimates);
-    if (speaks) observers.add(*this);
+  SystemObserver(StepObservers& observers, int most_steps, bool speaks, std::string name,
+                 std::optional<RegionMeasurement>& measurement)
+      : history(most_steps), speaks_(speaks), name_(std::move(name)), measurement_(measurement) {
+    observers.add(*this);
   }
   bool after_step(const CgState& state) override {
+    static_cast<void>(history.after_step(state));
+    if (!speaks_) return false;
     measurement_->outside_of_phases([&] {
       say_on_stderr(
           fmt::format("{}iteration {}: residual {:.6e}", name_, state.number, state.residual_norm()));
@@ -83,10 +57,10 @@ class SystemObservers final : public StepObserver {
     return false;
   }
 
-  ResidualHistory history;
-  LanczosEstimates estimates;
+  StepHistory history;
 
  private:
+  bool speaks_;
   std::string name_;
   std::optional<RegionMeasurement>& measurement_;
 };
@@ -192,13 +166,12 @@ class SolveRun final : public Session, private StepObserver {
   std::unique_ptr<Preconditioner> preconditioner_;
   std::optional<ConjugateGradient> solver_;
   Tolerance tolerance_;
-  CheckpointHeader checkpointed_;        // of the system
-  SolveState restarted_;                 // but for its x
-  std::deque<SystemObservers> systems_;  // they do not move as long as the solver works
+  CheckpointHeader checkpointed_;       // of the system
+  SolveState restarted_;                // but for its x
+  std::deque<SystemObserver> systems_;  // they do not move as long as the solver works
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   Stopwatch since_begin_;  // of the iterations
-  ResidualSlope slope_;    // of quotients of residual and target: several systems have targets of their own
   int64_t step_count_ = 0;
   int64_t next_check_ = 1;  // the step after which the ranks ask each other for signals
   double said_s_ = 0.0;

@@ -11,19 +11,18 @@
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
-namespace {
 
 /// Choices that need the matrix in memory are not left open.
 void resolve_streaming(const AskedWork& asked) {
-  for (const auto& feature : feature_table()) {
-    if (!feature.against_streaming.empty() && feature.is_used(asked.options.features))
-      throw InputError(std::string(feature.against_streaming));
-  }
   const auto refuse_streamed_if = [](bool is_given, const std::string& reason) {
     if (is_given) throw InputError(reason + ", not with --out-of-core");
   };
   const std::string in_memory = ": goes with a matrix in memory only";
   refuse_streamed_if(!asked.against_streaming.empty(), std::string(asked.against_streaming));
+  const auto& features = asked.options.features;
+  refuse_streamed_if(features.guard.is_used(),
+                     "--guard and --inject" + in_memory + "; panels have checksums");
+  refuse_streamed_if(features.rebalances, "--rebalance on" + in_memory);
   auto& configuration = asked.options.configuration;
   refuse_streamed_if(configuration.thread_count > 1, "--threads" + in_memory + "; start more ranks instead");
   refuse_streamed_if(configuration.cut == speed_cut, "--cut speed" + in_memory);
@@ -48,8 +47,7 @@ void resolve_streaming(const AskedWork& asked) {
   asked.options.open_grid.tries_grids = false;
 }
 
-void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
-  auto& facts = results.out_of_core;
+void describe_out_of_core(Members& m, OutOfCoreFacts& facts) {
   m.object_if(
       !facts.folders.empty(), "out_of_core",
       meaning("Only with --out-of-core, of work that came to its end."), [&] {
@@ -94,8 +92,7 @@ void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/
       });
 }
 
-std::string stream_text(const FeatureResults& results) {
-  const auto& facts = results.out_of_core;
+std::string stream_lines(const OutOfCoreFacts& facts) {
   if (facts.folders.empty()) return {};
   int64_t file_bytes = 0;
   double resident_bytes = 0.0;
@@ -148,8 +145,6 @@ std::string stream_text(const FeatureResults& results) {
   return text;
 }
 
-}  // namespace
-
 std::vector<std::string> kernel_names_for(int vector_count, bool is_streamed) {
   return names_where(kernels::kernel_table(), [&](const kernels::KernelRow& row) {
     return is_streamed ? row.external_maker_for(vector_count) != nullptr
@@ -163,13 +158,6 @@ const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
                                                            : row.bytes_per_nonzero;
   };
   return *std::ranges::min_element(kernels::kernel_table(), {}, bytes);
-}
-
-FeatureRow streaming_feature() {
-  return {.is_used = [](const auto& asked) { return asked.out_of_core.is_used(); },
-          .resolve = resolve_streaming,
-          .describe = describe_out_of_core,
-          .lines = stream_text};
 }
 
 }  // namespace cg2d

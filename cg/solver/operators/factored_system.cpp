@@ -79,10 +79,6 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
   [[nodiscard]] Piece operand() override { return transposed_->operand(); }
   ConstPiece result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override { transposed_->sum_over_ranks(values); }
-  std::span<const Phase> phases() const override { return factor_->phases(); }
-  std::string_view why_not_conforming() const override {
-    return "the matrix is applied as two sparse products, and never assembled";
-  }
   VectorWork update_work() const override {
     return vectors_.update_work() + transposed_->update_work() + factor_->update_work();
   }
@@ -114,6 +110,7 @@ class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
 }  // namespace
 
 MatrixFreeRow npb_factored_operator() {
+  static constexpr std::array phases{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
   return {
       .name = "npb-factored",
       .arguments = "CLASS",
@@ -121,6 +118,8 @@ MatrixFreeRow npb_factored_operator() {
           "the matrix of NAS CG as two sparse products, never assembled; against the benchmark's rules",
       .uses_grid = true,
       .is_negative_definite = true,
+      .phases = phases,
+      .why_not_conforming = "the matrix is applied as two sparse products, and never assembled",
       .size_of = [](std::string_view text) -> MatrixFreeSize {
         const auto& problem = class_from(text);
         // V and V^T as they are made, and in the kernel's format; weights and vectors.

@@ -60,6 +60,9 @@ struct MatrixFreeRow {
   std::string_view description;
   bool uses_grid = false;             ///< Px x Py, and a kernel; else it cuts a domain
   bool is_negative_definite = false;  ///< then -A is positive definite, which solves of a system take
+  std::span<const Phase> phases{};    ///< of a product, in their order
+  /// The rule of the benchmark that a run with it breaks; empty: none.
+  std::string_view why_not_conforming{};
   /// Local. Throws InputError for a bad text.
   MatrixFreeSize (*size_of)(std::string_view text);
   /// Collective. Throws InputError, on every rank alike, for a bad text and for a configuration that does not go

@@ -305,10 +305,12 @@ class StencilSystem final : public MatrixFreeSystem {
 
 MatrixFreeRow laplacian_operator(std::string_view name, std::string_view arguments,
                                  std::string_view description) {
+  static constexpr std::array phases{Phase::halo, Phase::interior, Phase::boundary};
   return {
       .name = name,
       .arguments = arguments,
       .description = description,
+      .phases = phases,
       .size_of = [](std::string_view text) -> MatrixFreeSize {
         return {.order = stencil_from(text).order(),
                 .bytes_per_row = 3 * sizeof(double)};  // p with its halo, and q

@@ -58,10 +58,6 @@ class StencilOperator final : public LinearOperator {
     return sum;
   }
   void sum_over_ranks(std::span<double> values) override { sums_.sum_scalars(values); }
-  std::span<const Phase> phases() const override {
-    static constexpr std::array order{Phase::halo, Phase::interior, Phase::boundary};
-    return order;
-  }
 
   /// The points of this rank.
   const comm::Box& box() const { return box_; }

@@ -37,8 +37,8 @@ SpectrumEstimate lanczos_estimate(const PreconditionerInput& input, Precondition
   PhaseTimer no_timer;
   DistributedVectors vectors(input.matrix, no_timer, input.thread_count);
   ConjugateGradient conjugate_gradient(input.matrix, diagonal, vectors);
-  LanczosEstimates estimates(lanczos_steps);
-  conjugate_gradient.observers().add(estimates);
+  StepHistory history(lanczos_steps);
+  conjugate_gradient.observers().add(history);
   HugePageVector b(input.matrix.local_size());
   HugePageVector x(b.size());
   for (size_t k = 0; k < b.size(); ++k) {
@@ -47,7 +47,7 @@ SpectrumEstimate lanczos_estimate(const PreconditionerInput& input, Precondition
   }
   static_cast<void>(conjugate_gradient.iterate({.b = b, .x = x},
                                                Tolerance({.relative = 1e-10, .most_steps = lanczos_steps})));
-  return estimates.estimate();
+  return history.estimate();
 }
 
 /// 1 - x p(x) is the polynomial of degree `degree` + 1 that is 1 at 0 and smallest within the bounds: Chebyshev's of t = (center - x) /

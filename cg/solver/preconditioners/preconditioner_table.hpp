@@ -52,9 +52,8 @@ struct PreconditionerRow {
   std::string_view description;
   bool is_diagonal = false;  ///< M is, and so depends neither on the grid nor on an order of sums
   DiagonalUse diagonal = DiagonalUse::none;
+  /// Others work with an operator on several vectors at once, too, as one on all of their elements.
   bool needs_diagonal_block = false;
-  /// Works with an operator on several vectors at once, too, as one on all of their elements.
-  bool takes_several_vectors = true;
   int default_degree = 0;  ///< 0: it has no degree
   PieceMemory memory{};
   /// Collective over the ranks of the matrix. Throws InputError, on every rank alike, where the input does
