@@ -2,7 +2,6 @@
 
 #include "cg/base/table.hpp"
 #include "cg/explain/explanation.hpp"
-#include "cg/library/built_in_choice.hpp"
 
 namespace cg2d {
 namespace {
@@ -62,44 +61,22 @@ std::string held_by_ranks(const ExplainedStep& step) {
 /// Larger grids are summed up: every message of 16x16 ranks is 5 000 lines.
 constexpr int most_drawn_ranks = 16;
 
-/// Messages and bytes of a rank, and of all.
-void add_traffic(Table& table, std::string_view rank, const comm::Traffic& of_rank,
-                 const comm::Traffic& of_all) {
-  table.number(fmt::format("{}: messages", rank), "{}", of_rank.message_count);
-  table.number(fmt::format("{}: bytes", rank), "{}", of_rank.byte_count);
-  table.number("all ranks: messages", "{}", of_all.message_count);
-  table.number("all ranks: bytes", "{}", of_all.byte_count);
-}
-
-std::string totals_text(const Explanation& explained) {
-  const auto together = traffic_of(explained.steps);
-  const auto busiest = fmt::format("rank {}", together.busiest_rank);
-  Table table;
-  for (const auto& step : explained.steps) {
-    if (step.rounds.empty()) continue;
-    table.line().word("step", step.name).number("rounds", "{}", step.round_count());
-    add_traffic(table, busiest, step.sent_by_rank()[index_of(together.busiest_rank)],
-                traffic_of(std::span(&step, 1)).all_ranks);
-  }
-  table.line().word("step", "total").number("rounds", "{}", together.round_count);
-  add_traffic(table, busiest, together.busiest, together.all_ranks);
-  return fmt::format("\n Sent per CG step; {} sends most\n", busiest) + table.text("   ");
-}
-
 std::string grids_text(const Explanation& explained) {
   Table table;
   for (const auto& cost : explained.grids) {
     table.line().word("grid", cost.grid.name()).number("rounds", "{}", cost.traffic.round_count);
-    add_traffic(table, "busiest rank", cost.traffic.busiest, cost.traffic.all_ranks);
+    for (const auto& [who, sent] :
+         {std::pair("busiest rank", cost.traffic.busiest), {"all ranks", cost.traffic.all_ranks}}) {
+      table.number(fmt::format("{}: messages", who), "{}", sent.message_count);
+      table.number(fmt::format("{}: bytes", who), "{}", sent.byte_count);
+    }
     std::string mark = cost.grid == explained.layout.grid() ? "shown above" : "";
     if (cost.is_choice_of_rule) mark += mark.empty() ? "--grid rule takes it" : "; --grid rule takes it";
     table.word("", mark);
   }
   return fmt::format("\n All grids of {}, per CG step\n",
                      format_count(explained.layout.grid().rank_count(), "rank")) +
-         table.text("   ") +
-         fmt::format("    --grid rule takes the least bytes, a message counted as {} more.\n",
-                     start_up_bytes);
+         table.text("   ") + "    " + rule_text() + "\n";
 }
 
 }  // namespace
@@ -124,7 +101,6 @@ std::string explanation_text(const Explanation& explained) {
     text += fmt::format("    {}\n", sent_text(step));
   }
   if (is_summary) text += "\n Each message of a step: --step, such as --step shuffle\n";
-  text += totals_text(explained);
   return has_all_steps ? text + grids_text(explained) : text;
 }
 

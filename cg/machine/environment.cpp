@@ -249,7 +249,8 @@ void describe(Members& m, Environment& environment, std::vector<std::vector<std:
   m("flags", environment.flags);
   m("build_type", environment.build_type);
   m("transparent_huge_pages", environment.transparent_huge_pages,
-    or_null("The setting of the system where rank 0 runs, such as madvise; null: not known."));
+    or_null({.meaning = "The setting of the system where rank 0 runs, such as madvise; null: not known.",
+             .label = "Huge pages"}));
   m("oversubscribed", environment.oversubscribed, meaning("Ranks x threads exceed the cores of some node."));
   m("beside_other_tasks", environment.beside_other_tasks,
     meaning(

@@ -266,37 +266,6 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   return comparison;
 }
 
-std::string difference_between(const Comparison& comparison) {
-  if (comparison.only_before.empty() || comparison.only_after.empty()) {
-    return "class, grid, kernel, transport, threads, and the memory limit of a streamed matrix must be the "
-           "same";
-  }
-  const auto& one = comparison.only_before.front();
-  const auto& other = comparison.only_after.front();
-  std::vector<std::string> parts;
-  std::string sweep;
-  bool has_sweep = true;
-  const auto add = [&](std::string_view what, std::string_view option, const std::string& a,
-                       const std::string& b) {
-    if (a == b) return;
-    parts.push_back(fmt::format("{} is {} and {}", what, a, b));
-    sweep += fmt::format(" {} {},{}", option, a, b);
-    if (option.empty()) has_sweep = false;
-  };
-  add("the problem", "", one.problem, other.problem);
-  add("the form", "", one.form, other.form);
-  add("the storage", "", one.storage.empty() ? "memory" : one.storage,
-      other.storage.empty() ? "memory" : other.storage);
-  add("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
-  for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed())
-      add(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
-  }
-  auto text = fmt::format("{}", fmt::join(parts, ", "));
-  if (has_sweep) text += fmt::format("; cg2d sweep{} measures them in turns, which compares them", sweep);
-  return text;
-}
-
 std::string comparison_text(const Comparison& comparison) {
   const auto& names = comparison.names;
   Table table;

@@ -109,27 +109,9 @@ Named<std::string> facts_of(const Json& run) {
 
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
-/// Documents of cg2d that are no result of a run: two keys that only each has, and what it holds.
-constexpr std::array<std::array<const char*, 3>, 12> other_documents{
-    {{"machine", "interconnect", "a result of cg2d simulate, which cg2d report shows"},
-     {"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
-     {"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
-     {"per_cg_step", "steps", "a plan of messages of cg2d explain, which draws it with --format text or svg"},
-     {"method", "passes", "a result of cg2d stencil, which prints it as text without --format json"},
-     {"checks", "failed", "a result of cg2d check, which prints it as a table without --format json"},
-     {"papi", "groups", "the events of cg2d events, which prints them as a table without --format json"},
-     {"ways", "scaling", "a result of cg2d scaling, which cg2d report shows"},
-     {"pairs", "sums", "a result of cg2d pingpong, which cg2d report shows"},
-     {"compared", "threshold", "a result of cg2d compare, which cg2d report shows"},
-     {"processors", "schema_version", "a tuning profile, which cg2d tune --list shows"},
-     {"traceEvents", "otherData", "a trace, which cg2d report shows"}}};
-
-/// The text of the document that it is; empty: none of those.
-std::string_view other_document(const Json& json) {
-  for (const auto& [key, other_key, text] : other_documents) {
-    if (json.contains(key) && json.contains(other_key)) return text;
-  }
-  return {};
+/// Whether it is the result of a run or of a solve: no other document of cg2d has both keys.
+bool is_result(const Json& json) {
+  return json.contains("configuration") && (json.contains("problem") || json.contains("system"));
 }
 
 /// The key of a line of cg2d batch, beside which its result stands.
@@ -145,7 +127,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_swe
       auto run = json_from(line);
       if (run.contains(batch_key)) {
         auto result = run.at("result");  // null, or another document, where the task was no run and no solve
-        run = other_document(result).empty() ? std::move(result) : Json(nullptr);
+        run = is_result(result) ? std::move(result) : Json(nullptr);
       }
       if (!run.is_null()) {
         records.push_back(record_from(run));
@@ -327,7 +309,8 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   const auto json = single_run_in(text);
   if (!json) return records_of_lines(text, false);
-  if (const auto other = other_document(*json); !other.empty()) throw InputError("it holds {}", other);
+  if (!is_result(*json))
+    throw InputError("no result of cg2d run or solve (cg2d report shows other documents, too)");
   try {
     return {record_from(*json)};
   } catch (const nlohmann::json::exception& error) {

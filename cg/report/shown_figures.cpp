@@ -150,13 +150,17 @@ std::string text_with_unit(double value, const std::string& unit) {
   return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
 }
 
+std::string labelled_line(std::string_view label, std::string_view value) {
+  return fmt::format(" {:<15} = {}\n", label, value);
+}
+
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
-  LabelledLines line;
+  std::string lines;
   for (const auto& figure : figures) {
     const auto value = figure.label.empty() ? Json(nullptr) : figure.value_in(document);
-    if (!value.empty() && value != Json("")) line(figure.label, shown_text(figure, value));
+    if (!value.empty() && value != Json("")) lines += labelled_line(figure.label, shown_text(figure, value));
   }
-  return line.text;
+  return lines;
 }
 
 std::string csv_cell(const std::string& text) {
