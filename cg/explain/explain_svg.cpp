@@ -140,20 +140,6 @@ void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
   }
 }
 
-void draw_costs(Drawing& drawing, const Explanation& explained) {
-  drawing.line(48, "head",
-               fmt::format("All grids of {}: what the busiest rank sends in one CG step",
-                           format_count(explained.layout.grid().rank_count(), "rank")));
-  for (const auto& cost : explained.grids)
-    drawing.line(
-        22, cost.grid == explained.layout.grid() ? "head" : "",
-        fmt::format("{}: {} in {}, {}{}", cost.grid.name(), format_bytes(cost.traffic.busiest.byte_count),
-                    format_count(cost.traffic.busiest.message_count, "message"),
-                    format_count(cost.traffic.round_count, "round"),
-                    cost.is_choice_of_rule ? "; --grid rule takes it" : ""));
-  drawing.line(22, "soft", rule_text());
-}
-
 }  // namespace
 
 std::string explanation_svg(const Explanation& explained) {
@@ -173,7 +159,6 @@ std::string explanation_svg(const Explanation& explained) {
         " {}: {} {}{}", step.name, step.purpose, sent_text(step),
         step.rounds.empty() ? "" : fmt::format(" {}.", format_count(step.round_count(), "round")));
   }
-  if (!explained.grids.empty()) draw_costs(drawing, explained);
   const double height = drawing.bottom + margin;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "

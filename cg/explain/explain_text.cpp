@@ -2,6 +2,7 @@
 
 #include "cg/base/table.hpp"
 #include "cg/explain/explanation.hpp"
+#include "cg/library/built_in_choice.hpp"
 
 namespace cg2d {
 namespace {
@@ -76,7 +77,9 @@ std::string grids_text(const Explanation& explained) {
   }
   return fmt::format("\n All grids of {}, per CG step\n",
                      format_count(explained.layout.grid().rank_count(), "rank")) +
-         table.text("   ") + "    " + rule_text() + "\n";
+         table.text("   ") +
+         fmt::format("    --grid rule takes the least bytes, a message counted as {} more.\n",
+                     start_up_bytes);
 }
 
 }  // namespace

@@ -229,10 +229,6 @@ std::string subtitle_of(const Explanation& explained) {
                      explained.is_mirrored ? "; half of the matrix is stored" : "");
 }
 
-std::string rule_text() {
-  return fmt::format("--grid rule takes the least bytes, a message counted as {} more.", start_up_bytes);
-}
-
 // The description as JSON.
 
 void describe(Members& m, comm::IndexRange& range) {

@@ -141,9 +141,6 @@ std::string pieces_text(std::string_view vector, std::span<const int> pieces);
 /// "q0-1 (1 of 3)" where it is a partial sum.
 std::string held_text(const RankPieces& held);
 
-/// How --grid rule takes its grid.
-std::string rule_text();
-
 // The pictures of a description; each is one whole text.
 std::string explanation_text(const Explanation& explained);
 std::string explanation_svg(const Explanation& explained);

@@ -148,12 +148,8 @@ std::string counters_text(const PhaseFigures& figures) {
     table.number("all phases", count_text(sum / figures.step_count));
     table.number("region total", "{:.0f}", totals.region_total);
     table.number("coverage", percent_text(totals.coverage, 2));
-  }
-  for (const auto& name : counters.counted) {
-    if (event_kind(name) != EventKind::misses || figures.nonzeros_multiplied == 0.0) continue;
-    const auto totals = event_totals(figures, static_cast<size_t>(&name - counters.counted.data()));
-    table.line().word("event", name + " per nonzero");
-    table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, totals));
+    if (kind == EventKind::misses && figures.nonzeros_multiplied > 0.0)
+      table.number("multiply, per nonzero", "{:.4g}", per_nonzero(figures, totals));
   }
   for (const auto& figure : counter_figures(figures)) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;

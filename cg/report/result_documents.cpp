@@ -44,7 +44,7 @@ void describe_head(Members& m, std::string* program_version) {
   m.constant("schema_version", result_schema_version);
   m.object("program", [&] {
     m.constant("name", std::string("cg2d"));
-    m("version", program_version != nullptr ? *program_version : own, not_empty());
+    m("version", program_version != nullptr ? *program_version : own, labelled("cg2d", {}, not_empty()));
   });
 }
 
@@ -129,7 +129,8 @@ void describe_configuration(Members& m, SessionReport& report) {
   m("symmetric_storage", report.is_symmetric,
     labelled("Symmetric", {}, "Whether one entry of each mirrored pair was stored."));
   m("instruction_set", report.instruction_set,
-    in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix.")));
+    labelled("instruction set", {},
+             in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix."))));
   m("transport_by", report.transport_origin,
     labelled("Transport by", {}, "By the built-in rule it is shared where all ranks share a node."));
   m("transport_trial", report.transport_trial,

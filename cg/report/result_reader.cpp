@@ -78,33 +78,11 @@ std::string slowing_option(const Document& document) {
   return {};
 }
 
-/// Facts of a run beyond what was asked for, with their places in a result: an automatic choice may differ, and so may program and machine.
-constexpr std::array<std::pair<const char*, const char*>, 15> fact_places{
-    {{"kernel", "/configuration/kernel"},
-     {"instruction set", "/configuration/instruction_set"},
-     {"transport", "/configuration/transport"},
-     {"critical vector length", "/configuration/tuning/critical_vector_length"},
-     {"prefetch distance", "/configuration/tuning/prefetch_distance"},
-     {"block width", "/configuration/tuning/block_width"},
-     {"cg2d", "/program/version"},
-     {"commit", "/provenance/commit"},
-     {"changed files", "/provenance/tree_changed"},
-     {"compiler", "/environment/compiler"},
-     {"flags", "/environment/flags"},
-     {"MPI", "/environment/mpi"},
-     {"BLAS", "/environment/blas"},
-     {"waiting", "/environment/waiting"},
-     {"processor", "/environment/nodes/0/processor"}}};
-
-Named<std::string> facts_of(const Json& run) {
-  Named<std::string> facts;
-  for (const auto& [name, path] : fact_places) {
-    const Json::json_pointer place(path);
-    const auto value = run.contains(place) ? run.at(place) : Json(nullptr);
-    if (!value.is_null() && value != Json(""))
-      facts.emplace_back(name, value.is_string() ? value.get<std::string>() : json_text(value));
-  }
-  return facts;
+/// Whether it may differ though the same was asked for: an automatic choice, program or machine; only the date always does.
+bool is_fact(const ShownFigure& figure) {
+  constexpr std::array<std::string_view, 4> members{"program", "provenance", "environment", "configuration"};
+  return !figure.is_metric && !figure.label.empty() && figure.path.back() != "time" &&
+         std::ranges::find(members, figure.path.front()) != members.end();
 }
 
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
@@ -297,10 +275,14 @@ ResultRecord record_from(const Json& run) {
                      json_text(version), result_schema_version);
   const bool is_solve = run.contains("system");
   auto record = is_solve ? record_of<SolveDocument>(run) : record_of<RunDocument>(run);
-  record.facts = facts_of(run);
   for (const auto& figure : is_solve ? solve_figures() : run_figures()) {
-    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
-    if (value.is_number()) record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
+    if (!figure.is_metric && !is_fact(figure)) continue;
+    const auto value = figure.value_in(run);
+    if (figure.is_metric && value.is_number())
+      record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
+    else if (!figure.is_metric && value.is_primitive() && !value.is_null() && value != Json(""))
+      record.facts.emplace_back(figure.label,
+                                value.is_string() ? value.get<std::string>() : json_text(value));
   }
   return record;
 }

@@ -111,8 +111,10 @@ void add_lines(const Json& whole, std::span<const std::string> path, Cells cells
 std::string shown_text(const ShownFigure& figure, const Json& value) {
   if (value.is_structured()) {
     std::vector<std::string> parts;
-    for (const auto& [key, part] : value.items())
-      parts.push_back((value.is_object() ? key + "=" : "") + shown_text(figure, part));
+    for (const auto& [key, part] : value.items()) {
+      if (!part.empty() && part != Json(""))
+        parts.push_back((value.is_object() ? key + "=" : "") + shown_text(figure, part));
+    }
     return fmt::format("{}", fmt::join(parts, ", "));
   }
   const bool is_exact = value.is_number_integer() && figure.unit != "B";

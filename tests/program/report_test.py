@@ -140,7 +140,7 @@ class Text(ProgramTest):
             r" Generation      = \d+\.\d{6} s",
             r" Converted       = (true|false)",
             r" Peak memory     = [\d.]+ [kMG]B on the largest rank",
-            r" Huge pages      = \w+",
+            r" In huge pages   = [\d.]+ [kMG]?B on the largest rank",
         ):
             self.assert_lines(text, (pattern,))
 
