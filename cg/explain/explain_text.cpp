@@ -7,28 +7,20 @@
 namespace cg2d {
 namespace {
 
-std::string range_text(std::string_view name, const comm::IndexRange& range) {
-  return range.size() == 0 ? fmt::format("no {}", name)
-                           : fmt::format("{} {}-{}", name, range.begin, range.end - 1);
-}
-
-std::string blocks_of_matrix(const comm::BlockLayout& layout) {
+/// The blocks and pieces of the first ranks.
+std::string block_table(const comm::BlockLayout& layout, int rank_count) {
+  const auto text_of = [](const comm::IndexRange& range) {
+    return range.size() == 0 ? "none" : fmt::format("{}-{}", range.begin, range.end - 1);
+  };
   const auto grid = layout.grid();
   Table table;
-  const auto cell_of = [](int column) { return fmt::format("column block {}", column); };
-  table.line();
-  for (int column = 0; column < grid.columns; ++column)
-    table.word(cell_of(column), range_text("columns", layout.column_block(column)));
-  for (int row = 0; row < grid.rows; ++row) {
-    table.line().word("", fmt::format("row block {}", row));
-    for (int column = 0; column < grid.columns; ++column)
-      table.word(cell_of(column), fmt::format("rank {}", grid.rank_at(row, column)));
-    table.line().word("", range_text("rows", layout.row_block(row)));
-    for (int column = 0; column < grid.columns; ++column) {
-      const int rank = grid.rank_at(row, column);
-      table.word(cell_of(column),
-                 fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
-    }
+  for (int rank = 0; rank < rank_count; ++rank) {
+    table.line()
+        .word("block", fmt::format("rank {}", rank))
+        .number("process column", "{}", grid.column_of(rank));
+    table.number("process row", "{}", grid.row_of(rank)).word("columns", text_of(layout.columns_of(rank)));
+    table.word("rows", text_of(layout.rows_of(rank)));
+    table.word("owns", fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
   }
   return table.text("   ");
 }
@@ -89,14 +81,8 @@ std::string explanation_text(const Explanation& explained) {
   const bool has_all_steps = !explained.grids.empty();
   const bool is_summary = has_all_steps && layout.grid().rank_count() > most_drawn_ranks;
   std::string text = fmt::format(" {}\n {}\n", title_of(explained), subtitle_of(explained));
-  if (is_summary) {
-    text += fmt::format(" Rank 0: {}, {}; the {} process rows and columns divide both alike\n",
-                        range_text("rows", layout.row_block(0)),
-                        range_text("columns", layout.column_block(0)), layout.grid().name());
-  } else {
-    text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n";
-    text += blocks_of_matrix(layout);
-  }
+  text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n" +
+          block_table(layout, is_summary ? 1 : layout.grid().rank_count());
   int number = 0;
   for (const auto& step : explained.steps) {
     text += fmt::format("\n {}\n    {}\n", heading_of(step, ++number), step.purpose);

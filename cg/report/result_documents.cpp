@@ -237,7 +237,7 @@ void describe_result(Members& m, RunReport& report, const RepeatReport& repeat) 
   m.derived("mops_total", mops, in_column("mops_total", positive("By the official operation count.")));
   m.derived("mops_per_process", mops / report.configuration.grid.rank_count(), positive());
   m.derived(
-      "true_mflops", true_mflops_of(report, repeat),
+      "true_mflops", true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6,
       labelled("True Mflop/s", {}, in_column("true_mflops", positive("By the true number of nonzeros."))));
   m.object("repeats", labelled("Repetitions"), [&] { describe_repeats(m, report); });
 }

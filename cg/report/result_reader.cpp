@@ -167,17 +167,10 @@ void take(const SolveDocument& solve, ResultRecord& record) {
   record.iteration_count = report.solution->result.step_count;
 }
 
-template <typename Document>
-Document document_from(const Json& run) try {
-  return from_json<Document>(run);
-} catch (const InputError& error) {
-  throw InputError(fmt::format("no result of cg2d ({})", error.what()), error.code());
-}
-
 /// The record of a result, without its metrics and facts. Throws InputError.
 template <typename Document>
 ResultRecord record_of(const Json& run) {
-  const auto document = document_from<Document>(run);
+  const auto document = from_json<Document>(run);
   const auto& report = document.report;
   constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
   ResultRecord record;
