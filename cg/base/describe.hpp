@@ -76,6 +76,11 @@ constexpr Note in_column(std::string_view name, Note note = {}) {
 constexpr Note labelled(std::string_view label, std::string_view unit = {}, std::string_view text = {}) {
   return {.meaning = text, .label = label, .unit = unit, .least = 0.0};
 }
+constexpr Note labelled(std::string_view label, std::string_view unit, Note note) {
+  note.label = label;
+  note.unit = unit;
+  return note;
+}
 /// A line of the text, a column of CSV by the member's own name, and a place in comparisons.
 constexpr Note metric(std::string_view label, std::string_view unit, std::string_view text = {}) {
   return {.meaning = text, .label = label, .unit = unit, .is_metric = true, .least = 0.0};

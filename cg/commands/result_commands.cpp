@@ -46,9 +46,13 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), options.threshold,
                         labels.empty() ? SetNames{} : SetNames{.before = labels[0], .after = labels[1]});
+    const auto first_of = [](const auto& asked) { return asked.empty() ? "none" : asked.front().key(); };
     if (comparison.common.empty())
-      throw InputError("{} and {}: no configuration is in both; {}", options.before, options.after,
-                       difference_between(comparison));
+      throw InputError(
+          "{} and {}: no configuration is in both, such as {} and {}: grid, kernel, memory limit and all "
+          "else "
+          "that is asked for must be the same; cg2d sweep measures them in turns, which compares them",
+          options.before, options.after, first_of(comparison.only_before), first_of(comparison.only_after));
     code = static_cast<int64_t>(comparison.exit_code());
     return options.format == "json" ? document_text(comparison) : comparison_text(comparison);
   });

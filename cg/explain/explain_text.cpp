@@ -7,28 +7,20 @@
 namespace cg2d {
 namespace {
 
-std::string range_text(std::string_view name, const comm::IndexRange& range) {
-  return range.size() == 0 ? fmt::format("no {}", name)
-                           : fmt::format("{} {}-{}", name, range.begin, range.end - 1);
-}
-
-std::string blocks_of_matrix(const comm::BlockLayout& layout) {
+/// The blocks and pieces of the first ranks.
+std::string block_table(const comm::BlockLayout& layout, int rank_count) {
+  const auto text_of = [](const comm::IndexRange& range) {
+    return range.size() == 0 ? "none" : fmt::format("{}-{}", range.begin, range.end - 1);
+  };
   const auto grid = layout.grid();
   Table table;
-  const auto cell_of = [](int column) { return fmt::format("column block {}", column); };
-  table.line();
-  for (int column = 0; column < grid.columns; ++column)
-    table.word(cell_of(column), range_text("columns", layout.column_block(column)));
-  for (int row = 0; row < grid.rows; ++row) {
-    table.line().word("", fmt::format("row block {}", row));
-    for (int column = 0; column < grid.columns; ++column)
-      table.word(cell_of(column), fmt::format("rank {}", grid.rank_at(row, column)));
-    table.line().word("", range_text("rows", layout.row_block(row)));
-    for (int column = 0; column < grid.columns; ++column) {
-      const int rank = grid.rank_at(row, column);
-      table.word(cell_of(column),
-                 fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
-    }
+  for (int rank = 0; rank < rank_count; ++rank) {
+    table.line()
+        .word("block", fmt::format("rank {}", rank))
+        .number("process column", "{}", grid.column_of(rank));
+    table.number("process row", "{}", grid.row_of(rank)).word("columns", text_of(layout.columns_of(rank)));
+    table.word("rows", text_of(layout.rows_of(rank)));
+    table.word("owns", fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
   }
   return table.text("   ");
 }
@@ -62,35 +54,15 @@ std::string held_by_ranks(const ExplainedStep& step) {
 /// Larger grids are summed up: every message of 16x16 ranks is 5 000 lines.
 constexpr int most_drawn_ranks = 16;
 
-/// Messages and bytes of a rank, and of all.
-void add_traffic(Table& table, std::string_view rank, const comm::Traffic& of_rank,
-                 const comm::Traffic& of_all) {
-  table.number(fmt::format("{}: messages", rank), "{}", of_rank.message_count);
-  table.number(fmt::format("{}: bytes", rank), "{}", of_rank.byte_count);
-  table.number("all ranks: messages", "{}", of_all.message_count);
-  table.number("all ranks: bytes", "{}", of_all.byte_count);
-}
-
-std::string totals_text(const Explanation& explained) {
-  const auto together = traffic_of(explained.steps);
-  const auto busiest = fmt::format("rank {}", together.busiest_rank);
-  Table table;
-  for (const auto& step : explained.steps) {
-    if (step.rounds.empty()) continue;
-    table.line().word("step", step.name).number("rounds", "{}", step.round_count());
-    add_traffic(table, busiest, step.sent_by_rank()[index_of(together.busiest_rank)],
-                traffic_of(std::span(&step, 1)).all_ranks);
-  }
-  table.line().word("step", "total").number("rounds", "{}", together.round_count);
-  add_traffic(table, busiest, together.busiest, together.all_ranks);
-  return fmt::format("\n Sent per CG step; {} sends most\n", busiest) + table.text("   ");
-}
-
 std::string grids_text(const Explanation& explained) {
   Table table;
   for (const auto& cost : explained.grids) {
     table.line().word("grid", cost.grid.name()).number("rounds", "{}", cost.traffic.round_count);
-    add_traffic(table, "busiest rank", cost.traffic.busiest, cost.traffic.all_ranks);
+    for (const auto& [who, sent] :
+         {std::pair("busiest rank", cost.traffic.busiest), {"all ranks", cost.traffic.all_ranks}}) {
+      table.number(fmt::format("{}: messages", who), "{}", sent.message_count);
+      table.number(fmt::format("{}: bytes", who), "{}", sent.byte_count);
+    }
     std::string mark = cost.grid == explained.layout.grid() ? "shown above" : "";
     if (cost.is_choice_of_rule) mark += mark.empty() ? "--grid rule takes it" : "; --grid rule takes it";
     table.word("", mark);
@@ -109,14 +81,8 @@ std::string explanation_text(const Explanation& explained) {
   const bool has_all_steps = !explained.grids.empty();
   const bool is_summary = has_all_steps && layout.grid().rank_count() > most_drawn_ranks;
   std::string text = fmt::format(" {}\n {}\n", title_of(explained), subtitle_of(explained));
-  if (is_summary) {
-    text += fmt::format(" Rank 0: {}, {}; the {} process rows and columns divide both alike\n",
-                        range_text("rows", layout.row_block(0)),
-                        range_text("columns", layout.column_block(0)), layout.grid().name());
-  } else {
-    text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n";
-    text += blocks_of_matrix(layout);
-  }
+  text += " pK, qK: piece K of p and q; (1 of 2): a partial sum, over 1 of 2 ranks\n\n" +
+          block_table(layout, is_summary ? 1 : layout.grid().rank_count());
   int number = 0;
   for (const auto& step : explained.steps) {
     text += fmt::format("\n {}\n    {}\n", heading_of(step, ++number), step.purpose);
@@ -124,7 +90,6 @@ std::string explanation_text(const Explanation& explained) {
     text += fmt::format("    {}\n", sent_text(step));
   }
   if (is_summary) text += "\n Each message of a step: --step, such as --step shuffle\n";
-  text += totals_text(explained);
   return has_all_steps ? text + grids_text(explained) : text;
 }
 

@@ -239,17 +239,18 @@ void describe(Members& m, NodeInfo& node) {
 }
 
 void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
-  m("mpi", environment.mpi_version, not_empty());
-  m("blas", environment.blas, not_empty());
+  m("mpi", environment.mpi_version, labelled("MPI", {}, not_empty()));
+  m("blas", environment.blas, labelled("BLAS", {}, not_empty()));
   m("papi", environment.papi, or_null("The version that the program was built beside; null: none."));
   m("hwloc", environment.hwloc,
     or_null("Version of the library that named cores and caches; null: the program was built without it, and "
             "read the files of Linux."));
-  m("compiler", environment.compiler, not_empty());
-  m("flags", environment.flags);
+  m("compiler", environment.compiler, labelled("compiler", {}, not_empty()));
+  m("flags", environment.flags, labelled("flags"));
   m("build_type", environment.build_type);
   m("transparent_huge_pages", environment.transparent_huge_pages,
-    or_null("The setting of the system where rank 0 runs, such as madvise; null: not known."));
+    or_null({.meaning = "The setting of the system where rank 0 runs, such as madvise; null: not known.",
+             .label = "Huge pages"}));
   m("oversubscribed", environment.oversubscribed, meaning("Ranks x threads exceed the cores of some node."));
   m("beside_other_tasks", environment.beside_other_tasks,
     meaning(

@@ -134,19 +134,6 @@ CoreAssignment assign_cores(const std::vector<ProcessorSet>& all_cores,
   return assignment;
 }
 
-std::string describe_binding(const BindingResult& result) {
-  if (!result.is_bound) return "none: " + result.why_not;
-  constexpr size_t most_ranks = 4;
-  // Ranks of one thread are bound only where several share each core.
-  std::string text = !result.ranks.empty() && result.ranks.front().size() == 1
-                         ? "each rank to a core that it shares with others: "
-                         : "each thread to a core of its own: ";
-  for (size_t rank = 0; rank < std::min(most_ranks, result.ranks.size()); ++rank)
-    text += fmt::format("{}rank {} on {}", rank > 0 ? "; " : "", rank, fmt::join(result.ranks[rank], " "));
-  if (result.ranks.size() > most_ranks) text += fmt::format("; ... of {} ranks", result.ranks.size());
-  return text;
-}
-
 ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environment, BindMode mode,
                              int thread_count)
     : earlier_(static_cast<size_t>(thread_count), processors_from(allowed_processors())) {

@@ -43,8 +43,6 @@ struct BindingResult {
   /// The processors that each thread of each rank may run on according to the system, as a list "0-3,8".
   std::vector<std::vector<std::string>> ranks;
 };
-/// One line for people, with the first ranks where there are many.
-std::string describe_binding(const BindingResult& result);
 
 /// Binds the calling process's threads while it lives; then they may run again where they could before. It
 /// creates the threads, so everything that threads inherit (counters) must be set up before.

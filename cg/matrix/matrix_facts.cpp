@@ -73,12 +73,6 @@ void add_binomial(double weight, int trials, double probability, std::vector<dou
 
 double RowLengths::mean() const { return share_or_zero(nonzero_count, row_count); }
 
-double RowLengths::short_row_share() const { return share_or_zero(short_row_count, row_count); }
-
-double RowLengths::short_row_nonzero_share() const {
-  return share_or_zero(short_row_nonzero_count, nonzero_count);
-}
-
 RowLengths row_lengths(const kernels::CsrBlock& block, int64_t critical_vector_length) {
   RowLengths lengths{.critical_vector_length = critical_vector_length,
                      .row_count = block.row_count,

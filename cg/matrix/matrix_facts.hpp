@@ -26,9 +26,6 @@ struct RowLengths {
 
   /// Nonzeros per row; 0 without rows.
   double mean() const;
-  /// Parts of all rows and of all nonzeros, 0 to 1; 0 where there are none.
-  double short_row_share() const;
-  double short_row_nonzero_share() const;
 };
 
 /// Counts the rows of a whole block, before a kernel takes it. Cost: one pass over the rows.

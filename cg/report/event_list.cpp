@@ -2,18 +2,11 @@
 
 #include <fmt/ranges.h>
 
+#include "cg/base/table.hpp"
 #include "cg/report/report.hpp"
 
 namespace cg2d {
 namespace {
-
-// In the order of the list.
-constexpr std::array families{
-    NamedValue<EventFamily>{"Software events, of the kernel", EventFamily::software},
-    NamedValue<EventFamily>{"Hardware events, PAPI's presets", EventFamily::preset},
-    NamedValue<EventFamily>{"Hardware events, as the kernel calls them", EventFamily::generic},
-    NamedValue<EventFamily>{"Hardware events of this processor", EventFamily::native},
-};
 
 std::string_view status_of(const KnownEvent& event) {
   if (!event.why_not.empty()) return "refused";
@@ -56,26 +49,22 @@ std::string write_event_list(const std::string& format, bool shows_all) {
   const auto countable =
       std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
   const auto refused = std::ssize(list.events) - countable;
-  auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n",
-                          format_count(countable, "event"), refused, *list.papi_version);
-  text += "\n Groups by purpose (cg2d run --papi GROUP,EVENT,...)\n";
+  Table groups;
   for (size_t place = 0; place < list.groups.size(); ++place) {
-    const auto& group = group_table()[place];
-    const auto& resolved = list.groups[place];
-    text += fmt::format(
-        " {:<10} {}: {}\n", group.name, group.description,
-        resolved.names.empty() ? "nothing here" : fmt::format("{}", fmt::join(resolved.names, ", ")));
+    const auto& names = list.groups[place].names;
+    groups.line().word("group", group_table()[place].name).word("purpose", group_table()[place].description);
+    groups.word("events", names.empty() ? "nothing here" : fmt::format("{}", fmt::join(names, ", ")));
   }
-  for (const auto& [title, family] : families) {
-    std::string lines;
-    for (const auto& event : list.events) {
-      if (event.family != family || (!shows_all && !event.why_not.empty())) continue;
-      const std::string note = event.is_unproven() ? "0 in the trial, which may not raise it" : event.why_not;
-      lines += fmt::format(" {:<34} {}{}\n", event.name, event.description,
-                           note.empty() ? note : fmt::format(" [{}]", note));
-    }
-    if (!lines.empty()) text += fmt::format("\n {}\n{}", title, lines);
+  Table events;
+  for (const auto& event : list.events) {
+    if (!shows_all && !event.why_not.empty()) continue;
+    const std::string note = event.is_unproven() ? "0 in the trial, which may not raise it" : event.why_not;
+    events.line().word("event", event.name).word("family", name_in(words_of(event.family), event.family));
+    events.word("description", event.description + (note.empty() ? note : fmt::format(" [{}]", note)));
   }
+  auto text = fmt::format("\n cg2d events - {} can be counted on this node, {} cannot; PAPI {}\n\n{}\n{}",
+                          format_count(countable, "event"), refused, *list.papi_version, groups.text(),
+                          events.text());
   if (refused > 0) {
     text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
     if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";

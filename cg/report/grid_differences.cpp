@@ -134,23 +134,8 @@ void describe_us(Members& m, std::string_view name, double seconds, std::string_
   m.derived(name, microseconds_per_s * seconds, meaning(text));
 }
 
-constexpr size_t most_events_in_table = 8;
-
 std::string name_of(const PhaseDifference& difference) {
   return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
-}
-
-/// "29 120", "5600", "0.25": whole numbers in groups of three digits from 10 000 on.
-std::string grouped(double amount) {
-  constexpr double least_whole = 100.0;
-  constexpr size_t group = 3;
-  if (amount < least_whole) return fmt::format("{:.4g}", amount);
-  auto digits = fmt::format("{:.0f}", amount);
-  if (digits.size() <= group + 1) return digits;
-  for (auto place = digits.size() - group; place > 0 && place < digits.size();
-       place -= std::min(place, group))
-    digits.insert(place, " ");
-  return digits;
 }
 
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
@@ -169,7 +154,7 @@ std::string phase_words(const GridDifference& difference, const PhaseDifference&
   std::string_view separator = "; ";
   for (const auto& [amount, noun] : {std::pair(change.messages, "message"), {change.sent_bytes, "byte"}}) {
     if (std::abs(amount) < least_amount) continue;
-    const auto number = grouped(std::abs(amount));
+    const auto number = count_text(std::abs(amount));
     text += fmt::format("{}{} {}{} {}", std::exchange(separator, ", "), number, noun,
                         number == "1" ? "" : "s", amount > 0 ? "more" : "less");
   }
@@ -203,53 +188,6 @@ std::string phase_lines(const GridDifference& difference) {
   return table.text("    ") +
          "    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
          "~ within the noise\n";
-}
-
-std::string event_table(const std::vector<MeasuredConfiguration>& cells) {
-  Table table;
-  for (const auto& cell : cells) {
-    const auto& run = cell.counted;
-    if (!run) continue;
-    for (const auto& [name, counts] : run->events) {
-      table.line().word("grid", cell.asked.arrangement()).word("event", name);
-      double sum = 0.0;
-      for (const auto phase : benchmark_phases) {
-        const double count = counts.at(index_of(phase)) / run->work->step_count;
-        table.number(phase_name(phase), grouped(count));
-        sum += count;
-      }
-      table.number("all phases", grouped(sum));
-    }
-  }
-  if (table.is_empty()) return {};
-  return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" + table.text("    ");
-}
-
-std::string limit_table(const std::vector<MeasuredConfiguration>& cells) {
-  Table table;
-  for (const auto& cell : cells) {
-    const auto& run = cell.limited;
-    if (!run) continue;
-    const auto line = [&](std::string_view what, const auto& text_of) {
-      table.line().word("grid", cell.asked.arrangement()).word("of", what);
-      for (const auto phase : benchmark_phases)
-        table.number(phase_name(phase), text_of(run->limits->at(index_of(phase))));
-    };
-    const double steps = run->work->step_count;
-    line("share of the limit", [](const PhaseShare& phase) {
-      const double share = phase.share();
-      return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
-    });
-    line("bytes to and from memory",
-         [&](const PhaseShare& phase) { return grouped(phase.byte_count / steps); });
-    line("flops", [&](const PhaseShare& phase) { return grouped(phase.flop_count / steps); });
-  }
-  if (table.is_empty()) return {};
-  return "  Limits of the machine, each grid in a run of its own: the share that each phase reaches, and its "
-         "work per\n"
-         "  CG step, mean over the ranks (-: no work, or from a faster cache than the limit was measured "
-         "in)\n" +
-         table.text("    ");
 }
 
 }  // namespace
@@ -337,23 +275,34 @@ std::string difference_words(const GridDifference& difference) {
 }
 
 std::string difference_text(const GridDifference& difference) {
-  auto text = "  Why: " + difference_words(difference) + ".\n";
-  if (!difference.is_sure()) return text;
-  text += phase_lines(difference);
-  if (difference.events.empty()) return text;
-  Table table;
-  for (size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
-    const auto& event = difference.events[k];
-    table.line().word("events per CG step", event.event).word("phase", phase_name(event.phase));
-    table.number(difference.slower.arrangement(), grouped(event.slower));
-    table.number(difference.faster.arrangement(), grouped(event.faster));
-    table.number("ratio", "{:.2f}", event.ratio());
-  }
-  return text + table.text("    ");
+  const auto text = "  Why: " + difference_words(difference) + ".\n";
+  return difference.is_sure() ? text + phase_lines(difference) : text;
 }
 
 std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
-  return event_table(cells) + limit_table(cells);
+  Table table;
+  const auto line = [&](const MeasuredConfiguration& cell, std::string_view what, const auto& text_of) {
+    table.line().word("grid", cell.asked.arrangement()).word("of", what);
+    for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(phase));
+  };
+  for (const auto& cell : cells) {
+    if (cell.counted) {
+      for (const auto& [name, counts] : cell.counted->events)
+        line(cell, name, [&, &counts = counts](Phase phase) {
+          return count_text(counts.at(index_of(phase)) / cell.counted->work->step_count);
+        });
+    }
+    if (!cell.limited) continue;
+    line(cell, "share of the limit", [&](Phase phase) {
+      const double share = cell.limited->limits->at(index_of(phase)).share();
+      return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
+    });
+  }
+  if (table.is_empty()) return {};
+  return "  Events per CG step, mean over the ranks, and the share of the machine's limit that a phase "
+         "reaches "
+         "(-: no work, or\n  from a faster cache), each grid in runs of its own\n" +
+         table.text("    ");
 }
 
 }  // namespace cg2d

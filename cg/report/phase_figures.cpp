@@ -24,33 +24,15 @@ Spread spread_of(const std::vector<double>& values) {
   return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
-/// Whether communication is under way during other phases.
-bool hides_communication(const PhaseFigures& figures) {
-  return figures.report.configuration.overlaps ||
-         std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
-}
-
-std::string legend_of(const PhaseFigures& figures, bool in_clocks) {
-  const auto& ranks = figures.report.ranks;
-  std::string hidden;
-  if (hides_communication(figures))
-    hidden = fmt::format(" hidden ({}) = {} was under way: saved at most\n", in_clocks ? "mean clocks" : "us",
-                         figures.report.configuration.overlaps ? "multiply while a part of the collection"
-                                                               : "interior while the halo");
-  const double coverage = 100.0 * phase_coverage(figures.repeat);
-  const double timing = 100.0 * timing_share(ranks, figures.repeat);
-  if (!in_clocks)
-    return hidden +
-           fmt::format(
-               " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
-               "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
-               "time, timing them took {:.3f} %. --clocks: clocks\n",
-               coverage, timing);
-  return hidden + fmt::format(
-                      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages "
-                      "and bytes sent per rank (mean)\n Phases cover {:.2f} % of the timed region; timing "
-                      "them took {:.3f} % ({:.0f} clocks per scope)\n",
-                      coverage, timing, ranks.front().clocks_per_scope);
+/// The limits that the columns "limit" and "of limit" follow from.
+std::string limits_text(const Roofline& roofline) {
+  const auto& limits = roofline.limits;
+  return fmt::format(
+      "\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} GB/s over the vectors, {:.1f} "
+      "Gflop/s\n of limit: the time that these allow at least, by the measured; -: vectors come from a "
+      "faster "
+      "cache\n",
+      limits.matrix_bytes_per_s / giga, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga);
 }
 
 /// Time, for people who want to know where it goes; or reference clocks, with their spread over the ranks.
@@ -59,39 +41,45 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
   const auto rank_count = static_cast<double>(ranks.size());
   const double steps = figures.step_count;
   const double ticks_per_s = figures.report.ranks.front().ticks_per_second;
-  const double units_per_s = in_clocks ? ticks_per_s : microseconds;
-  const int digits = in_clocks ? 0 : 2;
+  const double units_per_s = (in_clocks ? ticks_per_s : microseconds) / steps;
+  // Whether communication is under way during other phases.
+  const bool hides = figures.report.configuration.overlaps ||
+                     std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
   const auto shares = phase_shares(figures);
-  double region = 0.0;  // clocks or seconds
-  for (const auto& rank : ranks)
-    region += (in_clocks ? static_cast<double>(rank.region_clocks) : rank.region_s) / rank_count;
+  const auto roofline = roofline_of(figures);
+  double region_s = 0.0;
+  for (const auto& rank : ranks) region_s += rank.region_s / rank_count;
 
   Table table;
+  const auto time = [&](std::string_view column, double seconds) {
+    table.number(column, "{:.{}f}", units_per_s * seconds, in_clocks ? 0 : 2);
+  };
   const auto row = [&](std::string_view name, const PhaseShare& share, const std::vector<double>& clocks) {
-    const auto spread = spread_of(clocks);
-    table.line().word("phase", name);
-    table.number("share", "{:.1f} %", 100.0 * (in_clocks ? spread.mean * steps : share.measured_s) / region);
+    table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * share.measured_s / region_s);
     if (in_clocks) {
+      const auto spread = spread_of(clocks);
       table.number("minimum", "{:.0f}", spread.minimum).number("mean", "{:.0f}", spread.mean);
       table.number("maximum", "{:.0f}", spread.maximum);
       table.number("imbalance", "{:.1f} %", 100.0 * spread.imbalance());
     } else {
-      table.number("us", "{:.2f}", microseconds * share.measured_s / steps);
+      time("us", share.measured_s);
     }
-    const double units_per_step = units_per_s / steps;
-    table.number("waiting", "{:.{}f}", share.waited_s * units_per_step, digits);
-    if (hides_communication(figures))
-      table.number("hidden", "{:.{}f}", share.hidden_s * units_per_step, digits);
-    if (!in_clocks) {
-      const auto rate = [&](double amount, int decimals) {
-        return amount > 0.0 ? fmt::format("{:.{}f}", share.rate_of(amount, rank_count) / giga, decimals)
-                            : std::string();
-      };
-      table.number("GB/s", rate(share.byte_count, 2)).number("Gflop/s", rate(share.flop_count, 3));
-    }
+    time("waiting", share.waited_s);
+    if (hides) time("hidden", share.hidden_s);
+    const auto rate = [&](std::string_view column, double amount, int decimals) {
+      table.number(column, amount > 0.0
+                               ? fmt::format("{:.{}f}", share.rate_of(amount, rank_count) / giga, decimals)
+                               : std::string());
+    };
+    rate("GB/s", share.byte_count, 2);
+    rate("Gflop/s", share.flop_count, 3);
     table.number("messages", "{:.2f}", share.messages / steps);
-    table.number(in_clocks ? "bytes" : "bytes sent", "{:.0f}", share.sent_bytes / steps);
-    if (figures.prediction) table.number("predicted", "{:.{}f}", share.predicted_s * units_per_step, digits);
+    table.number("bytes sent", "{:.0f}", share.sent_bytes / steps);
+    if (figures.prediction) time("predicted", share.predicted_s);
+    if (!roofline) return;
+    time("limit", share.shortest_s);
+    table.number("of limit",
+                 percent_text(share.share() <= 1.0 ? std::optional(share.share()) : std::nullopt, 1));
   };
   PhaseShare all;
   std::vector<double> sums(ranks.size(), 0.0);
@@ -109,7 +97,15 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
   return (in_clocks ? fmt::format(" Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n",
                                   cycle_counter_name(), ticks_per_s / giga)
                     : " Phases: time per CG step, mean over the ranks\n") +
-         table.text() + legend_of(figures, in_clocks);
+         table.text() + (hides ? " hidden: work while messages of the phase were under way\n" : "") +
+         fmt::format(
+             " waiting ({}) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
+             "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
+             "time, timing them took {:.3f} %.{}\n",
+             in_clocks ? "clocks" : "us", 100.0 * phase_coverage(figures.repeat),
+             100.0 * timing_share(figures.report.ranks, figures.repeat),
+             in_clocks ? "" : " --clocks: clocks") +
+         (roofline ? limits_text(*roofline) : "");
 }
 
 /// The line length of x86-64 and of most AArch64 processors.
@@ -128,12 +124,6 @@ constexpr std::array figure_rows{
               EventRole::memory_lines, std::nullopt, bytes_per_line},
 };
 // clang-format on
-
-/// Events per step: "0.005333", "197123456".
-std::string count_text(double count) {
-  constexpr double least_whole = 1000.0;
-  return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
-}
 
 std::string counters_text(const PhaseFigures& figures) {
   const auto& counters = figures.report.counters;
@@ -158,12 +148,8 @@ std::string counters_text(const PhaseFigures& figures) {
     table.number("all phases", count_text(sum / figures.step_count));
     table.number("region total", "{:.0f}", totals.region_total);
     table.number("coverage", percent_text(totals.coverage, 2));
-  }
-  for (const auto& name : counters.counted) {
-    if (event_kind(name) != EventKind::misses || figures.nonzeros_multiplied == 0.0) continue;
-    const auto totals = event_totals(figures, static_cast<size_t>(&name - counters.counted.data()));
-    table.line().word("event", name + " per nonzero");
-    table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, totals));
+    if (kind == EventKind::misses && figures.nonzeros_multiplied > 0.0)
+      table.number("multiply, per nonzero", "{:.4g}", per_nonzero(figures, totals));
   }
   for (const auto& figure : counter_figures(figures)) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
@@ -184,53 +170,6 @@ std::string counters_text(const PhaseFigures& figures) {
              "events that is within phases\n"
              " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
              100.0 * reading_share(figures), figures.report.ranks.front().clocks_per_reading);
-}
-
-std::string roofline_text(const PhaseFigures& figures) {
-  const auto seen = roofline_of(figures);
-  if (!seen) return {};
-  const double steps = figures.step_count;
-  const auto& [limits, matrix, vectors, storage_bytes, shares] = *seen;
-  // Without a matrix that of reading one is no limit.
-  const bool has_matrix = std::ranges::any_of(
-      figures.phases, [](Phase phase) { return phase_row(phase).work == LocalWork::product; });
-  const auto of_matrix = [&](const std::string& part) { return has_matrix ? part : std::string(); };
-  auto text = fmt::format(
-      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n measured with {}{} of "
-      "vectors on a rank, {}{} in all\n",
-      of_matrix(fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)),
-      limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
-      of_matrix(format_bytes(matrix.rank_bytes) + " of matrix and "), format_bytes(vectors.rank_bytes),
-      of_matrix(format_bytes(matrix.all_bytes) + " and "), format_bytes(vectors.all_bytes));
-  if (seen->reads_storage()) {
-    const double step_s = shares[index_of(Phase::multiply)].measured_s / steps;
-    text += fmt::format(
-        " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
-        "({:.0f} % of it)\n",
-        limits.storage_bytes_per_s / giga, format_bytes(saturated(storage_bytes)),
-        storage_bytes / step_s / giga, 100.0 * storage_bytes / step_s / limits.storage_bytes_per_s);
-  }
-  const auto rank_count = static_cast<double>(figures.report.ranks.size());
-  bool is_in_caches = false;
-  Table table;
-  for (const auto phase : figures.phases) {
-    const auto& share = shares[index_of(phase)];
-    const bool has_limit = share.share() <= 1.0;
-    is_in_caches |= !has_limit;
-    table.line().word("phase", phase_name(phase)).number("bytes", "{:.0f}", share.byte_count / steps);
-    table.number("flops", "{:.0f}", share.flop_count / steps);
-    table.number("GB/s", "{:.2f}", share.rate_of(share.byte_count, rank_count) / giga);
-    table.number("Gflop/s", "{:.3f}", share.rate_of(share.flop_count, rank_count) / giga);
-    table.number("limit us", "{:.1f}", microseconds * share.shortest_s / steps);
-    table.number("measured us", "{:.1f}", microseconds * share.measured_s / steps);
-    table.number("share", percent_text(has_limit ? std::optional(share.share()) : std::nullopt, 1));
-  }
-  return text + table.text() +
-         " bytes and flops that a CG step must move and compute (mean of the ranks); rates of all ranks; "
-         "share = limit / measured\n" +
-         (is_in_caches ? " -: the limit does not apply: the phase reads vectors from a faster cache than all "
-                         "vectors of a step have room in\n"
-                       : "");
 }
 
 }  // namespace
@@ -261,8 +200,6 @@ PhaseFigures phases_of(const SolveReport& report) {
   }
   return figures;
 }
-
-std::span<const FigureRow> figure_table() { return figure_rows; }
 
 std::vector<CounterFigure> counter_figures(const PhaseFigures& figures) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -308,6 +245,11 @@ EventTotals event_totals(const PhaseFigures& figures, size_t event) {
   totals.outside_phases = totals.region_total - sum;
   if (totals.region_total > 0.0) totals.coverage = sum / totals.region_total;
   return totals;
+}
+
+std::string count_text(double count) {
+  constexpr double least_whole = 1000.0;
+  return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
 }
 
 double per_nonzero(const PhaseFigures& figures, const EventTotals& totals) {
@@ -395,15 +337,15 @@ std::optional<Roofline> roofline_of(const PhaseFigures& figures) {
     seen.matrix.add(rank.limits.matrix_footprint_bytes);
     seen.vectors.add(rank.limits.vector_footprint_bytes);
   }
-  if (seen.reads_storage())
+  if (sum.storage_bytes_per_s > 0.0)
     seen.storage_bytes_per_step = seen.shares[index_of(Phase::multiply)].storage_byte_count *
                                   static_cast<double>(ranks.size()) / figures.step_count;
   return seen;
 }
 
 std::string figures_text(const PhaseFigures& figures, const TextDetail& detail) {
-  return "\n" + phase_table_text(figures, detail.shows_clocks) + roofline_text(figures) +
-         counters_text(figures);
+  if (!figures.is_known()) return {};
+  return "\n" + phase_table_text(figures, detail.shows_clocks) + counters_text(figures);
 }
 
 }  // namespace cg2d

@@ -21,9 +21,10 @@ struct PhaseFigures {
   std::span<const Phase> phases = benchmark_phases;
   double nonzeros_multiplied = 0.0;  ///< by all products of the region, all ranks; 0: there is no matrix
 
-  /// Whether there is such a region, with a step, and the facts of its ranks.
+  /// Whether there is such a region, with timed phases, a step, and the facts of its ranks.
   bool is_known() const {
-    return !repeat.ranks.empty() && report.ranks.size() >= repeat.ranks.size() && step_count > 0.0;
+    return are_timed && !repeat.ranks.empty() && report.ranks.size() >= repeat.ranks.size() &&
+           step_count > 0.0;
   }
 };
 /// The phases of a repetition, or of the one that a run reports.
@@ -42,8 +43,6 @@ struct FigureRow {
   std::optional<EventRole> denominator;  ///< none: per nonzero, for the multiply phase only
   double factor = 1.0;                   ///< factor of the numerator
 };
-
-std::span<const FigureRow> figure_table();
 
 struct CounterFigure {
   const FigureRow* row = nullptr;
@@ -73,6 +72,8 @@ struct EventTotals {
 };
 EventTotals event_totals(const PhaseFigures& figures, size_t event);
 
+/// A count of events, messages or bytes: "0.005333", "197123456".
+std::string count_text(double count);
 /// Events of the multiply phase per nonzero of the matrix and product, all ranks.
 double per_nonzero(const PhaseFigures& figures, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.
@@ -126,13 +127,11 @@ struct Roofline {
   Footprint vectors{};
   double storage_bytes_per_step = 0.0;  ///< that all ranks read together
   PhaseShares shares{};
-
-  bool reads_storage() const { return limits.storage_bytes_per_s > 0.0; }
 };
 /// Nothing if the limits were not measured.
 std::optional<Roofline> roofline_of(const PhaseFigures& figures);
-/// The phase table: time per CG step with the rates of the work done, or reference clocks with their spread over the ranks. Below it the
-/// phases against the limits of the machine, and the counted events, where they were measured.
+/// The phase table: time per CG step, or reference clocks with their spread over the ranks, beside the rates of the work done and the
+/// limits of the machine; below it the counted events. Limits and events where they were measured; empty without phases.
 std::string figures_text(const PhaseFigures& figures, const TextDetail& detail);
 
 }  // namespace cg2d

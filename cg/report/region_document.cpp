@@ -210,7 +210,7 @@ void describe_counters(Members& m, DescribedRegion& region) {
 
 void describe_region(Members& m, DescribedRegion& region) {
   const auto& figures = region.figures;
-  bool are_timed = figures.is_known() && figures.are_timed;
+  bool are_timed = figures.is_known();
   if (are_timed && !region.roofline) region.roofline = roofline_of(figures);
   m.object_if(
       are_timed, "phases",

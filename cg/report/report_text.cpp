@@ -6,15 +6,19 @@
 #include "cg/base/table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
 
 // Parts of both.
 
-/// For the six lines in which stands what matters, as many as one looks at.
-LabelledLines new_summary() { return {.text = {}, .width = 8, .link = ""}; }
+/// The six lines in which stands what matters, as many as one looks at.
+std::string summary_lines(const std::array<std::string, 6>& texts) {
+  constexpr std::array labels{"Result", "Time", "Grid", "Kernel", "Limit", "Quiet"};
+  std::string lines;
+  for (size_t k = 0; k < texts.size(); ++k) lines += fmt::format(" {:<8}{}\n", labels[k], texts[k]);
+  return lines;
+}
 
 /// Why this grid, where nobody asked for it.
 std::string reason_of_grid(const std::optional<GridTrial>& trial) {
@@ -31,21 +35,6 @@ std::string reason_of_grid(const std::optional<GridTrial>& trial) {
                      verdict.reason);
 }
 
-std::string transport_line(const SessionReport& report, bool has_matrix) {
-  const auto& configuration = report.configuration;
-  const auto per_node = configuration.ranks_per_node > 0
-                            ? " with " + configuration_axis("ranks_per_node").label(configuration)
-                            : "";
-  const auto overlap = !configuration.overlaps ? ""
-                       : has_matrix && configuration.grid.rows == 1
-                           ? ", overlap on (one process row: nothing to overlap)"
-                           : ", overlap on";
-  return fmt::format("{}{}{}, sum {}, waiting ranks {}{}{}", configuration.transport,
-                     report.transport_origin == ChoiceOrigin::built_in_rule ? " (default)" : "", per_node,
-                     sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode), overlap,
-                     configuration.is_reproducible ? ", reproducible sums" : "");
-}
-
 /// "two-sided messages, 2 threads per rank".
 std::string rank_words(const Configuration& configuration) {
   const auto* const row = comm::find_transport(configuration.transport);
@@ -56,6 +45,7 @@ std::string rank_words(const Configuration& configuration) {
 
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product in any case.
 std::string limit_summary(const PhaseFigures& figures) {
+  if (!figures.is_known()) return "not known without phases (--no-phases)";
   const auto shares = phase_shares(figures);
   // The phase that does most of the product, with a matrix or without one.
   const auto phase = *std::ranges::max_element(figures.phases, {}, [&](Phase one) {
@@ -80,26 +70,20 @@ std::string limit_summary(const PhaseFigures& figures) {
                      phase_name(phase), percent(product.share()), rates);
 }
 
-/// Labelled lines: grid, transport, kernel and threads, with the trials that chose them. repeat: the one whose products count.
-std::string choice_lines(const SessionReport& report, const RepeatReport& repeat, bool has_matrix = true) {
-  const auto& configuration = report.configuration;
-  const auto& grid = configuration.grid;
-  LabelledLines line;
-  if (has_matrix) {
-    line("Grid", "{} (Px x Py: {}, {}{})", grid.name(), format_count(grid.columns, "process column"),
-         format_count(grid.rows, "process row"), report.grid_is_automatic ? ", chosen by auto" : "");
-    if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-    if (report.speed_trial)
-      line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
-  }
-  line("Transport", transport_line(report, has_matrix));
-  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
-  const auto* const kernel = kernels::find_kernel(configuration.kernel);
-  if (has_matrix && kernel != nullptr && !kernel->storage_text.empty())
-    line("Kernel", "{}, {}", configuration.kernel, kernel->storage_text);
-  line("Threads", "{} per rank", configuration.thread_count);
-  if (report.binding) line("Binding", describe_binding(*report.binding));
-  return line.text;
+/// Everything else that is known: the trials behind the choices, then every labelled figure of the document. repeat: the one whose products
+/// count.
+std::string own_lines(const SessionReport& report, const RepeatReport& repeat,
+                      const std::vector<ShownFigure>& figures, const Json& document) {
+  std::string text = "\n";
+  if (report.grid_trial) text += labelled_line("Grid trial", describe_trial(*report.grid_trial));
+  if (report.speed_trial)
+    text +=
+        labelled_line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
+  if (report.transport_trial)
+    text += labelled_line("Transport trial", describe_transport_trial(*report.transport_trial));
+  if (report.kernel_trial) text += labelled_line("Kernel trial", describe_trial(*report.kernel_trial));
+  return text + labelled_line("Command", command_text(report.provenance->command)) +
+         labelled_lines(figures, document);
 }
 
 /// The lines of a guard, and the warnings.
@@ -153,81 +137,6 @@ std::string official_block(const RunReport& report) {
                                          : "UNSUCCESSFUL");
 }
 
-std::string row_length_text(const RunReport& report) {
-  const auto lengths = all_row_lengths(report);
-  const auto text =
-      fmt::format("{} to {}, mean {:.1f} in the blocks", lengths.shortest, lengths.longest, lengths.mean());
-  if (lengths.critical_vector_length == never_in_vectors)
-    return text + "; no critical vector length: vectors pay for none of them";
-  return text + fmt::format("; below the critical vector length {}: {:.1f} % of rows, {:.1f} % of nonzeros",
-                            lengths.critical_vector_length, 100.0 * lengths.short_row_share(),
-                            100.0 * lengths.short_row_nonzero_share());
-}
-
-/// Sums over all ranks' blocks.
-std::string conversion_text(const RunReport& report) {
-  int64_t csr_bytes = 0;
-  int64_t block_bytes = 0;
-  for (const auto& rank : report.ranks) {
-    csr_bytes += rank.csr_bytes;
-    block_bytes += rank.block_bytes;
-  }
-  const auto csr = format_bytes(csr_bytes);
-  const auto block = format_bytes(block_bytes);
-  const auto made = report.is_streamed ? fmt::format("none: panels of {} are streamed", block)
-                    : !report.converted
-                        ? fmt::format("none: the kernel takes the {} of CSR as they are", csr)
-                        : fmt::format("{:.6f} s; {} of CSR became {}", report.conversion_s, csr, block);
-  return fmt::format("{} ({:.2f} bytes per nonzero)", made,
-                     static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count));
-}
-
-std::string huge_page_text(const RunReport& report) {
-  const auto share = [](const RankResult& rank) {
-    return rank.resident_bytes > 0
-               ? static_cast<double>(rank.huge_page_bytes) / static_cast<double>(rank.resident_bytes)
-               : 0.0;
-  };
-  const auto& least = *std::ranges::min_element(report.ranks, {}, share);
-  const auto setting = report.environment->transparent_huge_pages.value_or("unknown");
-  if (least.resident_bytes == 0)
-    return fmt::format("{}; this system does not say how many there are", setting);
-  return fmt::format("{}; {} of {} resident on the rank with least", setting,
-                     format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
-}
-
-std::string own_lines(const RunReport& report) {
-  const auto& problem = report.problem;
-  const auto& repeat = median_repeat(report);
-  LabelledLines line;
-  if (const auto times = repeat_times(report); times.spread()) {
-    line(
-        "Seconds",
-        "{:.6f} (median of {}; minimum {:.6f}, quartiles {:.6f} and {:.6f}, maximum {:.6f}, spread {:.1f} %)",
-        repeat.time_s, times.count, times.minimum, times.lower_quartile, times.upper_quartile, times.maximum,
-        100.0 * *times.spread());
-  } else {
-    line("Seconds", "{:.6f}", repeat.time_s);
-  }
-  line("True Mflop/s", "{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
-       true_mflops_of(report, repeat), report.nonzero_count, int64_t{problem.nonzer} * (problem.nonzer + 1));
-  line("Problem", "n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
-       problem.niter);
-  line.text += choice_lines(report, repeat);
-  if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
-  if (const auto& length = report.kernel_choice.tuning.critical_vector_length)
-    line("Critical length", vector_length_text(*length));
-  line("Row lengths", row_length_text(report));
-  if (report.prediction) {
-    line("Prediction", "{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
-         report.prediction->total_s(), 100.0 * (repeat.time_s / report.prediction->total_s() - 1.0));
-  }
-  line("Conversion", conversion_text(report));
-  line("Huge pages", huge_page_text(report));
-  line("Command", command_text(report.provenance->command));
-  return line.text + labelled_lines(run_figures(), json_of(RunDocument{.report = report}));
-}
-
 std::string result_summary(const RunReport& report) {
   const auto& problem = report.problem;
   const double zeta = final_step(report).zeta;
@@ -252,21 +161,6 @@ std::string time_summary(const RunReport& report) {
                      mops_of(report, median_repeat(report)), 1e6 * time_s / cg_step_count(report));
 }
 
-std::string summary_lines(const RunReport& report) {
-  const auto& configuration = report.configuration;
-  auto line = new_summary();
-  line("Result", result_summary(report));
-  line("Time", time_summary(report));
-  line("Grid", grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
-  line("Kernel", kernel_summary(configuration, report.instruction_set, report.kernel_choice.kernel_origin));
-  line("Limit",
-       report.phases_timed ? limit_summary(phases_of(report)) : "not known without phases (--no-phases)");
-  line("Quiet", disturbance(report).empty()
-                    ? median_repeat(report).quiet.text()
-                    : "no: timing unreliable: the machine was busy (see the warning below)");
-  return line.text;
-}
-
 /// A header, and one line per repetition: of the document of a run of it alone; its number and its own quiet stand behind.
 std::string csv_of(const RunReport& report) {
   std::string text = csv_header(run_figures()) + ",repeat,disturbed\n";
@@ -284,7 +178,14 @@ std::string text_of(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
-    text += summary_lines(report);
+    text += summary_lines(
+        {result_summary(report), time_summary(report),
+         grid_summary(report.configuration, report.grid_is_automatic, report.grid_trial),
+         kernel_summary(report.configuration, report.instruction_set, report.kernel_choice.kernel_origin),
+         limit_summary(phases_of(report)),
+         disturbance(report).empty()
+             ? median_repeat(report).quiet.text()
+             : "no: timing unreliable: the machine was busy (see the warning below)"});
     if (report.restart)
       text += fmt::format(
           " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
@@ -293,8 +194,9 @@ std::string text_of(const RunReport& report) {
     text += feature_lines(report.features) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
-    if (report.detail.is_verbose) text += '\n' + own_lines(report);
-    if (report.phases_timed) text += figures_text(phases_of(report), report.detail);
+    if (report.detail.is_verbose)
+      text += own_lines(report, median_repeat(report), run_figures(), json_of(RunDocument{.report = report}));
+    text += figures_text(phases_of(report), report.detail);
   }
   if (const auto reason = disturbance(report); !reason.empty())
     text += fmt::format(" Warning: disturbed, so repeat it on a quiet machine: {}\n", reason);
@@ -310,14 +212,8 @@ std::string norm_text(double norm, int digits) {
 }
 
 /// How each of the solutions ended.
-std::string solution_lines(const SystemOptions& options, const SolveReport& report) {
+std::string solution_table(const SolveReport& report) {
   const auto solutions = report.solutions.empty() ? std::vector{*report.solution} : report.solutions;
-  LabelledLines line;
-  line("Ended", report.reason.empty() ? name_of(report.solution->result.end) : report.reason);
-  line("Iterations", "{}", step_count_of(report));
-  line("Right-hand sides", "{}, {}", solutions.size(), options.right_hand_side.text);
-  const auto& remark = report.solution->preconditioner_remark;
-  line("Preconditioner", "{}{}{}", options.preconditioner, remark.empty() ? "" : ": ", remark);
   Table table;
   for (const auto& solution : solutions) {
     const auto& result = solution.result;
@@ -326,39 +222,20 @@ std::string solution_lines(const SystemOptions& options, const SolveReport& repo
     if (result.replacement_count > 0) table.number("restarts", "{}", result.replacement_count);
     if (result.classic_step_count > 0) table.number("classic, last", "{}", result.classic_step_count);
     table.number("residual", norm_text(result.true_residual_norm, 6));
-    table.number("recurrence", norm_text(solution.recursive_residual_norm(), 6));
     table.number("target", norm_text(solution.target_norm, 6));
-    table.number("first residual", norm_text(result.first_residual_norm, 6));
     table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
+    if (const auto& remark = solution.preconditioner_remark; !remark.empty())
+      table.word("preconditioner", remark);
   }
-  return line.text + "\n" + table.text() + "\n";
-}
-
-/// How even the blocks of an assembled matrix are.
-std::string cut_text(const std::string& cut, const MatrixResult& matrix) {
-  return fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut,
-                     matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
-                     matrix.other_balance
-                         ? fmt::format(" (cut {}: {:.1f} %)", cut == nonzeros_cut ? "even" : "nonzeros",
-                                       100.0 * matrix.other_balance->imbalance())
-                         : "");
+  return "\n" + table.text();
 }
 
 /// How the iteration ended, and after how many iterations.
 std::string end_words(const SolveReport& report) {
-  using enum SolveEnd;
-  const auto end = report.solution->result.end;
-  const int count = step_count_of(report);
-  const auto iterations = format_count(count, "iteration");
-  if (end == converged) return "converged after " + iterations;
-  if (end == zero_right_hand_side) return "x = 0 for a right-hand side of zeros";
-  if (end == step_limit && report.code == ExitCode::success) return iterations + " done";
-  if (end == step_limit) return fmt::format("NOT CONVERGED: iteration limit ({})", count);
-  if (end == stagnated) return "NOT CONVERGED: stagnated after " + iterations;
-  if (end == stopped) return "NOT CONVERGED: interrupted after " + iterations;
-  return fmt::format(
-      "NOT SOLVED: {} iteration {}",
-      end == not_finite ? "NaN or infinity in" : "the matrix is not positive definite, seen in", count);
+  std::string end(name_of(report.solution->result.end));
+  std::ranges::replace(end, '_', ' ');
+  return fmt::format("{}{} after {}", report.code == ExitCode::success ? "" : "NOT CONVERGED: ", end,
+                     format_count(step_count_of(report), "iteration"));
 }
 
 std::string result_summary(const SolveReport& report) {
@@ -390,41 +267,20 @@ std::string time_summary(const SolveReport& report) {
                      matrix.read_s + matrix.distribute_s + matrix.conversion_s + matrix.preconditioner_s);
 }
 
-std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
-  const auto& configuration = report.configuration;
-  auto line = new_summary();
-  line("Result", result_summary(report));
-  line("Time", time_summary(report));
-  line("Grid", report.matrix_free
-                   ? fmt::format("{}; {}", report.matrix_free->arrangement, rank_words(configuration))
-                   : grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
-  line("Kernel", "{}; {} CG, preconditioner {}",
-       report.matrix_free
-           ? configuration.kernel
-           : kernel_summary(configuration, report.instruction_set, report.kernel_choice.kernel_origin,
-                            report.kernel_trial ? &report.kernel_trial->verdict : nullptr),
-       options.variant, options.preconditioner);
-  line("Limit", timed_step_count(report) > 0 ? limit_summary(phases_of(report)) : "nothing was multiplied");
-  line("Quiet", report.quiet ? report.quiet->text() : "not known");
-  return line.text;
-}
-
-/// All that is known beside the summary.
-std::string own_lines(const SystemOptions& options, const SolveReport& report) {
-  LabelledLines line;
-  if (report.solutions.empty()) line.text = solution_lines(options, report);
-  line("Seconds", "{:.6f}", report.repeat.time_s);
-  if (!report.matrix_free) line("Cut", cut_text(report.configuration.cut, *report.matrix));
-  line.text += choice_lines(report, report.repeat, !report.matrix_free);
-  if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
-  line("Command", command_text(report.provenance->command));
-  return line.text +
-         labelled_lines(solve_figures(), json_of(SolveDocument{.options = options, .report = report}));
-}
-
 std::string text_of(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
-  text += summary_lines(options, report);
+  const auto& configuration = report.configuration;
+  const auto kernel =
+      report.matrix_free
+          ? configuration.kernel
+          : kernel_summary(configuration, report.instruction_set, report.kernel_choice.kernel_origin,
+                           report.kernel_trial ? &report.kernel_trial->verdict : nullptr);
+  text += summary_lines(
+      {result_summary(report), time_summary(report),
+       report.matrix_free ? fmt::format("{}; {}", report.matrix_free->arrangement, rank_words(configuration))
+                          : grid_summary(configuration, report.grid_is_automatic, report.grid_trial),
+       fmt::format("{}; {} CG, preconditioner {}", kernel, options.variant, options.preconditioner),
+       limit_summary(phases_of(report)), report.quiet ? report.quiet->text() : "not known"});
   const auto& solution = *report.solution;
   const auto& spectrum = solution.spectrum;
   if (spectrum.step_count > 0 && report.solutions.empty())
@@ -439,9 +295,11 @@ std::string text_of(const SystemOptions& options, const SolveReport& report) {
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);
   text += feature_lines(report.features);
-  if (!report.solutions.empty()) text += '\n' + solution_lines(options, report);
-  if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
-  if (timed_step_count(report) > 0) text += figures_text(phases_of(report), options.detail);
+  if (options.detail.is_verbose || !report.solutions.empty()) text += solution_table(report);
+  if (options.detail.is_verbose)
+    text += own_lines(report, report.repeat, solve_figures(),
+                      json_of(SolveDocument{.options = options, .report = report}));
+  text += figures_text(phases_of(report), options.detail);
   text += closing_lines(report);
   return text;
 }

@@ -145,16 +145,22 @@ std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names)
   return text + disturbance_text({&pair, 1}, names);
 }
 
-/// The configurations with the same text, in the order of the first of them: "text" where all have it, else "text: key, key".
+/// What differs although the same was asked for, and metrics beyond the threshold, with the configurations that have the same text: none where
+/// all have it.
 std::string lines_of_differences(const Comparison& comparison) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> found;
+  Named<std::vector<std::string>> found;  // keys by the text
   const auto& names = comparison.names;
   for (const auto& pair : comparison.common) {
-    for (const auto& [name, before, after] : differences_of(pair)) {
+    const auto add = [&](std::string_view name, const std::string& before, const std::string& after) {
       const auto text = fmt::format("{}: {} in {}, {} in {}", name, before, names.before, after, names.after);
       auto known = std::ranges::find(found, text, [](const auto& one) { return one.first; });
       if (known == found.end()) known = found.insert(found.end(), {text, {}});
       known->second.push_back(pair.before.asked.key());
+    };
+    for (const auto& [name, before, after] : differences_of(pair)) add(name, before, after);
+    for (const auto& [figure, before, after] : figures_of(pair)) {
+      if (std::max(before, after) > (1.0 + comparison.threshold) * std::min(before, after))
+        add(figure->label, text_with_unit(before, figure->unit), text_with_unit(after, figure->unit));
     }
   }
   std::string lines;
@@ -266,37 +272,6 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   return comparison;
 }
 
-std::string difference_between(const Comparison& comparison) {
-  if (comparison.only_before.empty() || comparison.only_after.empty()) {
-    return "class, grid, kernel, transport, threads, and the memory limit of a streamed matrix must be the "
-           "same";
-  }
-  const auto& one = comparison.only_before.front();
-  const auto& other = comparison.only_after.front();
-  std::vector<std::string> parts;
-  std::string sweep;
-  bool has_sweep = true;
-  const auto add = [&](std::string_view what, std::string_view option, const std::string& a,
-                       const std::string& b) {
-    if (a == b) return;
-    parts.push_back(fmt::format("{} is {} and {}", what, a, b));
-    sweep += fmt::format(" {} {},{}", option, a, b);
-    if (option.empty()) has_sweep = false;
-  };
-  add("the problem", "", one.problem, other.problem);
-  add("the form", "", one.form, other.form);
-  add("the storage", "", one.storage.empty() ? "memory" : one.storage,
-      other.storage.empty() ? "memory" : other.storage);
-  add("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
-  for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed)
-      add(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
-  }
-  auto text = fmt::format("{}", fmt::join(parts, ", "));
-  if (has_sweep) text += fmt::format("; cg2d sweep{} measures them in turns, which compares them", sweep);
-  return text;
-}
-
 std::string comparison_text(const Comparison& comparison) {
   const auto& names = comparison.names;
   Table table;
@@ -315,14 +290,6 @@ std::string comparison_text(const Comparison& comparison) {
                         change_text(comparison.overall_change, comparison.overall, names),
                         disturbance_text(comparison.common, names));
   text += lines_of_differences(comparison);
-  for (const auto& pair : comparison.common) {
-    for (const auto& [figure, before, after] : figures_of(pair)) {
-      if (std::max(before, after) > (1.0 + comparison.threshold) * std::min(before, after))
-        text += fmt::format("Also differs: {}: {} {} in {}, {} in {}\n", pair.before.asked.key(),
-                            figure->label, text_with_unit(before, figure->unit), names.before,
-                            text_with_unit(after, figure->unit), names.after);
-    }
-  }
   for (const auto& asked : comparison.only_before)
     text += fmt::format("Only in {}: {}\n", names.before, asked.key());
   for (const auto& asked : comparison.only_after)

@@ -9,7 +9,7 @@ namespace cg2d {
 
 void describe(Members& m, Prediction& prediction) {
   m("machine", prediction.machine, not_empty());
-  m.derived("total_s", prediction.total_s(), positive());
+  m.derived("total_s", prediction.total_s(), labelled("Prediction", "s", positive()));
   m.object("phases", [&] {
     for (const auto phase : benchmark_phases)
       m(phase_name(phase), prediction.phases[index_of(phase)], at_least(0));
@@ -44,7 +44,7 @@ void describe_head(Members& m, std::string* program_version) {
   m.constant("schema_version", result_schema_version);
   m.object("program", [&] {
     m.constant("name", std::string("cg2d"));
-    m("version", program_version != nullptr ? *program_version : own, not_empty());
+    m("version", program_version != nullptr ? *program_version : own, labelled("cg2d", {}, not_empty()));
   });
 }
 
@@ -58,7 +58,7 @@ void describe_axes(Members& m, Configuration& configuration, bool all) {
     if (!all && !axis.is_crossed) continue;
     // As JSON has it: a number, a flag or a text.
     auto text = axis.print(configuration);
-    const Note note{.meaning = axis.help, .column = axis.name};
+    const Note note{.meaning = axis.help, .label = all ? axis.name : "", .column = axis.name};
     if (axis.is_flag()) {
       bool is_on = text == "on";
       m(axis.name, is_on, note);
@@ -101,13 +101,16 @@ void describe_origin(Members& m, SessionReport& report) {
   m.object_if(report.environment, "environment", or_null(), [&](Environment& environment) {
     auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
     describe(m, environment, &threads);
-    m.one_of("waiting", report.wait_mode, wait_mode_table(),
-             meaning("What a waiting rank does between two polls; block: it does not poll (in SimGrid's "
-                     "simulator)."));
+    m.one_of(
+        "waiting", report.wait_mode, wait_mode_table(),
+        labelled(
+            "Waiting", {},
+            "What a waiting rank does between two polls; block: it does not poll (in SimGrid's simulator)."));
     m("thread_binding", report.binding,
-      or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
-              "and at least two ranks per core, one that ranks share; null: the run did not come to "
-              "it."));
+      or_null(labelled(
+          "Binding", {},
+          "Whether each thread was bound to a core: one of its own, or, with one thread per rank and at "
+          "least two ranks per core, one that ranks share; null: the run did not come to it.")));
     if (m.reads() && report.binding) report.binding->ranks = std::move(threads);
   });
 }
@@ -117,17 +120,19 @@ void describe_configuration(Members& m, SessionReport& report) {
   m.derived("ranks", configuration.grid.rank_count(), in_column("ranks", at_least(1)));
   m.object("grid", [&] {
     describe_grid(m, configuration.grid);
-    m("automatic", report.grid_is_automatic, meaning("Whether the program chose it."));
+    m("automatic", report.grid_is_automatic, labelled("Grid chosen", {}, "Whether the program chose it."));
     m("trial", report.grid_trial,
       meaning("With --grid auto: the grids that were tried, the most promising first, with the time of a CG "
               "step."));
   });
   describe_axes(m, configuration);
-  m("symmetric_storage", report.is_symmetric, meaning("Whether one entry of each mirrored pair was stored."));
+  m("symmetric_storage", report.is_symmetric,
+    labelled("Symmetric", {}, "Whether one entry of each mirrored pair was stored."));
   m("instruction_set", report.instruction_set,
-    in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix.")));
+    labelled("instruction set", {},
+             in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix."))));
   m("transport_by", report.transport_origin,
-    meaning("By the built-in rule it is shared where all ranks share a node."));
+    labelled("Transport by", {}, "By the built-in rule it is shared where all ranks share a node."));
   m("transport_trial", report.transport_trial,
     meaning("With --transport auto: the time of a CG step with each transport; the one that is taken first, "
             "then by time."));
@@ -139,7 +144,7 @@ void describe_configuration(Members& m, SessionReport& report) {
 void describe_block(Members& m, const SessionReport& report, RankResult& rank) {
   m("nonzeros", rank.nonzero_count, at_least(0, "Of the whole block, whatever the kernel stores of it."));
   m.if_given("csr_bytes", rank.csr_bytes, !report.is_streamed,
-             or_null(at_least(0,
+             or_null(labelled("CSR", "B",
                               "The whole block, as it was made; null where the matrix is streamed: no such "
                               "block was made.")));
   m("block_bytes", rank.block_bytes, labelled("Block", "B", "In the format of the kernel."));
@@ -154,11 +159,11 @@ void describe_tuning(Members& m, RunReport& report) {
   auto path = profile.processor.knows_kernels() ? std::optional(profile.path) : std::nullopt;
   m("kernel_by", kernel.kernel_origin);
   m("settings_by", kernel.tuning_origin, meaning("Settings from the command line override it in any case."));
-  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(at_least(0)));
+  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(labelled("Critical length")));
   m("prefetch_distance", kernel.tuning.prefetch_distance, or_null(labelled("Prefetch")));
-  m("block_width", kernel.tuning.block_width, or_null({.label = "Block width", .least = 1.0}));
-  m("profile", path, or_null({.meaning = "The file that knows this processor.", .label = "Profile"}));
-  m("no_profile_because", profile.absence, {.meaning = "Empty with a profile.", .label = "No profile"});
+  m("block_width", kernel.tuning.block_width, or_null(labelled("Block width", {}, at_least(1))));
+  m("profile", path, or_null(labelled("Profile", {}, "The file that knows this processor.")));
+  m("no_profile_because", profile.absence, labelled("No profile", {}, "Empty with a profile."));
   if (!m.reads() || !path) return;
   profile.path = *path;
   profile.processor.critical_vector_length.emplace();
@@ -166,21 +171,24 @@ void describe_tuning(Members& m, RunReport& report) {
 
 void describe_setup(Members& m, RunReport& report) {
   m("generation_s", report.generation_s, metric("Generation", "s"));
-  m("converted", report.converted, meaning("Whether the kernel stores something else than the CSR."));
+  m("converted", report.converted,
+    labelled("Converted", {}, "Whether the kernel stores something else than the CSR."));
   report.is_streamed = !m.if_given(
       "conversion_s", report.conversion_s, !report.is_streamed,
       or_null(metric("Conversion time", "s",
                      "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is "
                      "streamed: nothing was converted.")));
-  m.derived("row_lengths", meaning("Of all ranks' blocks."), [&] { return all_row_lengths(report); });
+  m.derived("row_lengths", labelled("Row lengths", {}, "Of all ranks' blocks."),
+            [&] { return all_row_lengths(report); });
   m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, size_t rank) {
     m.derived("rank", rank, at_least(0));
     describe_block(m, report, block);
     m("row_lengths", block.row_lengths,
       meaning("Nonzeros per row of the whole block, before a kernel takes it; zeros where there are no "
               "rows."));
-    m("resident_bytes", block.resident_bytes, at_least(0, "At the end of the run; 0: not known."));
-    m("huge_page_bytes", block.huge_page_bytes, at_least(0, "Of these, in huge pages."));
+    m("resident_bytes", block.resident_bytes,
+      labelled("Resident", "B", "At the end of the run; 0: not known."));
+    m("huge_page_bytes", block.huge_page_bytes, labelled("In huge pages", "B", "Of these, in huge pages."));
   });
 }
 
@@ -214,15 +222,18 @@ void describe_result(Members& m, RunReport& report, const RepeatReport& repeat) 
   m.derived("rnorm", repeat.steps.back().residual_norm, in_column("rnorm"));
   m.derived("verified", is_right, or_null("null: no reference, or not all repetitions finished."));
   m.derived("relative_error", error, or_null(at_least(0)));
-  m.derived("time_s", repeat.time_s,
-            in_column("time_s", positive("Of the repetition with the median time, of an even number the "
-                                         "lower of the middle two; phases and outer steps are those of "
-                                         "that one.")));
+  m.derived(
+      "time_s", repeat.time_s,
+      labelled(
+          "Seconds", "s",
+          in_column("time_s", positive("Of the repetition with the median time, of an even number the lower "
+                                       "of the middle two; phases and outer steps are those of that one."))));
   m.derived("mops_total", mops, in_column("mops_total", positive("By the official operation count.")));
   m.derived("mops_per_process", mops / report.configuration.grid.rank_count(), positive());
-  m.derived("true_mflops", true_mflops_of(report, repeat),
-            in_column("true_mflops", positive("By the true number of nonzeros.")));
-  m.object("repeats", [&] { describe_repeats(m, report); });
+  m.derived(
+      "true_mflops", true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6,
+      labelled("True Mflop/s", {}, in_column("true_mflops", positive("By the true number of nonzeros."))));
+  m.object("repeats", labelled("Repetitions"), [&] { describe_repeats(m, report); });
 }
 
 /// The steps of the repetition reported, or of the one that did not end.
@@ -272,7 +283,8 @@ void describe_system(Members& m, SolveDocument& document) {
   auto initial_guess = options.initial_guess.text;
   m("matrix", matrix, meaning("A file, or the text of an operator."));
   m("is_assembled", is_assembled);
-  m("right_hand_side", right_hand_side, meaning("ones, zeros, random:SEED or a file."));
+  m("right_hand_side", right_hand_side,
+    labelled("Right-hand side", {}, "ones, zeros, random:SEED or a file."));
   m("initial_guess", initial_guess);
   if (m.reads()) {
     (is_assembled ? options.matrix_path : options.operator_text) = matrix;
@@ -282,8 +294,8 @@ void describe_system(Members& m, SolveDocument& document) {
   m("relative_tolerance", options.relative_tolerance, at_least(0, "Of right_hand_side_norm."));
   m("absolute_tolerance", options.absolute_tolerance, at_least(0));
   m("most_iterations", options.most_iterations, at_least(1));
-  m("preconditioner", options.preconditioner, not_empty());
-  m("variant", options.variant, {.meaning = "The form of CG.", .label = "Form of CG", .fewest = 1});
+  m("preconditioner", options.preconditioner, labelled("Preconditioner", {}, not_empty()));
+  m("variant", options.variant, labelled("Form of CG", {}, not_empty("The form of CG.")));
   m("symmetrize", options.symmetrize_tolerance, positive("Only with --symmetrize: the tolerance."));
   m.if_given("mirrored", options.mirrors, options.mirrors, meaning("Only with --mirror."));
   m("right_hand_side_count", document.report.right_hand_side_count,
@@ -294,8 +306,8 @@ void describe_setup(Members& m, SolveReport& report) {
   if (!report.matrix) report.matrix.emplace();
   auto& matrix = *report.matrix;
   const bool cuts_by_nonzeros = report.configuration.cut == nonzeros_cut;
-  m("name", matrix.name, {.label = "Matrix", .fewest = 1});
-  m("n", matrix.order, {.label = "Order", .least = 1.0});
+  m("name", matrix.name, labelled("Matrix", {}, not_empty()));
+  m("n", matrix.order, labelled("Order", {}, at_least(1)));
   m("nonzero_count", matrix.nonzero_count,
     labelled("Nonzeros", {}, "0 without an assembled matrix, as the times to read and to distribute."));
   m("read_s", matrix.read_s,
@@ -315,11 +327,12 @@ void describe_setup(Members& m, SolveReport& report) {
     m.derived("rank", rank, at_least(0));
     describe_block(m, report, block);
   });
-  m.if_given("balance", matrix.balance, !report.matrix_free,
-             meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
+  m.if_given(
+      "balance", matrix.balance, !report.matrix_free,
+      labelled("Balance", {}, "Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
   const auto other = [&](std::string_view name, bool is_asked, std::string_view text) {
     auto balance = is_asked && !report.matrix_free ? matrix.other_balance : std::nullopt;
-    m(name, balance, meaning(text));
+    m(name, balance, labelled("Other cut", {}, text));
     if (m.reads() && balance) matrix.other_balance = balance;
   };
   other("balance_of_even_pieces", cuts_by_nonzeros,
@@ -370,7 +383,7 @@ void describe_solution(Members& m, Solution& solution) {
 
 void describe_result(Members& m, SolveReport& report, Solution& worst) {
   describe_solution(m, worst);
-  m("time_s", report.repeat.time_s, at_least(0, "Of the solve alone."));
+  m("time_s", report.repeat.time_s, labelled("Seconds", "s", "Of the solve alone."));
   m.list_if_any("right_hand_sides", report.solutions,
                 {.meaning = "Only with several: one of each, in their order.", .fewest = 2},
                 [&](Solution& solution, size_t /*index*/) { describe_solution(m, solution); });
@@ -407,7 +420,7 @@ void describe(Members& m, RunDocument& document) {
   auto& has_result = document.has_result;
   describe_head(m, &document.program_version);
   describe_end(m, report);
-  m.object("problem", [&] {
+  m.object("problem", labelled("Problem"), [&] {
     describe(m, report.problem);
     // The generator knows the rest: there is none where the matrix was not generated.
     const bool is_generated = report.nonzero_count > 0;
@@ -488,8 +501,7 @@ void describe(Members& m, SolveDocument& document) {
     m("kernel_trial", report.kernel_trial,
       meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
     m("matrix_free_arrangement", arrangement,
-      {.meaning = "Only without an assembled matrix: how the ranks share the operator.",
-       .label = "Arrangement"});
+      labelled("Arrangement", {}, "Only without an assembled matrix: how the ranks share the operator."));
     if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
   });
   m.object_if(!report.ranks.empty(), "setup", or_null(), [&] { describe_setup(m, report); });

@@ -78,58 +78,18 @@ std::string slowing_option(const Document& document) {
   return {};
 }
 
-/// Facts of a run beyond what was asked for, with their places in a result: an automatic choice may differ, and so may program and machine.
-constexpr std::array<std::pair<const char*, const char*>, 15> fact_places{
-    {{"kernel", "/configuration/kernel"},
-     {"instruction set", "/configuration/instruction_set"},
-     {"transport", "/configuration/transport"},
-     {"critical vector length", "/configuration/tuning/critical_vector_length"},
-     {"prefetch distance", "/configuration/tuning/prefetch_distance"},
-     {"block width", "/configuration/tuning/block_width"},
-     {"cg2d", "/program/version"},
-     {"commit", "/provenance/commit"},
-     {"changed files", "/provenance/tree_changed"},
-     {"compiler", "/environment/compiler"},
-     {"flags", "/environment/flags"},
-     {"MPI", "/environment/mpi"},
-     {"BLAS", "/environment/blas"},
-     {"waiting", "/environment/waiting"},
-     {"processor", "/environment/nodes/0/processor"}}};
-
-Named<std::string> facts_of(const Json& run) {
-  Named<std::string> facts;
-  for (const auto& [name, path] : fact_places) {
-    const Json::json_pointer place(path);
-    const auto value = run.contains(place) ? run.at(place) : Json(nullptr);
-    if (!value.is_null() && value != Json(""))
-      facts.emplace_back(name, value.is_string() ? value.get<std::string>() : json_text(value));
-  }
-  return facts;
+/// Whether it may differ though the same was asked for: an automatic choice, program or machine; only the date always does.
+bool is_fact(const ShownFigure& figure) {
+  constexpr std::array<std::string_view, 4> members{"program", "provenance", "environment", "configuration"};
+  return !figure.is_metric && !figure.label.empty() && figure.path.back() != "time" &&
+         std::ranges::find(members, figure.path.front()) != members.end();
 }
 
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
-/// Documents of cg2d that are no result of a run: two keys that only each has, and what it holds.
-constexpr std::array<std::array<const char*, 3>, 12> other_documents{
-    {{"machine", "interconnect", "a result of cg2d simulate, which cg2d report shows"},
-     {"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
-     {"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
-     {"per_cg_step", "steps", "a plan of messages of cg2d explain, which draws it with --format text or svg"},
-     {"method", "passes", "a result of cg2d stencil, which prints it as text without --format json"},
-     {"checks", "failed", "a result of cg2d check, which prints it as a table without --format json"},
-     {"papi", "groups", "the events of cg2d events, which prints them as a table without --format json"},
-     {"ways", "scaling", "a result of cg2d scaling, which cg2d report shows"},
-     {"pairs", "sums", "a result of cg2d pingpong, which cg2d report shows"},
-     {"compared", "threshold", "a result of cg2d compare, which cg2d report shows"},
-     {"processors", "schema_version", "a tuning profile, which cg2d tune --list shows"},
-     {"traceEvents", "otherData", "a trace, which cg2d report shows"}}};
-
-/// The text of the document that it is; empty: none of those.
-std::string_view other_document(const Json& json) {
-  for (const auto& [key, other_key, text] : other_documents) {
-    if (json.contains(key) && json.contains(other_key)) return text;
-  }
-  return {};
+/// Whether it is the result of a run or of a solve: no other document of cg2d has both keys.
+bool is_result(const Json& json) {
+  return json.contains("configuration") && (json.contains("problem") || json.contains("system"));
 }
 
 /// The key of a line of cg2d batch, beside which its result stands.
@@ -145,7 +105,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, bool is_of_swe
       auto run = json_from(line);
       if (run.contains(batch_key)) {
         auto result = run.at("result");  // null, or another document, where the task was no run and no solve
-        run = other_document(result).empty() ? std::move(result) : Json(nullptr);
+        run = is_result(result) ? std::move(result) : Json(nullptr);
       }
       if (!run.is_null()) {
         records.push_back(record_from(run));
@@ -207,17 +167,10 @@ void take(const SolveDocument& solve, ResultRecord& record) {
   record.iteration_count = report.solution->result.step_count;
 }
 
-template <typename Document>
-Document document_from(const Json& run) try {
-  return from_json<Document>(run);
-} catch (const InputError& error) {
-  throw InputError(fmt::format("no result of cg2d ({})", error.what()), error.code());
-}
-
 /// The record of a result, without its metrics and facts. Throws InputError.
 template <typename Document>
 ResultRecord record_of(const Json& run) {
-  const auto document = document_from<Document>(run);
+  const auto document = from_json<Document>(run);
   const auto& report = document.report;
   constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
   ResultRecord record;
@@ -315,10 +268,14 @@ ResultRecord record_from(const Json& run) {
                      json_text(version), result_schema_version);
   const bool is_solve = run.contains("system");
   auto record = is_solve ? record_of<SolveDocument>(run) : record_of<RunDocument>(run);
-  record.facts = facts_of(run);
   for (const auto& figure : is_solve ? solve_figures() : run_figures()) {
-    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
-    if (value.is_number()) record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
+    if (!figure.is_metric && !is_fact(figure)) continue;
+    const auto value = figure.value_in(run);
+    if (figure.is_metric && value.is_number())
+      record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
+    else if (!figure.is_metric && value.is_primitive() && !value.is_null() && value != Json(""))
+      record.facts.emplace_back(figure.label,
+                                value.is_string() ? value.get<std::string>() : json_text(value));
   }
   return record;
 }
@@ -327,7 +284,8 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
   const auto json = single_run_in(text);
   if (!json) return records_of_lines(text, false);
-  if (const auto other = other_document(*json); !other.empty()) throw InputError("it holds {}", other);
+  if (!is_result(*json))
+    throw InputError("no result of cg2d run or solve (cg2d report shows other documents, too)");
   try {
     return {record_from(*json)};
   } catch (const nlohmann::json::exception& error) {

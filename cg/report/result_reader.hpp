@@ -108,7 +108,7 @@ struct ResultRecord : SweptRun {
   std::optional<Prediction> prediction;
   std::vector<RecordedMetric> metrics;
   std::vector<std::string> warnings;
-  /// Facts that may tell it from others of the same configuration, as kernel or compiler: as far as the result says them, in a fixed order.
+  /// Labelled figures that may tell it from others of the same configuration, as kernel or compiler: as far as the result says them.
   Named<std::string> facts;
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 

@@ -169,10 +169,6 @@ struct Comparison {
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
                            double threshold, const SetNames& names = {});
 
-/// For two sets without a common configuration: what differs between the first of each, and the sweep that measures both in
-/// turns where that is an option of one.
-std::string difference_between(const Comparison& comparison);
-
 /// The table, the configurations that only one set has, the runs that were left out, and the verdict.
 std::string comparison_text(const Comparison& comparison);
 /// With all figures.
@@ -233,10 +229,10 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
 /// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; 85 % of it is multiply (+14 us; ...), ...". Claims
 /// only what is sure.
 std::string difference_words(const GridDifference& difference);
-/// The words, and below them a table of phases, and one of events where there are any, where the difference is sure.
+/// The words, and below them, where the difference is sure, a table of phases.
 std::string difference_text(const GridDifference& difference);
 
-/// Counted events per grid and phase, and the shares of the machine's limits; empty where no run has any.
+/// Counted events per grid and phase, and the shares of the machine's limits, as one table; empty where no run has any.
 std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells);
 
 }  // namespace cg2d

@@ -111,8 +111,10 @@ void add_lines(const Json& whole, std::span<const std::string> path, Cells cells
 std::string shown_text(const ShownFigure& figure, const Json& value) {
   if (value.is_structured()) {
     std::vector<std::string> parts;
-    for (const auto& [key, part] : value.items())
-      parts.push_back((value.is_object() ? key + "=" : "") + shown_text(figure, part));
+    for (const auto& [key, part] : value.items()) {
+      if (!part.empty() && part != Json(""))
+        parts.push_back((value.is_object() ? key + "=" : "") + shown_text(figure, part));
+    }
     return fmt::format("{}", fmt::join(parts, ", "));
   }
   const bool is_exact = value.is_number_integer() && figure.unit != "B";
@@ -150,13 +152,17 @@ std::string text_with_unit(double value, const std::string& unit) {
   return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
 }
 
+std::string labelled_line(std::string_view label, std::string_view value) {
+  return fmt::format(" {:<15} = {}\n", label, value);
+}
+
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
-  LabelledLines line;
+  std::string lines;
   for (const auto& figure : figures) {
     const auto value = figure.label.empty() ? Json(nullptr) : figure.value_in(document);
-    if (!value.empty() && value != Json("")) line(figure.label, shown_text(figure, value));
+    if (!value.empty() && value != Json("")) lines += labelled_line(figure.label, shown_text(figure, value));
   }
-  return line.text;
+  return lines;
 }
 
 std::string csv_cell(const std::string& text) {

@@ -23,22 +23,8 @@ struct ShownFigure {
 /// Those of a document of this type, in its order. Phases are those of the benchmark.
 std::vector<ShownFigure> shown_figures(const Json& type);
 
-/// Lines " label = value", one after the other.
-struct LabelledLines {
-  std::string text{};
-  int width = 15;  ///< of the labels
-  std::string_view link = " = ";
-  void operator()(std::string_view label, std::string_view value) {
-    text += fmt::format(" {:<{}}{}{}\n", label, width, link, value);
-  }
-  /// As a format makes it, such as "{:.6f} s".
-  template <typename... Values>
-  requires(sizeof...(Values) > 0) void operator()(std::string_view label,
-                                                  fmt::format_string<const Values&...> format,
-                                                  const Values&... values) {
-    (*this)(label, fmt::format(format, values...));
-  }
-};
+/// " label          = value", and its end.
+std::string labelled_line(std::string_view label, std::string_view value);
 /// Lines "label = value unit".
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);
 /// "0.001234 s", "1.2 MB", "12.3 %".

@@ -74,10 +74,6 @@ double mops_of(const RunReport& report, const RepeatReport& repeat) {
   return official_flop_count(timed_part(report)) / repeat.time_s / 1e6;
 }
 
-double true_mflops_of(const RunReport& report, const RepeatReport& repeat) {
-  return true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6;
-}
-
 std::optional<double> relative_error(const RunReport& report, const RepeatReport& repeat) {
   const auto& reference = report.problem.reference_zeta;
   if (!reference || !report.unfinished.empty()) return std::nullopt;

@@ -62,9 +62,8 @@ std::string disturbance(const RunReport& report);
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);
 RepeatReport& median_repeat(RunReport& report);
-/// Mop/s of a repetition by the official operation count, and Mflop/s by the true number of nonzeros.
+/// Mop/s of a repetition by the official operation count.
 double mops_of(const RunReport& report, const RepeatReport& repeat);
-double true_mflops_of(const RunReport& report, const RepeatReport& repeat);
 /// The error of zeta; nothing without a reference, and where not all repetitions are complete.
 std::optional<double> relative_error(const RunReport& report, const RepeatReport& repeat);
 /// The times of all repeats.

@@ -13,7 +13,6 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/table.hpp"
-#include "cg/solver/npb_iteration.hpp"
 
 namespace cg2d {
 namespace {
@@ -246,20 +245,6 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
   return grid;
 }
 
-/// Seconds of the whole benchmark: each phase as often as it is called there.
-double benchmark_s(const GridSimulation& grid, const Problem& problem) {
-  using Calls = OuterStepCalls;
-  double seconds = 0.0;
-  for (const auto& one : grid.phases) {
-    double calls = Calls::products;
-    if (one.phase == Phase::dot) calls = static_cast<double>(Calls::sums) / StepCalls::sums;
-    if (one.phase == Phase::vector_updates)
-      calls = static_cast<double>(Calls::updates(false)) / StepCalls::updates;
-    seconds += calls * one.mean_s;
-  }
-  return problem.niter * seconds + grid.outside_s;
-}
-
 std::string phase_table(const GridSimulation& grid) {
   Table table;
   for (const auto& one : grid.phases) {
@@ -304,10 +289,9 @@ std::string text_of(const Simulation& simulation) {
                   options.placement, options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
   for (const auto& [problem, grids, others] : simulation.problems) {
     for (const auto& grid : grids) {
-      text += fmt::format(
-          "\n Class {}, grid {}, {}: a CG step in {:.6g} s (model {:.6g} s), the benchmark in {:.6g} s\n",
-          problem.class_name, grid.configuration.grid.name(), grid.configuration.kernel, grid.step_s,
-          grid.model_step_s(), benchmark_s(grid, problem));
+      text += fmt::format("\n Class {}, grid {}, {}: a CG step in {:.6g} s (model {:.6g} s)\n",
+                          problem.class_name, grid.configuration.grid.name(), grid.configuration.kernel,
+                          grid.step_s, grid.model_step_s());
       text += phase_table(grid);
     }
     if (grids.size() > 1)

@@ -124,7 +124,6 @@ struct SpeedCase {
 
 /// "spin", "yield" or "sleep".
 std::span<const NamedValue<comm::WaitMode>> wait_mode_table();
-inline std::string_view wait_mode_name(comm::WaitMode mode) { return name_in(wait_mode_table(), mode); }
 
 /// All that was measured on one kind of processor.
 struct ProcessorProfile {

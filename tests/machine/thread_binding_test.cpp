@@ -150,21 +150,5 @@ TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {
             "the launcher lets ranks run on overlapping, but different processors");
 }
 
-TEST(DescribeBindingTest, SharedCoresAreNotCalledCoresOfTheirOwn) {
-  EXPECT_EQ(describe_binding({.is_bound = true, .why_not = "", .ranks = {{"0"}, {"0"}}}),
-            "each rank to a core that it shares with others: rank 0 on 0; rank 1 on 0");
-}
-
-TEST(DescribeBindingTest, OneLineAlsoForManyRanks) {
-  BindingResult facts{.is_bound = true, .why_not = "", .ranks = {{"0", "1"}, {"2", "3"}}};
-  EXPECT_EQ(describe_binding(facts), "each thread to a core of its own: rank 0 on 0 1; rank 1 on 2 3");
-  facts.ranks.resize(100, {"8", "9"});
-  EXPECT_EQ(describe_binding(facts),
-            "each thread to a core of its own: rank 0 on 0 1; rank 1 on 2 3; rank 2 on 8 9; rank 3 on 8 9; "
-            "... of 100 ranks");
-  EXPECT_EQ(describe_binding({.is_bound = false, .why_not = "one thread per rank", .ranks = {}}),
-            "none: one thread per rank");
-}
-
 }  // namespace
 }  // namespace cg2d::thread_binding_test

@@ -135,8 +135,6 @@ TEST(RowLengthsTest, CountsRowsAndNonzerosBelowTheCriticalVectorLength) {
   EXPECT_EQ(lengths.short_row_count, 3);  // 8 is not below 8
   EXPECT_EQ(lengths.short_row_nonzero_count, 10);
   EXPECT_DOUBLE_EQ(lengths.mean(), 6.0);
-  EXPECT_DOUBLE_EQ(lengths.short_row_share(), 0.6);
-  EXPECT_DOUBLE_EQ(lengths.short_row_nonzero_share(), 1.0 / 3.0);
 }
 
 TEST(RowLengthsTest, AtTheEndsAllRowsOrNoneAreBelow) {
@@ -156,13 +154,9 @@ TEST(RowLengthsTest, BlocksWithoutRowsOrNonzeros) {
     EXPECT_EQ(lengths.shortest, 0);
     EXPECT_EQ(lengths.longest, 0);
     EXPECT_EQ(lengths.mean(), 0.0);
-    EXPECT_EQ(lengths.short_row_share(), 0.0);
-    EXPECT_EQ(lengths.short_row_nonzero_share(), 0.0);
   }
   const auto empty_rows = row_lengths(block_of({0, 0}), 8);
   EXPECT_EQ(empty_rows.short_row_count, 2);
-  EXPECT_EQ(empty_rows.short_row_share(), 1.0);
-  EXPECT_EQ(empty_rows.short_row_nonzero_share(), 0.0);
 }
 
 TEST(RowLengthsTest, MergedIsThatOfAllRows) {

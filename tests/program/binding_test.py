@@ -80,7 +80,7 @@ class BindingTest(ProgramTest):
 
     def test_the_text_says_it(self):
         text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none", "--verbose").stdout
-        self.assertIn("\n Binding         = none: not requested (--bind none)\n", text)
+        self.assertIn("\n Binding         = is_bound=false, why_not=not requested (--bind none)\n", text)
 
     def test_a_wrong_word_is_one_line(self):
         for command in ("run", "sweep", "tune"):

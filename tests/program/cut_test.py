@@ -48,7 +48,7 @@ class Cut(ProgramTest):
         text = self.run_well(3, *RUN, "--grid", "1x3", "--cut", "speed", "--verbose").stdout
         number, share = r"[0-9.e+-]+", r"[0-9.e+-]+ \([0-9]+ %\)"
         self.assertRegex(text, rf"(?m)^ Speeds +.*sum of the ranks' own {number}( \(measured beside other load\))?, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds?, measured now in .*not kept: --no-profile$")
-        self.assertRegex(text, r"(?m)^ Cut +. speed$")
+        self.assertRegex(text, r"(?m)^ cut +. speed$")
 
     def test_speeds_are_measured_once(self):
         """The tests' machine may be busy: what is measured is kept all the same."""

@@ -56,8 +56,8 @@ class ExplainTest(ProgramTest):
         total = document["per_cg_step"]
         self.assertRegex(
             text,
-            rf"total +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} "
-            rf"+{total['all_ranks']['messages']} +{total['all_ranks']['bytes']}\n",
+            rf"2x3 +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} "
+            rf"+{total['all_ranks']['messages']} +{total['all_ranks']['bytes']} +shown above",
         )
 
     def test_a_large_grid_is_summed_up(self):
@@ -65,7 +65,7 @@ class ExplainTest(ProgramTest):
         text = self.explain("--grid", "16x16")
         self.assertLess(len(text.splitlines()), 60)
         total = self.document("--grid", "16x16")["per_cg_step"]
-        self.assertRegex(text, rf"total +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} ")
+        self.assertRegex(text, rf"16x16 +{total['rounds']} +{total['busiest']['messages']} +{total['busiest']['bytes']} ")
         self.assertIn("--step shuffle", text)
         self.assertRegex(self.explain("--grid", "16x16", "--step", "shuffle"), r"rank \d+ +-> rank \d+")
 
@@ -74,7 +74,7 @@ class ExplainTest(ProgramTest):
         (chosen,) = [grid["grid"] for grid in self.document("--grid", "4x2", "--class", "A")["grids"] if grid["choice_of_rule"]]
         self.assertRegex(text, rf"(?m)^ +{chosen} .*--grid rule takes it$")
         plan = self.run_well(NO_LAUNCHER, "run", "--class", "A", "--grid", "rule", "--ranks", "8", "--dry-run").stdout
-        self.assertIn(f" {chosen}: ", plan)
+        self.assertIn(f"name={chosen},", plan)
 
     def test_one_step(self):
         document = self.document("--step", "shuffle", "--grid", "3x4")
@@ -165,7 +165,7 @@ class PictureTest(ProgramTest):
         themes = [dict(re.findall(r"--(\w+): (#\w{6})", line)) for line in self.picture().splitlines() if "--page:" in line]
         self.assertEqual(len(themes), 2)
         for colours in themes:
-            for ink, ground in (("ink", "page"), ("soft", "page"), ("ink", "p"), ("ink", "q"), ("arrow", "page")):
+            for ink, ground in (("ink", "page"), ("soft", "page"), ("arrow", "page")):
                 self.assertGreaterEqual(contrast(colours[ink], colours[ground]), 4.5, (ink, ground))
 
 

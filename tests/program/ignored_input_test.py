@@ -227,7 +227,7 @@ class Results(IgnoredInput):
     def test_two_kernels_are_compared_by_a_sweep(self):
         for kernel in ("sell", "scalar"):
             self.run_well(0, "run", "--class", "S", "--kernel", kernel, "--format", "json", "--output", self.folder / kernel)
-        self.refused(["compare", "sell", "scalar"], "kernel is sell and scalar", "cg2d sweep --kernel sell,scalar")
+        self.refused(["compare", "sell", "scalar"], "S 1x1 sell ", "S 1x1 scalar ", "cg2d sweep measures them in turns")
 
     def test_documents_of_other_commands(self):
         for words, holds in (
@@ -241,7 +241,7 @@ class Results(IgnoredInput):
             if words[0] != "model":
                 self.refused(["report", path], f"{path}: {holds}", code=65)
             for reader in (["export", path], ["compare", path, path], ["sweep", "--show", path]):
-                self.refused(reader, f"{path}: it {holds}")
+                self.refused(reader, f"{path}: no result of cg2d run or solve")
         self.refused(["report", MACHINE], "holds a machine description", code=65)
 
 

@@ -306,7 +306,7 @@ class CalibrationTest(ProgramTest):
         self.assertEqual(tuple(prediction["phases"]), PHASES)
         self.assert_close(sum(prediction["phases"].values()), prediction["total_s"], 1e-9)
         text = self.run_well(2, "run", "--class", "W", "--grid", "2x1", "--verbose", **self.environment).stdout
-        self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s by the calibrated description", text)
+        self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s\n", text)
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 
     def test_an_open_grid_is_tried_by_the_shortlist_of_the_model(self):

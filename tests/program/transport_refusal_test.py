@@ -44,7 +44,7 @@ class CannotServe(ProgramTest):
     @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
     def test_auto_takes_one_of_the_others(self):
         outcome = self.ends_with(SUCCESS, run_in(APART, "--transport", "auto", "--verbose"))
-        self.assertRegex(outcome.stdout, r"Transport +=  *(two-sided|native), ")
+        self.assertRegex(outcome.stdout, r"(?m)^ transport +=  *(two-sided|native)$")
 
 
 class ByDefault(ProgramTest):
@@ -52,7 +52,8 @@ class ByDefault(ProgramTest):
 
     def transport_of(self, *namespaces, prefix=()):
         outcome = self.ends_with(SUCCESS, run_in(namespaces, "--verbose", prefix=prefix))
-        return re.search(r"(?m)^ Transport +=  *(\S+) \(default\), ", outcome.stdout)[1]
+        self.assertRegex(outcome.stdout, r"(?m)^ Transport by +=  *built-in rule$")
+        return re.search(r"(?m)^ transport +=  *(\S+)$", outcome.stdout)[1]
 
     def test_it_is_shared_on_a_node(self):
         self.assertEqual(self.transport_of(), "shared")

@@ -65,12 +65,5 @@ TEST(CounterFiguresTest, AreThereOnlyWhereTheyMeanSomething) {
   EXPECT_TRUE(figures_of({{"PAPI_TOT_INS", 1}}, 1.0).empty());
 }
 
-TEST(FigureTableTest, NamesAreUniqueAndFitTheTable) {
-  for (const auto& row : figure_table()) {
-    EXPECT_EQ(std::ranges::count(figure_table(), row.name, &FigureRow::name), 1) << row.name;
-    EXPECT_LE(row.description.size(), 28U) << row.name;
-  }
-}
-
 }  // namespace
 }  // namespace cg2d::counter_figures_test

@@ -16,6 +16,7 @@
 namespace cg2d::result_compare_test {
 namespace {
 
+using test::expect_in;
 using test::failed_record_of;
 using test::record_of;
 
@@ -57,9 +58,7 @@ TEST(ResultCompareTest, FewRoundsSayNothingOfOneConfiguration) {
     EXPECT_EQ(code_of(times_around(1.0, count), times_around(1.0, count)), ExitCode::undecided) << count;
   }
   const auto comparison = compare_results(runs_of({1.0}), runs_of({2.0}), 0.05);
-  EXPECT_NE(comparison_text(comparison).find("not decided: 1 of at least 8 rounds (take 8 rounds)"),
-            std::string::npos)
-      << comparison_text(comparison);
+  expect_in(comparison_text(comparison), "not decided: 1 of at least 8 rounds (take 8 rounds)");
 }
 
 TEST(ResultCompareTest, MoreRoundsThanThereAreAreSuggested) {
@@ -77,16 +76,13 @@ TEST(ResultCompareTest, AUniformSlowdownIsFoundInThreeRoundsOfSeveralConfigurati
       compare_results(runs_of(times_around(1.0, 3), 4), runs_of(times_around(1.2, 3), 4), 0.05);
   EXPECT_EQ(comparison.count(Change::regression), 0);
   EXPECT_EQ(comparison.exit_code(), ExitCode::regression);
-  EXPECT_NE(comparison_text(comparison).find("All together: B/A 1.200; REGRESSION: slower by 20 %"),
-            std::string::npos)
-      << comparison_text(comparison);
+  expect_in(comparison_text(comparison), "All together: B/A 1.200; REGRESSION: slower by 20 %");
   // One slow round is no slowdown, in however many configurations; two rounds are too few.
   EXPECT_EQ(code_of({1.0, 1.0, 1.0}, {1.2, 1.0, 1.2}, 8), ExitCode::undecided);
   EXPECT_EQ(code_of({1.0, 1.0}, {1.2, 1.2}, 8), ExitCode::undecided);
   const auto text = comparison_text(
       compare_results(runs_of(times_around(1.0, 2), 4), runs_of(times_around(1.2, 2), 4), 0.05));
-  EXPECT_NE(text.find("All together: B/A 1.200; not decided: 2 of at least 3 rounds\n"), std::string::npos)
-      << text;
+  expect_in(text, "All together: B/A 1.200; not decided: 2 of at least 3 rounds\n");
 }
 
 TEST(ResultCompareTest, AFailureThatIsNewIsARegression) {
@@ -103,17 +99,17 @@ TEST(ResultCompareTest, RunsThatAreSlowedDownAreLeftOutAndNamed) {
   after.push_back(counted);
   const auto comparison = compare_results(runs_of(times_around(1.0, 9)), after, 0.05);
   EXPECT_EQ(comparison.exit_code(), ExitCode::success);
-  EXPECT_NE(comparison_text(comparison).find("it ran with --papi"), std::string::npos);
+  expect_in(comparison_text(comparison), "it ran with --papi");
 }
 
 TEST(ResultCompareTest, WhatOnlyOneHasIsNamed) {
   const auto comparison = compare_results({record_of(1, 2, 1.0), record_of(2, 1, 1.0)},
                                           {record_of(1, 2, 1.2), record_of(1, 3, 1.0)}, 0.05);
   const auto text = comparison_text(comparison);
-  EXPECT_NE(text.find("Only in A: S 2x1 "), std::string::npos) << text;
-  EXPECT_NE(text.find("Only in B: S 1x3 "), std::string::npos) << text;
-  test::expect_in(text, "1.200 not decided: 1 of at least 8 rounds");
-  EXPECT_NE(text.find("0 regressions of 1 common configuration:"), std::string::npos) << text;
+  expect_in(text, "Only in A: S 2x1 ");
+  expect_in(text, "Only in B: S 1x3 ");
+  expect_in(text, "1.200 not decided: 1 of at least 8 rounds");
+  expect_in(text, "0 regressions of 1 common configuration:");
 }
 
 TEST(ResultCompareTest, VerdictsSayThatRunsWereDisturbedAndSuggestNoMoreOfThem) {
@@ -121,21 +117,18 @@ TEST(ResultCompareTest, VerdictsSayThatRunsWereDisturbedAndSuggestNoMoreOfThem) 
   auto after = runs_of({1.2, 1.2});
   after.front().disturbance = "a compiler";
   auto text = comparison_text(compare_results(before, after, 0.05));
-  EXPECT_NE(
-      text.find(
-          "not decided: 2 of at least 8 rounds (take 8 rounds); disturbed: 0 of 2 runs of A, 1 of 2 of B\n"),
-      std::string::npos)
-      << text;
+  expect_in(
+      text,
+      "not decided: 2 of at least 8 rounds (take 8 rounds); disturbed: 0 of 2 runs of A, 1 of 2 of B\n");
   for (auto* const set : {&before, &after}) {
     for (auto& record : *set) record.disturbance = "a compiler";
   }
   const auto comparison = compare_results(before, after, 0.05);
   EXPECT_FALSE(comparison.common.front().suggested_rounds.has_value());
   text = comparison_text(comparison);
-  EXPECT_NE(text.find("not decided: 2 of at least 8 rounds, too noisy to decide; disturbed: 2 of 2 runs of "
-                      "A, 2 of 2 of B\n"),
-            std::string::npos)
-      << text;
+  expect_in(text,
+            "not decided: 2 of at least 8 rounds, too noisy to decide; disturbed: 2 of 2 runs of "
+            "A, 2 of 2 of B\n");
 }
 
 TEST(ResultCompareTest, SetsAreToldApartByWhatDiffersAndByTheirNames) {
@@ -151,7 +144,7 @@ TEST(ResultCompareTest, SetsAreToldApartByWhatDiffersAndByTheirNames) {
         " old seconds old spread old runs new seconds new spread new runs new/old\n",
         " 0.500 faster: old takes longer by 100 %",
         "\nnew/old: median of the rounds of new by those of old, "})
-    test::expect_in(text, words);
+    expect_in(text, words);
   EXPECT_EQ(comparison_text(compare_results(before, before, 0.05)).find("Differs"), std::string::npos);
   const auto json = nlohmann::json::parse(document_text(compare_results(before, after, 0.05)));
   EXPECT_EQ(json.at("labels").at("before"), "A");
@@ -194,11 +187,11 @@ TEST(ResultExportTest, WhatVariesTellsMeasurementsApart) {
   other.asked.configuration.kernel = "sell";
   other.n = 7000;
   auto lines = extra_p_lines({record_of(2, 1, 1.0), other});
-  EXPECT_NE(lines.find(R"({"p":2,"px":2,"n":7000},"callpath":"sell->total")"), std::string::npos) << lines;
+  expect_in(lines, R"({"p":2,"px":2,"n":7000},"callpath":"sell->total")");
   other = record_of(2, 1, 2.0);
   other.asked.configuration.sum_form = comm::SumForm::whole_block;
   lines = extra_p_lines({record_of(2, 1, 1.0), other});
-  EXPECT_NE(lines.find(R"("callpath":"whole-block->total")"), std::string::npos) << lines;
+  expect_in(lines, R"("callpath":"whole-block->total")");
 }
 
 TEST(ResultExportTest, AxesThatAreNumbersOrFlagsAreNamed) {
@@ -206,10 +199,8 @@ TEST(ResultExportTest, AxesThatAreNumbersOrFlagsAreNamed) {
   other.asked.configuration.thread_count = 2;
   other.asked.configuration.overlaps = true;
   const auto lines = extra_p_lines({record_of(2, 1, 1.0), other});
-  EXPECT_NE(lines.find(R"({"p":2,"px":2,"threads":1},"callpath":"no overlap->total")"), std::string::npos)
-      << lines;
-  EXPECT_NE(lines.find(R"({"p":2,"px":2,"threads":2},"callpath":"overlap->total")"), std::string::npos)
-      << lines;
+  expect_in(lines, R"({"p":2,"px":2,"threads":1},"callpath":"no overlap->total")");
+  expect_in(lines, R"({"p":2,"px":2,"threads":2},"callpath":"overlap->total")");
 }
 
 TEST(ResultExportTest, CsvHasALinePerRun) {
@@ -220,17 +211,13 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
   again.attempt = 2;
   again.disturbance = "a compiler";
   const auto text = csv_lines({again, odd});
-  EXPECT_NE(
-      text.find(
-          "\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,success,1.5,,,,,,,,2,yes,1\n"),
-      std::string::npos)
-      << text;
-  EXPECT_NE(
-      text.find(
-          "\n\"U(n 5, nonzer 1)\",1400,2,2,1,auto,\"of \"\"others\"\", foreign\",two-sided,1,reduce-scatter,"
-          "off,even,off,1,unavailable,,,,,,,,,1,no,\n"),
-      std::string::npos)
-      << text;
+  expect_in(
+      text,
+      "\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,success,1.5,,,,,,,,2,yes,1\n");
+  expect_in(
+      text,
+      "\n\"U(n 5, nonzer 1)\",1400,2,2,1,auto,\"of \"\"others\"\", foreign\",two-sided,1,reduce-scatter,"
+      "off,even,off,1,unavailable,,,,,,,,,1,no,\n");
 }
 
 TEST(ResultCompareTest, OtherFiguresAreShownWhereTheyDiffer) {
@@ -241,13 +228,12 @@ TEST(ResultCompareTest, OtherFiguresAreShownWhereTheyDiffer) {
   before.front().metrics = {{&peak, 1e6}};
   after.front().metrics = {{&peak, 1.5e6}};
   auto comparison = compare_results(before, after, 0.05);
-  EXPECT_NE(comparison_text(comparison).find("Peak memory 1 MB in A, 1.5 MB in B\n"), std::string::npos)
-      << comparison_text(comparison);
+  expect_in(comparison_text(comparison), "Differs: Peak memory: 1 MB in A, 1.5 MB in B\n");
   const auto figures = nlohmann::json::parse(document_text(comparison)).at("compared").at(0).at("figures");
   EXPECT_EQ(figures.dump(), R"([{"after":1500000.0,"before":1000000.0,"name":"peak_bytes","unit":"B"}])");
   EXPECT_EQ(comparison.exit_code(), ExitCode::undecided) << "no verdict depends on them";
-  EXPECT_NE(csv_lines(before).find(",disturbed,repeat,peak_bytes\n"), std::string::npos);
-  EXPECT_NE(csv_lines(before).find(",1,1000000\n"), std::string::npos);
+  expect_in(csv_lines(before), ",disturbed,repeat,peak_bytes\n");
+  expect_in(csv_lines(before), ",1,1000000\n");
   comparison = compare_results(before, before, 0.05);
   EXPECT_EQ(comparison_text(comparison).find("Peak memory"), std::string::npos);
 }
