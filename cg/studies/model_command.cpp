@@ -370,35 +370,20 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-std::string network_line(std::string_view transport, const NetworkCost& network) {
-  const auto rate = std::isfinite(network.bytes_per_s)
-                        ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
-                        : std::string("nothing measurable per byte");
-  return fmt::format(" {:<15} = {:.3f} us + {} a message, {:.3f} ns an addition\n", transport,
-                     1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
-}
-
+/// The networks; the description has all else, too.
 std::string calibration_text(const MachineDescription& machine) {
-  constexpr double micro = 1e6;
-  constexpr double nano = 1e9;
   std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
                                  format_count(machine.calibrated_ranks, "rank"),
                                  format_count(machine.calibrated_threads, "thread"));
-  text += network_line(comm::default_transport().name, machine.network);
-  for (const auto& transport : machine.transports) text += network_line(transport.name, transport.network);
-  text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
-  text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
-                      micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);
-  Table table;
-  for (const auto& kernel : machine.kernels) {
-    for (const auto& shape : kernel.shapes) {
-      table.line().word("kernel", kernel.name).number("rows", "{:.0f}", shape.rows);
-      table.number("columns", "{:.0f}", shape.columns).number("nonzeros", "{:.0f}", shape.nonzeros);
-      table.number("ns/nonzero", "{:.4f}", nano * shape.seconds_per_nonzero);
-      table.number("waiting", percent_text(shape.waiting_share, 1));
-    }
-  }
-  text += table.text();
+  const auto add = [&](std::string_view transport, const NetworkCost& network) {
+    const auto rate = std::isfinite(network.bytes_per_s)
+                          ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
+                          : std::string("nothing measurable per byte");
+    text += fmt::format(" {:<15} = {:.3f} us + {} a message, {:.3f} ns an addition\n", transport,
+                        1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
+  };
+  add(comm::default_transport().name, machine.network);
+  for (const auto& transport : machine.transports) add(transport.name, transport.network);
   if (!machine.measured.disturbance.empty())
     text += fmt::format("\n Disturbed: {}\n", machine.measured.disturbance);
   return text;

@@ -58,9 +58,8 @@ std::string scaled_operator(const std::string& text, int core_count, bool weak);
 /// Whether a case has a core for each of its threads.
 enum class Room {
   enough,
-  bound,    ///< its node has the cores, but the launcher keeps its ranks away from them
-  no_node,  ///< there are as many cores, but not on one node
-  shared,   ///< there are fewer cores: threads share them
+  none,   ///< there are as many cores, but on other nodes, or the launcher keeps its ranks away from them
+  shared  ///< there are fewer cores: threads share them
 };
 
 /// all: as all started ranks see it. of_case: as its ranks see it, the first ones.

@@ -170,7 +170,9 @@ Study::Study(const StudyOptions& options, comm::RankGroup& group)
 }
 
 ExitCode Study::execute() {
-  const auto environment = plan();
+  const auto environment = inspect_environment(group_, 1);
+  plan(environment);
+  prepare(environment);
   agree_on(group_, [&] {
     if (group_.rank() != 0) return;
     const auto maker = rendered([&] { return maker_of(environment); });

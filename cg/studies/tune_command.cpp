@@ -18,32 +18,31 @@
 namespace cg2d {
 namespace {
 
-std::string conditions_text(const MatrixKey& matrix, const Configuration& configuration) {
-  return fmt::format("{}, grid {}, {}", matrix.name, configuration.grid.name(),
-                     format_count(configuration.thread_count, "thread"));
-}
-
+/// A line for each measurement.
 std::string processor_text(const ProcessorProfile& processor) {
   std::string text;
+  const auto add = [&](const MeasurementRecord& measured, const std::string& what, const std::string& found) {
+    text += fmt::format("   {}: {}, {}\n", what, found, describe(measured));
+  };
+  const auto work = [](const MatrixKey& matrix, const Configuration& configuration) {
+    return fmt::format("{}, grid {}, {}{}", matrix.name, configuration.grid.name(),
+                       format_count(configuration.thread_count, "thread"),
+                       configuration.has_kernel() ? ", kernel " + configuration.kernel : "");
+  };
   if (processor.knows_kernels())
-    text += fmt::format("   critical vector length {}, {}\n",
-                        vector_length_text(*processor.critical_vector_length), describe(processor.measured));
+    add(processor.measured, "critical vector length", vector_length_text(*processor.critical_vector_length));
   for (const auto& tuned : processor.cases)
-    text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
-                        tuned.kernels.front().name, describe(tuned.measured));
+    add(tuned.measured, work(tuned.matrix, tuned.configuration), "kernel " + tuned.kernels.front().name);
   for (const auto& timed : processor.transports)
-    text += fmt::format("   {}, kernel {}: transport {}, {}\n",
-                        conditions_text(timed.conditions.matrix, timed.conditions.configuration),
-                        timed.conditions.configuration.kernel, timed.transports.front().name,
-                        describe(timed.measured));
+    add(timed.measured, work(timed.conditions.matrix, timed.conditions.configuration),
+        "transport " + timed.transports.front().name);
   for (const auto& timed : processor.speeds)
-    text += fmt::format("   {}, kernel {}: speeds of {}, {}\n",
-                        conditions_text(timed.matrix, timed.configuration), timed.configuration.kernel,
-                        format_count(std::ssize(timed.ranks), "rank"), describe(timed.measured));
+    add(timed.measured, work(timed.matrix, timed.configuration),
+        "speeds of " + format_count(std::ssize(timed.ranks), "rank"));
   for (const auto& read : processor.storages)
-    text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
-                        format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
-                        format_bytes(saturated(read.bytes_per_s)), describe(read.measured));
+    add(read.measured, fmt::format("storage of {}, {}", read.folder, format_count(read.rank_count, "rank")),
+        fmt::format("panels of {}, {} under way, {}/s", format_bytes(read.panel_bytes), read.depth,
+                    format_bytes(saturated(read.bytes_per_s))));
   return text;
 }
 

@@ -14,28 +14,6 @@ namespace cg2d {
 
 namespace {
 
-/// Completes the record of an attempt and judges it. Collective.
-RejectReason judge(comm::RankGroup& group, const RetriedMeasurement& measurement, QuietResult quiet) {
-  // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
-  constexpr double most_spread = 0.3;
-  auto& record = measurement.record;
-  record.switches_per_s = quiet.switches_per_s;
-  record.steal_share = quiet.steal_share.value_or(0.0);
-  record.spread = group.maximum(record.spread);
-  if (record.spread > most_spread)
-    quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
-                                             100.0 * record.spread, 100.0 * most_spread));
-  record.disturbance = quiet.reason();
-  record.date = group.broadcast(date_now());
-  const auto fault = group.broadcast(measurement.why_unphysical());
-  const auto reason = !fault.empty() || measurement.keeps_disturbed ? fault : record.disturbance;
-  if (reason.empty()) return {};
-  return {reason,
-          fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
-                      format_count(record.attempts, "time"), reason,
-                      fault.empty() ? ", or keep it by --keep-disturbed" : "")};
-}
-
 /// The transports that can serve this group in this configuration; the others go to `skipped` with their
 /// reasons. Collective.
 std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
@@ -63,24 +41,41 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
 
 }  // namespace
 
-RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement) {
+std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement) {
+  // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
+  constexpr double most_spread = 0.3;
+  auto& record = measurement.record;
   for (int attempt = 1;; ++attempt) {
     NoiseMonitor monitor(group, measurement.environment, measurement.thread_count);
     monitor.begin();
     measurement.measure();
     monitor.end();
-    measurement.record.attempts = attempt;
-    auto rejected = judge(group, measurement, monitor.result());
-    if (rejected.reason.empty() || attempt >= measurement.most_attempts) return rejected;
-    measurement.say(fmt::format("{}: once more, since {}", measurement.name, rejected.reason));
+    auto quiet = monitor.result();
+    record.attempts = attempt;
+    record.switches_per_s = quiet.switches_per_s;
+    record.steal_share = quiet.steal_share.value_or(0.0);
+    record.spread = group.maximum(record.spread);
+    if (record.spread > most_spread)
+      quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
+                                               100.0 * record.spread, 100.0 * most_spread));
+    record.disturbance = quiet.reason();
+    record.date = group.broadcast(date_now());
+    const auto fault = group.broadcast(measurement.why_unphysical());
+    const auto& reason = !fault.empty() || measurement.keeps_disturbed ? fault : record.disturbance;
+    if (reason.empty()) return {};
+    if (attempt >= measurement.most_attempts)
+      return fmt::format(
+          "measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
+          format_count(attempt, "time"), reason, fault.empty() ? ", or keep it by --keep-disturbed" : "");
+    measurement.say(fmt::format("{}: once more, since {}", measurement.name, reason));
   }
 }
 
 void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement) {
-  const auto rejected = measure_with_retries(group, measurement);
-  if (rejected.reason.empty()) return;
+  const auto refusal = measure_with_retries(group, measurement);
+  if (refusal.empty()) return;
   measurement.show();
-  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, rejected.text);
+  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, refusal);
 }
 
 KeptOutput::KeptOutput(comm::RankGroup& group, const std::string& output,
@@ -326,7 +321,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const Stopwatch watch;
   const auto& source = config.profile_source;
   TransportTrial trial;
-  const auto rejected = measure_with_retries(
+  const auto refusal = measure_with_retries(
       group, {.name = "the trial of transports",
               .environment = config.environment,
               .thread_count = configuration.thread_count,
@@ -335,7 +330,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
               .record = trial.measured,
               .measure = [&] { trial = try_transports(group, trial_config); },
               .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
-  trial.not_kept_because = rejected.text;
+  trial.not_kept_because = refusal;
   trial.duration_s = group.maximum(watch.seconds());
   keep_result(
       group, source, common_processor(config.environment),

@@ -20,12 +20,6 @@ class Members;
 
 // ---------------------------------------------------------------- measurements that files keep
 
-/// Why a measurement is not to be kept; both are empty for one that is good, or kept as asked.
-struct RejectReason {
-  std::string reason{};  ///< one phrase
-  std::string text{};    ///< "measured 3 times, and refused: ...", with what to do
-};
-
 /// A measurement, and its conditions. Collective.
 struct RetriedMeasurement {
   std::string name;  ///< in messages
@@ -42,9 +36,10 @@ struct RetriedMeasurement {
   std::function<void()> show{};  ///< gives the user what was measured, before it is refused; collective
 };
 
-/// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Collective; the same
-/// answer on every rank. Throws what measure() throws.
-RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement);
+/// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Returns why it is not to be
+/// kept, with what to do: "measured 3 times, and refused: ..."; empty where it is good, or kept as asked. Collective; the same answer on every
+/// rank. Throws what measure() throws.
+std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement);
 
 /// measure_with_retries() for results without which there is nothing to go on with: throws RunError with code 75 (on every rank
 /// alike) for a measurement that was disturbed or unphysical every time, after show().
@@ -175,12 +170,8 @@ struct GridShortlist {
   std::vector<comm::ProcessGrid> grids{};
   std::string made_by{};                ///< "model" or "rule"
   std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty: no speeds are known
-  comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal
 
   double share_of(const comm::ProcessGrid& grid) const;
-  /// "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal ranks, 83 %"; empty where no speeds are
-  /// known.
-  std::string why(const comm::ProcessGrid& chosen) const;
 };
 
 /// A run whose grid is to be found.

@@ -146,7 +146,7 @@ class Strong(ScalingTest):
         document = self.ends_with(SUCCESS, run_command([MPIEXEC, *parts[0], ":", *parts[1]])).document()
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES[:2]])
         [warning] = document["warnings"]
-        self.assertRegex(warning, "^left out, since the launcher binds .*: 2 cores, threads only, 1 x 2; .*-bind-to none")
+        self.assertRegex(warning, "^left out, since their ranks have fewer cores than threads: 2 cores, threads only, 1 x 2; .*-bind-to none")
 
 
 class Resumed(ScalingTest):

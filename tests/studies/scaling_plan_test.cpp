@@ -149,12 +149,12 @@ TEST(ScalingPlanTest, RoomIsThereWhereEveryThreadHasACore) {
 }
 
 TEST(ScalingPlanTest, RanksBoundToOneCoreHaveNoRoomForThreads) {
-  EXPECT_EQ(room_for(case_of(1, 4), node_with(4, 4), node_with(1, 1)), Room::bound);
-  EXPECT_EQ(room_for(case_of(2, 2), node_with(4, 4), node_with(2, 2)), Room::bound);
+  EXPECT_EQ(room_for(case_of(1, 4), node_with(4, 4), node_with(1, 1)), Room::none);
+  EXPECT_EQ(room_for(case_of(2, 2), node_with(4, 4), node_with(2, 2)), Room::none);
 }
 
 TEST(ScalingPlanTest, ThreadsDoNotReachOverNodes) {
-  EXPECT_EQ(room_for(case_of(1, 4), two_nodes_with(2, 2), node_with(2, 1)), Room::no_node);
+  EXPECT_EQ(room_for(case_of(1, 4), two_nodes_with(2, 2), node_with(2, 1)), Room::none);
 }
 
 TEST(ScalingPlanTest, FewerCoresThanThreadsAreShared) {
