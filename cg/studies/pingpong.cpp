@@ -207,13 +207,10 @@ std::string pair_text(const PairResult& pair) {
 }
 
 std::string sums_text(const PingPongReport& report) {
-  const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
   Table table;
   for (const auto& sum : report.sums) {
     table.line().word("method", sum.way).number("us", "{:.3f}", in_microseconds * sum.seconds.median);
     table.number("spread", percent_text(sum.seconds.spread(), 0));
-    if (mpi != report.sums.end())
-      table.number("of MPI_Allreduce", "{:.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
   }
   return fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
                      format_count(report.rank_count, "rank"), table.text()) +

@@ -491,8 +491,8 @@ std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
   }
   std::string text;
   for (const auto& [reason, runs] : keys)
-    text += fmt::format("Left out, {}: {}\n", format_count(std::ssize(runs), "run"),
-                        fmt::format("{}: {}", reason, fmt::join(runs, ", ")));
+    text += fmt::format("Left out, {}: {}: {}\n", format_count(std::ssize(runs), "run"), reason,
+                        fmt::join(runs, ", "));
   return text;
 }
 

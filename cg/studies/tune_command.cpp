@@ -151,11 +151,15 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     });
   });
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
-  const KeptOutput output(group, "", [&] { return writable_profile(options.profile); });
+  std::string file;  // of rank 0
+  agree_on(group, [&] {
+    if (group.rank() == 0) file = writable_profile(options.profile);
+  });
+  const auto print = [&](const std::string& text) { write_output("", group, [&] { return text; }); };
   const auto processor = environment.nodes.front().processor_with_caches();
   const int thread_count = options.configuration.thread_count;
-  output.print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
-                           format_count(thread_count, "thread")));
+  print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
+                    format_count(thread_count, "thread")));
   constexpr double curve_s = 1.9;  // most of it are budgets of its races
   std::vector<Work> works{{curve_stage, "curve", curve_s}};
   for (const auto& one : cases) std::ranges::move(works_of_case(one), std::back_inserter(works));
@@ -163,7 +167,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   const auto say = [&](const std::string& stage) { planned.say(stage); };
   const auto measure = [&](const std::string& name, MeasurementRecord& record, const auto& once,
                            const auto& why_unphysical, const auto& text) {
-    const auto show = [&] { output.print(text()); };
+    const auto show = [&] { print(text()); };
     measure_or_refuse(group, {.name = name,
                               .environment = environment,
                               .thread_count = thread_count,
@@ -189,9 +193,9 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
         [&] { return case_text(tuned); });
   }
   agree_on(group, [&] {
-    if (!output.file().empty()) add_to_profile(output.file(), processor, found);
+    if (!file.empty()) add_to_profile(file, processor, found);
   });
-  output.print(profile_text(output.file(), "cg2d run uses it"));
+  print(profile_text(file, "cg2d run uses it"));
   return ExitCode::success;
 }
 

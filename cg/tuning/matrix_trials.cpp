@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
@@ -144,10 +143,9 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
     });
     seconds = group.maximum(seconds);
     if (seconds <= most_s) return false;
-    trial.skipped.push_back(
-        {.name = candidate.configuration.kernel,
-         .reason =
-             fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s)});
+    trial.skipped.emplace_back(
+        candidate.configuration.kernel,
+        fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s));
     return true;
   });
 }
@@ -246,7 +244,7 @@ void describe(Members& m, GridTrial& trial) {
 std::string describe_trial(const KernelTrial& trial) {
   if (!trial.skipped_because.empty()) return fmt::format("none: {}", trial.skipped_because);
   std::string skipped;
-  for (const auto& one : trial.skipped) skipped += fmt::format("; not {}: {}", one.name, one.reason);
+  for (const auto& [name, reason] : trial.skipped) skipped += fmt::format("; not {}: {}", name, reason);
   return fmt::format("{}{}; the trial took {:.3g} s", trial.text(), skipped, trial.duration_s);
 }
 

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "cg/base/describe.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {

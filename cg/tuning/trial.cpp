@@ -3,7 +3,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "cg/base/describe.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -18,10 +17,9 @@ namespace {
 /// reasons. Collective.
 std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
                                                             const Configuration& configuration,
-                                                            std::vector<SkippedCandidate>& skipped) {
+                                                            Named<std::string>& skipped) {
   auto transports = transports_for(group);
-  for (auto& [name, reason] : transports.left_out)
-    skipped.push_back({.name = name, .reason = std::move(reason)});
+  skipped = std::move(transports.left_out);
   std::erase_if(transports.available, [&](const auto* transport) {
     auto with_it = configuration;
     with_it.transport = transport->name;
@@ -33,7 +31,7 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
       reason =
           "between nodes it waits inside of MPI, and keeps its core from the ranks that outnumber the cores";
     if (reason.empty()) return false;
-    skipped.push_back({.name = with_it.transport, .reason = std::move(reason)});
+    skipped.emplace_back(with_it.transport, std::move(reason));
     return true;
   });
   return std::move(transports.available);
@@ -76,19 +74,6 @@ void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measure
   if (refusal.empty()) return;
   measurement.show();
   throw RunError(ExitCode::try_again, "{}: {}", measurement.name, refusal);
-}
-
-KeptOutput::KeptOutput(comm::RankGroup& group, const std::string& output,
-                       const std::function<std::string()>& find_file)
-    : group_(group) {
-  agree_on(group, [&] {
-    if (group.rank() == 0) file_ = find_file();
-  });
-  output_ = open_output(output, group);
-}
-
-void KeptOutput::print(const std::string& text) const {
-  write_output(output_.get(), group_, [&] { return text; });
 }
 
 std::string describe_origin(const KeptResult& kept) {
@@ -220,9 +205,9 @@ void describe_race(Members& m, std::string_view thing, Trial& trial) {
 
 void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
   m.list("skipped", trial.skipped, meaning("Those that cannot serve here, or would take too long."),
-         [&](SkippedCandidate& one, size_t /*index*/) {
-           m(thing, one.name, not_empty());
-           m("reason", one.reason, not_empty());
+         [&](auto& one, size_t /*index*/) {
+           m(thing, one.first, not_empty());
+           m("reason", one.second, not_empty());
          });
 }
 
@@ -265,7 +250,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
       try {
         candidates.push_back({.name = name, .work = config.make(*transport)});
       } catch (const comm::SharedMemoryError& error) {  // the others may serve
-        trial.skipped.push_back({.name = name, .reason = error.what()});
+        trial.skipped.emplace_back(name, error.what());
       }
     }
     race_candidates(group, candidates, race, trial);

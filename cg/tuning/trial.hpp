@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
@@ -15,8 +16,6 @@
 #include "comm/speed_shares.hpp"
 
 namespace cg2d {
-
-class Members;
 
 // ---------------------------------------------------------------- measurements that files keep
 
@@ -45,24 +44,6 @@ std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasuremen
 /// alike) for a measurement that was disturbed or unphysical every time, after show().
 void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement);
 
-/// The output of such results, and the file that keeps them: both are opened before anything is measured.
-class KeptOutput {
- public:
-  /// find_file: the path of the file, which can be written; empty: none. On rank 0. Collective. Throws RunError, that of find_file, too.
-  KeptOutput(comm::RankGroup& group, const std::string& output,
-             const std::function<std::string()>& find_file);
-
-  /// Collective. Throws RunError.
-  void print(const std::string& text) const;
-  /// Empty but on rank 0.
-  const std::string& file() const { return file_; }
-
- private:
-  comm::RankGroup& group_;
-  std::string file_;
-  std::unique_ptr<OutputFile> output_;
-};
-
 /// The origin of a result, and whether later runs find it.
 struct KeptResult {
   bool from_profile = false;       ///< nothing was measured now
@@ -90,18 +71,12 @@ void describe_kept(Members& m, KeptResult& kept);
 
 // ---------------------------------------------------------------- trials
 
-/// One that was not tried.
-struct SkippedCandidate {
-  std::string name;
-  std::string reason;
-};
-
 /// The result of a trial. The spread of its record is that of its turns.
 struct Trial : KeptResult {
   std::string best;                     ///< the one to take
   std::vector<TimedCandidate> tried{};  ///< empty without a trial
-  std::vector<SkippedCandidate> skipped{};
-  std::string skipped_because{};  ///< why there was no trial, one phrase; empty with one
+  Named<std::string> skipped{};         ///< those that were not tried, with the reason
+  std::string skipped_because{};        ///< why there was no trial, one phrase; empty with one
   RaceVerdict verdict{};  ///< how sure the choice is; no candidate where nothing was measured in turns now
   std::optional<double> zeta{};  ///< of the first that was raced
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <ranges>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -92,16 +93,12 @@ void describe(Members& m, SpeedCase& timed) {
   });
   describe_measured(m, timed.measured);
   if (!m.reads()) return;
-  if (std::ssize(ranks) != configuration.grid.rank_count())
-    m.complain(fmt::format("{} has {} entries: the grid has {}", m.where("ranks"), ranks.size(),
+  std::vector<int> standing;
+  for (const auto& one : ranks) standing.push_back(one.rank_here);
+  std::ranges::sort(standing);
+  if (!std::ranges::equal(standing, std::views::iota(0, configuration.grid.rank_count())))
+    m.complain(fmt::format("{} must have each of the {} of the grid once", m.where("ranks"),
                            format_count(configuration.grid.rank_count(), "rank")));
-  std::vector<int> standing(ranks.size(), 0);
-  for (const auto& one : ranks) {
-    const auto rank = one.rank_here;
-    if (rank < 0 || rank >= std::ssize(standing) || ++standing[static_cast<size_t>(rank)] > 1)
-      m.complain(fmt::format("{}: rank {} stands at two places, or there is none of that number",
-                             m.where("ranks"), rank));
-  }
 }
 
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
