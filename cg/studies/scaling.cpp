@@ -370,23 +370,20 @@ class Scaling final : public Study {
 
   /// Rank 0 takes part in every case, so it sees what the others see.
   void leave_out_cases_without_room() {
-    std::vector<Room> rooms;
+    std::vector<int> rooms;
     for (const auto& one : study_.cases) {
       auto* const group = first_ranks(rank_count_of(one));
       const auto seen =
           group != nullptr ? inspect_environment(*group, one.configuration.thread_count) : Environment{};
-      rooms.push_back(group_.rank() == 0 ? room_for(one, *study_.machine, seen) : Room::enough);
+      rooms.push_back(static_cast<int>(has_room(one, *study_.machine, seen)));
     }
-    rooms = group_.gather_all(std::span<const Room>(rooms)).front();
+    rooms = group_.gather_all(std::span<const int>(rooms)).front();
     std::vector<std::string> left_out;
     auto room = rooms.begin();
     std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      const auto found = *room++;
-      if (found == Room::none) left_out.push_back(label_of(one));
-      if (found == Room::shared)
-        warn(fmt::format("{}: there are fewer here; ranks and threads share them",
-                         format_count(core_count_of(one), "core")));
-      return found == Room::none;
+      if (*room++ != 0) return false;
+      left_out.push_back(label_of(one));
+      return true;
     });
     if (!left_out.empty())
       warn(fmt::format(
@@ -478,16 +475,14 @@ std::string scaled_operator(const std::string& text, int core_count, bool weak) 
   return grown;
 }
 
-Room room_for(const ConfiguredProblem& one, const Environment& all, const Environment& of_case) {
+bool has_room(const ConfiguredProblem& one, const Environment& all, const Environment& of_case) {
   const int thread_count = one.configuration.thread_count;
-  const auto has_cores = [&](const NodeInfo& node) {
-    return node.rank_count * thread_count <= node.core_count;
-  };
-  if (std::ranges::all_of(of_case.nodes, has_cores)) return Room::enough;
   int all_cores = 0;
   for (const auto& node : all.nodes) all_cores += node.core_count;
-  // Ranks of one thread run in any case: the benchmark then reports that they share cores.
-  return thread_count > 1 && core_count_of(one) <= all_cores ? Room::none : Room::shared;
+  // Ranks of one thread, and threads that outnumber all cores, run in any case: the run then says that they share cores.
+  if (thread_count == 1 || core_count_of(one) > all_cores) return true;
+  return std::ranges::all_of(
+      of_case.nodes, [&](const NodeInfo& node) { return node.rank_count * thread_count <= node.core_count; });
 }
 
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
