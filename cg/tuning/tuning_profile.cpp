@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <ranges>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -96,9 +95,12 @@ void describe(Members& m, SpeedCase& timed) {
   std::vector<int> standing;
   for (const auto& one : ranks) standing.push_back(one.rank_here);
   std::ranges::sort(standing);
-  if (!std::ranges::equal(standing, std::views::iota(0, configuration.grid.rank_count())))
+  const int rank_count = configuration.grid.rank_count();
+  bool has_each_once = std::ssize(standing) == rank_count;
+  for (int rank = 0; const int found : standing) has_each_once = has_each_once && found == rank++;
+  if (!has_each_once)
     m.complain(fmt::format("{} must have each of the {} of the grid once", m.where("ranks"),
-                           format_count(configuration.grid.rank_count(), "rank")));
+                           format_count(rank_count, "rank")));
 }
 
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {
