@@ -124,14 +124,12 @@ std::string verdicts_of(const ScalingStudy& study) {
 }
 
 constexpr std::string_view scaling_legend =
-    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s, or rows per "
-    "second of "
-    "a\nsystem, by those of the same form on 1 core; efficiency: speed-up / cores. comm: communication, "
-    "which is\n"
-    "collection, summation, shuffle, halo and dot, without waiting; waiting: in these; shares of the time.\n"
-    "vs best: median ratio, round by round, to the configuration on as many cores that is best (*) or first "
-    "of\n"
-    "those that may be (~). In parentheses: the interval of the ratio of paired rounds, by the sign test.\n";
+    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s, or rows per\n"
+    "second of a system, by those of the same form on 1 core; efficiency: speed-up / cores. comm:\n"
+    "communication, which is collection, summation, shuffle, halo and dot, without waiting; waiting: in\n"
+    "these; shares of the time. vs best: median ratio, round by round, to the configuration on as many\n"
+    "cores that is best (*) or first of those that may be (~). In parentheses: the interval of the ratio\n"
+    "of paired rounds, by the sign test.\n";
 
 void describe_options(Members& m, ScalingOptions& options) {
   const bool has_system = options.system.has_value();

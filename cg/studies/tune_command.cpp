@@ -34,7 +34,7 @@ std::string processor_text(const ProcessorProfile& processor) {
   for (const auto& tuned : processor.cases)
     add(tuned.measured, work(tuned.matrix, tuned.configuration), "kernel " + tuned.kernels.front().name);
   for (const auto& timed : processor.transports)
-    add(timed.measured, work(timed.conditions.matrix, timed.conditions.configuration),
+    add(timed.measured, work(timed.matrix, timed.configuration),
         "transport " + timed.transports.front().name);
   for (const auto& timed : processor.speeds)
     add(timed.measured, work(timed.matrix, timed.configuration),

@@ -267,16 +267,16 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
 }
 
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
-                                               const TransportConditions& conditions) {
+                                               const TransportCase& wanted) {
   const auto& cases = profile.processor.transports;
-  const auto known = std::ranges::find(cases, conditions, &TransportCase::conditions);
+  const auto known = std::ranges::find_if(cases, [&](const auto& timed) { return timed.is_like(wanted); });
   if (known == cases.end()) return std::nullopt;
   TransportTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
   trial.measured = known->measured;
   // In the order of the file, whose first was taken when it was written.
-  const auto available = available_transports(group, conditions.configuration, trial.skipped);
+  const auto available = available_transports(group, wanted.configuration, trial.skipped);
   std::ranges::copy_if(known->transports, std::back_inserter(trial.tried), [&](const TimedCandidate& timed) {
     return std::ranges::find(available, timed.name, &comm::TransportRow::name) != available.end();
   });
@@ -287,12 +287,12 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto& configuration = config.trial.configuration;
-  TransportConditions conditions{.matrix = config.source.facts().key,
-                                 .configuration = configuration,
-                                 .node_count = static_cast<int>(config.environment.nodes.size()),
-                                 .wait_mode = group.waiter().mode()};
-  conditions.configuration.transport = automatic_choice;
-  if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
+  TransportCase mine{.matrix = config.source.facts().key,
+                     .configuration = configuration,
+                     .node_count = static_cast<int>(config.environment.nodes.size()),
+                     .wait_mode = group.waiter().mode()};
+  mine.configuration.transport = automatic_choice;
+  if (auto known = known_transports(group, config.profile, mine)) return *std::move(known);
   const auto plan = plan_memory(config.source, configuration,
                                 make_layout(config.source.facts(), configuration), group.rank());
   // Beside the block, and twice: the estimate is of one transport's vectors.
@@ -317,10 +317,9 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
               .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
   trial.not_kept_because = refusal;
   trial.duration_s = group.maximum(watch.seconds());
-  keep_result(
-      group, source, common_processor(config.environment),
-      {.transports = {{.conditions = conditions, .transports = trial.tried, .measured = trial.measured}}},
-      trial);
+  mine.transports = trial.tried;
+  mine.measured = trial.measured;
+  keep_result(group, source, common_processor(config.environment), {.transports = {mine}}, trial);
   return trial;
 }
 

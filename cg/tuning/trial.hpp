@@ -260,7 +260,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
 /// The times in the profile's case of these very conditions, if it has one for every transport that is
 /// available now; else empty. Collective.
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
-                                               const TransportConditions& conditions);
+                                               const TransportCase& wanted);
 
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {

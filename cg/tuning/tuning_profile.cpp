@@ -55,7 +55,7 @@ void describe(Members& m, TunedCase& tuned) {
 }
 
 void describe(Members& m, TransportCase& timed) {
-  auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
+  auto& [matrix, configuration, node_count, wait_mode, transports, measured] = timed;
   describe_case(m, matrix, configuration);
   m("nodes", node_count, at_least(1));
   m.one_of("sum_form", configuration.sum_form, sum_form_table());
@@ -64,11 +64,11 @@ void describe(Members& m, TransportCase& timed) {
   m("overlap", configuration.overlaps);
   m("ranks_per_node", configuration.ranks_per_node, at_least(0));
   m("cut", configuration.cut, not_empty());
-  m.list("transports", timed.transports, {.fewest = 1}, [&](TimedCandidate& transport, size_t /*index*/) {
+  m.list("transports", transports, {.fewest = 1}, [&](TimedCandidate& transport, size_t /*index*/) {
     m("name", transport.name, not_empty());
     m("step_s", transport.step_s, positive_cost());
   });
-  describe_measured(m, timed.measured);
+  describe_measured(m, measured);
 }
 
 void describe(Members& m, StorageCase& read) {
