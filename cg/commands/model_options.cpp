@@ -37,7 +37,7 @@ void check_model(ModelOptions& model, const Subcommand& given) {
   if (model.shows_template && model.machine.empty()) model.machine = template_machine;
   if (model.calibrates && !given.has("--class"))
     model.problems = {problem_class("W"), problem_class("A"), problem_class("B")};
-  for (const auto& grid : model.grids) require_ranks_of(grid, most_modelled_ranks);
+  for (const auto& grid : model.grids.grids) require_ranks_of(grid, most_modelled_ranks);
 }
 
 void check_simulate(SimulateOptions& simulate) {
@@ -50,19 +50,20 @@ void check_simulate(SimulateOptions& simulate) {
       throw InputError("--interconnect {}: {}", simulate.interconnect, error.what());
     }
   }
-  if (!simulate.trace.empty() && (simulate.problems.size() > 1 || simulate.grids.size() != 1))
+  if (!simulate.trace.empty() &&
+      (simulate.problems.size() > 1 || simulate.grids.grids.size() != 1 || simulate.grids.has_official))
     throw InputError("--trace is of one class on one grid: give --grid PXxPY");
-  if (simulate.rank_count == 0 && simulate.grids.empty())
+  if (simulate.rank_count == 0 && simulate.grids.grids.empty())
     throw InputError("--ranks or --grid is needed: how many ranks are simulated");
-  for (const auto& grid : simulate.grids) {
+  for (const auto& grid : simulate.grids.grids) {
     require_ranks_of(grid, most_simulated_ranks);
     if (simulate.rank_count > 0) require_grid_of(grid, simulate.rank_count);
   }
 }
 
 /// The grids, and the kernel and the transport of a description on them.
-void add_described_options(Subcommand& command, std::vector<comm::ProcessGrid>& grids,
-                           const std::string& name, Configuration& configuration) {
+void add_described_options(Subcommand& command, NamedGrids& grids, const std::string& name,
+                           Configuration& configuration) {
   add_grids_option(command, grids, name);
   command.add("--kernel NAME", "a kernel of the description", configuration.kernel,
               {.standing = "the description's"});

@@ -67,10 +67,11 @@ void add_grid_option(Subcommand& command, OpenGridOptions& open, Configuration& 
   command.add_texts("--grid auto|rule|official|PXxPY", help, take, {.standing = "auto"});
 }
 
-void add_grids_option(Subcommand& command, std::vector<comm::ProcessGrid>& grids, const std::string& name) {
-  command.add_texts("--grid PXxPY", "grids, such as 1x4,2x2",
-                    [&grids, name](const Subcommand::Texts& texts) {
-                      for (const auto& text : texts) grids.push_back(named_grid_from(name, text));
+void add_grids_option(Subcommand& command, NamedGrids& grids, const std::string& name) {
+  command.add_texts("--grid PXxPY|official", "grids, such as 1x4,2x2",
+                    [&grids, name](Subcommand::Texts texts) {
+                      grids.has_official = std::erase(texts, "official") > 0;
+                      for (const auto& text : texts) grids.grids.push_back(named_grid_from(name, text));
                     },
                     {.standing = "all of the ranks", .is_list = true});
 }

@@ -30,8 +30,8 @@ void add_classes_option(Subcommand& command, std::vector<Problem>& problems, con
 /// --grid PXxPY|auto|rule|official.
 void add_grid_option(Subcommand& command, OpenGridOptions& open, Configuration& configuration,
                      const std::string& help);
-/// --grid PXxPY,... name: the subcommand's, in messages.
-void add_grids_option(Subcommand& command, std::vector<comm::ProcessGrid>& grids, const std::string& name);
+/// --grid PXxPY|official,... name: the subcommand's, in messages.
+void add_grids_option(Subcommand& command, NamedGrids& grids, const std::string& name);
 /// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
 comm::ProcessGrid named_grid_from(const std::string& command, const std::string& text);
 

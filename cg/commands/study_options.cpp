@@ -175,7 +175,7 @@ void declare_sweep(Subcommand& command) {
   command.begin_group("Grid and configuration");
   command.add("--ranks N", "rank counts, such as 2,4,8", sweep.axes.rank_counts,
               {.standing = "all ranks started", .most = any_count});
-  add_grids_option(command, sweep.axes.grids, "sweep");
+  add_grids_option(command, sweep.axes.named, "sweep");
   for (const auto& axis : configuration_axes()) {
     if (axis.is_crossed()) add_axis_list(command, axis.name, sweep.axes.values);
   }

@@ -215,7 +215,7 @@ std::set<int> rank_counts_of(const ModelOptions& options, int running_count) {
   const auto asked =
       options.rank_counts.empty() ? usual_rank_counts(options.grids, running_count) : options.rank_counts;
   std::set<int> counts(asked.begin(), asked.end());
-  for (const auto& grid : options.grids) {
+  for (const auto& grid : options.grids.grids) {
     if (!counts.contains(grid.rank_count())) require_grid_of(grid, *counts.begin());
   }
   std::erase_if(counts, [&](int count) { return grids_for(options.grids, count).empty(); });

@@ -14,7 +14,7 @@ class Members;
 struct MachineStudyOptions {
   std::string machine;  ///< a name or a file
   std::vector<Problem> problems;
-  std::vector<comm::ProcessGrid> grids;  ///< none: all of the rank counts
+  NamedGrids grids;  ///< none: all of the rank counts
   Configuration
       configuration;  ///< without a grid; the kernel is one of the description, or automatic_choice, which means its default
   SlowRanks slow;

@@ -41,7 +41,7 @@ class GridSweep final : public Study {
   void plan(const Environment& /*environment*/) override {
     auto axes = sweep_.axes;
     const bool names_ranks = !axes.rank_counts.empty();
-    if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.grids, group_.size());
+    if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
     require_started(names_ranks ? "--ranks" : "--grid", std::ranges::max(axes.rank_counts), group_.size());
     const auto& system = options_.system;
     auto& session = options_.session();
@@ -71,16 +71,20 @@ class GridSweep final : public Study {
 
 }  // namespace
 
-std::vector<comm::ProcessGrid> grids_for(const std::vector<comm::ProcessGrid>& named, int rank_count) {
-  auto grids = named.empty() ? comm::factorizations(rank_count) : named;
+std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count) {
+  if (named.are_all()) return comm::factorizations(rank_count);
+  auto grids = named.grids;
   std::erase_if(grids, [&](const auto& grid) { return grid.rank_count() != rank_count; });
+  if (!named.has_official) return grids;
+  const auto official = *grid_named_by({.columns = {}, .is_official = true}, rank_count);
+  if (!has(grids, official)) grids.push_back(official);
   return grids;
 }
 
-std::vector<int> usual_rank_counts(const std::vector<comm::ProcessGrid>& named, int started) {
-  if (named.empty()) return {started};
+std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
   std::set<int> counts;
-  for (const auto& grid : named) counts.insert(grid.rank_count());
+  for (const auto& grid : named.grids) counts.insert(grid.rank_count());
+  if (named.are_all() || named.has_official) counts.insert(started);
   return {counts.begin(), counts.end()};
 }
 
@@ -125,14 +129,14 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
         if (!has(all, one)) all.push_back(std::move(one));
       }
     };
-    for (const auto& grid : axes.grids) {
+    for (const auto& grid : axes.named.grids) {
       if (!cuts_domain && !has(axes.rank_counts, grid.rank_count()))
         throw InputError("--grid {}: is for {}, which --ranks does not name", grid.name(),
                          format_count(grid.rank_count(), "rank"));
     }
     for (const int rank_count : axes.rank_counts) {
       if (!cuts_domain) {
-        const auto grids = grids_for(axes.grids, rank_count);
+        const auto grids = grids_for(axes.named, rank_count);
         if (grids.empty())
           throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
                            format_count(rank_count, "rank"), valid_grids(rank_count));

@@ -9,17 +9,27 @@ namespace cg2d {
 
 // ---------------------------------------------------------------- the plan. Pure: no MPI, no files
 
-/// The named grids of that many ranks, in their order; every one where none is named at all.
-std::vector<comm::ProcessGrid> grids_for(const std::vector<comm::ProcessGrid>& named, int rank_count);
+/// The grids of --grid. None: every grid.
+struct NamedGrids {
+  std::vector<comm::ProcessGrid> grids;
+  bool has_official = false;  ///< takes the official program's grid of each number of ranks, too
 
-/// The numbers of ranks of a sweep that names none: those of its grids, or all that were started where it names no grids.
-std::vector<int> usual_rank_counts(const std::vector<comm::ProcessGrid>& named, int started);
+  bool are_all() const { return grids.empty() && !has_official; }
+};
+
+/// The grids for that many ranks, in their order, the official one last. Throws InputError where it is named
+/// and does not exist.
+std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count);
+
+/// The numbers of ranks of a sweep that names none: those of its grids, and all that were started where it names no
+/// grids, or the official ones.
+std::vector<int> usual_rank_counts(const NamedGrids& named, int started);
 
 /// The values that a sweep crosses.
 struct SweepAxes {
   std::vector<Problem> problems;  ///< of the benchmark
   std::vector<int> rank_counts;
-  std::vector<comm::ProcessGrid> grids{};   ///< empty: every one
+  NamedGrids named{};
   AxisValues values;                        ///< values of the other axes, by name
   std::vector<comm::DomainGrid> domains{};  ///< of a system; empty: all that have no more parts than points
 };

@@ -76,7 +76,7 @@ std::string remove_from_profile(const std::string& path, const std::string& name
 
 /// Every matrix on every grid. Throws InputError that lists the valid grids when one does not match the rank count.
 std::vector<CaseConfig> cases_of(const TuneOptions& options, int rank_count) {
-  for (const auto& grid : options.grids) require_grid_of(grid, rank_count);
+  for (const auto& grid : options.grids.grids) require_grid_of(grid, rank_count);
   std::vector<CaseConfig> cases;
   for (const auto& problem : options.problems) {
     const std::shared_ptr<MatrixSource> source = default_source().make(problem);

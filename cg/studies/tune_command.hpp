@@ -9,9 +9,9 @@ namespace cg2d {
 /// The options of `cg2d tune`. With folders it measures their storage, and no kernels.
 struct TuneOptions : StorageTuneOptions {
   std::vector<Problem> problems;
-  std::vector<comm::ProcessGrid> grids;  ///< none: every grid of the ranks
-  Configuration configuration;           ///< configuration of every case, without grid and kernel
-  bool transport_is_default = false;     ///< nobody has named one: with_default_transport()
+  NamedGrids grids;                   ///< none: every grid of the ranks
+  Configuration configuration;        ///< configuration of every case, without grid and kernel
+  bool transport_is_default = false;  ///< nobody has named one: with_default_transport()
   BindMode bind = BindMode::automatic;
   bool lists = false;  ///< measures nothing, prints the contents of the profile
   std::optional<std::string>

@@ -31,6 +31,11 @@ class DescribedMachineTest(ProgramTest):
                 self.assertEqual(tuple(grid["phases"]), PHASES)
                 self.assert_close(sum(grid["phases"].values()), grid["total_s"], 1e-9)
 
+    def test_the_official_grid(self):
+        (problem,) = self.model("--ranks", "8,16", "--grid", "official")["problems"]
+        self.assertEqual([[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]], [["4x2"], ["4x4"]])
+        self.assert_refused(run_program(1, *PAPER, "--ranks", "3", "--grid", "official"), USAGE)
+
     def test_text_and_json_say_the_same(self):
         (problem,) = self.model("--ranks", "256", "--kernel", "compiled")["problems"]
         text = self.run_well(1, *PAPER, "--ranks", "256", "--kernel", "compiled").stdout

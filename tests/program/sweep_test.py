@@ -126,12 +126,12 @@ class SweepTest(ProgramTest):
         self.assertFalse(self.file.exists())
 
     def test_named_grids(self):
-        self.assertEqual(self.sweep(4, "--grid", "2x1,2x2,1x2,4x1", "--repeat", "1").exit_code, SUCCESS)
+        self.assertEqual(self.sweep(4, "--grid", "official,1x2,4x1", "--repeat", "1").exit_code, SUCCESS)
         grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
         self.assertEqual(sorted(grids), ["1x2", "2x1", "2x2", "4x1"])
         for words, text in (
             (["--ranks", "2", "--grid", "1x4"], "--grid 1x4: is for 4 ranks, which --ranks does not name"),
-            (["--ranks", "3,4", "--grid", "1x4"], "--grid: none of those named is for 3 ranks"),
+            (["--ranks", "3", "--grid", "official"], "--grid official: the official program has no grid of 3 ranks"),
             (["--grid", "2x4"], "--grid"),
             (["--why", "1x4"], "--why 1x4: must be two different grids of as many ranks"),
             (["--why", "1x4,1x2"], "--why 1x4,1x2: must be two different grids of as many ranks"),

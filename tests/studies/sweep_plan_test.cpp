@@ -24,7 +24,7 @@ std::vector<Problem> problems_of(const std::vector<std::string>& letters) {
 SweepAxes axes_of(std::vector<int> rank_counts, std::vector<comm::ProcessGrid> grids = {}) {
   return {.problems = problems_of({"S"}),
           .rank_counts = std::move(rank_counts),
-          .grids = std::move(grids),
+          .named = {.grids = std::move(grids)},
           .values = {}};
 }
 
@@ -168,11 +168,12 @@ TEST(SweepPlanTest, NamedGridsDecideTheRanksAndKeepTheirOrder) {
   const comm::ProcessGrid tall{.columns = 1, .rows = 4};
   const comm::ProcessGrid pair{.columns = 2, .rows = 1};
   EXPECT_EQ(usual_rank_counts({}, 8), std::vector<int>{8});
-  const std::vector named{tall, pair};
-  EXPECT_EQ(usual_rank_counts(named, 8), (std::vector<int>{2, 4}));
-  EXPECT_EQ(grids_for(named, 4), std::vector{tall});
+  EXPECT_EQ(usual_rank_counts({.grids = {tall, pair}}, 8), (std::vector<int>{2, 4}));
+  EXPECT_EQ(usual_rank_counts({.grids = {tall}, .has_official = true}, 8), (std::vector<int>{4, 8}));
+  const NamedGrids named{.grids = {tall, pair}, .has_official = true};
+  EXPECT_EQ(grids_for(named, 4), (std::vector{tall, comm::ProcessGrid{.columns = 2, .rows = 2}}));
   EXPECT_EQ(grids_for(named, 2), std::vector{pair});
-  EXPECT_TRUE(grids_for(named, 3).empty());
+  EXPECT_THROW(static_cast<void>(grids_for(named, 3)), InputError);
   EXPECT_EQ(grids_for({}, 4).size(), 3U);
 }
 
