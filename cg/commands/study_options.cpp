@@ -103,7 +103,7 @@ void refuse_what_the_system_lacks(const SystemOptions& system, const Subcommand&
   if (!has_matrix) given.refuse({"--cut"}, "only with a matrix: FILE, or --assembled");
   if (cuts_domain && !has_matrix)
     given.refuse(
-        {"--grid", "--kernel", "--sum", "--overlap"},
+        {"--px", "--grid", "--kernel", "--sum", "--overlap"},
         fmt::format("{} without a matrix is cut by --domain; take --assembled for grids, too", row->name));
   if (find_preconditioner(system.preconditioner)->needs_diagonal_block && row != nullptr)
     throw InputError(
@@ -175,6 +175,8 @@ void declare_sweep(Subcommand& command) {
   command.begin_group("Grid and configuration");
   command.add("--ranks N", "rank counts, such as 2,4,8", sweep.axes.rank_counts,
               {.standing = "all ranks started", .most = any_count});
+  command.add("--px N", "process columns, such as 1,2,4", sweep.axes.columns,
+              {.standing = "all that divide the ranks", .most = any_count});
   add_grids_option(command, sweep.axes.named, "sweep");
   for (const auto& axis : configuration_axes()) {
     if (axis.is_crossed()) add_axis_list(command, axis.name, sweep.axes.values);

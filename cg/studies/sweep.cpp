@@ -136,9 +136,11 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
     }
     for (const int rank_count : axes.rank_counts) {
       if (!cuts_domain) {
-        const auto grids = grids_for(axes.named, rank_count);
+        auto grids = grids_for(axes.named, rank_count);
+        const auto& columns = axes.columns;
+        std::erase_if(grids, [&](const auto& one) { return !columns.empty() && !has(columns, one.columns); });
         if (grids.empty())
-          throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
+          throw InputError("--grid, --px: none of those named is for {}; valid grids (PXxPY): {}",
                            format_count(rank_count, "rank"), valid_grids(rank_count));
         std::ranges::for_each(grids, add_on);
         continue;

@@ -29,6 +29,7 @@ std::vector<int> usual_rank_counts(const NamedGrids& named, int started);
 struct SweepAxes {
   std::vector<Problem> problems;  ///< of the benchmark
   std::vector<int> rank_counts;
+  std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
   NamedGrids named{};
   AxisValues values;                        ///< values of the other axes, by name
   std::vector<comm::DomainGrid> domains{};  ///< of a system; empty: all that have no more parts than points
@@ -41,7 +42,7 @@ std::vector<ConfiguredProblem> forms_of(const SystemOptions& system);
 
 /// Every form with every configuration once: forms outermost, then rank counts, grids or domains (of the operator), and the other
 /// axes. An axis without values stays as the form has it. Throws InputError when a rank count has no grid
-/// that is named, when no rank count has a grid that is named, for a number of ranks without a domain that
+/// with any of the columns, or none that is named, when no rank count has a grid that is named, for a number of ranks without a domain that
 /// was asked for, and for a value that its axis does not have.
 std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
                                                  const std::vector<ConfiguredProblem>& forms,

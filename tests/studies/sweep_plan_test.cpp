@@ -45,6 +45,12 @@ TEST(SweepPlanTest, TakesEveryFactorizationOfEveryRankCount) {
 
 constexpr comm::ProcessGrid tall_pair{.columns = 1, .rows = 2};
 
+TEST(SweepPlanTest, TakesTheColumnsAskedForWhereTheyDivide) {
+  auto axes = axes_of({2, 4});
+  axes.columns = {1, 4};
+  EXPECT_EQ(grids_of(axes), (std::vector<std::string>{"1x2", "1x4", "4x1"}));
+}
+
 TEST(SweepPlanTest, TakesTheGridsAskedFor) {
   EXPECT_EQ(grids_of(axes_of({2, 4}, {tall_pair, {.columns = 1, .rows = 4}, {.columns = 4, .rows = 1}})),
             (std::vector<std::string>{"1x2", "1x4", "4x1"}));
