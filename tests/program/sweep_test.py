@@ -133,7 +133,7 @@ class SweepTest(ProgramTest):
             (["--ranks", "2", "--grid", "1x4"], "--grid 1x4: is for 4 ranks, which --ranks does not name"),
             (["--ranks", "3", "--grid", "official"], "--grid official: the official program has no grid of 3 ranks"),
             (["--grid", "2x4"], "--grid"),
-            (["--px", "3"], "--grid, --px: none of those named is for 2 ranks"),
+            (["--px", "3"], "--grid, --px: none of those named is for 4 ranks"),
             (["--why", "1x4"], "--why 1x4: must be two different grids of as many ranks"),
             (["--why", "1x4,1x2"], "--why 1x4,1x2: must be two different grids of as many ranks"),
         ):
