@@ -1,6 +1,6 @@
 #include "cg/studies/model_command.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <set>
@@ -168,14 +168,13 @@ struct ProblemModel {
 
 /// Throws InputError if the description has no network of the transport.
 void require_described(const MachineDescription& condition, const std::string& transport) {
-  if (comm::find_transport(transport) == &comm::default_transport()) return;
-  std::string known(comm::default_transport().name);
-  for (const auto& described : condition.transports) {
-    if (described.name == transport) return;
-    known += ", " + described.name;
-  }
+  const auto& usual = comm::default_transport();
+  if (comm::find_transport(transport) == &usual || row_named(condition.transports, transport) != nullptr)
+    return;
+  auto known = names_of(condition.transports);
+  known.insert(known.begin(), std::string(usual.name));
   throw InputError("--transport {}: the description of {} has no network of it; it has {}", transport,
-                   condition.name, known);
+                   condition.name, fmt::join(known, ", "));
 }
 
 /// Places and shares of the nonzeros by --cut, for ranks of these speeds; rows are taken to be about equally long.
@@ -370,35 +369,20 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-std::string network_line(std::string_view transport, const NetworkCost& network) {
-  const auto rate = std::isfinite(network.bytes_per_s)
-                        ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
-                        : std::string("nothing measurable per byte");
-  return fmt::format(" {:<15} = {:.3f} us + {} a message, {:.3f} ns an addition\n", transport,
-                     1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
-}
-
+/// The networks; the description has all else, too.
 std::string calibration_text(const MachineDescription& machine) {
-  constexpr double micro = 1e6;
-  constexpr double nano = 1e9;
   std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
                                  format_count(machine.calibrated_ranks, "rank"),
                                  format_count(machine.calibrated_threads, "thread"));
-  text += network_line(comm::default_transport().name, machine.network);
-  for (const auto& transport : machine.transports) text += network_line(transport.name, transport.network);
-  text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
-  text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
-                      micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);
-  Table table;
-  for (const auto& kernel : machine.kernels) {
-    for (const auto& shape : kernel.shapes) {
-      table.line().word("kernel", kernel.name).number("rows", "{:.0f}", shape.rows);
-      table.number("columns", "{:.0f}", shape.columns).number("nonzeros", "{:.0f}", shape.nonzeros);
-      table.number("ns/nonzero", "{:.4f}", nano * shape.seconds_per_nonzero);
-      table.number("waiting", percent_text(shape.waiting_share, 1));
-    }
-  }
-  text += table.text();
+  const auto add = [&](std::string_view transport, const NetworkCost& network) {
+    const auto rate = std::isfinite(network.bytes_per_s)
+                          ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
+                          : std::string("nothing measurable per byte");
+    text += fmt::format(" {:<15} = {:.3f} us + {} a message, {:.3f} ns an addition\n", transport,
+                        1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
+  };
+  add(comm::default_transport().name, machine.network);
+  for (const auto& transport : machine.transports) add(transport.name, transport.network);
   if (!machine.measured.disturbance.empty())
     text += fmt::format("\n Disturbed: {}\n", machine.measured.disturbance);
   return text;
@@ -412,11 +396,13 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
-  const KeptOutput output(group, options.output, [&] {  // the file holds nothing but descriptions
-    auto place = options.machine.empty() ? default_place() : options.machine;
-    machine_file.require_writable(place, options.machine.empty());
-    return place;
+  std::string file;  // of rank 0: it holds nothing but descriptions
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    file = options.machine.empty() ? default_place() : options.machine;
+    machine_file.require_writable(file, options.machine.empty());
   });
+  const auto output = open_output(options.output, group);
   std::vector<std::unique_ptr<MatrixSource>> sources;
   for (const auto& problem : options.problems) sources.push_back(default_source().make(problem));
   const Configuration configuration{.thread_count = options.configuration.thread_count};
@@ -425,6 +411,10 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   PlannedProgress planned(progress, works_of_calibration(group, config));
   const auto say = [&](const std::string& stage) { planned.say(stage); };
   MachineDescription machine;
+  std::string kept;
+  const auto show = [&] {
+    write_output(output.get(), group, [&] { return calibration_text(machine) + kept; });
+  };
   measure_or_refuse(group,
                     {.name = "--calibrate",
                      .environment = environment,
@@ -434,16 +424,15 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
                      .record = machine.measured,
                      .measure = [&] { machine = calibrate(group, config, say); },
                      .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); },
-                     .show = [&] { output.print(calibration_text(machine)); }});
-  std::string kept;
+                     .show = show});
   const auto keep = [&] {
     agree_on(group, [&] {
       if (group.rank() != 0) return;
-      machine_file.change(output.file(), [&](Machine& known) { known.put(machine); });
+      machine_file.change(file, [&](Machine& known) { known.put(machine); });
     });
-    kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", output.file());
+    kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", file);
   };
-  write_each(group, {keep, [&] { output.print(calibration_text(machine) + kept); }});
+  write_each(group, {keep, show});
   return ExitCode::success;
 }
 

@@ -187,27 +187,6 @@ std::string line_table(const PairResult& pair) {
   return text;
 }
 
-/// The gain from completing several puts at once, for the smallest size.
-std::string delayed_put_line(const PairResult& pair) {
-  const auto find = [&](std::string_view method, const auto& is_wanted) {
-    const auto found = std::ranges::find_if(
-        pair.times, [&](const auto& time) { return time.method == method && is_wanted(time); });
-    return found == pair.times.end() ? nullptr : &*found;
-  };
-  const auto* const alone = find("put-immediate", [](const auto& time) { return time.variable_count == 1; });
-  if (alone == nullptr) return {};
-  const auto* const together = find("put-delayed", [&](const auto& time) {
-    return time.variable_count > 1 && time.byte_count == alone->byte_count;
-  });
-  if (together == nullptr) return {};
-  return fmt::format(
-      "\n put-delayed, {} messages of {} bytes per synchronization: {:.3f} us per message, {:.0f} % of one "
-      "put with its own "
-      "completion\n",
-      together->variable_count, together->byte_count, in_microseconds * together->seconds.median,
-      100.0 * together->seconds.median / alone->seconds.median);
-}
-
 std::string left_out_lines(const Named<std::string>& left_out) {
   std::string text;
   for (const auto& [name, reason] : left_out) text += fmt::format(" without {}: {}\n", name, reason);
@@ -224,17 +203,14 @@ std::string pair_text(const PairResult& pair) {
       transfer_table(pair.times, "Latency per message, us; messages per synchronization, bytes of a message",
                      [](const auto& time) { return in_microseconds * time.seconds.median; });
   text += transfer_table(pair.times, "GB/s", [](const auto& time) { return time.bytes_per_s() / gigabyte; });
-  return text + line_table(pair) + delayed_put_line(pair);
+  return text + line_table(pair);
 }
 
 std::string sums_text(const PingPongReport& report) {
-  const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
   Table table;
   for (const auto& sum : report.sums) {
     table.line().word("method", sum.way).number("us", "{:.3f}", in_microseconds * sum.seconds.median);
     table.number("spread", percent_text(sum.seconds.spread(), 0));
-    if (mpi != report.sums.end())
-      table.number("of MPI_Allreduce", "{:.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
   }
   return fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
                      format_count(report.rank_count, "rank"), table.text()) +

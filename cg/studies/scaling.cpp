@@ -123,21 +123,13 @@ std::string verdicts_of(const ScalingStudy& study) {
   return text;
 }
 
-std::string legend_of(const ScalingStudy& study) {
-  return fmt::format(
-      "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: {} on 1 core;\n"
-      "efficiency: speed-up / cores. comm: communication, which is {}, without\n"
-      "waiting; waiting: in these; shares of the time. vs best: median ratio, round by round, to the "
-      "configuration\non as many cores that is best (*) or first of those that may be (~). In parentheses: "
-      "the interval of the ratio of\npaired rounds, by the sign test.\n{}",
-      is_system(study) ? "rows per second by those of the same form" : "Mop/s by those",
-      is_system(study) ? "collection, summation, shuffle, halo and dot"
-                       : "collection, summation, shuffle and dot",
-      study.options.weak && is_system(study)
-          ? "Each core has the box of one core: extents grow by the parts of the cut with the smallest "
-            "faces.\n"
-          : "");
-}
+constexpr std::string_view scaling_legend =
+    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s, or rows per\n"
+    "second of a system, by those of the same form on 1 core; efficiency: speed-up / cores. comm:\n"
+    "communication, which is collection, summation, shuffle, halo and dot, without waiting; waiting: in\n"
+    "these; shares of the time. vs best: median ratio, round by round, to the configuration on as many\n"
+    "cores that is best (*) or first of those that may be (~). In parentheses: the interval of the ratio\n"
+    "of paired rounds, by the sign test.\n";
 
 void describe_options(Members& m, ScalingOptions& options) {
   const bool has_system = options.system.has_value();
@@ -253,7 +245,7 @@ std::string scaling_text(const ScalingStudy& study) {
     text += fmt::format("  {}{}\n", agreement.text(),
                         agreement.problem.reference_zeta ? "" : "; there is no reference");
   for (const auto& warning : study.warnings) text += fmt::format("  Warning: {}\n", warning);
-  return text + legend_of(study);
+  return text.append(scaling_legend);
 }
 
 class Scaling final : public Study {
@@ -285,10 +277,10 @@ class Scaling final : public Study {
     return open;
   }
 
-  Environment plan() override {
+  void plan(const Environment& environment) override {
     auto& options = study_.options;
     plan_cases();
-    auto& machine = study_.machine.emplace(inspect_environment(group_, 1));
+    auto& machine = study_.machine.emplace(environment);
     if (options.session().names_hosts) name_by_host(machine);
     if (group_.rank() == 0) study_.provenance = inspect_provenance(machine, options.session().names_hosts);
     leave_out_unavailable_transports();
@@ -306,9 +298,7 @@ class Scaling final : public Study {
         one.problem = problem_on(study_, core_count);
       }
     }
-    prepare(machine);
     output_ = open_output(options.output, group_);
-    return machine;
   }
 
   void plan_cases() {
@@ -378,31 +368,26 @@ class Scaling final : public Study {
 
   /// Rank 0 takes part in every case, so it sees what the others see.
   void leave_out_cases_without_room() {
-    std::vector<Room> rooms;
+    std::vector<int> rooms;
     for (const auto& one : study_.cases) {
       auto* const group = first_ranks(rank_count_of(one));
       const auto seen =
           group != nullptr ? inspect_environment(*group, one.configuration.thread_count) : Environment{};
-      rooms.push_back(group_.rank() == 0 ? room_for(one, *study_.machine, seen) : Room::enough);
+      rooms.push_back(static_cast<int>(has_room(one, *study_.machine, seen)));
     }
-    rooms = group_.gather_all(std::span<const Room>(rooms)).front();
-    std::vector<std::string> bound;
+    rooms = group_.gather_all(std::span<const int>(rooms)).front();
+    std::vector<std::string> left_out;
     auto room = rooms.begin();
     std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      const auto found = *room++;
-      if (found == Room::bound) bound.push_back(label_of(one));
-      if (found == Room::no_node)
-        warn(label_of(one) + ": left out, since no node has a core for each of its threads");
-      if (found == Room::shared)
-        warn(fmt::format("{}: there are fewer here; ranks and threads share them",
-                         format_count(core_count_of(one), "core")));
-      return found == Room::bound || found == Room::no_node;
+      if (*room++ != 0) return false;
+      left_out.push_back(label_of(one));
+      return true;
     });
-    if (!bound.empty())
+    if (!left_out.empty())
       warn(fmt::format(
-          "left out, since the launcher binds their ranks to fewer cores than they have threads: {}; start "
-          "the ranks unbound (mpiexec -bind-to none)",
-          fmt::join(bound, "; ")));
+          "left out, since their ranks have fewer cores than threads: {}; where the launcher binds "
+          "ranks, start them unbound (mpiexec -bind-to none)",
+          fmt::join(left_out, "; ")));
   }
 
   ScalingStudy study_;  // its runs and warnings on rank 0
@@ -488,23 +473,14 @@ std::string scaled_operator(const std::string& text, int core_count, bool weak) 
   return grown;
 }
 
-Room room_for(const ConfiguredProblem& one, const Environment& all, const Environment& of_case) {
+bool has_room(const ConfiguredProblem& one, const Environment& all, const Environment& of_case) {
   const int thread_count = one.configuration.thread_count;
-  auto room = Room::enough;
   int all_cores = 0;
   for (const auto& node : all.nodes) all_cores += node.core_count;
-  for (const auto& node : of_case.nodes) {
-    const int needed = node.rank_count * thread_count;
-    if (needed <= node.core_count) continue;
-    // Ranks of one thread run in any case: the benchmark then reports that they share cores.
-    if (thread_count > 1) {
-      const auto same = std::ranges::find(all.nodes, node.host, &NodeInfo::host);
-      if (same != all.nodes.end() && needed <= same->core_count) return Room::bound;
-      if (core_count_of(one) <= all_cores) return Room::no_node;
-    }
-    room = Room::shared;
-  }
-  return room;
+  // Ranks of one thread, and threads that outnumber all cores, run in any case: the run then says that they share cores.
+  if (thread_count == 1 || core_count_of(one) > all_cores) return true;
+  return std::ranges::all_of(
+      of_case.nodes, [&](const NodeInfo& node) { return node.rank_count * thread_count <= node.core_count; });
 }
 
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
@@ -577,21 +553,13 @@ std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study) {
 
 ScalingVerdict verdict_on(const ScalingStudy& study) {
   const auto failed = std::ranges::find_if_not(study.runs, &ResultRecord::succeeded);
-  if (failed != study.runs.end()) {
-    // Each case needs a memory of its own: the limit that would do for the first one may be too small for another.
-    const auto others = std::ranges::any_of(failed, study.runs.end(), [&](const auto& run) {
-      return !run.succeeded() && run.reason != failed->reason;
-    });
+  if (failed != study.runs.end())
     return {.code = static_cast<ExitCode>(failed->exit_code),
-            .reason = fmt::format("{}: {}{}", label_of(failed->asked), failed->reason,
-                                  others ? "; other runs failed, too: the table says which" : "")};
-  }
-  if (study.is_interrupted) {
-    const auto planned = study.cases.size() * static_cast<size_t>(study.options.round_count.value_or(0));
+            .reason = fmt::format("{}: {}", label_of(failed->asked), failed->reason)};
+  if (study.is_interrupted)
     return {.code = ExitCode::interrupted,
-            .reason = fmt::format("interrupted by a signal after {} of {} runs", study.runs.size(),
-                                  std::max(planned, study.runs.size()))};
-  }
+            .reason =
+                fmt::format("interrupted by a signal after {}", format_count(std::ssize(study.runs), "run"))};
   for (const auto& agreement : agreements_of(study)) {
     if (agreement.problem.reference_zeta || agreement.holds()) continue;
     return {.code = ExitCode::verification_failed, .reason = agreement.text()};

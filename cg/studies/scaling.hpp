@@ -55,16 +55,9 @@ Problem scaled_problem(const Problem& problem, int core_count, bool weak);
 /// Laplacian.
 std::string scaled_operator(const std::string& text, int core_count, bool weak);
 
-/// Whether a case has a core for each of its threads.
-enum class Room {
-  enough,
-  bound,    ///< its node has the cores, but the launcher keeps its ranks away from them
-  no_node,  ///< there are as many cores, but not on one node
-  shared,   ///< there are fewer cores: threads share them
-};
-
-/// all: as all started ranks see it. of_case: as its ranks see it, the first ones.
-Room room_for(const ConfiguredProblem& one, const Environment& all, const Environment& of_case);
+/// Whether the ranks of a case may use a core for each of their threads, where there are as many: not where these are on other nodes, or the
+/// launcher keeps the ranks away from them. all: as all started ranks see it. of_case: as its ranks see it, the first ones.
+bool has_room(const ConfiguredProblem& one, const Environment& all, const Environment& of_case);
 
 /// The options and all measurements.
 struct ScalingStudy {

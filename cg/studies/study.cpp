@@ -42,16 +42,13 @@ std::string ranking_text(const Ranking& ranking,
   }
   const auto& first = *ranking.candidate();
   const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
-  const auto per_iteration = first.asked.is_system()
-                                 ? fmt::format("{:.4g} ms per iteration",
-                                               1e3 * medians_s.front() / first.runs.front().iteration_count)
-                                 : std::string();
-  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
-                                 per_iteration.empty() ? "" : " (" + per_iteration + ")");
-  if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
-  if (reason.empty()) return named + ": nothing to compare it with";
-  return fmt::format("no clear winner: {} (median {:.4g} s{}) was {}", names.front(), medians_s.front(),
-                     per_iteration.empty() ? "" : ", " + per_iteration, reason);
+  auto time = fmt::format("{:.4g} s", medians_s.front());
+  if (first.asked.is_system())
+    time += fmt::format(", {:.4g} ms per iteration",
+                        1e3 * medians_s.front() / first.runs.front().iteration_count);
+  if (ranking.is_decided()) return fmt::format("best is {} with {}, {}", names.front(), time, reason);
+  return reason.empty() ? fmt::format("{} with {}: nothing to compare it with", names.front(), time)
+                        : fmt::format("no clear winner: {} (median {}) was {}", names.front(), time, reason);
 }
 
 std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name) {
@@ -170,7 +167,9 @@ Study::Study(const StudyOptions& options, comm::RankGroup& group)
 }
 
 ExitCode Study::execute() {
-  const auto environment = plan();
+  const auto environment = inspect_environment(group_, 1);
+  plan(environment);
+  prepare(environment);
   agree_on(group_, [&] {
     if (group_.rank() != 0) return;
     const auto maker = rendered([&] { return maker_of(environment); });

@@ -169,7 +169,7 @@ struct StudyOptions {
 ///     CutStudy(const StudyOptions& options, comm::RankGroup& group) : Study(options, group) {}
 ///
 ///    private:
-///     Environment plan() override;  // fills cases_, sets round_count_, and calls prepare()
+///     void plan(const Environment& environment) override;  // fills cases_ and sets round_count_
 ///     std::string view() const override { return sweep_tables(file_->records()); }
 ///   };
 class Study : public Interface {
@@ -183,8 +183,8 @@ class Study : public Interface {
   /// Keeps a reference to the group.
   Study(const StudyOptions& options, comm::RankGroup& group);
 
-  /// Sets the cases, the number of rounds and all else that the study needs, and calls prepare(). The environment of all ranks started.
-  virtual Environment plan() = 0;
+  /// Sets the cases, the number of rounds and all else that the study needs. environment: that of all ranks started.
+  virtual void plan(const Environment& environment) = 0;
   /// The results for people. On rank 0.
   virtual std::string view() const = 0;
   /// The cases that need more rounds, in any order: open_alternatives() of all verdicts. On rank 0.
@@ -193,9 +193,6 @@ class Study : public Interface {
   }
   /// Shows the view. is_complete: no signal asked to end.
   virtual ExitCode conclude(bool is_complete);
-  /// Reads what the runs of all cases have in common. A file that is no profile, or no matrix, or an event that cannot be counted, is an
-  /// error of this command line, not a result of each of its runs.
-  void prepare(const Environment& environment);
   /// The results of this study's cases, which have asked for them. On rank 0.
   std::vector<ResultRecord> records_of_plan() const;
   /// The code of rank 0 for all, with its reason on stderr unless it is a success.
@@ -215,6 +212,9 @@ class Study : public Interface {
   std::unique_ptr<StudyFile> file_;  // on rank 0
 
  private:
+  /// Reads what the runs of all cases have in common. A file that is no profile, or no matrix, or an event that cannot be counted, is an
+  /// error of this command line, not a result of each of its runs.
+  void prepare(const Environment& environment);
   /// The request of a run as a case has it; that of no case where it left open what cases do not, or the other way round.
   ConfiguredProblem request_of(const SweptRun& run) const;
   /// As many as there are cases where none has this request.

@@ -1,7 +1,6 @@
 #include "cg/studies/sweep.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 
@@ -16,24 +15,6 @@ namespace {
 template <typename Value>
 bool has(const std::vector<Value>& values, const Value& one) {
   return std::ranges::find(values, one) != values.end();
-}
-
-std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axes) {
-  const auto& columns = axes.columns;
-  const auto& named = axes.named;
-  auto grids = comm::factorizations(rank_count);
-  std::erase_if(grids, [&](const auto& grid) {
-    return !named.are_all() && !has(named.grids, grid) &&
-           !(named.has_official && official_grid(rank_count) == grid);
-  });
-  if (grids.empty())
-    throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
-                     format_count(rank_count, "rank"), valid_grids(rank_count));
-  std::erase_if(grids, [&](const auto& grid) { return !columns.empty() && !has(columns, grid.columns); });
-  if (grids.empty())
-    throw InputError("--px {}: none divides the {}; valid grids (PXxPY): {}", fmt::join(columns, ","),
-                     format_count(rank_count, "rank"), valid_grids(rank_count));
-  return grids;
 }
 
 std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::string& operator_text,
@@ -57,7 +38,7 @@ class GridSweep final : public Study {
   GridSweep(const SweepOptions& sweep, comm::RankGroup& group) : Study(sweep, group), sweep_(sweep) {}
 
  private:
-  Environment plan() override {
+  void plan(const Environment& /*environment*/) override {
     auto axes = sweep_.axes;
     const bool names_ranks = !axes.rank_counts.empty();
     if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
@@ -76,14 +57,11 @@ class GridSweep final : public Study {
           .work = {.key = asked.key(), .kind = asked.problem}, .asked = asked, .operator_text = text});
       if (!system) one.problem = *std::ranges::find(axes.problems, asked.problem, &problem_name);
     }
-    const auto environment = inspect_environment(group_, 1);
-    prepare(environment);
     const int needed = rounds_for_verdicts(configurations);
     round_count_ = options_.round_count.value_or(needed);
     progress_.say(fmt::format("{}, {}; a verdict on them needs {}",
                               format_count(std::ssize(cases_), "configuration"),
                               format_count(round_count_, "round"), needed));
-    return environment;
   }
 
   std::string view() const override { return sweep_tables(file_->records(), sweep_.tables); }
@@ -158,7 +136,13 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
     }
     for (const int rank_count : axes.rank_counts) {
       if (!cuts_domain) {
-        std::ranges::for_each(wanted_grids(rank_count, axes), add_on);
+        auto grids = grids_for(axes.named, rank_count);
+        const auto& columns = axes.columns;
+        std::erase_if(grids, [&](const auto& one) { return !columns.empty() && !has(columns, one.columns); });
+        if (grids.empty())
+          throw InputError("--grid, --px: none of those named is for {}; valid grids (PXxPY): {}",
+                           format_count(rank_count, "rank"), valid_grids(rank_count));
+        std::ranges::for_each(grids, add_on);
         continue;
       }
       for (const auto& domain : wanted_domains(axes, operator_text, rank_count)) {

@@ -24,17 +24,14 @@ std::string official_text(const GridVerdict& row) {
   const auto official = official_grid(row.rank_count);
   if (!official) return "no official grid (not a power of two)";
   const auto name = official->name();
-  const auto cell = std::ranges::find_if(
-      row.cells, [&](const auto& one) { return one.asked.configuration.grid == *official; });
-  if (cell == row.cells.end()) return fmt::format("the official {} was not measured", name);
-  if (!cell->is_sound()) return fmt::format("the official {} failed", name);
-  const auto place = row.ranking.place_of(cell->asked);
-  if (place == 0)
-    return row.ranking.is_decided()                ? "that is the official grid, too"
-           : row.ranking.verdict.undecided.empty() ? "it is the official grid"
-                                                   : fmt::format("{} is the official grid", name);
-  if (row.ranking.may_be_best(cell->asked)) return fmt::format("the official {} may be best", name);
-  return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
+  const auto& [alternatives, verdict] = row.ranking;
+  const auto known = std::ranges::find(
+      alternatives, *official, [](const MeasuredConfiguration& one) { return one.asked.configuration.grid; });
+  if (known == alternatives.end()) return fmt::format("the official {} failed, or was not measured", name);
+  if (known == alternatives.begin()) return fmt::format("{} is the official grid", name);
+  if (row.ranking.may_be_best(known->asked)) return fmt::format("the official {} may be best", name);
+  return fmt::format("the official {} costs {} more", name,
+                     gain_text(verdict.against[static_cast<size_t>(known - alternatives.begin())]));
 }
 
 /// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
@@ -256,18 +253,53 @@ struct ClockLine {
   std::vector<Phase> phases;  ///< added up
 };
 
-/// The clocks of each line by Px, per CG iteration or per product. count_of: the number of these in a run.
-std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& lines,
-                         double (*count_of)(const RecordedWork& work)) {
+/// A table of the paper: seconds by PU and Px, or clocks by Px on the most PU.
+struct PaperTable {
+  int number = 2;
+  size_t loop = 0;            ///< the place of the kernel in the sweep
+  std::string_view clocks{};  ///< the work that they are of; empty: seconds
+  std::vector<ClockLine> lines{};
+  bool is_of_products = true;  ///< or of CG iterations
+};
+
+constexpr std::array paper_loops{"the compiler's loop, critical vector length 50",
+                                 "a loop by hand, critical vector length 20"};
+
+const std::vector<PaperTable>& tables_of_paper() {
+  using enum Phase;
+  static const std::vector<PaperTable> tables{
+      {.number = 2},
+      {.number = 3,
+       .clocks =
+           "per iteration: matvec with its communication, dotpro: all dot products of a step with their "
+           "sums,\ndaxpy: all vector updates",
+       .lines = {{"matvec", {collection, multiply, summation, shuffle}},
+                 {"dotpro", {dot}},
+                 {"daxpy", {vector_updates}}},
+       .is_of_products = false},
+      {.number = 4,
+       .clocks = "per matvec",
+       .lines = {{"Collection", {collection}},
+                 {"Multiply", {multiply}},
+                 {"Summation", {summation}},
+                 {"Shuffle", {shuffle}}}},
+      {.number = 5, .loop = 1, .clocks = "of Multiply", .lines = {{"Multiply", {multiply}}}},
+      {.number = 6, .loop = 1}};
+  return tables;
+}
+
+/// The clocks of each line by Px, per CG iteration or per product.
+std::string clocks_table(const GridVerdict& row, const PaperTable& paper) {
   Table table;
-  for (const auto& line : lines) {
+  for (const auto& line : paper.lines) {
     table.line().word("clocks", line.name);
     for (const auto& cell : row.cells) {
       if (!cell.is_sound() || !cell.median_run().work) continue;
       const auto& work = *cell.median_run().work;
+      const double count =
+          paper.is_of_products ? work.phases[index_of(Phase::multiply)].calls : work.step_count;
       double clocks = 0.0;
       for (const auto phase : line.phases) clocks += work.phases[index_of(phase)].clocks;
-      const double count = count_of(work);
       table.number(fmt::format("Px = {}", columns_of(cell)),
                    count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
     }
@@ -275,56 +307,25 @@ std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& l
   return table.text("");
 }
 
-std::string study_text(const PaperStudy& study) {
-  const auto steps_of = [](const RecordedWork& work) { return work.step_count; };
-  const auto products_of = [](const RecordedWork& work) {
-    return work.phases[index_of(Phase::multiply)].calls;
-  };
-  const auto& first = study.front();
-  const auto& common = common_of(first);
-  const auto choices = fmt::format("class {}, {}", common.problem, common.configuration.transport);
-  const auto here = [&](const GridTable& table) {
-    return fmt::format("here: {}, kernel {}{}", choices, common_of(table).configuration.kernel,
-                       used_kernels(table));
-  };
-  const auto on_largest = fmt::format("{} PU", first.back().rank_count);
-  const auto seconds = [&](int number, std::string_view loop, const GridTable& rows) {
-    return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", number, loop,
-                       here(rows)) +
-           lines_by_columns(rows, "PU", 1, [](const MeasuredConfiguration& cell, const GridVerdict& /*row*/) {
-             return cell.is_sound() ? fmt::format("{:.4g}", sample_of(cell.times_s).median) : std::string();
-           }).text("");
-  };
-  const auto clocks = [&](int number, std::string_view what, std::string_view paper, const GridTable& rows,
-                          const std::vector<ClockLine>& lines, double (*count_of)(const RecordedWork& work)) {
-    return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {})\n", number, what, paper,
-                       here(rows), on_largest) +
-           clocks_table(rows.back(), lines, count_of);
-  };
-  auto text = seconds(2, "the compiler's loop, critical vector length 50", first) +
-              clocks(3,
-                     "per iteration: matvec with its communication, dotpro: all dot products of a step with "
-                     "their sums,\ndaxpy: all vector updates",
-                     "the compiler's loop", first,
-                     {{"matvec", {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}},
-                      {"dotpro", {Phase::dot}},
-                      {"daxpy", {Phase::vector_updates}}},
-                     steps_of) +
-              clocks(4, "per matvec", "critical vector length 50", first,
-                     {{"Collection", {Phase::collection}},
-                      {"Multiply", {Phase::multiply}},
-                      {"Summation", {Phase::summation}},
-                      {"Shuffle", {Phase::shuffle}}},
-                     products_of);
-  if (study.size() < 2)
-    return text +
-           "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
-           "here.\n";
-  const auto& second = study[1];
-  return text +
-         clocks(5, "of Multiply", "a loop by hand, critical vector length 20", second,
-                {{"Multiply", {Phase::multiply}}}, products_of) +
-         seconds(6, "a loop by hand, critical vector length 20", second);
+/// Caption and lines.
+std::string paper_table(const PaperTable& paper, const GridTable& table) {
+  const auto& common = common_of(table);
+  const auto* const loop = paper_loops.at(paper.loop);
+  const auto here =
+      fmt::format("here: class {}, {}, kernel {}{}", common.problem, common.configuration.transport,
+                  common.configuration.kernel, used_kernels(table));
+  if (paper.lines.empty())
+    return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", paper.number,
+                       loop, here) +
+           lines_by_columns(table, "PU", 1,
+                            [](const MeasuredConfiguration& cell, const GridVerdict& /*row*/) {
+                              return cell.is_sound() ? fmt::format("{:.4g}", sample_of(cell.times_s).median)
+                                                     : std::string();
+                            })
+               .text("");
+  return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {} PU)\n", paper.number, paper.clocks,
+                     loop, here, table.back().rank_count) +
+         clocks_table(table.back(), paper);
 }
 
 std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
@@ -403,27 +404,23 @@ std::string reasons_of(const GridTable& table, const std::optional<GridPair>& wh
 /// the difference in per cent of the measured seconds: none where one of the two is not known or zero, such as what one process column
 /// sums. Empty where there is none. Measured is the run with the median time (of an even number the lower of the middle two).
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Table table;
   for (const auto& cell : cells) {
     if (!cell.is_sound() || !cell.median_run().prediction) continue;
     const auto& run = cell.median_run();
-    for (const std::string_view what : {"measured", "predicted", "difference"}) {
-      table.line()
-          .word("grid", what == "measured" ? run.asked.configuration.grid.name() : " ")
-          .word("of", what);
-      const auto add = [&](std::string_view column, double measured, double predicted) {
-        const double seconds = what == "measured" ? measured : predicted;
-        if (what != "difference")
-          table.number(column, std::isnan(seconds) ? "" : fmt::format("{:.6f}", seconds));
-        else if (measured > 0.0 && predicted > 0.0)
-          table.number(column, "{:+.1f} %", 100.0 * (predicted / measured - 1.0));
-      };
-      for (const auto phase : benchmark_phases)
-        add(phase_name(phase), run.work ? run.work->phases[index_of(phase)].measured_s : unknown,
-            run.prediction->phase_s(phase));
-      add("total", run.time_s, run.prediction->total_s());
+    const auto add = [&](std::string_view what, std::optional<double> measured, double predicted) {
+      table.line().word("grid", run.asked.configuration.grid.name()).word("phase", what);
+      table.number("measured", measured ? fmt::format("{:.6f}", *measured) : "");
+      table.number("predicted", "{:.6f}", predicted);
+      if (measured && *measured > 0.0 && predicted > 0.0)
+        table.number("difference", "{:+.1f} %", 100.0 * (predicted / *measured - 1.0));
+    };
+    for (const auto phase : benchmark_phases) {
+      const auto seconds =
+          run.work ? std::optional(run.work->phases[index_of(phase)].measured_s) : std::nullopt;
+      add(phase_name(phase), seconds, run.prediction->phase_s(phase));
     }
+    add("total", run.time_s, run.prediction->total_s());
   }
   if (table.is_empty()) return {};
   return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
@@ -494,8 +491,8 @@ std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
   }
   std::string text;
   for (const auto& [reason, runs] : keys)
-    text += fmt::format("Left out, {}: {}\n", format_count(std::ssize(runs), "run"),
-                        fmt::format("{}: {}", reason, fmt::join(runs, ", ")));
+    text += fmt::format("Left out, {}: {}: {}\n", format_count(std::ssize(runs), "run"), reason,
+                        fmt::join(runs, ", "));
   return text;
 }
 
@@ -532,7 +529,15 @@ std::string paper_tables(const std::vector<GridVerdict>& rows) {
   const auto studies = studies_of(rows);
   if (studies.empty()) return {};
   auto text = std::string(source_of_tables);
-  for (const auto& study : studies) text += study_text(study);
+  for (const auto& study : studies) {
+    for (const auto& paper : tables_of_paper()) {
+      if (paper.loop < study.size()) text += paper_table(paper, study[paper.loop]);
+    }
+    if (study.size() < paper_loops.size())
+      text +=
+          "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
+          "here.\n";
+  }
   return text;
 }
 

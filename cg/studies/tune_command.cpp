@@ -18,32 +18,31 @@
 namespace cg2d {
 namespace {
 
-std::string conditions_text(const MatrixKey& matrix, const Configuration& configuration) {
-  return fmt::format("{}, grid {}, {}", matrix.name, configuration.grid.name(),
-                     format_count(configuration.thread_count, "thread"));
-}
-
+/// A line for each measurement.
 std::string processor_text(const ProcessorProfile& processor) {
   std::string text;
+  const auto add = [&](const MeasurementRecord& measured, const std::string& what, const std::string& found) {
+    text += fmt::format("   {}: {}, {}\n", what, found, describe(measured));
+  };
+  const auto work = [](const MatrixKey& matrix, const Configuration& configuration) {
+    return fmt::format("{}, grid {}, {}{}", matrix.name, configuration.grid.name(),
+                       format_count(configuration.thread_count, "thread"),
+                       configuration.has_kernel() ? ", kernel " + configuration.kernel : "");
+  };
   if (processor.knows_kernels())
-    text += fmt::format("   critical vector length {}, {}\n",
-                        vector_length_text(*processor.critical_vector_length), describe(processor.measured));
+    add(processor.measured, "critical vector length", vector_length_text(*processor.critical_vector_length));
   for (const auto& tuned : processor.cases)
-    text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
-                        tuned.kernels.front().name, describe(tuned.measured));
+    add(tuned.measured, work(tuned.matrix, tuned.configuration), "kernel " + tuned.kernels.front().name);
   for (const auto& timed : processor.transports)
-    text += fmt::format("   {}, kernel {}: transport {}, {}\n",
-                        conditions_text(timed.conditions.matrix, timed.conditions.configuration),
-                        timed.conditions.configuration.kernel, timed.transports.front().name,
-                        describe(timed.measured));
+    add(timed.measured, work(timed.matrix, timed.configuration),
+        "transport " + timed.transports.front().name);
   for (const auto& timed : processor.speeds)
-    text += fmt::format("   {}, kernel {}: speeds of {}, {}\n",
-                        conditions_text(timed.matrix, timed.configuration), timed.configuration.kernel,
-                        format_count(std::ssize(timed.ranks), "rank"), describe(timed.measured));
+    add(timed.measured, work(timed.matrix, timed.configuration),
+        "speeds of " + format_count(std::ssize(timed.ranks), "rank"));
   for (const auto& read : processor.storages)
-    text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
-                        format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
-                        format_bytes(saturated(read.bytes_per_s)), describe(read.measured));
+    add(read.measured, fmt::format("storage of {}, {}", read.folder, format_count(read.rank_count, "rank")),
+        fmt::format("panels of {}, {} under way, {}/s", format_bytes(read.panel_bytes), read.depth,
+                    format_bytes(saturated(read.bytes_per_s))));
   return text;
 }
 
@@ -152,11 +151,15 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     });
   });
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
-  const KeptOutput output(group, "", [&] { return writable_profile(options.profile); });
+  std::string file;  // of rank 0
+  agree_on(group, [&] {
+    if (group.rank() == 0) file = writable_profile(options.profile);
+  });
+  const auto print = [&](const std::string& text) { write_output("", group, [&] { return text; }); };
   const auto processor = environment.nodes.front().processor_with_caches();
   const int thread_count = options.configuration.thread_count;
-  output.print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
-                           format_count(thread_count, "thread")));
+  print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
+                    format_count(thread_count, "thread")));
   constexpr double curve_s = 1.9;  // most of it are budgets of its races
   std::vector<Work> works{{curve_stage, "curve", curve_s}};
   for (const auto& one : cases) std::ranges::move(works_of_case(one), std::back_inserter(works));
@@ -164,7 +167,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   const auto say = [&](const std::string& stage) { planned.say(stage); };
   const auto measure = [&](const std::string& name, MeasurementRecord& record, const auto& once,
                            const auto& why_unphysical, const auto& text) {
-    const auto show = [&] { output.print(text()); };
+    const auto show = [&] { print(text()); };
     measure_or_refuse(group, {.name = name,
                               .environment = environment,
                               .thread_count = thread_count,
@@ -190,9 +193,9 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
         [&] { return case_text(tuned); });
   }
   agree_on(group, [&] {
-    if (!output.file().empty()) add_to_profile(output.file(), processor, found);
+    if (!file.empty()) add_to_profile(file, processor, found);
   });
-  output.print(profile_text(output.file(), "cg2d run uses it"));
+  print(profile_text(file, "cg2d run uses it"));
   return ExitCode::success;
 }
 

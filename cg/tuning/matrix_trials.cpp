@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
@@ -55,12 +54,6 @@ GridShortlist local_shortlist(const OpenGridConfig& config, int rank_count) {
       return ideal > 0.0 ? config.matrix.nonzero_count / (ideal * list.share_of(grid)) : 0.0;
     };
     list.grids = shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids, product_s);
-  }
-  if (knows_speeds) {
-    auto equal = config;
-    equal.speeds.clear();
-    equal.ranks = {};
-    list.equal_ranks = local_shortlist(equal, rank_count).grids.front();
   }
   return list;
 }
@@ -150,10 +143,9 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
     });
     seconds = group.maximum(seconds);
     if (seconds <= most_s) return false;
-    trial.skipped.push_back(
-        {.name = candidate.configuration.kernel,
-         .reason =
-             fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s)});
+    trial.skipped.emplace_back(
+        candidate.configuration.kernel,
+        fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s));
     return true;
   });
 }
@@ -168,7 +160,6 @@ GridShortlist make_grid_shortlist(comm::RankGroup& group, const OpenGridConfig& 
   list.grids = of_rank_0(std::as_const(list.grids));
   list.made_by = group.broadcast(list.made_by);
   list.reached = of_rank_0(std::as_const(list.reached));
-  list.equal_ranks = of_rank_0(std::vector{list.equal_ranks}).front();
   return list;
 }
 
@@ -176,26 +167,16 @@ double GridShortlist::share_of(const comm::ProcessGrid& grid) const {
   return std::ranges::find(reached, grid, &ReachedSpeed::grid)->share;
 }
 
-std::string GridShortlist::why(const comm::ProcessGrid& chosen) const {
-  constexpr double percent = 100.0;
-  constexpr double clearly_more = 0.005;
-  if (reached.empty()) return {};
-  const auto reaches =
-      fmt::format("its shares reach {:.0f} % of the ranks' own speeds", percent * share_of(chosen));
-  if (chosen == equal_ranks) return fmt::format("{} as for equal ranks: {}", chosen.name(), reaches);
-  const bool is_reason = share_of(chosen) > share_of(equal_ranks) + clearly_more;
-  return fmt::format("{} {} {}; those of {}, the first for equal ranks, {:.0f} %", chosen.name(),
-                     is_reason ? "since" : "by the trial:", reaches, equal_ranks.name(),
-                     percent * share_of(equal_ranks));
-}
-
 std::string describe_trial(const GridTrial& trial) {
-  auto why = trial.shortlist.why(trial.best_grid);
-  if (!why.empty()) why = "; " + why;
-  if (!trial.skipped_because.empty())
-    return fmt::format("none: {}; the {} chose{}", trial.skipped_because, trial.shortlist.made_by, why);
-  return fmt::format("{}; shortlist by the {}, the trial took {:.3g} s{}", trial.text(),
-                     trial.shortlist.made_by, trial.duration_s, why);
+  const auto& [grids, made_by, reached] = trial.shortlist;
+  auto text = trial.skipped_because.empty()
+                  ? fmt::format("{}; shortlist by the {}, the trial took {:.3g} s", trial.text(), made_by,
+                                trial.duration_s)
+                  : fmt::format("none: {}; the {} chose", trial.skipped_because, made_by);
+  if (!reached.empty())
+    text += fmt::format("; the shares of {} reach {:.0f} % of the ranks' own speeds", trial.best_grid.name(),
+                        100.0 * trial.shortlist.share_of(trial.best_grid));
+  return text;
 }
 
 GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
@@ -263,7 +244,7 @@ void describe(Members& m, GridTrial& trial) {
 std::string describe_trial(const KernelTrial& trial) {
   if (!trial.skipped_because.empty()) return fmt::format("none: {}", trial.skipped_because);
   std::string skipped;
-  for (const auto& one : trial.skipped) skipped += fmt::format("; not {}: {}", one.name, one.reason);
+  for (const auto& [name, reason] : trial.skipped) skipped += fmt::format("; not {}: {}", name, reason);
   return fmt::format("{}{}; the trial took {:.3g} s", trial.text(), skipped, trial.duration_s);
 }
 

@@ -137,12 +137,9 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   }
   const auto known = profile.find(*processor);
   if (known == profile.end()) {
-    std::string names;
-    for (const auto& [name, processor_profile] : profile) names += (names.empty() ? "" : " and ") + name;
-    refuse_useless(source,
-                   fmt::format("knows nothing of this processor ({}), but of {}; leave it out, or add it by "
-                               "cg2d tune --profile {}",
-                               *processor, names.empty() ? "none" : names, source.path));
+    refuse_useless(source, fmt::format("knows nothing of this processor ({}); leave it out, or add it by "
+                                       "cg2d tune --profile {}",
+                                       *processor, source.path));
   } else {
     loaded.processor = known->second;
   }

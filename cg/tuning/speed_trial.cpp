@@ -6,7 +6,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "cg/base/describe.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {
@@ -108,18 +107,6 @@ std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const Speed
   return trial;
 }
 
-/// " (ranks 2 0 / 1 3 in its rows)"; empty where they stand by their numbers.
-std::string rows_of_ranks(const comm::ProcessGrid& grid) {
-  if (grid.order == nullptr) return {};
-  const auto ranks = grid.ranks_by_place();
-  const auto columns = static_cast<size_t>(grid.columns);
-  std::string rows;
-  for (size_t first = 0; first < ranks.size(); first += columns)
-    rows +=
-        fmt::format("{}{}", first > 0 ? " / " : "", fmt::join(std::span(ranks).subspan(first, columns), " "));
-  return fmt::format(" (ranks {} in its rows)", rows);
-}
-
 }  // namespace
 
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config) {
@@ -202,7 +189,7 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
                ? std::string()
                : fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
   };
-  const auto rejected =
+  const auto refusal =
       measure_with_retries(group, {.name = {},
                                    .environment = config.environment,
                                    .thread_count = thread_count,
@@ -211,7 +198,7 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
                                    .record = trial.measured,
                                    .measure = [&] { trial = measure_speeds(group, config.trial); },
                                    .why_unphysical = fault});
-  trial.not_kept_because = rejected.text;
+  trial.not_kept_because = refusal;
   for (size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
     mine.ranks[rank].share = trial.shares[rank];
@@ -256,9 +243,9 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
     return fmt::format("{:.3g} ({:.0f} %)", speed / billion, 100.0 * speed / trial.ideal);
   };
   return fmt::format(
-      "sum of the ranks' own {:.3g}{}, reachable on {}{} {}, {}even pieces {} billion nonzeros per s; {}{}",
+      "sum of the ranks' own {:.3g}{}, reachable on {} {}, {}even pieces {} billion nonzeros per s; {}{}",
       trial.ideal / billion, trial.measured.disturbance.empty() ? "" : " (measured beside other load)",
-      trial.grid.name(), rows_of_ranks(trial.grid), with_share(trial.reachable),
+      trial.grid.name(), with_share(trial.reachable),
       achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
       trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ", describe_origin(trial));
 }

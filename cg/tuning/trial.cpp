@@ -3,7 +3,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "cg/base/describe.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -14,36 +13,13 @@ namespace cg2d {
 
 namespace {
 
-/// Completes the record of an attempt and judges it. Collective.
-RejectReason judge(comm::RankGroup& group, const RetriedMeasurement& measurement, QuietResult quiet) {
-  // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
-  constexpr double most_spread = 0.3;
-  auto& record = measurement.record;
-  record.switches_per_s = quiet.switches_per_s;
-  record.steal_share = quiet.steal_share.value_or(0.0);
-  record.spread = group.maximum(record.spread);
-  if (record.spread > most_spread)
-    quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
-                                             100.0 * record.spread, 100.0 * most_spread));
-  record.disturbance = quiet.reason();
-  record.date = group.broadcast(date_now());
-  const auto fault = group.broadcast(measurement.why_unphysical());
-  const auto reason = !fault.empty() || measurement.keeps_disturbed ? fault : record.disturbance;
-  if (reason.empty()) return {};
-  return {reason,
-          fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
-                      format_count(record.attempts, "time"), reason,
-                      fault.empty() ? ", or keep it by --keep-disturbed" : "")};
-}
-
 /// The transports that can serve this group in this configuration; the others go to `skipped` with their
 /// reasons. Collective.
 std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
                                                             const Configuration& configuration,
-                                                            std::vector<SkippedCandidate>& skipped) {
+                                                            Named<std::string>& skipped) {
   auto transports = transports_for(group);
-  for (auto& [name, reason] : transports.left_out)
-    skipped.push_back({.name = name, .reason = std::move(reason)});
+  skipped = std::move(transports.left_out);
   std::erase_if(transports.available, [&](const auto* transport) {
     auto with_it = configuration;
     with_it.transport = transport->name;
@@ -55,7 +31,7 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
       reason =
           "between nodes it waits inside of MPI, and keeps its core from the ranks that outnumber the cores";
     if (reason.empty()) return false;
-    skipped.push_back({.name = with_it.transport, .reason = std::move(reason)});
+    skipped.emplace_back(with_it.transport, std::move(reason));
     return true;
   });
   return std::move(transports.available);
@@ -63,37 +39,41 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
 
 }  // namespace
 
-RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement) {
+std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement) {
+  // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
+  constexpr double most_spread = 0.3;
+  auto& record = measurement.record;
   for (int attempt = 1;; ++attempt) {
     NoiseMonitor monitor(group, measurement.environment, measurement.thread_count);
     monitor.begin();
     measurement.measure();
     monitor.end();
-    measurement.record.attempts = attempt;
-    auto rejected = judge(group, measurement, monitor.result());
-    if (rejected.reason.empty() || attempt >= measurement.most_attempts) return rejected;
-    measurement.say(fmt::format("{}: once more, since {}", measurement.name, rejected.reason));
+    auto quiet = monitor.result();
+    record.attempts = attempt;
+    record.switches_per_s = quiet.switches_per_s;
+    record.steal_share = quiet.steal_share.value_or(0.0);
+    record.spread = group.maximum(record.spread);
+    if (record.spread > most_spread)
+      quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
+                                               100.0 * record.spread, 100.0 * most_spread));
+    record.disturbance = quiet.reason();
+    record.date = group.broadcast(date_now());
+    const auto fault = group.broadcast(measurement.why_unphysical());
+    const auto& reason = !fault.empty() || measurement.keeps_disturbed ? fault : record.disturbance;
+    if (reason.empty()) return {};
+    if (attempt >= measurement.most_attempts)
+      return fmt::format(
+          "measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
+          format_count(attempt, "time"), reason, fault.empty() ? ", or keep it by --keep-disturbed" : "");
+    measurement.say(fmt::format("{}: once more, since {}", measurement.name, reason));
   }
 }
 
 void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement) {
-  const auto rejected = measure_with_retries(group, measurement);
-  if (rejected.reason.empty()) return;
+  const auto refusal = measure_with_retries(group, measurement);
+  if (refusal.empty()) return;
   measurement.show();
-  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, rejected.text);
-}
-
-KeptOutput::KeptOutput(comm::RankGroup& group, const std::string& output,
-                       const std::function<std::string()>& find_file)
-    : group_(group) {
-  agree_on(group, [&] {
-    if (group.rank() == 0) file_ = find_file();
-  });
-  output_ = open_output(output, group);
-}
-
-void KeptOutput::print(const std::string& text) const {
-  write_output(output_.get(), group_, [&] { return text; });
+  throw RunError(ExitCode::try_again, "{}: {}", measurement.name, refusal);
 }
 
 std::string describe_origin(const KeptResult& kept) {
@@ -225,9 +205,9 @@ void describe_race(Members& m, std::string_view thing, Trial& trial) {
 
 void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
   m.list("skipped", trial.skipped, meaning("Those that cannot serve here, or would take too long."),
-         [&](SkippedCandidate& one, size_t /*index*/) {
-           m(thing, one.name, not_empty());
-           m("reason", one.reason, not_empty());
+         [&](auto& one, size_t /*index*/) {
+           m(thing, one.first, not_empty());
+           m("reason", one.second, not_empty());
          });
 }
 
@@ -270,7 +250,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
       try {
         candidates.push_back({.name = name, .work = config.make(*transport)});
       } catch (const comm::SharedMemoryError& error) {  // the others may serve
-        trial.skipped.push_back({.name = name, .reason = error.what()});
+        trial.skipped.emplace_back(name, error.what());
       }
     }
     race_candidates(group, candidates, race, trial);
@@ -287,16 +267,16 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
 }
 
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
-                                               const TransportConditions& conditions) {
+                                               const TransportCase& wanted) {
   const auto& cases = profile.processor.transports;
-  const auto known = std::ranges::find(cases, conditions, &TransportCase::conditions);
+  const auto known = std::ranges::find_if(cases, [&](const auto& timed) { return timed.is_like(wanted); });
   if (known == cases.end()) return std::nullopt;
   TransportTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
   trial.measured = known->measured;
   // In the order of the file, whose first was taken when it was written.
-  const auto available = available_transports(group, conditions.configuration, trial.skipped);
+  const auto available = available_transports(group, wanted.configuration, trial.skipped);
   std::ranges::copy_if(known->transports, std::back_inserter(trial.tried), [&](const TimedCandidate& timed) {
     return std::ranges::find(available, timed.name, &comm::TransportRow::name) != available.end();
   });
@@ -307,12 +287,12 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
   const auto& configuration = config.trial.configuration;
-  TransportConditions conditions{.matrix = config.source.facts().key,
-                                 .configuration = configuration,
-                                 .node_count = static_cast<int>(config.environment.nodes.size()),
-                                 .wait_mode = group.waiter().mode()};
-  conditions.configuration.transport = automatic_choice;
-  if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
+  TransportCase mine{.matrix = config.source.facts().key,
+                     .configuration = configuration,
+                     .node_count = static_cast<int>(config.environment.nodes.size()),
+                     .wait_mode = group.waiter().mode()};
+  mine.configuration.transport = automatic_choice;
+  if (auto known = known_transports(group, config.profile, mine)) return *std::move(known);
   const auto plan = plan_memory(config.source, configuration,
                                 make_layout(config.source.facts(), configuration), group.rank());
   // Beside the block, and twice: the estimate is of one transport's vectors.
@@ -326,7 +306,7 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const Stopwatch watch;
   const auto& source = config.profile_source;
   TransportTrial trial;
-  const auto rejected = measure_with_retries(
+  const auto refusal = measure_with_retries(
       group, {.name = "the trial of transports",
               .environment = config.environment,
               .thread_count = configuration.thread_count,
@@ -335,12 +315,11 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
               .record = trial.measured,
               .measure = [&] { trial = try_transports(group, trial_config); },
               .why_unphysical = [&] { return why_unphysical_steps(trial.tried, nonzeros_per_thread); }});
-  trial.not_kept_because = rejected.text;
+  trial.not_kept_because = refusal;
   trial.duration_s = group.maximum(watch.seconds());
-  keep_result(
-      group, source, common_processor(config.environment),
-      {.transports = {{.conditions = conditions, .transports = trial.tried, .measured = trial.measured}}},
-      trial);
+  mine.transports = trial.tried;
+  mine.measured = trial.measured;
+  keep_result(group, source, common_processor(config.environment), {.transports = {mine}}, trial);
   return trial;
 }
 

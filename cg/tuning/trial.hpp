@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
@@ -16,15 +17,7 @@
 
 namespace cg2d {
 
-class Members;
-
 // ---------------------------------------------------------------- measurements that files keep
-
-/// Why a measurement is not to be kept; both are empty for one that is good, or kept as asked.
-struct RejectReason {
-  std::string reason{};  ///< one phrase
-  std::string text{};    ///< "measured 3 times, and refused: ...", with what to do
-};
 
 /// A measurement, and its conditions. Collective.
 struct RetriedMeasurement {
@@ -42,31 +35,14 @@ struct RetriedMeasurement {
   std::function<void()> show{};  ///< gives the user what was measured, before it is refused; collective
 };
 
-/// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Collective; the same
-/// answer on every rank. Throws what measure() throws.
-RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement);
+/// Measures until the result is good, or it has been tried often enough; completes the record of the last attempt. Returns why it is not to be
+/// kept, with what to do: "measured 3 times, and refused: ..."; empty where it is good, or kept as asked. Collective; the same answer on every
+/// rank. Throws what measure() throws.
+std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement);
 
 /// measure_with_retries() for results without which there is nothing to go on with: throws RunError with code 75 (on every rank
 /// alike) for a measurement that was disturbed or unphysical every time, after show().
 void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measurement);
-
-/// The output of such results, and the file that keeps them: both are opened before anything is measured.
-class KeptOutput {
- public:
-  /// find_file: the path of the file, which can be written; empty: none. On rank 0. Collective. Throws RunError, that of find_file, too.
-  KeptOutput(comm::RankGroup& group, const std::string& output,
-             const std::function<std::string()>& find_file);
-
-  /// Collective. Throws RunError.
-  void print(const std::string& text) const;
-  /// Empty but on rank 0.
-  const std::string& file() const { return file_; }
-
- private:
-  comm::RankGroup& group_;
-  std::string file_;
-  std::unique_ptr<OutputFile> output_;
-};
 
 /// The origin of a result, and whether later runs find it.
 struct KeptResult {
@@ -95,18 +71,12 @@ void describe_kept(Members& m, KeptResult& kept);
 
 // ---------------------------------------------------------------- trials
 
-/// One that was not tried.
-struct SkippedCandidate {
-  std::string name;
-  std::string reason;
-};
-
 /// The result of a trial. The spread of its record is that of its turns.
 struct Trial : KeptResult {
   std::string best;                     ///< the one to take
   std::vector<TimedCandidate> tried{};  ///< empty without a trial
-  std::vector<SkippedCandidate> skipped{};
-  std::string skipped_because{};  ///< why there was no trial, one phrase; empty with one
+  Named<std::string> skipped{};         ///< those that were not tried, with the reason
+  std::string skipped_because{};        ///< why there was no trial, one phrase; empty with one
   RaceVerdict verdict{};  ///< how sure the choice is; no candidate where nothing was measured in turns now
   std::optional<double> zeta{};  ///< of the first that was raced
 
@@ -175,12 +145,8 @@ struct GridShortlist {
   std::vector<comm::ProcessGrid> grids{};
   std::string made_by{};                ///< "model" or "rule"
   std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty: no speeds are known
-  comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal
 
   double share_of(const comm::ProcessGrid& grid) const;
-  /// "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal ranks, 83 %"; empty where no speeds are
-  /// known.
-  std::string why(const comm::ProcessGrid& chosen) const;
 };
 
 /// A run whose grid is to be found.
@@ -294,7 +260,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
 /// The times in the profile's case of these very conditions, if it has one for every transport that is
 /// available now; else empty. Collective.
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
-                                               const TransportConditions& conditions);
+                                               const TransportCase& wanted);
 
 /// A run that leaves its transport open, after its block has been made.
 struct TransportChoiceConfig {

@@ -214,20 +214,18 @@ int64_t case_bytes(const CaseConfig& config, int rank) {
   const auto block_nonzeros = static_cast<double>(block.format_bytes) / csr.bytes_per_nonzero;
   const double share = std::min(1.0, static_cast<double>(sample_nonzeros) / std::max(block_nonzeros, 1.0));
   const auto of_sample = [&](int64_t bytes) { return saturated(share * static_cast<double>(bytes)); };
-  auto most = saturated_sum(block.block_bytes, block.working_bytes);
-  // The block and its sample, whole and half, stay; formats are made from copies.
-  auto kept = block.format_bytes + 2 * of_sample(block.format_bytes);
+  // The block and its sample, whole and half, stay; formats are made from copies. The products of a search are in memory at once.
+  auto kept = block.format_bytes + 3 * of_sample(block.format_bytes);
+  auto beside = block.format_bytes;
   for (const auto* kernel : available_kernels()) {
-    const auto plan = plan_of(*kernel);
-    int64_t products = 0;  // of a search, in memory at once
+    const auto own = plan_of(*kernel).kept_bytes();
+    kept += own;
     for (const auto& setting : tried_settings) {
-      if (setting.is_of(*kernel)) products = std::max(products, std::ssize(setting.values) + 1);
+      if (setting.is_of(*kernel))
+        beside = std::max(beside, of_sample((std::ssize(setting.values) + 1) * own));
     }
-    const auto search = of_sample(products * plan.kept_bytes() + block.format_bytes);
-    most = std::max(most, kept + std::max(search, block.format_bytes + plan.kept_bytes()));
-    kept += plan.kept_bytes();
   }
-  return most;
+  return std::max(saturated_sum(block.block_bytes, block.working_bytes), kept + beside);
 }
 
 TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,

@@ -55,7 +55,7 @@ void describe(Members& m, TunedCase& tuned) {
 }
 
 void describe(Members& m, TransportCase& timed) {
-  auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
+  auto& [matrix, configuration, node_count, wait_mode, transports, measured] = timed;
   describe_case(m, matrix, configuration);
   m("nodes", node_count, at_least(1));
   m.one_of("sum_form", configuration.sum_form, sum_form_table());
@@ -64,11 +64,11 @@ void describe(Members& m, TransportCase& timed) {
   m("overlap", configuration.overlaps);
   m("ranks_per_node", configuration.ranks_per_node, at_least(0));
   m("cut", configuration.cut, not_empty());
-  m.list("transports", timed.transports, {.fewest = 1}, [&](TimedCandidate& transport, size_t /*index*/) {
+  m.list("transports", transports, {.fewest = 1}, [&](TimedCandidate& transport, size_t /*index*/) {
     m("name", transport.name, not_empty());
     m("step_s", transport.step_s, positive_cost());
   });
-  describe_measured(m, timed.measured);
+  describe_measured(m, measured);
 }
 
 void describe(Members& m, StorageCase& read) {
@@ -92,16 +92,15 @@ void describe(Members& m, SpeedCase& timed) {
   });
   describe_measured(m, timed.measured);
   if (!m.reads()) return;
-  if (std::ssize(ranks) != configuration.grid.rank_count())
-    m.complain(fmt::format("{} has {} entries: the grid has {}", m.where("ranks"), ranks.size(),
-                           format_count(configuration.grid.rank_count(), "rank")));
-  std::vector<int> standing(ranks.size(), 0);
-  for (const auto& one : ranks) {
-    const auto rank = one.rank_here;
-    if (rank < 0 || rank >= std::ssize(standing) || ++standing[static_cast<size_t>(rank)] > 1)
-      m.complain(fmt::format("{}: rank {} stands at two places, or there is none of that number",
-                             m.where("ranks"), rank));
-  }
+  std::vector<int> standing;
+  for (const auto& one : ranks) standing.push_back(one.rank_here);
+  std::ranges::sort(standing);
+  const int rank_count = configuration.grid.rank_count();
+  bool has_each_once = std::ssize(standing) == rank_count;
+  for (int rank = 0; const int found : standing) has_each_once = has_each_once && found == rank++;
+  if (!has_each_once)
+    m.complain(fmt::format("{} must have each of the {} of the grid once", m.where("ranks"),
+                           format_count(rank_count, "rank")));
 }
 
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve) {

@@ -64,26 +64,21 @@ struct TunedCase {
   const std::string& subject() const { return matrix.name; }
 };
 
-/// The conditions under which transports are compared: all that changes what a CG step sends, or where it
-/// goes. Two are equal when their transports are comparable.
-struct TransportConditions {
+/// The transports under conditions that make them comparable: all that changes what a CG step sends, or where it goes.
+struct TransportCase {
   MatrixKey matrix{};
   /// With the kernel that runs; the transport is left open.
   Configuration configuration{.transport = std::string(automatic_choice)};
   int node_count = 1;
   comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< tells whether ranks outnumber the cores
-
-  friend bool operator==(const TransportConditions&, const TransportConditions&) = default;
-};
-
-/// The transports under the same conditions.
-struct TransportCase {
-  TransportConditions conditions{};
-  std::vector<TimedCandidate> transports{};  ///< at least one
+  std::vector<TimedCandidate> transports{};         ///< at least one
   MeasurementRecord measured{};
 
-  bool is_like(const TransportCase& other) const { return conditions == other.conditions; }
-  const std::string& subject() const { return conditions.matrix.name; }
+  bool is_like(const TransportCase& other) const {
+    return matrix == other.matrix && configuration == other.configuration && node_count == other.node_count &&
+           wait_mode == other.wait_mode;
+  }
+  const std::string& subject() const { return matrix.name; }
 };
 
 /// The way to read panels of a matrix from the storage of a folder.

@@ -102,7 +102,7 @@ class BindingTest(ProgramTest):
 
     def test_a_sweep_binds_the_ranks_that_work(self):
         output = self.folder / "sweep.jsonl"
-        words = ("--class", "S", "--ranks", "1,2", "--threads", "1,2", "--px", "1", "--repeat", "2")
+        words = ("--class", "S", "--ranks", "1,2", "--threads", "1,2", "--grid", "1x1,1x2", "--repeat", "2")
         self.run_well(2, "sweep", *words, "--output", output)
         documents = [json.loads(line) for line in output.read_text().splitlines()]
         self.assertEqual(len(documents), 8)

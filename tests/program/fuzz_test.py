@@ -66,7 +66,7 @@ OPTIONS = {
             "--no-phases": None, "--papi": ("perf::TASK-CLOCK", "x,y", ","), "--papi-multiplex": None, "--papi-strict": None,
             "--trace": ("new", "output"), "--trace-steps": SMALL, "--ranks": ("1", "6", "1000"), "--list-kernels": None,
             "--list-transports": None, "--keep-disturbed": None},
-    "sweep": {**PROBLEM, **CONFIGURATION, **INPUT, "--px": SMALL, "--repeat": ("1",), "--show": FILES, "--fresh": None},
+    "sweep": {**PROBLEM, **CONFIGURATION, **INPUT, "--repeat": ("1",), "--show": FILES, "--fresh": None},
     "scaling": {**PROBLEM, **INPUT, "--cores": ("1", "1,2"), "--weak": None, "--rounds": ("1",), "--kernel": KERNELS,
                 "--transport": TRANSPORTS, "--cut": ("even,speed", "random:1", "file:result.json"), **OUTPUT},
     "model": {"--machine": ("cp-pacs", *FILES), **CLASSES, "--ranks": ("1", "1,2,4", "48"), "--grid": ("1x2", "2x1,1x1"),

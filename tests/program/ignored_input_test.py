@@ -181,7 +181,7 @@ class NamedThings(IgnoredInput):
             (2, ["solve", "--operator", "npb:S", "--assembled"]), (1, ["sweep", "--class", "S"]), (1, ["scaling", "--class", "S"]),
             (1, ["sweep", "--operator", "laplace2d:8x8", "--assembled"]), (1, ["scaling", "--operator", "laplace2d:8x8", "--assembled"]),
         ):
-            self.refused([*words, "--profile", path], f"--profile {path}: knows nothing of this processor ({own}), but of Another one", ranks=ranks)
+            self.refused([*words, "--profile", path], f"--profile {path}: knows nothing of this processor ({own}); leave it out", ranks=ranks)
         cache = self.folder / "cg2d"
         cache.mkdir()
         path.rename(cache / "profile.json")

@@ -80,7 +80,7 @@ class Overlap(ProgramTest):
 
     def test_a_sweep_crosses_it_with_the_grids(self):
         path = self.folder / "sweep.jsonl"
-        words = ("sweep", "--class", "S", "--px", "1", "--overlap", "off,on", "--repeat", "1", "--no-profile")
+        words = ("sweep", "--class", "S", "--grid", "1x2", "--overlap", "off,on", "--repeat", "1", "--no-profile")
         outcome = self.run_well(2, *words, "--output", path)
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         key = "S 1x2 auto shared 1 thread"

@@ -134,7 +134,7 @@ class Strong(ScalingTest):
         self.assertEqual(places_of(document), [ONE_CORE])
         if document["machine"]["nodes"][0]["cores"] < 4:
             document = self.valid_document(4, "--cores", "4", *SHORT)
-            self.assertTrue(any("4 cores: there are fewer here" in text for text in document["warnings"]))
+            self.assertTrue(any("exceed the cores: expect slow threads" in text for text in document["warnings"]))
 
     def test_threads_have_no_room_where_ranks_are_bound(self):
         processors = os.sched_getaffinity(0)
@@ -146,7 +146,7 @@ class Strong(ScalingTest):
         document = self.ends_with(SUCCESS, run_command([MPIEXEC, *parts[0], ":", *parts[1]])).document()
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES[:2]])
         [warning] = document["warnings"]
-        self.assertRegex(warning, "^left out, since the launcher binds .*: 2 cores, threads only, 1 x 2; .*-bind-to none")
+        self.assertRegex(warning, "^left out, since their ranks have fewer cores than threads: 2 cores, threads only, 1 x 2; .*-bind-to none")
 
 
 class Resumed(ScalingTest):

@@ -106,7 +106,7 @@ class SystemSweepTest(ProgramTest):
         self.assertNotEqual(trials["1x2"][0], trials["2x1"][0])
 
     def test_by_nonzeros_is_more_even_than_by_rows(self):
-        self.assertEqual(self.sweep(4, self.matrix, "--px", "1", "--iterations", "4", "--repeat", "1").exit_code, SUCCESS)
+        self.assertEqual(self.sweep(4, self.matrix, "--grid", "1x4", "--iterations", "4", "--repeat", "1").exit_code, SUCCESS)
         (line,) = self.lines()
         setup = line["setup"]
         self.assertLess(setup["balance"]["imbalance"], setup["balance_of_even_pieces"]["imbalance"])
@@ -178,7 +178,7 @@ class SystemSweepTest(ProgramTest):
         self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
         self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
         self.refused("--cut middle: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE", self.matrix, "--cut", "middle")
-        for option, value in (("--px", "1"), ("--kernel", "sell"), ("--sum", "whole-block")):
+        for option, value in (("--grid", "1x2"), ("--kernel", "sell"), ("--sum", "whole-block")):
             self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
         self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
         self.refused("--assembled: only with --operator", self.matrix, "--assembled")

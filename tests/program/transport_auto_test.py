@@ -132,7 +132,7 @@ class TransportAutoTest(ProgramTest):
 
     def test_a_sweep_may_leave_it_open(self):
         output = self.folder / "sweep.jsonl"
-        words = ("--transport", "auto,two-sided", "--px", "1", "--repeat", "2", "--profile", self.profile, "--keep-disturbed")
+        words = ("--transport", "auto,two-sided", "--grid", "1x2", "--repeat", "2", "--profile", self.profile, "--keep-disturbed")
         self.run_well(2, "sweep", "--class", "S", *words, "--output", output)
         documents = [json.loads(line) for line in output.read_text().splitlines()]
         open_ones = [document for document in documents if document["sweep"]["configuration"]["transport"] == "auto"]

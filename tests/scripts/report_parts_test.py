@@ -719,7 +719,7 @@ class Verdict(ReportParts):
                 "Class S on 2 ranks sure",
                 "2x1: 1.04 s",
                 "Mop/s",
-                "Best is 2x1 with 1.04 s, better than 1x2 by 25 % (25 ... 25 %); that is the official grid, too.",
+                "Best is 2x1 with 1.04 s, better than 1x2 by 25 % (25 ... 25 %); 2x1 is the official grid.",
                 "Better than every other one in enough paired rounds.",
             ],
         )

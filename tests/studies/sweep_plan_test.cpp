@@ -21,10 +21,10 @@ std::vector<Problem> problems_of(const std::vector<std::string>& letters) {
   return problems;
 }
 
-SweepAxes axes_of(std::vector<int> rank_counts, std::vector<int> columns = {}) {
+SweepAxes axes_of(std::vector<int> rank_counts, std::vector<comm::ProcessGrid> grids = {}) {
   return {.problems = problems_of({"S"}),
           .rank_counts = std::move(rank_counts),
-          .columns = std::move(columns),
+          .named = {.grids = std::move(grids)},
           .values = {}};
 }
 
@@ -43,9 +43,19 @@ TEST(SweepPlanTest, TakesEveryFactorizationOfEveryRankCount) {
   EXPECT_EQ(grids_of(axes_of({1, 6})), (std::vector<std::string>{"1x1", "1x6", "2x3", "3x2", "6x1"}));
 }
 
+constexpr comm::ProcessGrid tall_pair{.columns = 1, .rows = 2};
+
 TEST(SweepPlanTest, TakesTheColumnsAskedForWhereTheyDivide) {
-  EXPECT_EQ(grids_of(axes_of({2, 4}, {1, 4})), (std::vector<std::string>{"1x2", "1x4", "4x1"}));
-  EXPECT_THROW(static_cast<void>(configurations_of(axes_of({3, 4}, {2}))), InputError);
+  auto axes = axes_of({2, 4});
+  axes.columns = {1, 4};
+  EXPECT_EQ(grids_of(axes), (std::vector<std::string>{"1x2", "1x4", "4x1"}));
+}
+
+TEST(SweepPlanTest, TakesTheGridsAskedFor) {
+  EXPECT_EQ(grids_of(axes_of({2, 4}, {tall_pair, {.columns = 1, .rows = 4}, {.columns = 4, .rows = 1}})),
+            (std::vector<std::string>{"1x2", "1x4", "4x1"}));
+  EXPECT_THROW(static_cast<void>(configurations_of(axes_of({3, 4}, {{.columns = 2, .rows = 2}}))),
+               InputError);
 }
 
 TEST(SweepPlanTest, CrossesAllListsOnce) {
@@ -62,7 +72,7 @@ TEST(SweepPlanTest, CrossesAllListsOnce) {
 }
 
 TEST(SweepPlanTest, CrossesATransportOnlyWithTheFormsOfTheSumThatItHas) {
-  auto axes = axes_of({2}, {1});
+  auto axes = axes_of({2}, {tall_pair});
   axes.values = {{"transport", {"two-sided", "shared", "auto"}},
                  {"sum_form", {"whole-block", "reduce-scatter"}}};
   const auto forms_of = [&](std::string_view transport) {
@@ -83,7 +93,7 @@ TEST(SweepPlanTest, CrossesATransportOnlyWithTheFormsOfTheSumThatItHas) {
 }
 
 TEST(SweepPlanTest, AnAxisWithoutValuesIsThatOfAllRuns) {
-  auto axes = axes_of({2}, {1});
+  auto axes = axes_of({2}, {tall_pair});
   axes.values = {{"kernel", {"sell"}}};
   const auto all = configurations_of(axes, {.thread_count = 3, .overlaps = true});
   ASSERT_EQ(all.size(), 1U);
@@ -100,7 +110,7 @@ TEST(SweepPlanTest, AKeySaysEverything) {
 }
 
 TEST(SweepPlanTest, AProblemOfItsOwnIsNamedByItsNumbers) {
-  auto axes = axes_of({2}, {1});
+  auto axes = axes_of({2}, {tall_pair});
   axes.problems = {
       {.class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}}};
   const auto configurations = configurations_of(axes);

@@ -1,4 +1,4 @@
-// Shortlists of grids for ranks of different speed, and the reason that the report gives.
+// Shortlists of grids for ranks of different speed, and what the report says of them.
 
 #include "cg/tuning/trial.hpp"
 
@@ -30,7 +30,6 @@ TEST(GridShortlistTest, WithoutSpeedsItIsTheRules) {
   EXPECT_EQ(list.grids, shortlist_by_rule(facts_of(*find_class("B")), {}, group().size(), 4));
   EXPECT_EQ(list.made_by, "rule");
   EXPECT_TRUE(list.reached.empty());
-  EXPECT_EQ(list.why(list.grids.front()), "");
 }
 
 /// Four ranks, one of them four times as slow: a line reaches 3.25 of 3.25; on 2x2 its row or column is slowed, too.
@@ -42,28 +41,24 @@ TEST(GridShortlistTest, LongProductsOfUnevenRanksPreferALine) {
   EXPECT_NEAR(list.share_of({.columns = 4, .rows = 1}), 1.0, 1e-6);
   EXPECT_LT(list.share_of({.columns = 2, .rows = 2}), 0.95);
   EXPECT_EQ(list.grids.back(), (comm::ProcessGrid{.columns = 2, .rows = 2}));
-  EXPECT_EQ(list.equal_ranks, choose_grid(facts_of(*find_class("C")), {}, 4));
 }
 
 TEST(GridShortlistTest, ShortProductsKeepTheGridWithTheLeastMessages) {
   const std::vector<double> speeds{1e12, 1e12, 1e12, 0.25e12};
   const auto list = shortlist_for(*find_class("S"), speeds);
-  EXPECT_EQ(list.grids.front(), list.equal_ranks);
+  EXPECT_EQ(list.grids.front(), shortlist_for(*find_class("S"), {}).grids.front());
 }
 
-TEST(GridShortlistTest, SaysWhyAGridIsTaken) {
-  const comm::ProcessGrid line{.columns = 1, .rows = 4};
-  const comm::ProcessGrid square{.columns = 2, .rows = 2};
-  GridShortlist list{.reached = {{.grid = line, .share = 1.0}, {.grid = square, .share = 0.83}},
-                     .equal_ranks = square};
-  EXPECT_EQ(list.why(line),
-            "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal "
-            "ranks, 83 %");
-  EXPECT_EQ(list.why(square), "2x2 as for equal ranks: its shares reach 83 % of the ranks' own speeds");
-  list.equal_ranks = line;
-  EXPECT_EQ(list.why(square),
-            "2x2 by the trial: its shares reach 83 % of the ranks' own speeds; those of 1x4, the first for "
-            "equal ranks, 100 %");
+TEST(GridShortlistTest, TheReportSaysWhatTheSharesOfTheGridReach) {
+  GridTrial trial;
+  trial.best_grid = {.columns = 1, .rows = 4};
+  trial.skipped_because = "for a reason";
+  trial.shortlist.made_by = "rule";
+  EXPECT_EQ(describe_trial(trial), "none: for a reason; the rule chose");
+  trial.shortlist.reached = {{.grid = {.columns = 2, .rows = 2}, .share = 0.83},
+                             {.grid = trial.best_grid, .share = 1.0}};
+  EXPECT_EQ(describe_trial(trial),
+            "none: for a reason; the rule chose; the shares of 1x4 reach 100 % of the ranks' own speeds");
 }
 
 }  // namespace

@@ -92,15 +92,16 @@ TEST(TryTransportsTest, TransportsWithoutTheFormOfTheSumAreLeftOut) {
   for (const auto& transport : comm::transport_table()) {
     const bool has_form = transport.has(comm::SumForm::whole_block);
     const bool is_available = transport.why_unavailable(group()).empty();
-    const auto skipped = std::ranges::find(trial.skipped, transport.name, &SkippedCandidate::name);
+    const auto skipped =
+        std::ranges::find_if(trial.skipped, [&](const auto& one) { return one.first == transport.name; });
     ASSERT_EQ(skipped != trial.skipped.end(), !has_form || !is_available) << transport.name;
     if (is_available && !has_form) {
-      EXPECT_NE(skipped->reason.find("whole-block"), std::string::npos) << skipped->reason;
+      EXPECT_NE(skipped->second.find("whole-block"), std::string::npos) << skipped->second;
     }
   }
 }
 
-TransportConditions conditions_of(int node_count = 1) {
+TransportCase conditions_of(int node_count = 1) {
   return {.matrix = npb_matrix_key("S", 1400, 7),
           .configuration = {.grid = {.columns = 1, .rows = group().size()},
                             .kernel = "sell",
@@ -109,8 +110,7 @@ TransportConditions conditions_of(int node_count = 1) {
 }
 
 /// Every available transport, the last one of the table the fastest.
-TransportCase case_of(const TransportConditions& conditions) {
-  TransportCase timed{.conditions = conditions, .transports = {}};
+TransportCase case_of(TransportCase timed) {
   double step_s = 1e-3;
   for (const auto& name : available_names())
     timed.transports.push_back({.name = name, .step_s = step_s /= 2});
@@ -144,7 +144,7 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
   LoadedProfile profile{.processor = {.transports = {case_of(conditions_of())}}, .path = "p", .absence = ""};
   EXPECT_FALSE(known_transports(group(), {}, conditions_of()).has_value());
   EXPECT_FALSE(known_transports(group(), profile, conditions_of(2)).has_value());
-  for (auto change : std::vector<void (*)(TransportConditions&)>{
+  for (auto change : std::vector<void (*)(TransportCase&)>{
            [](auto& other) { other.matrix = npb_matrix_key("U", 1401, 7); },
            [](auto& other) { other.matrix = npb_matrix_key("U", 1400, 8); },
            [](auto& other) { other.configuration.grid.columns = 7; },
@@ -176,11 +176,10 @@ TEST(KeepResultTest, TheNextRunFindsThem) {
   trial.measured = {
       .date = "2026-11-22T12:30:00Z", .attempts = 2, .spread = 0.2, .disturbance = "a busy day"};
   const auto keep = [&](const ProfileSource& place, TransportTrial& kept) {
-    keep_result(group(), place, common_processor(environment),
-                {.transports = {{.conditions = conditions_of(),
-                                 .transports = kept.tried,
-                                 .measured = kept.measured}}},
-                kept);
+    auto timed = conditions_of();
+    timed.transports = kept.tried;
+    timed.measured = kept.measured;
+    keep_result(group(), place, common_processor(environment), {.transports = {timed}}, kept);
   };
   keep(source, trial);
   EXPECT_EQ(trial.kept_in, source.path);

@@ -100,9 +100,13 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   const Progress progress(options.progress, group.rank());
   const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, &progress);
   group.waiter().set_mode(environment.wait_mode());
-  const KeptOutput output(group, "", [&] { return writable_profile(options.profile); });
+  std::string file;  // of rank 0
+  agree_on(group, [&] {
+    if (group.rank() == 0) file = writable_profile(options.profile);
+  });
+  const auto print = [&](const std::string& text) { write_output("", group, [&] { return text; }); };
   const auto processor = environment.nodes.front().processor_with_caches();
-  output.print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
+  print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
   const auto& folders = options.out_of_core.folders;
   const auto memory_bytes = environment.memory_of_rank(group.rank());
   StorageTrial trial{.folder = folder_of_rank(folders, group.rank()),
@@ -125,15 +129,15 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                             .record = trial.best.measured,
                             .measure = [&] { try_storage(trial, group, say); },
                             .why_unphysical = [] { return std::string(); },
-                            .show = [&] { output.print(trial_text(names, trial)); }});
+                            .show = [&] { print(trial_text(names, trial)); }});
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       trial.best.folder = storage_folder(folder);
-      if (!output.file().empty()) add_to_profile(output.file(), processor, {.storages = {trial.best}});
+      if (!file.empty()) add_to_profile(file, processor, {.storages = {trial.best}});
     }
   });
-  output.print(trial_text(names, trial));
-  output.print(profile_text(output.file(), "--out-of-core of cg2d run and solve uses it"));
+  print(trial_text(names, trial));
+  print(profile_text(file, "--out-of-core of cg2d run and solve uses it"));
   return ExitCode::success;
 }
 
