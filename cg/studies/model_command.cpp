@@ -422,17 +422,14 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const Configuration configuration{.thread_count = options.configuration.thread_count};
   const CalibrationConfig config{
       .sources = sources, .configuration = configuration, .environment = environment, .profile = profile};
-  PlannedProgress planned(progress, works_of_calibration(group, config));
-  const auto say = [&](const std::string& stage) { planned.say(stage); };
   MachineDescription machine;
   measure_or_refuse(group,
                     {.name = "--calibrate",
                      .environment = environment,
-                     .thread_count = configuration.thread_count,
                      .keeps_disturbed = options.keeps_disturbed,
-                     .say = say,
+                     .say = [&](const std::string& line) { progress.say(line); },
                      .record = machine.measured,
-                     .measure = [&] { machine = calibrate(group, config, say); },
+                     .measure = [&] { machine = calibrate(group, config, progress); },
                      .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); },
                      .show = [&] { output.print(calibration_text(machine)); }});
   std::string kept;

@@ -65,7 +65,7 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
 
 RejectReason measure_with_retries(comm::RankGroup& group, const RetriedMeasurement& measurement) {
   for (int attempt = 1;; ++attempt) {
-    NoiseMonitor monitor(group, measurement.environment, measurement.thread_count);
+    NoiseMonitor monitor(group, measurement.environment);
     monitor.begin();
     measurement.measure();
     monitor.end();
@@ -329,7 +329,6 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const auto rejected = measure_with_retries(
       group, {.name = "the trial of transports",
               .environment = config.environment,
-              .thread_count = configuration.thread_count,
               .keeps_disturbed = source.takes_disturbed(),
               .say = config.say,
               .record = trial.measured,

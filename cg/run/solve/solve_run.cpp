@@ -269,7 +269,6 @@ const RepeatReport* SolveRun::iterate() {
                             .snapshot = report_.restart ? &snapshot : nullptr};
   std::vector<SystemSolveResult> results;
   {
-    const Progress::TimedRegion region(progress_);
     measurement_->begin_solve(*this);
     if (guard_) {
       const Stopwatch stopwatch;
