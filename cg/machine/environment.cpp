@@ -216,9 +216,7 @@ void describe(Members& m, NodeInfo& node) {
   m("available_bytes", available_bytes, at_least(0));
   if (m.reads()) node.memory.available_bytes = available_bytes;
   m("governor", node.governor,
-    or_null({.meaning =
-                 "Of the processors' frequency; several where they differ; null: not known, as in most "
-                 "virtual machines.",
+    or_null({.meaning = "Of the first processor's frequency; null: not known, as in most virtual machines.",
              .label = "Governor"}));
   m("numa_nodes", node.numa_nodes,
     or_null({.meaning = "That this job may use.", .label = "NUMA nodes", .least = 1.0}));

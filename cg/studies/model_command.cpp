@@ -363,7 +363,9 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   try {
     const auto text = text_of_file(place);
     if (!text) throw InputError("no such file");
-    if (auto machine = machine_named(parse_machine(*text), processor)) return *machine;
+    auto machine = parse_machine(*text);
+    std::erase_if(machine.conditions, [&](const auto& condition) { return condition.name != processor; });
+    if (!machine.conditions.empty()) return machine;
     throw InputError("knows nothing of this processor ({})", processor);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy), error.code());
