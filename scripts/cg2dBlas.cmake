@@ -1,5 +1,5 @@
-# Makes the target cg2d_cblas, any BLAS with the functions of CBLAS, and sets cg2d_blas_kind: openblas, blis, mkl or reference, the
-# source cg/machine/blas/blas_<kind>.cpp that knows how to keep it on one thread. Included by the build and by the installed package, after
+# Makes the target cg2d_cblas, any BLAS with the functions of CBLAS, and sets cg2d_blas_kind: openblas, blis, mkl or reference, of
+# which each has a branch in cg/machine/blas/blas_library.cpp. Included by the build and by the installed package, after
 # FindPkgConfig.
 #
 # Without BLA_VENDOR, OpenBLAS by its pkg-config file, without threads where the system has it so; where there is none, and for

@@ -104,7 +104,7 @@ std::string ProgressText::times() const {
 }
 
 std::string ProgressText::line(size_t column_count) const {
-  const auto text = one_line("cg2d: " + task + (part.empty() ? "" : ", " + part));
+  const auto text = one_line("cg2d: " + task);
   const auto end = times();
   constexpr std::string_view cut = "...";
   if (columns_of(text) + end.size() <= column_count) return text + end;
@@ -116,8 +116,7 @@ namespace {
 
 /// One line on a terminal that is rewritten, or plain lines: of the process, which has one stderr.
 struct ProgressLine {
-  std::mutex mutex;       ///< for all that follows
-  bool is_timed = false;  ///< in a TimedRegion
+  std::mutex mutex;  ///< for all that follows
   int user_count = 0;
   bool is_on_terminal = false;
   Stopwatch stopwatch;
@@ -164,24 +163,8 @@ bool begin_progress(bool is_asked_for) {
   return true;
 }
 
-void set_timed(bool is_timed) {
-  auto& line = progress_line();
-  const std::lock_guard lock(line.mutex);
-  line.is_timed = is_timed;
-}
-
 void erase_progress_line() {
   if (line_is_drawn.exchange(0) != 0) write_on_stderr(erase_line);
-}
-
-/// Draws the current text with the time as it is now, where the last one is old. is_step: between the steps of a timed region, and on a
-/// terminal only. A line that another thread is writing is not waited for.
-void draw_progress_time(bool is_step) {
-  auto& line = progress_line();
-  const std::unique_lock lock(line.mutex, std::try_to_lock);
-  if (!lock || line.user_count == 0 || (is_step ? !line.is_on_terminal : line.is_timed)) return;
-  const double due_s = line.shown_s + (line.is_on_terminal ? terminal_interval_s : lines_interval_s);
-  if (line.stopwatch.seconds() >= due_s && stderr_takes_text()) line.draw();
 }
 
 }  // namespace
@@ -230,10 +213,6 @@ Progress::Progress(ProgressMode mode, int rank) : warns_(rank == 0 && mode != Pr
   is_shown_ = warns_ && begin_progress(mode == ProgressMode::always);
 }
 
-Progress::Progress(Within within) : is_part_(true), whole_s_(std::move(within.whole_s)) {
-  is_shown_ = within.task.is_shown_ && begin_progress(true);
-}
-
 Progress::~Progress() {
   if (!is_shown_) return;
   const std::lock_guard lock(progress_line().mutex);
@@ -244,28 +223,22 @@ void Progress::show(const std::string& text, bool has_line) const {
   if (!is_shown_) return;
   auto& line = progress_line();
   const std::lock_guard lock(line.mutex);
-  if (!is_part_) line.text.task = text;
-  line.text.part = is_part_ ? text : std::string();
+  line.text.task = text;
   line.said_s = line.stopwatch.seconds();
   // On a terminal a text that comes right after another one is left to show_progress_time().
   const bool is_soon = line_is_drawn != 0 && line.said_s < line.shown_s + shortest_interval_s;
-  if (line.is_on_terminal ? !is_soon : has_line && !is_part_) line.draw();
+  if (line.is_on_terminal ? !is_soon : has_line) line.draw();
 }
 
 bool Progress::is_due() const {
   if (!is_shown_) return false;
   auto& line = progress_line();
   const std::lock_guard lock(line.mutex);
-  return line.is_on_terminal ? line.stopwatch.seconds() >= line.said_s + terminal_interval_s : !is_part_;
-}
-
-void Progress::show_time() const {
-  if (is_shown_) draw_progress_time(true);
+  return !line.is_on_terminal || line.stopwatch.seconds() >= line.said_s + terminal_interval_s;
 }
 
 void Progress::expect(double remaining_s) const {
-  if (!is_shown_ || (is_part_ && !whole_s_)) return;
-  if (is_part_) remaining_s = whole_s_(remaining_s);
+  if (!is_shown_) return;
   auto& line = progress_line();
   const std::lock_guard lock(line.mutex);
   line.end_s = line.stopwatch.seconds() + remaining_s;
@@ -275,15 +248,14 @@ void Progress::warn(const std::string& text) const {
   if (warns_) say_on_stderr("warning: " + text);
 }
 
-Progress::TimedRegion::TimedRegion(const Progress& progress) : is_shown_(progress.is_shown_) {
-  if (is_shown_) set_timed(true);
+void show_progress_time() {
+  auto& line = progress_line();
+  const std::unique_lock lock(line.mutex,
+                              std::try_to_lock);  // a line that another thread is writing is not waited for
+  if (!lock || line.user_count == 0) return;
+  const double due_s = line.shown_s + (line.is_on_terminal ? terminal_interval_s : lines_interval_s);
+  if (line.stopwatch.seconds() >= due_s && stderr_takes_text()) line.draw();
 }
-
-Progress::TimedRegion::~TimedRegion() {
-  if (is_shown_) set_timed(false);
-}
-
-void show_progress_time() { draw_progress_time(false); }
 
 size_t place_of(std::span<const Work> works, size_t next, std::string_view key) {
   const auto has_key = [&](const Work& work) { return work.key == key; };

@@ -4,7 +4,6 @@
 // those who ask for them. From rank 0. And how long the rest of a task takes, by the times of its parts that are over.
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -52,11 +51,10 @@ double expected_rest_s(std::span<const Work> works, size_t begun, double elapsed
 /// The text of a progress line, and its times in seconds.
 struct ProgressText {
   std::string task{};
-  std::string part{};  ///< part of the task; may be empty
   double elapsed_s = 0.0;
   std::optional<double> remaining_s{};
 
-  /// "cg2d: task, part (16 %, 12 s, about 1 min 05 s left)", shortened to that many columns, times last.
+  /// "cg2d: task (16 %, 12 s, about 1 min 05 s left)", shortened to that many columns, times last.
   std::string line(size_t column_count) const;
   /// " (16 %, 12 s, about 1 min 05 s left)".
   std::string times() const;
@@ -82,14 +80,6 @@ enum class ProgressMode { on_a_terminal, always, quiet };
 class Progress {
  public:
   Progress(ProgressMode mode, int rank);
-  /// The steps of a part of a task: on a terminal they stand after what `task` said last. Elsewhere they are silent,
-  /// as are warnings. whole_s: the seconds that are left of the task, from those that the part expects for itself; without
-  /// it, what the part expects is not shown.
-  struct Within {
-    const Progress& task;
-    std::function<double(double part_s)> whole_s{};
-  };
-  explicit Progress(Within within);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -104,24 +94,10 @@ class Progress {
   void tick(const MakeText& make_text) const {
     if (is_due()) say(make_text());
   }
-  /// Between the steps of a timed region: on a terminal the time goes on, once a second.
-  void show_time() const;
-  /// The task, or this part of it, is expected to end so many seconds from now.
+  /// The task is expected to end so many seconds from now.
   void expect(double remaining_s) const;
   /// For what the user should know before the work begins; needs not to be asked for.
   void warn(const std::string& text) const;
-
-  /// Within its lifetime nothing is shown but what is said: show_progress_time() does nothing. For timed regions.
-  class TimedRegion {
-   public:
-    explicit TimedRegion(const Progress& progress);
-    ~TimedRegion();
-    TimedRegion(const TimedRegion&) = delete;
-    TimedRegion& operator=(const TimedRegion&) = delete;
-
-   private:
-    bool is_shown_;
-  };
 
  private:
   /// has_line: elsewhere than on a terminal.
@@ -130,12 +106,10 @@ class Progress {
 
   bool is_shown_ = false;
   bool warns_ = false;
-  bool is_part_ = false;
-  std::function<double(double)> whole_s_{};  ///< see Within
 };
 
 /// The time goes on: to be called about once per second by a thread that waits most of the time. Draws the line on a terminal, or
-/// writes a plain one every ten seconds, but not within a TimedRegion. Never waits.
+/// writes a plain one every ten seconds. Never waits.
 void show_progress_time();
 
 /// The place of the work with this key: the next one from `next` on, or an earlier one if there is none, which is done again with all after

@@ -1,7 +1,5 @@
 #include "cg/base/system_files.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,8 +8,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -64,24 +60,6 @@ void record_quota(const std::string& folder, ControlGroupLimits& limits) {
   limits.processors = std::min(limits.processors.value_or(processors), processors);
 }
 
-namespace fs = std::filesystem;
-
-/// The number after a prefix, as in "cpu12"; nothing for another text.
-std::optional<int> number_after(std::string_view prefix, const std::string& text) {
-  if (!text.starts_with(prefix)) return std::nullopt;
-  return number_from<int>(text.substr(prefix.size()));
-}
-
-/// Calls visit(number, path) for the entries "<prefix><number>" of a folder.
-void visit_numbered(const std::string& folder, std::string_view prefix,
-                    const std::function<void(int, const fs::path&)>& visit) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (const auto number = number_after(prefix, entry->path().filename().string()))
-      visit(*number, entry->path());
-  }
-}
-
 /// A line "cpu0 user nice system idle iowait irq softirq steal ..." of /proc/stat, in ticks. Interrupts are no
 /// other process's work: messages of the run itself cause them.
 void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
@@ -92,7 +70,8 @@ void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
   for (auto& value : ticks) stream >> value;
   const auto [user, nice, system, idle, io_wait, interrupts, soft_interrupts, steal] = ticks;
   if (name == "cpu") times.busy_s = (user + nice + system) / ticks_per_s;
-  if (const auto processor = number_after("cpu", name)) times.steal_s[*processor] = steal / ticks_per_s;
+  if (const auto processor = number_from<int>(name.substr(3)))
+    times.steal_s[*processor] = steal / ticks_per_s;
 }
 
 }  // namespace
@@ -156,27 +135,26 @@ NodeTimes read_node_times(const SystemFolders& folders) {
 
 std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders) {
   std::map<int, ThreadDelay> delays;
-  visit_numbered(folders.proc + "/self/task", "", [&](int thread, const fs::path& path) {
-    std::ifstream file(path / "schedstat");
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folders.proc + "/self/task", error), end;
+       !error && entry != end; entry.increment(error)) {
+    std::ifstream file(entry->path() / "schedstat");
     int64_t running_ns = 0;
     int64_t waiting_ns = 0;
     int64_t slice_count = 0;
     // A kernel that does not count has no file, or zeros in it.
-    if (!(file >> running_ns >> waiting_ns >> slice_count) || slice_count == 0) return;
-    delays[thread] = {.delay_s = static_cast<double>(waiting_ns) * 1e-9, .slice_count = slice_count};
-  });
+    if (!(file >> running_ns >> waiting_ns >> slice_count) || slice_count == 0) continue;
+    if (const auto thread = number_from<int>(entry->path().filename().string()))
+      delays[*thread] = {.delay_s = static_cast<double>(waiting_ns) * 1e-9, .slice_count = slice_count};
+  }
   return delays;
 }
 
 std::optional<std::string> frequency_governor(const SystemFolders& folders) {
-  std::set<std::string> governors;
-  visit_numbered(folders.sys + "/devices/system/cpu", "cpu", [&](int, const fs::path& processor) {
-    std::string text;
-    if (std::ifstream file(processor / "cpufreq/scaling_governor"); std::getline(file, text) && !text.empty())
-      governors.insert(text);
-  });
-  if (governors.empty()) return std::nullopt;
-  return fmt::format("{}", fmt::join(governors, ", "));
+  std::ifstream file(folders.sys + "/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  std::string text;
+  if (!std::getline(file, text) || text.empty()) return std::nullopt;
+  return text;
 }
 
 }  // namespace cg2d

@@ -62,8 +62,7 @@ struct ThreadDelay {
 /// The delays of all threads of this process, by their ids; empty where the kernel does not count.
 std::map<int, ThreadDelay> read_thread_delays(const SystemFolders& folders = {});
 
-/// The governors of all processors' frequencies, such as "performance", each once; empty where there are none,
-/// as in most virtual machines.
+/// The governor of the first processor's frequency, such as "performance"; empty where there is none, as in most virtual machines.
 std::optional<std::string> frequency_governor(const SystemFolders& folders = {});
 
 }  // namespace cg2d

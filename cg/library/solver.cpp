@@ -208,7 +208,7 @@ struct Solver::Parts {
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(own_s);
     phases_.clear();
-    const double ticks_per_second = calibration_.ticks_per_second();
+    const double ticks_per_second = clocks_per_second();
     for (const auto& row : phase_table()) {
       const auto& record = timer_->records()[index_of(row.phase)];
       if (record.calls == 0) continue;
@@ -250,7 +250,6 @@ struct Solver::Parts {
   std::unique_ptr<Preconditioner> preconditioner_{};
   std::optional<ConjugateGradient> conjugate_gradient_{};
   std::optional<StepHistory> history_{};  // of the last solve; observes the steps
-  CycleCalibration calibration_{};
   std::vector<PhaseTime> phases_{};
   double time_s_ = 0.0;
 };

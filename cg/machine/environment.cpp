@@ -57,27 +57,14 @@ NodeInfo& inspect_node(Environment& environment, int rank, int thread_count) {
   return node;
 }
 
-/// A node as its first rank tells the others.
+/// A node as its first rank tells the others, but for its NodeFigures.
 struct InspectedNode {
   NodeInfo& node;
 };
 void describe(Members& m, InspectedNode& inspected) {
-  auto& node = inspected.node;
-  describe(m, node);
-  m("job_ranks", node.job_rank_count);
-  m("job_cores", node.job_core_count);
-  m("quota", node.processor_quota);
-  for (const auto& [name, room] : {std::pair("memory", &node.memory), std::pair("free", &node.free)}) {
-    auto bound = static_cast<int>(room->bound);
-    m.object(name, [&, &room = *room] {
-      m("available_bytes", room.available_bytes);
-      m("bound", bound);
-      m("limit_bytes", room.limit_bytes);
-    });
-    room->bound = static_cast<MemoryRoom::Bound>(bound);
-  }
-  m("core_list", node.cores);
-  m("like_processors", node.has_like_processors);
+  describe(m, inspected.node);
+  m("core_list", inspected.node.cores);
+  m("like_processors", inspected.node.has_like_processors);
 }
 
 /// The setting in brackets of "always [madvise] never"; empty where there is none.
@@ -176,12 +163,18 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, int64_
   }
 
   std::string answer;
-  if (environment.node_of(group.rank()).first_rank == group.rank())
-    answer = json_line(InspectedNode{inspect_node(environment, group.rank(), thread_count)});
+  NodeFigures mine;
+  if (environment.node_of(group.rank()).first_rank == group.rank()) {
+    auto& node = inspect_node(environment, group.rank(), thread_count);
+    answer = json_line(InspectedNode{node});
+    mine = static_cast<const NodeFigures&>(node);
+  }
   const auto answers = group.gather_all(answer);
+  const auto figures = group.gather_one(mine);
   for (auto& info : environment.nodes) {
     InspectedNode inspected{info};
     read_into(visit_of(inspected), json_from(answers[static_cast<size_t>(info.first_rank)]));
+    static_cast<NodeFigures&>(info) = figures[static_cast<size_t>(info.first_rank)];
     environment.ranks_oversubscribed |= info.is_oversubscribed(1);
     environment.oversubscribed |= info.is_oversubscribed(thread_count);
     environment.beside_other_tasks |= info.job_rank_count > 0;
@@ -223,9 +216,7 @@ void describe(Members& m, NodeInfo& node) {
   m("available_bytes", available_bytes, at_least(0));
   if (m.reads()) node.memory.available_bytes = available_bytes;
   m("governor", node.governor,
-    or_null({.meaning =
-                 "Of the processors' frequency; several where they differ; null: not known, as in most "
-                 "virtual machines.",
+    or_null({.meaning = "Of the first processor's frequency; null: not known, as in most virtual machines.",
              .label = "Governor"}));
   m("numa_nodes", node.numa_nodes,
     or_null({.meaning = "That this job may use.", .label = "NUMA nodes", .least = 1.0}));

@@ -55,14 +55,8 @@ struct RankAffinity {
   int node = 0;            ///< number of its host, in the order of the ranks
 };
 
-/// One node, as the first rank on it sees it. Its cores are those that its ranks may run on, with what these have of each.
-struct NodeInfo : Topology {
-  std::string host;  ///< tells nodes apart; results show the name
-  std::string name;  ///< "node 0", or that of the host where the user asks for it
-  /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
-  int core_count = 0;
-  int first_rank = 0;  ///< which inspects it and reads its load; set by inspect_environment()
-  int rank_count = 0;
+/// Figures of a node that are in no result. Trivially copyable: ranks send them as they are.
+struct NodeFigures {
   /// Ranks of all tasks that this job does on the node at the same time, and the cores of these; 0: there are no others. See
   /// BesideOtherTasks.
   int job_rank_count = 0;
@@ -71,7 +65,17 @@ struct NodeInfo : Topology {
   double processor_quota = 0.0;
   /// For what the ranks make, without what each of the processes takes for itself. Less than zero bytes where not even the processes fit.
   MemoryRoom memory{.available_bytes = 0};
-  MemoryRoom free{};                      ///< the same by what the system says is free
+  MemoryRoom free{};  ///< the same by what the system says is free
+};
+
+/// One node, as the first rank on it sees it. Its cores are those that its ranks may run on, with what these have of each.
+struct NodeInfo : Topology, NodeFigures {
+  std::string host;  ///< tells nodes apart; results show the name
+  std::string name;  ///< "node 0", or that of the host where the user asks for it
+  /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
+  int core_count = 0;
+  int first_rank = 0;  ///< which inspects it and reads its load; set by inspect_environment()
+  int rank_count = 0;
   std::optional<std::string> governor{};  ///< governor of the frequency; empty: not known
   /// Means of 1, 5 and 15 minutes, when it was inspected.
   std::optional<std::array<double, 3>> load_average{};

@@ -218,12 +218,6 @@ void Machine::put(MachineDescription condition) {
   conditions.push_back(std::move(condition));
 }
 
-std::optional<Machine> machine_named(const Machine& machine, std::string_view name) {
-  Machine named = machine;
-  std::erase_if(named.conditions, [&](const auto& condition) { return condition.name != name; });
-  return named.conditions.empty() ? std::nullopt : std::optional(std::move(named));
-}
-
 Machine parse_machine(std::string_view text) {
   try {
     const auto json = json_from(text);

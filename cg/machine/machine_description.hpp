@@ -145,9 +145,6 @@ struct Machine {
 void describe(Members& m, MachineDescription& machine);
 void describe(Members& m, Machine& machine);
 
-/// The conditions of the machine of that name; empty if it has none.
-std::optional<Machine> machine_named(const Machine& machine, std::string_view name);
-
 /// Throws InputError that has every problem: which key is wrong and what it must be, without the name of the file. A file
 /// holds one description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);

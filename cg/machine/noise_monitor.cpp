@@ -102,20 +102,10 @@ void add_rank(const RankQuiet& rank, QuietResult& quiet) {
 }
 
 /// The criteria that count only where each thread finds a core.
-void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResult& quiet) {
-  // For kernels that count no waiting: the time that a thread lost to involuntary switches, at 1 ms each.
-  const auto is_interrupted = [&](const RankQuiet& rank) {
-    return 1e-3 * (static_cast<double>(rank.involuntary_switches) / thread_count) / rank.region_s >
-           most_lost_share;
-  };
-  if (quiet.delay_share) {
-    if (*quiet.delay_share > most_lost_share)
-      quiet.disturbances.push_back(
-          fmt::format("a thread waited {:.1f} % of the time for a processor", 100.0 * *quiet.delay_share));
-  } else if (std::ranges::any_of(ranks, is_interrupted)) {
-    quiet.disturbances.push_back(fmt::format("the system interrupted a rank {} times for other tasks",
-                                             quiet.most_involuntary_switches));
-  }
+void judge_threads(QuietResult& quiet) {
+  if (quiet.delay_share.value_or(0.0) > most_lost_share)
+    quiet.disturbances.push_back(
+        fmt::format("a thread waited {:.1f} % of the time for a processor", 100.0 * *quiet.delay_share));
   if (quiet.loop_spread > most_loop_difference)
     quiet.disturbances.push_back(
         fmt::format("CPU speed differs by {:.1f} % between ranks of a node", 100.0 * quiet.loop_spread));
@@ -135,7 +125,7 @@ std::string QuietResult::text() const {
   return is_oversubscribed ? "yes, but the ranks outnumber the cores" : "yes: machine otherwise idle";
 }
 
-QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment, int thread_count) {
+QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment) {
   QuietResult quiet;
   quiet.is_oversubscribed = environment.oversubscribed;
   quiet.loop_before_s = range_of(ranks, &RankQuiet::loop_before_s);
@@ -153,7 +143,7 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
       quiet.loop_spread = std::max(quiet.loop_spread, most_s / least_s - 1.0);
     }
   }
-  if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
+  if (!quiet.is_oversubscribed) judge_threads(quiet);
   if (quiet.steal_share.value_or(0.0) > most_lost_share)
     quiet.disturbances.push_back(
         fmt::format("the hypervisor took {:.1f} % of a processor's time", 100.0 * *quiet.steal_share));
@@ -163,9 +153,8 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
   return quiet;
 }
 
-NoiseMonitor::NoiseMonitor(comm::RankGroup& group, const Environment& environment, int thread_count,
-                           SystemFolders folders)
-    : group_(group), environment_(environment), thread_count_(thread_count), folders_(std::move(folders)) {
+NoiseMonitor::NoiseMonitor(comm::RankGroup& group, const Environment& environment, SystemFolders folders)
+    : group_(group), environment_(environment), folders_(std::move(folders)) {
   mine_.node.is_read = environment.node_of(group.rank()).first_rank == group.rank();
 }
 
@@ -196,9 +185,7 @@ void NoiseMonitor::end() {
   mine_.loop_after_s = fixed_loop_s();
 }
 
-QuietResult NoiseMonitor::result() {
-  return judge_quiet(group_.gather_one(mine_), environment_, thread_count_);
-}
+QuietResult NoiseMonitor::result() { return judge_quiet(group_.gather_one(mine_), environment_); }
 
 void describe_disturbance(Members& m, QuietResult& quiet) {
   std::optional known(quiet);

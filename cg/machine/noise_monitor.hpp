@@ -9,7 +9,6 @@
 //
 //   figure                                               limit                     judged where
 //   a thread's waiting for a processor                   2 % of the region         ranks x threads find cores
-//   involuntary switches of a thread, 1 ms each          2 % of the region         likewise, without the former
 //   steal of a processor                                 2 % of the region         everywhere
 //   processor time of other processes on a node          2 % of its processors'    everywhere
 //   a fixed loop: slowest rank of a node by its fastest  10 % longer               likewise, on like processors
@@ -18,8 +17,7 @@
 // Ranks and threads that outnumber the cores wait for each other and switch all the time: that says nothing
 // about other programs, so only the figures of these count then.
 //
-// 2 %: grids and kernels differ by some per cent, so the machine must not change a time by more. 1 ms: about
-// the least that the scheduler gives to the other task. 10 %: turbo steps by load and heat are smaller, a core
+// 2 %: grids and kernels differ by some per cent, so the machine must not change a time by more. 10 %: turbo steps by load and heat are smaller, a core
 // that is shared with another hardware thread differs by more. The loop is the "fixed work quantum" of
 // Sottile and Minnich (Analysis of microbenchmarks for performance tuning of clusters, CLUSTER 2004).
 
@@ -86,14 +84,13 @@ void describe_disturbance(Members& m, std::optional<QuietResult>& quiet);
 void describe_disturbance(Members& m, QuietResult& quiet);
 
 /// The verdict on one region from the figures of all ranks. Local and pure.
-QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment, int thread_count);
+QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment);
 
 /// Measures regions, one after the other. Cost: about 2 ms before and after each. Holds references: group and
 /// environment (the group's) must outlive it.
 class NoiseMonitor {
  public:
-  NoiseMonitor(comm::RankGroup& group, const Environment& environment, int thread_count,
-               SystemFolders folders = {});
+  NoiseMonitor(comm::RankGroup& group, const Environment& environment, SystemFolders folders = {});
 
   /// Directly before the barrier that begins the region. Local.
   void begin();
@@ -105,7 +102,6 @@ class NoiseMonitor {
  private:
   comm::RankGroup& group_;
   const Environment& environment_;
-  int thread_count_;
   SystemFolders folders_;
   RankQuiet mine_;
   // At the beginning of the region.

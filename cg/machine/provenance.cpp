@@ -16,21 +16,6 @@ constexpr std::array<std::string_view, 11> relevant_prefixes{"OMP_",       "GOMP
                                                              "MPIR_CVAR_", "OMPI_MCA_", "UCX_",  "FI_",
                                                              "PAPI_",      "OPENBLAS_", "I_MPI_"};
 
-bool is_part_of_name(char letter) { return is_letter_or_digit(letter) || letter == '-' || letter == '_'; }
-
-/// Replaces a name where it is not a part of a longer one.
-std::string with_name_replaced(std::string text, const std::string& name, const std::string& other) {
-  if (name.empty()) return text;
-  for (auto place = text.find(name); place != std::string::npos; place = text.find(name, place)) {
-    const auto end = place + name.size();
-    const bool is_whole = (place == 0 || !is_part_of_name(text[place - 1])) &&
-                          (end == text.size() || !is_part_of_name(text[end]));
-    if (is_whole) text.replace(place, name.size(), other);
-    place += is_whole ? other.size() : name.size();
-  }
-  return text;
-}
-
 /// "2026-11-22T11:20:00+01:00".
 std::string local_time() {
   const std::time_t now = std::time(nullptr);
@@ -67,15 +52,13 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
     const auto end = std::min(entry.find('='), entry.size());
     const auto name = entry.substr(0, end);
     const auto begins_with = [&](std::string_view prefix) { return name.starts_with(prefix); };
-    if (!std::ranges::any_of(relevant_prefixes, begins_with) ||
-        (!names_hosts && name.find("HOST") != std::string::npos))
-      continue;
-    auto value = entry.substr(std::min(end + 1, entry.size()));
-    if (!names_hosts) {
-      for (const auto& node : environment.nodes)
-        value = with_name_replaced(std::move(value), node.host, node.name);
-    }
-    variables.emplace_back(name, std::move(value));
+    const auto value = entry.substr(std::min(end + 1, entry.size()));
+    const bool is_about_hosts = name.find("HOST") != std::string::npos ||
+                                std::ranges::any_of(environment.nodes, [&](const auto& node) {
+                                  return !node.host.empty() && value.find(node.host) != std::string::npos;
+                                });
+    if (std::ranges::any_of(relevant_prefixes, begins_with) && (names_hosts || !is_about_hosts))
+      variables.emplace_back(name, value);
   }
   std::ranges::sort(variables);
   return variables;

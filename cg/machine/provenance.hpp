@@ -38,8 +38,7 @@ Provenance inspect_provenance(const Environment& environment, bool names_hosts);
 std::string command_text(const std::vector<std::string>& command);
 
 /// The variables that MPI, its networks, OpenMP, OpenBLAS and PAPI read, by name, from texts "NAME=value".
-/// Without names_hosts, variables that are about hosts are left out, and the names of the environment's hosts
-/// are replaced in the values of the others.
+/// Without names_hosts, variables that are about hosts or name one of the environment's are left out.
 std::vector<Variable> relevant_variables(std::span<const std::string> all, const Environment& environment,
                                          bool names_hosts);
 

@@ -75,14 +75,6 @@ void try_threads(comm::RankGroup& group, int thread_count) {
 /// Collective. Throws RunError where OpenMP would start fewer threads than the results would name.
 void require_threads(comm::RankGroup& group, int thread_count) {
   omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
-  const auto refuse = [&](const std::string& reason) {
-    throw RunError(ExitCode::unavailable, "--threads {}: {} on rank {}", thread_count, reason, group.rank());
-  };
-  agree_on(group, [&] {
-    if (omp_get_thread_limit() < thread_count)
-      refuse(fmt::format("OMP_THREAD_LIMIT allows {}", omp_get_thread_limit()));
-    if (thread_count > 1 && omp_get_max_active_levels() < 1) refuse("OMP_MAX_ACTIVE_LEVELS=0 allows 1");
-  });
   // All ranks at once, as OpenMP will start them; its own message would be that of its library, and the code 1.
   agree_on(group, [&] { try_threads(group, thread_count); });
   agree_on(group, [&] {
@@ -90,7 +82,11 @@ void require_threads(comm::RankGroup& group, int thread_count) {
 #pragma omp parallel num_threads(thread_count)
 #pragma omp single
     count = omp_get_num_threads();
-    if (count < thread_count) refuse(fmt::format("OpenMP starts {}", count));
+    if (count < thread_count)
+      throw RunError(
+          ExitCode::unavailable,
+          "--threads {}: OpenMP starts {} on rank {}; see OMP_THREAD_LIMIT and OMP_MAX_ACTIVE_LEVELS",
+          thread_count, count, group.rank());
   });
 }
 

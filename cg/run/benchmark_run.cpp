@@ -322,16 +322,9 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   if (repeat_number == 1)
     progress_.expect(
         std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
-  const Progress::TimedRegion region(progress_);
-  // A clock reading per CG step: nothing beside steps that take so long.
-  constexpr double long_s = 0.2;
-  auto& step_observers = iteration_->observers();
-  const bool is_long = first_step_s_ >= long_s;
-  if (is_long) step_observers.add(*this);
   const auto all_observers = measurement_->begin(std::move(observers));
   const auto steps = iteration_->outer_steps(outer_step_count, all_observers);
   measurement_->end();
-  if (is_long) step_observers.remove(*this);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {

@@ -41,9 +41,8 @@ class RunCheckpoints final : public OuterStepObserver {
 };
 
 /// Holds references: options, group, progress and report must outlive it. As the observer of outer iterations it says the figures of each, and how
-/// long all that are left may take, and requests to stop when a signal has asked for it. As one of CG steps, which long ones are worth, it
-/// only shows the time going on.
-class BenchmarkRun final : public Session, private OuterStepObserver, private StepObserver {
+/// long all that are left may take, and requests to stop when a signal has asked for it.
+class BenchmarkRun final : public Session, private OuterStepObserver {
  public:
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress,
                RunReport& report);
@@ -76,10 +75,6 @@ class BenchmarkRun final : public Session, private OuterStepObserver, private St
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   [[nodiscard]] bool asks_to_stop() override { return watch_->asked(); }
   void after_outer_step(int number, const OuterStep& step) override;
-  bool after_step(const CgState& /*state*/) override {
-    progress_.show_time();
-    return false;
-  }
 
   const RunOptions& options_;
   RunReport& report_;

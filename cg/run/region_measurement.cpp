@@ -6,9 +6,9 @@
 namespace cg2d {
 
 RegionMeasurement::RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group,
-                                     const Environment& environment, int thread_count,
-                                     EventCounters* counters, const std::optional<TraceRoom>& traced)
-    : solver_(std::move(solver)), group_(group), noise_(group, environment, thread_count) {
+                                     const Environment& environment, EventCounters* counters,
+                                     const std::optional<TraceRoom>& traced)
+    : solver_(std::move(solver)), group_(group), noise_(group, environment) {
   if (counters != nullptr) solver_.timer.attach(counters_.emplace(*counters));
   if (traced) trace_bars_.emplace(trace_.emplace(*traced));
 }

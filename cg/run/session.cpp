@@ -113,7 +113,6 @@ void Session::perform(const std::function<void()>& open_files) {
   open_files();
   check_reproducible(found_.configuration, group_);
   choose();
-  const CycleCalibration calibration;
   if (source_ != nullptr) {  // block, product, transport, operator
     const auto layout = make_layout(source_->facts(), found_.configuration);
     const Stopwatch of_block;
@@ -129,8 +128,7 @@ void Session::perform(const std::function<void()>& open_files) {
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
   std::optional<TraceRoom> traced;
   if (!asked_.trace.path.empty()) traced = trace_room(asked_.trace.step_count);
-  measurement_.emplace(solver, group_, *found_.environment, found_.configuration.thread_count,
-                       counters_.get(), traced);
+  measurement_.emplace(solver, group_, *found_.environment, counters_.get(), traced);
   const RepeatReport* last = nullptr;
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
@@ -138,7 +136,7 @@ void Session::perform(const std::function<void()>& open_files) {
       stall_watch_ = &stall_watch.emplace(limit_s, end_all_ranks, group_, solver.timer, solver.observers);
     last = iterate();
   }
-  gather_results(solver, calibration.ticks_per_second(), last);
+  gather_results(solver, clocks_per_second(), last);
 }
 
 void Session::inspect() {

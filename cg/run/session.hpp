@@ -79,7 +79,7 @@ class RegionMeasurement final : private OuterStepObserver {
  public:
   /// counters: of events of the phases; nullptr: none. traced: room for the first CG steps of the first region; empty: no trace.
   RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
-                    int thread_count, EventCounters* counters, const std::optional<TraceRoom>& traced);
+                    EventCounters* counters, const std::optional<TraceRoom>& traced);
 
   /// A region begins. Returns the observers that are to be told of its outer iterations, or of the solve as one: these, between those of the
   /// measurement. Collective: the ranks begin together. Throws MpiError.

@@ -33,7 +33,6 @@ class StencilRun {
       : options_(options),
         group_(group),
         progress_(progress),
-        planes_progress_(Progress::Within{.task = progress}),
         reader_(reader),
         method_(row_named(stencil_method_table(), options.method)->make(options)),
         layout_(method_->layout()),
@@ -178,8 +177,7 @@ class StencilRun {
   /// All time but that of waiting for the device, other ranks and their messages is computing.
   void make_passes() {
     const InterruptWatch watch;
-    const Progress::TimedRegion region(progress_);
-    NoiseMonitor quiet(group_, environment_, 1);
+    NoiseMonitor quiet(group_, environment_);
     quiet.begin();
     store_->take_figures();
     group_.barrier();
@@ -187,7 +185,8 @@ class StencilRun {
     for (auto pass = method_->begin_pass(0, group_); pass.step_count > 0;
          pass = method_->begin_pass(report_.step_count, group_)) {
       // Elsewhere than on a terminal each pass is a line.
-      show(progress_, report_.step_count, [&] {
+      progress_.tick([&] {
+        expect_end(report_.step_count);
         return fmt::format("steps {} to {} of {}", report_.step_count + 1,
                            report_.step_count + pass.step_count, options_.step_count);
       });
@@ -234,18 +233,13 @@ class StencilRun {
       }
       const double share = static_cast<double>(first + n - wavefront_steps.begin) /
                            static_cast<double>(wavefront_steps.size() + n);
-      show(planes_progress_, report_.step_count + share * pass.step_count,
-           [&] { return fmt::format("{:.0f} % of the planes", 100.0 * share); });
+      expect_end(report_.step_count + share * pass.step_count);
     }
   }
 
   /// done: steps so far.
-  template <typename MakeText>
-  void show(const Progress& progress, double done, const MakeText& make_text) const {
-    progress.tick([&] {
-      if (done > 0.0) progress_.expect(since_begin_.seconds() / done * (options_.step_count - done));
-      return make_text();
-    });
+  void expect_end(double done) const {
+    if (done > 0.0) progress_.expect(since_begin_.seconds() / done * (options_.step_count - done));
   }
 
   void check_result() {
@@ -272,7 +266,6 @@ class StencilRun {
   const StencilOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
-  Progress planes_progress_;
   const PanelIoRow& reader_;
   std::unique_ptr<StencilMethod> method_;
   const PlaneLayout& layout_;

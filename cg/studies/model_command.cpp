@@ -362,7 +362,9 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   try {
     const auto text = text_of_file(place);
     if (!text) throw InputError("no such file");
-    if (auto machine = machine_named(parse_machine(*text), processor)) return *machine;
+    auto machine = parse_machine(*text);
+    std::erase_if(machine.conditions, [&](const auto& condition) { return condition.name != processor; });
+    if (!machine.conditions.empty()) return machine;
     throw InputError("knows nothing of this processor ({})", processor);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy), error.code());
@@ -408,8 +410,6 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const Configuration configuration{.thread_count = options.configuration.thread_count};
   const CalibrationConfig config{
       .sources = sources, .configuration = configuration, .environment = environment, .profile = profile};
-  PlannedProgress planned(progress, works_of_calibration(group, config));
-  const auto say = [&](const std::string& stage) { planned.say(stage); };
   MachineDescription machine;
   std::string kept;
   const auto show = [&] {
@@ -418,11 +418,10 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   measure_or_refuse(group,
                     {.name = "--calibrate",
                      .environment = environment,
-                     .thread_count = configuration.thread_count,
                      .keeps_disturbed = options.keeps_disturbed,
-                     .say = say,
+                     .say = [&](const std::string& line) { progress.say(line); },
                      .record = machine.measured,
-                     .measure = [&] { machine = calibrate(group, config, say); },
+                     .measure = [&] { machine = calibrate(group, config, progress); },
                      .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); },
                      .show = show});
   const auto keep = [&] {

@@ -410,7 +410,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .configuration = configuration};
   if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
   require_memory(options, report.configuration, environment, group);
-  NoiseMonitor quiet(group, environment, 1);
+  NoiseMonitor quiet(group, environment);
   quiet.begin();
   // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);

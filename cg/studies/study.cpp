@@ -410,7 +410,7 @@ std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double sp
     const bool is_open = std::ranges::binary_search(open, number_of(record.asked));
     if (is_open && record.purpose == RunPurpose::time) last = std::max(last, record.round);
   }
-  const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open)).value_or(0.0));
+  const double round_s = std::max(1e-3, expected_s(interleaved(open)).value_or(0.0));
   const auto affordable =
       static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
   if (affordable == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
@@ -432,13 +432,7 @@ void Study::perform_step(size_t index) {
     auto* const ranks = first_ranks(case_of(step).rank_count());
     if (ranks == nullptr) return;
     const Stopwatch watch;
-    const Progress part(Progress::Within{
-        progress_, [&](double left_s) {
-          auto durations = durations_;  // the other runs go by this one, too
-          durations.add(work, watch.seconds() + left_s);
-          return left_s + expected_s(durations, std::span(steps_).subspan(index + 1)).value_or(0.0);
-        }});
-    auto result = result_of(step, *ranks, part);
+    auto result = result_of(step, *ranks, Progress(ProgressMode::quiet, group_.rank()));
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
     const auto complete = [&](auto& document) {
@@ -478,11 +472,10 @@ void Study::perform_step(size_t index) {
 }
 
 /// Seconds of these steps; nothing before the first run of the study.
-std::optional<double> Study::expected_s(const DurationModel& durations,
-                                        std::span<const StudyStep> steps) const {
+std::optional<double> Study::expected_s(std::span<const StudyStep> steps) const {
   double seconds = 0.0;
   for (const auto& step : steps) {
-    const auto one = durations.expected(case_of(step).work);
+    const auto one = durations_.expected(case_of(step).work);
     if (!one) return std::nullopt;
     seconds += *one;
   }
@@ -491,7 +484,7 @@ std::optional<double> Study::expected_s(const DurationModel& durations,
 
 void Study::expect_from(size_t index) const {
   if (group_.rank() != 0) return;
-  if (const auto rest = expected_s(durations_, std::span(steps_).subspan(index))) progress_.expect(*rest);
+  if (const auto rest = expected_s(std::span(steps_).subspan(index))) progress_.expect(*rest);
 }
 
 }  // namespace cg2d

@@ -235,7 +235,7 @@ class Study : public Interface {
   int next_attempt(const StudyStep& step) const;
   std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
   const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
-  std::optional<double> expected_s(const DurationModel& durations, std::span<const StudyStep> steps) const;
+  std::optional<double> expected_s(std::span<const StudyStep> steps) const;
   void expect_from(size_t index) const;
 
   std::map<int, std::unique_ptr<comm::RankGroup>> first_ranks_;

@@ -170,7 +170,6 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     const auto show = [&] { print(text()); };
     measure_or_refuse(group, {.name = name,
                               .environment = environment,
-                              .thread_count = thread_count,
                               .keeps_disturbed = options.profile.takes_disturbed(),
                               .say = say,
                               .record = record,

@@ -7,6 +7,32 @@
 #endif
 
 namespace cg2d {
+namespace {
+
+/// One moment on both clocks.
+struct ClockSample {
+  uint64_t ticks = 0;
+  std::chrono::steady_clock::time_point time{};
+};
+
+/// The closest of a few pairs: an interrupt between the two readings would spoil a single one.
+ClockSample sample_now() noexcept {
+  ClockSample best;
+  auto best_width = std::numeric_limits<uint64_t>::max();
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const uint64_t before = read_cycle_counter();
+    const auto time = std::chrono::steady_clock::now();
+    const uint64_t width = read_cycle_counter() - before;
+    if (width >= best_width) continue;
+    best_width = width;
+    best = {.ticks = before + width / 2, .time = time};
+  }
+  return best;
+}
+
+const ClockSample start_of_program = sample_now();
+
+}  // namespace
 
 std::string_view cycle_counter_name() {
 #if defined(__x86_64__)
@@ -31,38 +57,13 @@ bool cycle_counter_is_invariant() {
 #endif
 }
 
-CycleCalibration::CycleCalibration() : start_(take_sample()) { first_of_process(); }
-
-CycleCalibration::Sample CycleCalibration::take_sample() {
-  // The closest of a few pairs: an interrupt between the two readings would spoil a single one.
-  Sample best{};
-  auto best_width = std::numeric_limits<uint64_t>::max();
-  for (int attempt = 0; attempt < 8; ++attempt) {
-    const uint64_t before = read_cycle_counter();
-    const auto time = std::chrono::steady_clock::now();
-    const uint64_t after = read_cycle_counter();
-    if (after - before < best_width) {
-      best_width = after - before;
-      best = {.ticks = before + (after - before) / 2, .time = time};
-    }
-  }
-  return best;
-}
-
-const CycleCalibration::Sample& CycleCalibration::first_of_process() {
-  static const Sample first = take_sample();
-  return first;
-}
-
-double CycleCalibration::ticks_per_second() const {
+double clocks_per_second() {
   constexpr auto shortest = std::chrono::milliseconds(10);
-  const auto now = std::chrono::steady_clock::now();
-  const auto& start = now - start_.time < shortest ? first_of_process() : start_;
-  if (const auto elapsed = now - start.time; elapsed < shortest)
-    std::this_thread::sleep_for(shortest - elapsed);
-  const Sample end = take_sample();
-  return static_cast<double>(end.ticks - start.ticks) /
-         std::chrono::duration<double>(end.time - start.time).count();
+  const auto until_now = std::chrono::steady_clock::now() - start_of_program.time;
+  if (until_now < shortest) std::this_thread::sleep_for(shortest - until_now);
+  const auto end = sample_now();
+  return static_cast<double>(end.ticks - start_of_program.ticks) /
+         std::chrono::duration<double>(end.time - start_of_program.time).count();
 }
 
 }  // namespace cg2d

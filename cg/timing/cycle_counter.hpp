@@ -50,23 +50,8 @@ std::string_view cycle_counter_name();
 /// Whether the counter runs at one rate whatever the core's frequency and sleep states do.
 bool cycle_counter_is_invariant();
 
-/// Compares the counter with the monotonic clock over its life, or where this is short, since the first one of the process was made.
-class CycleCalibration {
- public:
-  CycleCalibration();
-  /// Ticks per second since construction, or since the first one's where that is less than 10 ms ago. Waits until so much have passed, for
-  /// 1e-5 relative error or better.
-  double ticks_per_second() const;
-
- private:
-  struct Sample {
-    uint64_t ticks = 0;
-    std::chrono::steady_clock::time_point time;
-  };
-  static Sample take_sample();
-  static const Sample& first_of_process();
-
-  Sample start_;
-};
+/// Ticks of the counter per second by the monotonic clock, since the start of the program. Waits until that is 10 ms ago, for 1e-5 relative error or
+/// better.
+double clocks_per_second();
 
 }  // namespace cg2d

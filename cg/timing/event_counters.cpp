@@ -1,16 +1,9 @@
 #include "cg/timing/events.hpp"
 
-#include <linux/perf_event.h>
 #include <papi.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
-#include <cstring>
 #include <random>
-#include <thread>
+#include <utility>
 
 namespace cg2d {
 namespace {
@@ -19,54 +12,6 @@ namespace {
 std::optional<int64_t> perf_event_paranoid() {
   return number_in_file("/proc/sys/kernel/perf_event_paranoid", "");
 }
-
-// ---------------------------------------------------------------- the kernel's counters of software events
-
-/// Begins to count at the kernel: the calling thread, and of a process the threads that it makes afterwards. Not open: errno.
-Descriptor opened_counter(uint64_t event_number, UsageScope scope) {
-  perf_event_attr attributes{};
-  attributes.type = PERF_TYPE_SOFTWARE;
-  attributes.size = sizeof attributes;
-  attributes.config = event_number;
-  attributes.inherit = scope == UsageScope::process ? 1 : 0;
-  attributes.exclude_hv = 1;
-  constexpr int this_thread = 0;
-  constexpr int any_core = -1;
-  constexpr int no_group = -1;
-  return Descriptor(static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, this_thread, any_core, no_group, PERF_FLAG_FD_CLOEXEC)));
-}
-
-/// The reason why a counter cannot be opened, from its errno, with a remedy.
-std::string why_not_opened(int error) {
-  if (error != EACCES && error != EPERM) return fmt::format("the kernel: {}", std::strerror(error));
-  const auto paranoid = perf_event_paranoid();
-  constexpr int most_paranoid_that_counts_the_kernel = 1;
-  if (paranoid && *paranoid > most_paranoid_that_counts_the_kernel)
-    return fmt::format(
-        "it happens in the kernel, and kernel.perf_event_paranoid is {}: set it to 1 or less (sysctl "
-        "kernel.perf_event_paranoid=1), or give the program CAP_PERFMON",
-        *paranoid);
-  return "the system forbids perf_event_open: a container's seccomp profile may do so";
-}
-
-/// Moves to another allowed core and back; the moves that were seen. 0: there is only one core.
-int64_t migrate() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
-  int64_t moves = 0;
-  for (int core = 0; core < CPU_SETSIZE && moves < 2; ++core) {
-    if (!CPU_ISSET(core, &allowed) || core == sched_getcpu()) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    if (sched_setaffinity(0, sizeof one, &one) == 0 && sched_getcpu() == core) ++moves;
-  }
-  sched_setaffinity(0, sizeof allowed, &allowed);
-  return moves;
-}
-
-// ---------------------------------------------------------------- PAPI
 
 constexpr int perf_component = 0;  // PAPI's first one, which counts the processor
 /// The reason against an event that always happens, and was not counted during work_on_everything().
@@ -127,27 +72,25 @@ std::string remedy_outside_of_papi() {
   return fmt::format("this processor or its driver has no such counter ({})", setting);
 }
 
-/// The events that the kernel has for every processor, as PAPI names them after "perf::". PAPI itself lists
-/// them only on processors that it knows; elsewhere this says whether a name is misspelt.
-// clang-format off
-constexpr std::array<std::string_view, 37> generic_events{
-    "CYCLES", "CPU-CYCLES", "REF-CYCLES", "BUS-CYCLES", "INSTRUCTIONS",
-    "STALLED-CYCLES-FRONTEND", "IDLE-CYCLES-FRONTEND", "STALLED-CYCLES-BACKEND", "IDLE-CYCLES-BACKEND",
-    "BRANCHES", "BRANCH-INSTRUCTIONS", "BRANCH-MISSES", "BRANCH-LOADS", "BRANCH-LOAD-MISSES",
-    "CACHE-REFERENCES", "CACHE-MISSES",
-    "L1-DCACHE-LOADS", "L1-DCACHE-LOAD-MISSES", "L1-DCACHE-STORES", "L1-DCACHE-STORE-MISSES",
-    "L1-DCACHE-PREFETCHES", "L1-DCACHE-PREFETCH-MISSES", "L1-ICACHE-LOADS", "L1-ICACHE-LOAD-MISSES",
-    "LLC-LOADS", "LLC-LOAD-MISSES", "LLC-STORES", "LLC-STORE-MISSES",
-    "LLC-PREFETCHES", "LLC-PREFETCH-MISSES",
-    "DTLB-LOADS", "DTLB-LOAD-MISSES", "DTLB-STORES", "DTLB-STORE-MISSES",
-    "ITLB-LOADS", "ITLB-LOAD-MISSES", "NODE-LOADS"};
-// clang-format on
+/// The kernel's names of the events that groups ask for. PAPI lists those names only on processors that it knows; elsewhere this says
+/// whether a name is misspelt.
+std::vector<std::string> generic_names() {
+  std::vector<std::string> names;
+  for (const auto& role : role_table()) {
+    for (const auto candidate : role.candidates) {
+      if (candidate.starts_with(perf_prefix) && find_software_event(candidate) == nullptr)
+        names.emplace_back(candidate);
+    }
+  }
+  return names;
+}
 
-bool is_generic(std::string_view event_name) {
-  auto name = without_masks(event_name);
-  if (!name.starts_with(perf_prefix)) return false;
-  name.remove_prefix(perf_prefix.size());
-  return std::ranges::count(generic_events, name) > 0;
+/// Software events happen in the kernel, where PAPI counts nothing by itself.
+int count_in_the_kernel(int event_set) {
+  PAPI_option_t option{};
+  option.domain.eventset = event_set;
+  option.domain.domain = PAPI_DOM_ALL;
+  return PAPI_set_opt(PAPI_DOMAIN, &option);
 }
 
 struct EventTrial {
@@ -160,10 +103,14 @@ struct EventTrial {
 
 /// Counts an event in a set of its own, while no other counts.
 EventTrial try_event(const char* name) {
+  if (!why_papi_is_disabled().empty()) return {.result = PAPI_ENOCMP};
   int event_set = PAPI_NULL;
   EventTrial trial{.result = PAPI_create_eventset(&event_set)};
   if (trial.result != PAPI_OK) return trial;
-  trial.result = PAPI_add_named_event(event_set, name);
+  trial.result = PAPI_assign_eventset_component(event_set, perf_component);
+  if (trial.result == PAPI_OK && find_software_event(name) != nullptr)
+    trial.result = count_in_the_kernel(event_set);
+  if (trial.result == PAPI_OK) trial.result = PAPI_add_named_event(event_set, name);
   if (trial.result == PAPI_OK) trial.result = PAPI_start(event_set);
   if (trial.result == PAPI_OK) {
     work_on_everything();
@@ -177,7 +124,7 @@ EventTrial try_event(const char* name) {
 }
 
 /// Presets, and the events of the component that counts the processor, without the kernel's software events; where PAPI does not count the
-/// processor, the kernel's generic events. visit(name, description). Once PAPI has started.
+/// processor, generic_names(). visit(name, description). Once PAPI has started.
 template <typename Visit>
 void visit_processor_events(const Visit& visit) {
   const auto visit_code = [&](int code) {
@@ -191,7 +138,7 @@ void visit_processor_events(const Visit& visit) {
        result = PAPI_enum_event(&code, PAPI_ENUM_EVENTS))
     visit_code(code);
   if (!why_papi_is_disabled().empty()) {
-    for (const auto name : generic_events) visit(fmt::format("{}{}", perf_prefix, name).c_str(), "");
+    for (const auto& name : generic_names()) visit(name.c_str(), "");
     return;
   }
   code = static_cast<int>(PAPI_NATIVE_MASK);
@@ -204,6 +151,10 @@ std::string reason_of(int error) {
   if (!why_papi_is_disabled().empty()) return counting_remedy();
   if (error == PAPI_ECNFLCT)
     return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
+  if (error == PAPI_EPERM)
+    return fmt::format(
+        "PAPI: {}; kernel.perf_event_paranoid must be 1 or less for software events, 2 or less for others",
+        PAPI_strerror(error));
   return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
 }
 
@@ -214,13 +165,6 @@ long long* papi_values(CounterValues& values) { return reinterpret_cast<long lon
 
 }  // namespace
 
-std::optional<std::string> papi_version() {
-  start_papi();
-  const auto version = static_cast<unsigned>(PAPI_get_opt(PAPI_LIB_VERSION, nullptr));
-  return fmt::format("{}.{}.{}.{}", PAPI_VERSION_MAJOR(version), PAPI_VERSION_MINOR(version),
-                     PAPI_VERSION_REVISION(version), PAPI_VERSION_INCREMENT(version));
-}
-
 std::string counting_remedy() {
   const auto disabled = why_papi_is_disabled();
   return (disabled.empty() ? "" : fmt::format("PAPI does not know this processor: {}; ", disabled)) +
@@ -229,37 +173,26 @@ std::string counting_remedy() {
 
 EventCounters::EventCounters(const std::vector<std::string>& event_names, bool multiplexed, UsageScope scope)
     : usage_scope_(scope) {
-  std::vector<std::string> of_processor;
+  std::vector<std::string> of_papi;
   for (const auto& name : event_names) {
-    if (find_software_event(name) == nullptr) {
-      of_processor.push_back(name);
-    } else if (const auto why_not = open(name); !why_not.empty()) {
-      refused_.push_back({.name = name, .reason = why_not});
+    const auto* const event = find_software_event(name);
+    if (event == nullptr) {
+      of_papi.push_back(name);
+    } else if (!event->happens_here) {
+      add_refusal(name, "the kernel raises it on other kinds of processor only");
+    } else if (without_masks(name) != name) {
+      add_refusal(name, "software events have no masks: they are counted in user and kernel mode together");
+    } else if (event->account == nullptr) {
+      of_papi.push_back(name);
+    } else {
+      sources_.push_back({.name = name, .account = event->account});
     }
   }
-  if (!of_processor.empty()) start_papi_set(of_processor, multiplexed);
+  if (!of_papi.empty()) start_papi_set(of_papi, multiplexed);
   std::ranges::sort(sources_, {}, [&](const Source& source) {
     return std::ranges::find(event_names, source.name) - event_names.begin();
   });
   event_names_ = names_of(sources_);
-}
-
-std::string EventCounters::open(const std::string& event_name) {
-  const auto& event = *find_software_event(event_name);
-  if (!event.happens_here) return "the kernel raises it on other kinds of processor only";
-  if (without_masks(event_name) != event_name)
-    return "software events have no masks: they are counted in user and kernel mode together";
-  Source source{.name = event_name, .event = &event};
-  if (event.account == nullptr) {
-    source.counter = opened_counter(event.number, usage_scope_);
-    if (!source.counter.is_open()) return why_not_opened(errno);
-  }
-  std::optional<SystemUsage> usage;
-  if (const auto moves = event.number == PERF_COUNT_SW_CPU_MIGRATIONS ? migrate() : 0;
-      moves > 0 && count_of(source, usage) == 0)
-    return fmt::format("it counts nothing: 0 in a trial that made {}", moves);
-  sources_.push_back(std::move(source));
-  return {};
 }
 
 void EventCounters::start_papi_set(const std::vector<std::string>& event_names, bool multiplexed) {
@@ -282,21 +215,31 @@ void EventCounters::start_papi_set(const std::vector<std::string>& event_names, 
     counts_all_threads_ = PAPI_set_opt(PAPI_INHERIT, &option) == PAPI_OK;
   }
   std::vector<std::string> added;
+  bool counts_kernel = false;
   for (const auto& name : event_names) {
-    if (always_happens(name) && try_event(name.c_str()).stands_still()) {
-      refused_.push_back({.name = name, .reason = papi_stands_still});
-    } else if (const int result = PAPI_add_named_event(event_set_, name.c_str()); result != PAPI_OK) {
-      refused_.push_back({.name = name, .reason = reason_of(result)});
+    const bool is_of_kernel = find_software_event(name) != nullptr;
+    const auto trial = is_of_kernel || always_happens(name) ? try_event(name.c_str()) : EventTrial{};
+    if (trial.result != PAPI_OK) {
+      add_refusal(name, reason_of(trial.result));
+    } else if (always_happens(name) && trial.stands_still()) {
+      add_refusal(name, papi_stands_still);
     } else {
       added.push_back(name);
+      counts_kernel |= is_of_kernel;
     }
   }
+  if (counts_kernel) require(count_in_the_kernel(event_set_), "PAPI_set_opt");
+  std::erase_if(added, [&](const auto& name) {
+    const int result = PAPI_add_named_event(event_set_, name.c_str());
+    if (result != PAPI_OK) add_refusal(name, reason_of(result));
+    return result != PAPI_OK;
+  });
   const int result = added.empty() ? PAPI_OK : PAPI_start(event_set_);
   for (const auto& name : added) {
     if (result == PAPI_OK) {
       sources_.push_back({.name = name});
     } else {
-      refused_.push_back({.name = name, .reason = reason_of(result)});
+      add_refusal(name, reason_of(result));
     }
   }
   is_papi_counting_ = !added.empty() && result == PAPI_OK;
@@ -310,24 +253,17 @@ EventCounters::~EventCounters() {
   PAPI_destroy_eventset(&event_set_);
 }
 
-// A read of an open counter returns all its bytes; otherwise the count is 0.
-int64_t EventCounters::count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept {
-  int64_t count = 0;
-  if (source.counter.is_open()) {
-    static_cast<void>(::read(source.counter.number(), &count, sizeof count) == sizeof count);
-    return count;
-  }
-  if (!usage) usage = system_usage(usage_scope_);
-  return (*usage).*source.event->account;
-}
-
 // PAPI's set that has been started can be read; were it not so, the values would stand still, and the report says that nothing was counted.
 void EventCounters::read(CounterValues& values) const noexcept {
   CounterValues of_papi{};
   if (is_papi_counting_) PAPI_read(event_set_, papi_values(of_papi));
-  std::optional<SystemUsage> usage;
-  for (size_t k = 0, papi_place = 0; k < sources_.size(); ++k)
-    values[k] = sources_[k].event == nullptr ? of_papi[papi_place++] : count_of(sources_[k], usage);
+  SystemUsage usage;
+  bool is_known = false;
+  for (size_t k = 0, papi_place = 0; k < sources_.size(); ++k) {
+    const auto account = sources_[k].account;
+    if (account != nullptr && !std::exchange(is_known, true)) usage = system_usage(usage_scope_);
+    values[k] = account == nullptr ? of_papi[papi_place++] : usage.*account;
+  }
 }
 
 std::vector<KnownEvent> known_events() {
@@ -356,16 +292,10 @@ std::vector<KnownEvent> known_events() {
     KnownEvent event{
         .name = full_name(row), .family = EventFamily::software, .description = std::string(row.description)};
     const EventCounters counters({event.name}, false, UsageScope::thread);
-    if (counters.refused().empty()) {
-      CounterValues counted{};
-      // Switches, some of them to threads of other control groups.
-      for (int k = 0; row.account == nullptr && k < 16; ++k)
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
-      counters.read(counted);
-      event.trial_count = counted.front();
-    } else {
-      event.why_not = counters.refused().front().reason;
-    }
+    CounterValues counted{};
+    counters.read(counted);
+    event.trial_count = counted.front();
+    if (!counters.refused().empty()) event.why_not = counters.refused().front().reason;
     events.push_back(std::move(event));
   }
   return events;
@@ -376,9 +306,10 @@ void require_known_events(const std::vector<std::string>& event_names, std::stri
   for (const auto& name : event_names) {
     if (std::ranges::count(other_names, name) > 0 || find_software_event(name) != nullptr) continue;
     start_papi();
-    if (int code = PAPI_NULL; is_generic(name) || PAPI_event_name_to_code(name.c_str(), &code) == PAPI_OK)
+    auto names = generic_names();
+    if (int code = PAPI_NULL; std::ranges::count(names, without_masks(name)) > 0 ||
+                              PAPI_event_name_to_code(name.c_str(), &code) == PAPI_OK)
       continue;
-    std::vector<std::string> names;
     visit_processor_events([&](const char* known, std::string_view) { names.emplace_back(known); });
     // PAPI lists events that need a mask, but does not know them without one; it will say so.
     const auto is_listed = [&](const std::string& known) {

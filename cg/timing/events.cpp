@@ -1,6 +1,5 @@
 #include "cg/timing/events.hpp"
 
-#include <linux/perf_event.h>
 #include <strings.h>
 
 #include "cg/base/describe.hpp"
@@ -75,31 +74,25 @@ std::span<const NamedValue<EventFamily>> words_of(EventFamily /*family*/) {
 
 namespace {
 
-// Linux 5.13; older headers lack the name.
-constexpr uint64_t cgroup_switches_number = 11;
-
 // clang-format off
 constexpr std::array software_events{
-    SoftwareEvent{"TASK-CLOCK", "PERF_COUNT_SW_TASK_CLOCK", PERF_COUNT_SW_TASK_CLOCK,
-                  "processor time of the threads", &SystemUsage::processor_ns},
-    SoftwareEvent{"CPU-CLOCK", "PERF_COUNT_SW_CPU_CLOCK", PERF_COUNT_SW_CPU_CLOCK,
-                  "processor time of the threads, as TASK-CLOCK", &SystemUsage::processor_ns},
-    SoftwareEvent{"CONTEXT-SWITCHES", "CS PERF_COUNT_SW_CONTEXT_SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES,
+    SoftwareEvent{"TASK-CLOCK", "PERF_COUNT_SW_TASK_CLOCK", "processor time of the threads", &SystemUsage::processor_ns},
+    SoftwareEvent{"CPU-CLOCK", "PERF_COUNT_SW_CPU_CLOCK", "processor time of the threads, as TASK-CLOCK",
+                  &SystemUsage::processor_ns},
+    SoftwareEvent{"CONTEXT-SWITCHES", "CS PERF_COUNT_SW_CONTEXT_SWITCHES",
                   "switches to another thread, voluntary and involuntary", &SystemUsage::switches},
-    SoftwareEvent{"CPU-MIGRATIONS", "MIGRATIONS PERF_COUNT_SW_CPU_MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS,
-                  "moves to another core"},
-    SoftwareEvent{"PAGE-FAULTS", "FAULTS PERF_COUNT_SW_PAGE_FAULTS", PERF_COUNT_SW_PAGE_FAULTS,
-                  "page faults, minor and major", &SystemUsage::page_faults},
-    SoftwareEvent{"MINOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MIN", PERF_COUNT_SW_PAGE_FAULTS_MIN,
-                  "page faults without reading from disk", &SystemUsage::minor_faults},
-    SoftwareEvent{"MAJOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MAJ", PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-                  "page faults that read from disk", &SystemUsage::major_faults},
-    SoftwareEvent{"CGROUP-SWITCHES", "PERF_COUNT_SW_CGROUP_SWITCHES", cgroup_switches_number,
-                  "switches to a thread of another control group"},
-    SoftwareEvent{"ALIGNMENT-FAULTS", "PERF_COUNT_SW_ALIGNMENT_FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS,
-                  "unaligned accesses that the kernel mends", nullptr, false},
-    SoftwareEvent{"EMULATION-FAULTS", "PERF_COUNT_SW_EMULATION_FAULTS", PERF_COUNT_SW_EMULATION_FAULTS,
-                  "instructions that the kernel emulates", nullptr, false},
+    SoftwareEvent{"CPU-MIGRATIONS", "MIGRATIONS PERF_COUNT_SW_CPU_MIGRATIONS", "moves to another core"},
+    SoftwareEvent{"PAGE-FAULTS", "FAULTS PERF_COUNT_SW_PAGE_FAULTS", "page faults, minor and major",
+                  &SystemUsage::page_faults},
+    SoftwareEvent{"MINOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MIN", "page faults without reading from disk",
+                  &SystemUsage::minor_faults},
+    SoftwareEvent{"MAJOR-FAULTS", "PERF_COUNT_SW_PAGE_FAULTS_MAJ", "page faults that read from disk",
+                  &SystemUsage::major_faults},
+    SoftwareEvent{"CGROUP-SWITCHES", "PERF_COUNT_SW_CGROUP_SWITCHES", "switches to a thread of another control group"},
+    SoftwareEvent{"ALIGNMENT-FAULTS", "PERF_COUNT_SW_ALIGNMENT_FAULTS", "unaligned accesses that the kernel mends",
+                  nullptr, false},
+    SoftwareEvent{"EMULATION-FAULTS", "PERF_COUNT_SW_EMULATION_FAULTS", "instructions that the kernel emulates",
+                  nullptr, false},
 };
 // clang-format on
 
@@ -127,7 +120,7 @@ std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", p
 // them, leave prefetches out on some processors.
 std::span<const MetricRole> role_table() {
   using enum EventRole;
-  static const std::array<MetricRole, 15> table{{
+  static const std::array<MetricRole, 14> table{{
       {cycles, "core cycles", {"PAPI_TOT_CYC", "perf::CYCLES"}},
       {instructions, "instructions", {"PAPI_TOT_INS", "perf::INSTRUCTIONS"}},
       {stalled_cycles,
@@ -146,7 +139,6 @@ std::span<const MetricRole> role_table() {
       {branches, "branches", {"PAPI_BR_INS", "perf::BRANCHES"}},
       {mispredictions, "mispredicted branches", {"PAPI_BR_MSP", "perf::BRANCH-MISSES"}},
       {switches, "context switches", {"perf::CONTEXT-SWITCHES"}},
-      {migrations, "moves to another core", {"perf::CPU-MIGRATIONS"}},
       {page_faults, "page faults", {"perf::PAGE-FAULTS"}},
       {processor_time, "processor time", {"perf::TASK-CLOCK"}},
   }};
@@ -163,9 +155,7 @@ std::span<const GroupRow> group_table() {
       {"stalls", "cycles, and those that were lost", {cycles, instructions, stalled_cycles}},
       {"tlb", "address translation", {tlb_misses}},
       {"branches", "branches, and how often they were predicted wrong", {branches, mispredictions}},
-      {"software",
-       "what the system does to the program",
-       {switches, migrations, page_faults, processor_time}},
+      {"software", "what the system does to the program", {switches, page_faults, processor_time}},
   }};
   return table;
 }

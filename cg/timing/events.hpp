@@ -1,12 +1,14 @@
 #pragma once
 
 // Events: their names, kinds and groups, and the counters of all of a run in one list. A group is a purpose: roles, and for each role the events
-// that can play it, best first. Software events come from the system's account and the kernel's counters, those of the processor from PAPI.
+// that can play it, best first. Software events come from the system's account as far as it has them, all others from PAPI.
 // Where cg2d is built without PAPI there are no counters: without_papi.cpp says so in the place of event_counters.cpp.
 
+#include <array>
 #include <functional>
 
-#include "cg/base/storage/open_file.hpp"
+#include "cg/base/build_info.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 
@@ -59,17 +61,15 @@ struct KnownEvent {
   bool is_unproven() const { return why_not.empty() && trial_count == 0; }
 };
 
-/// The kernel's software events: switches, migrations, faults, clocks. The system's own account of a thread or process has most of them;
-/// the others come from the kernel's counters. PAPI is not asked, since it cannot do it right: its event sets count in user mode only, where
-/// switches and migrations never happen, and it counts nothing at all on a processor that its library does not know.
-/// Measured (AMD EPYC of family 26, virtual, Linux 6.18, 2026-11): kernel's counters and account agree within 2 %: 105 naps gave 105 switches.
-/// But the kernel's event of the task clock leaves out the switching itself, 7 us each time there, and so is 10 % short for a rank that waits.
+/// The kernel's software events: switches, migrations, faults, clocks. The system's own account of a thread or process has most of them, in user
+/// and kernel mode; PAPI counts the others, in both modes, too. It is not asked for all, since it counts nothing on a processor that its library does
+/// not know, and the kernel's event of the task clock leaves out the switching itself, 7 us each time, so it is 10 % short for a rank that waits (AMD
+/// EPYC of family 26, virtual, Linux 6.18, 2026-11; account and kernel agree within 2 %: 105 naps gave 105 switches).
 struct SoftwareEvent {
   std::string_view name;     ///< as PAPI has it, without "perf::"
   std::string_view aliases;  ///< other names for it in PAPI, with spaces between them
-  uint64_t number;           ///< perf_event_open(2): PERF_COUNT_SW_...
   std::string_view description;
-  int64_t SystemUsage::*account = nullptr;  ///< its figure there; null: there is none
+  int64_t SystemUsage::*account = nullptr;  ///< its figure there; null: PAPI counts it
   bool happens_here = true;
 };
 std::span<const SoftwareEvent> software_event_table();
@@ -92,7 +92,6 @@ enum class EventRole {
   branches,
   mispredictions,
   switches,
-  migrations,
   page_faults,
   processor_time,
 };
@@ -132,21 +131,24 @@ ResolvedEvents resolve_groups(const std::vector<std::string>& events_and_groups,
 
 // ---------------------------------------------------------------- counting
 
-/// The version of the PAPI that runs, such as "7.0.0.0"; empty: cg2d was built without it. Throws RunError (unavailable) if it does not start.
-std::optional<std::string> papi_version();
+/// The version of the PAPI that cg2d was built with, such as "7.0.0"; empty: it was built without it.
+inline std::optional<std::string> papi_version() {
+  if (build_info::papi_version.empty()) return std::nullopt;
+  return std::string(build_info::papi_version);
+}
 /// A remedy that would make more of the processor's events countable here: a setting of the kernel, or a
 /// machine that is not virtual; before it why PAPI counts none at all, where that is so. One line. Once another of these functions has
 /// started PAPI.
 std::string counting_remedy();
 
-/// Counts events of this process: software events of the calling thread or of the process, as the system's account has them; those of the
-/// kernel's counters (what the account lacks) and of the processor, these in user mode, of the calling thread, and of the threads that are made
-/// afterwards where they can be inherited (counts_all_threads). Not thread-safe.
+/// Counts events of this process: those of the system's account, of the calling thread or of the process; those of PAPI in user mode (software events in
+/// kernel mode, too, and with them all others), of the calling thread, and of the threads that are made afterwards where they can be inherited
+/// (counts_all_threads). Not thread-safe.
 class EventCounters {
  public:
   /// Takes the events that can be counted, and keeps the reasons against the others: PAPI's own; that an event of cycles or instructions stands
-  /// still while the processor works, or a counter of migrations in a trial. scope: of what comes from the system's account. Local. Throws
-  /// RunError (unavailable) if there are events of the processor and PAPI itself does not start, or if cg2d was built without it.
+  /// still while the processor works. scope: of what comes from the system's account. Local. Throws
+  /// RunError (unavailable) if there are events of PAPI and it does not start, or if cg2d was built without it.
   EventCounters(const std::vector<std::string>& event_names, bool multiplexed, UsageScope scope);
   ~EventCounters();
   EventCounters(const EventCounters&) = delete;
@@ -158,23 +160,21 @@ class EventCounters {
   /// Software events always are of all threads.
   bool counts_all_threads() const { return counts_all_threads_; }
 
-  /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account, 0.45 us for each of the kernel's counters
-  /// (AMD EPYC of family 26, virtual, 2026-11), and for those of the processor one system call where they cannot be read directly, 1 us there.
+  /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account (AMD EPYC of family 26, virtual, 2026-11), and for those
+  /// of PAPI one system call where they cannot be read directly, 1 us there.
   void read(CounterValues& values) const noexcept;
 
  private:
   /// The origin of one event's values.
   struct Source {
     std::string name;
-    const SoftwareEvent* event = nullptr;  ///< null: PAPI's next one
-    Descriptor counter{};                  ///< of a software event; not open: the system's account
+    int64_t SystemUsage::*account = nullptr;  ///< null: PAPI's next one
   };
 
-  /// Why not; empty: the software event is counted from now on.
-  [[nodiscard]] std::string open(const std::string& event_name);
   void start_papi_set(const std::vector<std::string>& event_names, bool multiplexed);
-  /// usage: read where it is needed, unless it is there.
-  int64_t count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept;
+  void add_refusal(std::string event_name, std::string reason) {
+    refused_.push_back({.name = std::move(event_name), .reason = std::move(reason)});
+  }
 
   UsageScope usage_scope_;
   std::vector<Source> sources_;

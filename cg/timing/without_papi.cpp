@@ -15,8 +15,6 @@ namespace {
 
 }  // namespace
 
-std::optional<std::string> papi_version() { return std::nullopt; }
-
 std::string counting_remedy() { return {}; }
 
 EventCounters::EventCounters(const std::vector<std::string>& /*event_names*/, bool /*multiplexed*/,

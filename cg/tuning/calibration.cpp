@@ -85,7 +85,7 @@ struct MeasuredCase {
 /// Mean of the steps without the slowest tenth: a run takes the mean of its steps, but the other things that
 /// happen on a machine once in a while are no part of it.
 void set_typical_times(comm::RankGroup& group, MeasuredCase& measured) {
-  const double divisor = CycleCalibration().ticks_per_second() * group.size();
+  const double divisor = clocks_per_second() * group.size();
   std::vector<StepSeconds> steps(measured.steps.size());
   for (const auto& records : group.gather_all(std::span<const PhaseRecords>(measured.steps))) {
     for (size_t k = 0; k < steps.size(); ++k) {
@@ -325,13 +325,8 @@ std::vector<Work> works_of(const std::vector<MatrixCases>& matrices, size_t tran
 
 }  // namespace
 
-std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config) {
-  const auto transports = transports_for(group).available;
-  return works_of(matrix_cases(config, transports, group.size()), transports.size());
-}
-
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
-                             const std::function<void(const std::string&)>& say) {
+                             const Progress& progress) {
   if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
   const auto transports = transports_for(group).available;
@@ -343,13 +338,15 @@ MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& co
       return most;
     });
   });
+  const auto works = works_of(matrices, transports.size());
+  PlannedProgress planned(progress, works);
   size_t next = 0;
-  const auto say_next = [&, works = works_of(matrices, transports.size())] { say(works[next++].key); };
+  const auto say_next = [&] { planned.say(works[next++].key); };
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),
                              .sources = {"cg2d model --calibrate"},
-                             .clock_hz = CycleCalibration().ticks_per_second(),
+                             .clock_hz = clocks_per_second(),
                              .calibrated_ranks = group.size(),
                              .calibrated_threads = thread_count};
   std::vector<MeasuredCase> cases;

@@ -192,7 +192,6 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
   const auto refusal =
       measure_with_retries(group, {.name = {},
                                    .environment = config.environment,
-                                   .thread_count = thread_count,
                                    .keeps_disturbed = source.takes_disturbed(),
                                    .most_attempts = 1,
                                    .record = trial.measured,

@@ -44,7 +44,7 @@ std::string measure_with_retries(comm::RankGroup& group, const RetriedMeasuremen
   constexpr double most_spread = 0.3;
   auto& record = measurement.record;
   for (int attempt = 1;; ++attempt) {
-    NoiseMonitor monitor(group, measurement.environment, measurement.thread_count);
+    NoiseMonitor monitor(group, measurement.environment);
     monitor.begin();
     measurement.measure();
     monitor.end();
@@ -309,7 +309,6 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const auto refusal = measure_with_retries(
       group, {.name = "the trial of transports",
               .environment = config.environment,
-              .thread_count = configuration.thread_count,
               .keeps_disturbed = source.takes_disturbed(),
               .say = config.say,
               .record = trial.measured,

@@ -23,7 +23,6 @@ namespace cg2d {
 struct RetriedMeasurement {
   std::string name;  ///< in messages
   const Environment& environment;
-  int thread_count = 1;
   bool keeps_disturbed = false;                   ///< the user wants the result whatever other processes do
   std::function<void(const std::string&)> say{};  ///< gets a line per repetition
   int most_attempts = 3;

@@ -66,16 +66,12 @@ struct CalibrationConfig {
   const LoadedProfile& profile;  ///< for the kernel and its settings
 };
 
-/// The stages of calibrate(), by the texts that `say` gets, with the seconds that they take on a common machine.
-/// Collective; the same on every rank.
-std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config);
-
 /// Measures products, vector operations and long messages in outer steps of the benchmark itself, on all
 /// grids in turns, timed by phase, with the kernel that choose_kernel() takes. Measures short messages and
 /// additions in collections and sums by themselves. Both for each transport that can serve, the default one
-/// on all grids, the others on one. Of the record only the spread of the outer steps. `say` gets a line per stage. Collective, at least 2 ranks. Throws
+/// on all grids, the others on one. Of the record only the spread of the outer steps. Collective, at least 2 ranks. Throws
 /// InputError, RunError, MpiError, std::bad_alloc.
 MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
-                             const std::function<void(const std::string&)>& say);
+                             const Progress& progress);
 
 }  // namespace cg2d

@@ -113,14 +113,5 @@ TEST(AgreementTest, ADefectIsNotHidden) {
   EXPECT_EQ(outcome_of(agreement).code, 0);
 }
 
-TEST(AgreementTest, AgreeOnIsAttemptAndReach) {
-  EXPECT_NO_THROW(agree_on(group(), [] {}));
-  EXPECT_THROW(agree_on(group(),
-                        [] {
-                          if (group().rank() == group().size() - 1) throw InputError("no");
-                        }),
-               RunError);
-}
-
 }  // namespace
 }  // namespace cg2d::agreement_test

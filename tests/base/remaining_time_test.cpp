@@ -1,14 +1,9 @@
-// Expected durations, with simulated works: no clock takes part.
+// Expected durations: no clock takes part.
 
 #include "cg/base/progress.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <functional>
-#include <numeric>
-#include <random>
-#include <string>
 #include <vector>
 
 namespace cg2d::remaining_time_test {
@@ -31,70 +26,6 @@ TEST(DurationModelTest, SameThenAlikeThenAll) {
   EXPECT_DOUBLE_EQ(*times.expected(known), 6.0) << "the median: one disturbed run changes nothing";
   EXPECT_DOUBLE_EQ(*times.expected({.key = "B 1x2", .kind = "B", .amount = 20.0}), 20.0 * 111.0 / 30.0);
   EXPECT_DOUBLE_EQ(*times.expected({.key = "C 1x2", .kind = "C", .amount = 31.0}), 113.0);
-}
-
-/// A study of all configurations in several rounds, whose runs take their seconds times a noise of 5 %.
-struct SimulatedStudy {
-  std::vector<Work> configurations;
-  std::function<double(const Work&)> seconds_of;
-  int rounds = 1;
-
-  /// The largest relative error of the remaining time, from a quarter of the whole time to nine tenths of it.
-  double worst_error(unsigned seed) const {
-    std::mt19937 random(seed);
-    std::normal_distribution<double> noise(1.0, 0.05);
-    std::vector<Work> works;
-    std::vector<double> seconds;
-    for (int round = 0; round < rounds; ++round) {
-      for (const auto& work : configurations) {
-        works.push_back(work);
-        seconds.push_back(seconds_of(work) * noise(random));
-      }
-    }
-    const double whole_s = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-    DurationModel times;
-    double spent_s = 0.0;
-    double worst = 0.0;
-    for (size_t k = 0; k < works.size(); ++k) {
-      if (spent_s >= 0.25 * whole_s && spent_s <= 0.9 * whole_s) {
-        double rest_s = 0.0;
-        for (size_t other = k; other < works.size(); ++other) rest_s += *times.expected(works[other]);
-        worst = std::max(worst, std::abs(rest_s / (whole_s - spent_s) - 1.0));
-      }
-      times.add(works[k], seconds[k]);
-      spent_s += seconds[k];
-    }
-    return worst;
-  }
-};
-
-/// The bound is the requirement: within 20 % after a quarter.
-constexpr double largest_error = 0.2;
-
-TEST(DurationModelTest, ASweepOfTwoClassesIsKnownAfterAQuarter) {
-  SimulatedStudy study{
-      .configurations = {},
-      .seconds_of = [](const Work& work) { return work.amount * (work.key.back() == '0' ? 1.0 : 1.6); },
-      .rounds = 5};
-  for (const double amount : {1.0, 12.0}) {
-    for (const char grid : {'0', '1', '2'})
-      study.configurations.push_back(
-          {.key = std::to_string(amount) + grid, .kind = std::to_string(amount), .amount = amount});
-  }
-  for (unsigned seed = 1; seed <= 20; ++seed) EXPECT_LT(study.worst_error(seed), largest_error) << seed;
-}
-
-/// The large class comes last, and has not run after a quarter: the amounts must tell. It takes a tenth more
-/// per amount than the others, as a matrix beyond the caches does.
-TEST(DurationModelTest, OneRoundOfSeveralClassesIsKnownByTheirAmounts) {
-  SimulatedStudy study{.configurations = {}, .seconds_of = [](const Work& work) {
-                         return work.kind == "C" ? 1.1 * work.amount : work.amount;
-                       }};
-  for (const auto& [kind, amount] : {std::pair{"A", 10.0}, std::pair{"B", 20.0}, std::pair{"C", 20.0}}) {
-    for (const char* grid : {"1x4", "2x2", "4x1"})
-      study.configurations.push_back({.key = std::string(kind) + grid, .kind = kind, .amount = amount});
-  }
-  for (unsigned seed = 1; seed <= 20; ++seed) EXPECT_LT(study.worst_error(seed), largest_error) << seed;
 }
 
 TEST(ExpectedRestTest, CountsDownAndCorrectsItself) {

@@ -159,18 +159,6 @@ TEST_F(CpPacsModelTest, VectorOperationsMeetTable3) {
   }
 }
 
-TEST_F(CpPacsModelTest, TheLeastCommunicationIsWhereThePaperHasIt) {
-  for (const int rank_count : cp_pacs::rank_counts) {
-    const auto seconds = [&](int columns) {
-      const auto prediction = predict_with("hand-made", rank_count, columns);
-      return prediction.phase_s(Phase::collection) + prediction.phase_s(Phase::summation) +
-             prediction.phase_s(Phase::shuffle);
-    };
-    EXPECT_EQ(*std::ranges::min_element(cp_pacs::columns, {}, seconds), rank_count >= 128 ? 4 : 2)
-        << rank_count;
-  }
-}
-
 TEST_F(CpPacsModelTest, TheBestGridIsRightForEveryRankCount) {
   for (const auto* table : {&cp_pacs::table_2, &cp_pacs::table_6}) {
     for (size_t row = 0; row < table->size(); ++row) {

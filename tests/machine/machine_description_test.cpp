@@ -132,63 +132,39 @@ MachineDescription condition_of(int ranks, double start_up_s) {
 }
 
 TEST(MachineDescriptionTest, WhatIsWrittenIsRead) {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  auto whole = condition_of(4, 5e-6);
+  whole.network.software_step_s = 2e-6;
+  whole.network.software_s_per_byte = 3e-10;
+  whole.node = {.ranks = 4,
+                .link_bytes_per_s = 1e10,
+                .network = NetworkCost{.start_up_s = 4e-7, .bytes_per_s = 5e9, .add_s_per_element = 6e-10}};
+  whole.outside_s_per_nonzero = 7e-9;
+  whole.transports = {
+      {.name = "shared", .network = {.start_up_s = 5e-7, .bytes_per_s = none, .add_s_per_element = 1e-10}}};
   Machine machine;
   machine.put(condition_of(2, 1e-6));
-  machine.put(condition_of(4, 5e-6));
+  machine.put(whole);
   machine.put(condition_of(2, 3e-6));
   const auto text = format_machine(machine);
+  EXPECT_EQ(text.find("null"), std::string::npos) << text;
   const auto read = parse_machine(text);
   EXPECT_EQ(format_machine(read), text);
   ASSERT_EQ(read.conditions.size(), 2U);
   EXPECT_DOUBLE_EQ(read.for_ranks(2).network.start_up_s, 3e-6);
   EXPECT_EQ(read.for_ranks(1).calibrated_ranks, 2);
-  EXPECT_EQ(read.for_ranks(64).calibrated_ranks, 4);
-  const auto& kernel = read.for_ranks(4).kernel("sell");
-  EXPECT_TRUE(kernel.is_symmetric);
-  EXPECT_DOUBLE_EQ(kernel.shapes.front().nonzeros, 50.0);
-  EXPECT_DOUBLE_EQ(kernel.shapes.front().dot_s_per_element, 2e-10);
-  EXPECT_DOUBLE_EQ(kernel.shapes.front().update_s_per_element, 3e-10);
-  ASSERT_EQ(kernel.row_lengths.size(), 3U);
-  EXPECT_DOUBLE_EQ(kernel.row_lengths.back().row_length, 64.0);
-}
-
-TEST(MachineDescriptionTest, SoftwareNodesAndTimesOutsideOfThePhasesAreKept) {
-  auto condition = condition_of(2, 1e-6);
-  condition.network.software_step_s = 2e-6;
-  condition.network.software_s_per_byte = 3e-10;
-  condition.node = {
-      .ranks = 4,
-      .link_bytes_per_s = 1e10,
-      .network = NetworkCost{.start_up_s = 4e-7, .bytes_per_s = 5e9, .add_s_per_element = 6e-10}};
-  condition.outside_s_per_nonzero = 7e-9;
-  Machine machine;
-  machine.put(condition);
-  const auto text = format_machine(machine);
-  const auto read = parse_machine(text).conditions.front();
-  EXPECT_EQ(format_machine(parse_machine(text)), text);
-  EXPECT_DOUBLE_EQ(read.network.software_step_s, 2e-6);
-  EXPECT_DOUBLE_EQ(read.network.software_s_per_byte, 3e-10);
-  ASSERT_TRUE(read.node.network.has_value());
-  EXPECT_DOUBLE_EQ(read.node.network->start_up_s, 4e-7);
-  EXPECT_DOUBLE_EQ(read.outside_s_per_nonzero, 7e-9);
+  const auto& found = read.for_ranks(64);
+  EXPECT_EQ(found.calibrated_ranks, 4);
+  EXPECT_TRUE(found.kernel("sell").is_symmetric);
+  EXPECT_DOUBLE_EQ(found.kernel("sell").shapes.front().update_s_per_element, 3e-10);
+  EXPECT_DOUBLE_EQ(found.kernel("sell").row_lengths.back().row_length, 64.0);
+  EXPECT_DOUBLE_EQ(found.network.software_s_per_byte, 3e-10);
+  EXPECT_DOUBLE_EQ(found.node.network.value_or(NetworkCost()).start_up_s, 4e-7);
+  EXPECT_DOUBLE_EQ(found.outside_s_per_nonzero, 7e-9);
+  EXPECT_EQ(found.transports.front().network.bytes_per_s, none);
   const auto measured = find_machine("cp-pacs-measured").conditions.front();
   EXPECT_DOUBLE_EQ(measured.network.software_step_s, 3200 / 150e6);
   EXPECT_DOUBLE_EQ(measured.outside_s_per_nonzero, 2210 / 150e6);
-}
-
-TEST(MachineDescriptionTest, ATransportWithoutARateHasNone) {
-  auto condition = condition_of(2, 1e-6);
-  constexpr double none = std::numeric_limits<double>::infinity();
-  condition.transports = {
-      {.name = "shared", .network = {.start_up_s = 5e-7, .bytes_per_s = none, .add_s_per_element = 1e-10}}};
-  Machine machine;
-  machine.put(condition);
-  const auto text = format_machine(machine);
-  EXPECT_EQ(text.find("null"), std::string::npos) << text;
-  const auto read = parse_machine(text);
-  EXPECT_EQ(format_machine(read), text);
-  EXPECT_EQ(read.for_ranks(2).transports.front().network.bytes_per_s, none);
-  EXPECT_EQ(read.for_ranks(2).transports.front().network.start_up_s, 5e-7);
 }
 
 TEST(MachineDescriptionTest, RowLengthsAreInterpolatedInTheLogarithm) {

@@ -27,7 +27,7 @@ TEST(NoiseMonitorTest, DifferencesCountAndOnlyThoseOfTheRegion) {
   auto environment = inspect_environment(group, 1);
   environment.oversubscribed = false;
   const test::SystemTree tree;
-  NoiseMonitor monitor(group, environment, 1, tree.folders());
+  NoiseMonitor monitor(group, environment, tree.folders());
   write_load(tree, 1000, 500, 1);
   monitor.begin();
   write_load(tree, 100'000'000, 50'000'000, 900'000'000);  // far beyond whatever the region takes
@@ -55,15 +55,15 @@ TEST(NoiseMonitorTest, ARegionInWhichNoOtherLoadCouldShowIsNotCalledQuiet) {
   for (auto& rank : ranks)
     rank = {.region_s = 5e-4, .most_delay_s = 0.0, .loop_before_s = 1e-4, .loop_after_s = 1e-4, .node = {}};
   ranks.front().node = {.is_read = true, .processor_count = 2};
-  EXPECT_EQ(judge_quiet(ranks, environment, 1).text(), "unknown: 0.5 ms are too short to tell");
+  EXPECT_EQ(judge_quiet(ranks, environment).text(), "unknown: 0.5 ms are too short to tell");
   for (auto& rank : ranks) rank.region_s = 5.0;
-  EXPECT_EQ(judge_quiet(ranks, environment, 1).text(), "yes: machine otherwise idle");
+  EXPECT_EQ(judge_quiet(ranks, environment).text(), "yes: machine otherwise idle");
 }
 
 TEST(NoiseMonitorTest, EveryRankGetsTheSame) {
   comm::RankGroup group(test::group().handle());
   const auto environment = inspect_environment(group, 1);
-  NoiseMonitor monitor(group, environment, 1);
+  NoiseMonitor monitor(group, environment);
   monitor.begin();
   group.barrier();
   monitor.end();

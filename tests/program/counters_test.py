@@ -7,7 +7,6 @@ from program_runner import PHASES, UNAVAILABLE, USAGE, ProgramTest, run_program
 
 
 CLOCK, FAULTS, SWITCHES = "perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"
-MIGRATIONS = "perf::CPU-MIGRATIONS"
 # It exists, and no 64-bit processor that cg2d runs on has it.
 NEVER = "perf::ALIGNMENT-FAULTS"
 GROUPS = ("cache", "flops", "stalls", "tlb", "branches", "software")
@@ -61,7 +60,7 @@ class Counters(ProgramTest):
         counters = self.counters_of(2, "--papi", f"software,{CLOCK},perf::MINOR-FAULTS")
         self.assertEqual(counters["asked"], ["software", CLOCK, "perf::MINOR-FAULTS"])
         names = [event["name"] for event in counters["events"]]
-        self.assertEqual(names, [SWITCHES, MIGRATIONS, FAULTS, CLOCK, "perf::MINOR-FAULTS"])
+        self.assertEqual(names, [SWITCHES, FAULTS, CLOCK, "perf::MINOR-FAULTS"])
 
     def test_every_group_is_counted_or_refused_with_a_reason(self):
         for group in GROUPS:

@@ -192,7 +192,7 @@ class NamedThings(IgnoredInput):
     def test_threads_that_openmp_does_not_start(self):
         words = ["run", "--class", "S", "--threads"]
         for variables, count, reason in (({"OMP_MAX_ACTIVE_LEVELS": "0"}, "2", "OMP_MAX_ACTIVE_LEVELS"), ({"OMP_THREAD_LIMIT": "1"}, "2", "OMP_THREAD_LIMIT"),
-                                         ({"OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}, "4", ": OMP_THREAD_LIMIT allows 2")):  # fmt: skip
+                                         ({"OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}, "4", ": OpenMP starts 2")):  # fmt: skip
             self.refused([*words, count], f"--threads {count}", reason, code=UNAVAILABLE, env=os.environ | variables)
         for variables in ({"OMP_DYNAMIC": "true"}, {"OMP_THREAD_LIMIT": "2", "OMP_DYNAMIC": "true"}):
             self.run_well(0, *words, "2", env=os.environ | variables)

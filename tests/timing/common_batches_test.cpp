@@ -1,5 +1,4 @@
-// The rate of a work that all ranks do at the same time: the logic with made-up times, and the counts of
-// passes with work that takes as long as it is told to. No machine's speed is asserted.
+// The rate of a work that all ranks do at the same time, with work that takes as long as it is told to. No machine's speed is asserted.
 
 #include "cg/timing/race.hpp"
 
@@ -11,21 +10,6 @@
 
 namespace cg2d::common_batches_test {
 namespace {
-
-using Seconds = std::vector<std::vector<double>>;
-
-double best_of(const Seconds& ranks) { return best_batch_s(ranks); }
-
-TEST(BestBatchTest, EndsWithTheSlowestRank) { EXPECT_DOUBLE_EQ(best_of({{1.0}, {3.0}}), 3.0); }
-
-// Each rank's own shortest batch is 1 s, and there is no batch in which both took 1 s: the limits that the
-// ranks reported before were those of a rank that reads while the others rest.
-TEST(BestBatchTest, IsOneForAllRanks) { EXPECT_DOUBLE_EQ(best_of({{1.0, 2.0}, {4.0, 1.0}}), 2.0); }
-
-// Rank 1 begins when rank 0 is through. Each works alone for 1 s, and rank 0 waits for rank 1: 2 s.
-TEST(BestBatchTest, BeginsWithTheFirstRank) { EXPECT_DOUBLE_EQ(best_of({{2.0}, {1.0}}), 2.0); }
-
-TEST(BestBatchTest, IsTheShortestOfSeveral) { EXPECT_DOUBLE_EQ(best_of({{1.0, 0.5}, {1.5, 0.25}}), 0.5); }
 
 /// Takes 0.1 ms per pass and rank number, by the clock: ranks with the rates 1, 1/2, 1/3, ...
 bool take_time(int rank, int64_t pass_count) {

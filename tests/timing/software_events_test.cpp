@@ -1,7 +1,6 @@
 // Software events: their names, the threads that they are of, and those that are refused.
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -58,21 +57,6 @@ TEST_F(SoftwareEventsTest, RefuseWhatTheSystemDoesNotCount) {
   EXPECT_TRUE(counters.event_names().empty());
   ASSERT_EQ(counters.refused().size(), 3U);
   for (const auto& event : counters.refused()) EXPECT_FALSE(event.reason.empty()) << event.name;
-}
-
-TEST_F(SoftwareEventsTest, LeaveTheThreadWhereItMayRun) {
-  cpu_set_t before;
-  cpu_set_t after;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  const EventCounters counters({"perf::CPU-MIGRATIONS"}, false, UsageScope::thread);
-  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
-  EXPECT_TRUE(CPU_EQUAL(&before, &after));
-  if (counters.event_names().empty()) GTEST_SKIP() << counters.refused().front().reason;
-  CounterValues counted{};
-  counters.read(counted);
-  if (CPU_COUNT(&before) > 1) {
-    EXPECT_GT(counted.front(), 0) << "in the trial";
-  }
 }
 
 TEST_F(SoftwareEventsTest, KeepTheOrderThatWasAskedFor) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // The BLAS library that the program is linked with. Its functions are called by CBLAS, which all of them have; this is what differs
-// between them. The build compiles one of the sources blas_*.cpp (scripts/cg2dBlas.cmake).
+// between them.
 
 #include <string>
 

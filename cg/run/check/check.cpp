@@ -91,7 +91,7 @@ std::string sentence_of(const CheckResult& failure) {
 
 void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress) {
   progress.begin("checking kernel, transport and grid");
-  const Progress part(Progress::Within{.task = progress});
+  const Progress part(ProgressMode::quiet, group.rank());
   const Stopwatch stopwatch;
   const auto results = make_checks(plan, group, part);
   if (const auto failure = std::ranges::find(results, CheckStatus::failed, &CheckResult::status);

@@ -266,7 +266,6 @@ const RepeatReport* SolveRun::iterate() {
                             .snapshot = report_.restart ? &snapshot : nullptr};
   std::vector<SystemSolveResult> results;
   {
-    const Progress::TimedRegion region(progress_);
     const auto observers = measurement_->begin();
     solver_->observers().add(*this);
     for (auto* observer : observers) observer->before_outer_step();
