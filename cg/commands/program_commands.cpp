@@ -128,12 +128,11 @@ void declare_version(Subcommand& command) {
 void declare_completion(Subcommand& command) {
   command.describe("print a script that completes command lines in a shell",
                    {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"});
-  command.add_texts("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for",
+  command.add_texts("SHELL " + one_of(completion_shells()), "the shell that the script is for",
                     [&](const auto& texts) {
-                      require_known("SHELL", texts.front(), names_of(shell_table()));
-                      const auto make_script = value_in(shell_table(), texts.front()).value();
-                      command.work =
-                          printing([script = make_script(*command.parser().get_parent())] { return script; });
+                      require_known("SHELL", texts.front(), completion_shells());
+                      command.work = printing([script = completion_script(*command.parser().get_parent(),
+                                                                          texts.front())] { return script; });
                     },
                     {.is_required = true});
 }

@@ -20,8 +20,8 @@ struct Simulated {
 
 /// Does all tasks, each in its time. Fails where a worker gets two at once, or a task the wrong number.
 Simulated simulate(const std::vector<Task>& tasks, const std::vector<double>& times,
-                   const std::vector<int>& nodes, bool is_exclusive = false) {
-  TaskQueue queue(tasks, nodes, is_exclusive);
+                   const std::vector<int>& nodes) {
+  TaskQueue queue(tasks, nodes);
   Simulated all;
   std::multimap<double, size_t> ends;
   std::map<size_t, std::vector<int>> workers_of;
@@ -87,12 +87,11 @@ TEST(TaskQueueTest, TooFewWorkersGetALaterTask) {
 TEST(TaskQueueTest, NothingRunsBesideALonelyTask) {
   EXPECT_EQ(simulate({{.is_alone = true}, {.is_alone = true}}, {1, 1}, {0, 0}).most_at_once, 1U);
   const std::vector<Task> tasks(5);
-  EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}, true).most_at_once, 1U);
   EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}).most_at_once, 2U);
 }
 
 TEST(TaskQueueTest, AStoppedQueueBeginsNothing) {
-  TaskQueue queue(std::vector<Task>(2), {0}, false);
+  TaskQueue queue(std::vector<Task>(2), {0});
   const auto first = queue.next();
   ASSERT_TRUE(first);
   queue.stop();

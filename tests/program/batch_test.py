@@ -91,10 +91,10 @@ class Lists(Batch):
         for line, code, message in (
             ("run --class S --grud 2x2", USAGE, "--grud"),
             ("run --class S --grid 2x2", USAGE, "--grid 2x2: does not match the 1 rank"),
-            ("sweep --class S", USAGE, "sweep: is no task; a task is one of run, solve, check, stencil"),
+            ("sweep --class S", USAGE, "sweep --class S: is no task; a task is one of run, solve, check, stencil"),
             ("help", USAGE, "is no task"),
             (f"{SHORT} --output x.json\nname=b {SHORT} --output x.json", USAGE, "--output x.json: written by the task of"),
-            ("stencil --help", USAGE, "stencil --help: prints help or the version only, and is no task; a task is one of"),
+            ("stencil --help", USAGE, "stencil --help: is no task; a task is one of"),
             (f"{SHORT} --output {self.folder}/x\nname=b {SHORT} --output {self.folder}/below/../x", USAGE, "written by the task of"),
             (f"{SHORT} --output {self.folder}/x\nname=b {SHORT} --trace {self.folder}/link", USAGE, "written by the task of"),
             (f"{SHORT} --output {self.folder}/x --trace {self.folder}/./x", USAGE, "--output and --trace name the same file"),
@@ -153,7 +153,7 @@ class Times(Batch):
         outcome = self.ends_with(INTERRUPTED, self.batch(3, "--task-time", "0.5"))
         tasks = self.tasks()
         self.assertEqual(tasks["long"]["exit_code"], INTERRUPTED)
-        self.assertIn("--task-time is 0.5 s", tasks["long"]["reason"])
+        self.assertIn("stopped at its time limit after ", tasks["long"]["reason"])
         self.assertRegex(tasks["long"]["messages"][-1], "stopped at its time limit after ")
         self.assertEqual(outcome.error_lines(), [])  # no signal was sent
         self.assertEqual(tasks["short"]["exit_code"], SUCCESS, outcome)

@@ -50,9 +50,6 @@ struct TaskResult {
   /// Why it did not succeed; empty: it did.
   std::string reason() const {
     if (code == ExitCode::success) return {};
-    if (is_over_time)
-      return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s,
-                         limit_s.value_or(0.0));
     // The last words of a command are its error.
     constexpr std::string_view speaker = "cg2d: ";
     if (messages.empty()) return std::string(status_name(code));
@@ -126,21 +123,13 @@ class TaskJournal {
     for (const auto line : whole_lines_of(results_.text())) {
       try {
         const auto task = json_from(line).at("task");
-        known_.push_back({.name = task.at("name").get<std::string>(),
-                          .command = task.at("command").get<std::string>(),
-                          .sitting = integer_at<int>(task, "sitting")});
+        known_[task.at("name").get<std::string>()] = task.at("command").get<std::string>();
+        sitting_ = std::max(sitting_, integer_at<int>(task, "sitting") + 1);
       } catch (const nlohmann::json::exception& error) {
         throw InputError("line {} is no result of a task ({})", known_.size() + 1, plain_text(error));
       }
-      sitting_ = std::max(sitting_, known_.back().sitting + 1);
     }
-    for (const auto line : whole_lines_of(under_way_.text())) {
-      try {
-        begun_.push_back(json_from(line).get<std::string>());
-      } catch (const nlohmann::json::exception&) {
-        throw InputError("it holds no names of tasks");
-      }
-    }
+    for (const auto line : whole_lines_of(under_way_.text())) begun_.emplace_back(line);
     results_.drop_cut_line();  // the first change: the file is known to be a batch's
     under_way_.drop_cut_line();
   } catch (const InputError& error) {
@@ -150,13 +139,13 @@ class TaskJournal {
 
   /// Whether the task has a result. Throws InputError where that is of another command.
   bool has_result(const Task& task) const {
-    const auto* const found = row_named(known_, task.name);
-    if (found == nullptr) return false;
-    if (found->command != task.command())
+    const auto found = known_.find(task.name);
+    if (found == known_.end()) return false;
+    if (found->second != task.command())
       throw InputError(
           "{}: \"{}\" has a result of another command in {} ({}); give it another name, or start the results "
           "anew with --fresh",
-          task.place, task.name, path_, found->command);
+          task.place, task.name, path_, found->second);
     return true;
   }
   /// How many jobs have ended while the task was under way.
@@ -165,7 +154,7 @@ class TaskJournal {
   int sitting() const { return sitting_; }
 
   /// Notes that a task begins, where that can be written.
-  void begin(const Task& task) { under_way_.append(json_text(task.name)); }
+  void begin(const Task& task) { under_way_.append(task.name); }
   /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write), as
   /// LineFile::sync(); the result is kept all the same.
   void keep(const TaskResult& result) {
@@ -188,8 +177,8 @@ class TaskJournal {
   std::string path_;
   LineFile results_;
   LineFile under_way_;
-  std::vector<TaskResult> known_;   // their names, commands and sittings
-  std::vector<std::string> begun_;  // by earlier jobs, once for each
+  std::map<std::string, std::string> known_;  // commands by the tasks' names
+  std::vector<std::string> begun_;            // by earlier jobs, once for each
   int sitting_ = 1;
   Stopwatch since_sync_;
 };
@@ -227,10 +216,7 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
       const auto command = parse_command_line(argument_texts(task));
       const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
       if (command.row == nullptr || !is_task(*command.row))
-        throw InputError("{}; a task is one of {}",
-                         command.row == nullptr
-                             ? task.command() + ": prints help or the version only, and is no task"
-                             : fmt::format("{}: is no task", command.row->name),
+        throw InputError("{}: is no task; a task is one of {}", task.command(),
                          fmt::join(names_where(subcommand_table(), is_task), ", "));
       if (const auto grid = command.options->text_of("--grid");
           grid.find_first_of("0123456789") != std::string::npos) {
@@ -325,25 +311,27 @@ class Scheduler {
         tasks_(checked_tasks(options, worker_count_)),
         all_count_(tasks_.size()),
         journal_(options.output, options.fresh) {
-    found_count_ = std::erase_if(tasks_, [&](const auto& task) { return journal_.has_result(task); });
-    for (auto& task : tasks_) task.is_alone = journal_.end_count(task) >= ends_before_alone;
-    const auto is_open = [&](const auto& task) { return journal_.end_count(task) < most_ends; };
-    const auto first_given_up = std::stable_partition(tasks_.begin(), tasks_.end(), is_open);
-    for (auto task = first_given_up; task != tasks_.end(); ++task)
-      keep({.name = task->name,
-            .command = task->command(),
+    std::erase_if(tasks_, [&](const Task& task) {
+      if (journal_.has_result(task)) return true;
+      if (journal_.end_count(task) < most_ends) return false;
+      keep({.name = task.name,
+            .command = task.command(),
             .sitting = journal_.sitting(),
             .code = ExitCode::internal,
             .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
                                      "alone; it is not tried again",
                                      most_ends)}});
-    tasks_.erase(first_given_up, tasks_.end());
+      return true;
+    });
+    found_count_ = all_count_ - tasks_.size() - results_.size();
+    for (auto& task : tasks_)
+      task.is_alone = options.is_exclusive || journal_.end_count(task) >= ends_before_alone;
   }
 
   /// Hands out until all is done, a signal asks to end, or results cannot be kept. nodes: of the workers. No task is under way when it
   /// returns, or throws RunError; MpiError.
   void hand_out(std::vector<int> nodes, const Progress& progress) {
-    queue_.emplace(tasks_, std::move(nodes), options_.is_exclusive);
+    queue_.emplace(tasks_, std::move(nodes));
     const InterruptWatch watch;
     std::optional<TaskResult> ended;
     std::optional<RunError> failure;
@@ -418,7 +406,7 @@ class Scheduler {
 
   /// Whether other tasks run now, or may begin before this one ends.
   bool may_have_company(const TaskStart& start) const {
-    if (options_.is_exclusive || tasks_[start.task].is_alone) return false;
+    if (tasks_[start.task].is_alone) return false;
     const bool has_room = std::ssize(start.workers) < worker_count_;
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
   }

@@ -124,10 +124,9 @@ std::vector<int> neighbours_among(const std::vector<int>& workers, int count) {
 
 }  // namespace
 
-TaskQueue::TaskQueue(std::vector<Task> tasks, std::vector<int> nodes, bool is_exclusive)
+TaskQueue::TaskQueue(std::vector<Task> tasks, std::vector<int> nodes)
     : tasks_(std::move(tasks)),
       nodes_(std::move(nodes)),
-      is_exclusive_(is_exclusive),
       waiting_(tasks_.size()),
       is_free_(nodes_.size(), true) {
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
@@ -153,7 +152,7 @@ void TaskQueue::end(size_t task) {
 }
 
 bool TaskQueue::may_begin(const Task& task) const {
-  const auto is_lonely = [&](const TaskStart& start) { return is_exclusive_ || tasks_[start.task].is_alone; };
+  const auto is_lonely = [&](const TaskStart& start) { return tasks_[start.task].is_alone; };
   if ((task.is_alone && !is_idle()) || std::ranges::any_of(under_way_, is_lonely)) return false;
   return std::ranges::count(is_free_, true) >= task.rank_count;
 }

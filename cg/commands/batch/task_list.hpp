@@ -59,9 +59,8 @@ struct TaskStart {
 /// later one.
 class TaskQueue {
  public:
-  /// nodes: of each worker; a task gets workers of one node, where one has so many free ones. is_exclusive: one task at a time. Each task needs
-  /// no more workers than there are.
-  TaskQueue(std::vector<Task> tasks, std::vector<int> nodes, bool is_exclusive);
+  /// nodes: of each worker; a task gets workers of one node, where one has so many free ones. Each task needs no more workers than there are.
+  TaskQueue(std::vector<Task> tasks, std::vector<int> nodes);
 
   /// The next task that may begin now, which then has its workers. Empty: none, before another one ends.
   [[nodiscard]] std::optional<TaskStart> next();
@@ -79,8 +78,7 @@ class TaskQueue {
   std::vector<int> free_workers(int count) const;
 
   std::vector<Task> tasks_;
-  std::vector<int> nodes_;  // [worker]
-  bool is_exclusive_;
+  std::vector<int> nodes_;       // [worker]
   std::vector<size_t> waiting_;  // in the order in which they begin
   std::vector<bool> is_free_;    // [worker]
   std::vector<TaskStart> under_way_;

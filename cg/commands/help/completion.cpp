@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include <array>
-
+#include "cg/base/values.hpp"
 #include "cg/commands/help/help_texts.hpp"
 
 namespace cg2d {
@@ -59,11 +58,8 @@ std::string fish_script(const CLI::App& program) {
 
 }  // namespace
 
-std::span<const NamedValue<ShellScript>> shell_table() {
-  static constexpr std::array table{NamedValue<ShellScript>{"bash", bash_or_zsh_script},
-                                    NamedValue<ShellScript>{"zsh", bash_or_zsh_script},
-                                    NamedValue<ShellScript>{"fish", fish_script}};
-  return table;
+std::string completion_script(const CLI::App& program, std::string_view shell) {
+  return shell == "fish" ? fish_script(program) : bash_or_zsh_script(program);
 }
 
 }  // namespace cg2d

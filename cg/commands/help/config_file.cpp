@@ -10,6 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/help/help_texts.hpp"
 
 namespace cg2d {
@@ -40,7 +41,8 @@ class ConfigFile final : public CLI::ConfigTOML {
       if (option == nullptr) option = command_.get_option_no_throw(item.name);
       if (option == nullptr || !option->get_configurable())
         throw InputError("{}: {}: not an option of cg2d {} in a file{}", name_, item.name,
-                         command_.get_name(), did_you_mean(item.name, long_names(command_)));
+                         command_.get_name(),
+                         option == nullptr ? did_you_mean(item.name, long_names(command_)) : "");
       if (item.inputs.empty() || item.inputs.front() == "{}" ||
           std::ranges::any_of(item.inputs, has_open_quote) || !given.insert(option).second)
         throw InputError("{}: {}: must be given once, with a value (# begins a comment within quotes, too)",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

@@ -4,12 +4,9 @@
 // manual pages, completion scripts for shells, files of options, and messages about commands and options that do not exist, with the one that
 // was probably meant.
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "cg/base/values.hpp"
 
 namespace CLI {
 class App;
@@ -56,9 +53,9 @@ std::string config_text(const CLI::App& command);
 /// Description, usage, commands, options by their groups with defaults and values, exit codes, and examples.
 std::string help_text(const CLI::App& parser);
 
-/// The function that makes the script for one shell; a new one is a function and its row.
-using ShellScript = std::string (*)(const CLI::App& program);
-std::span<const NamedValue<ShellScript>> shell_table();
+/// The script for one of completion_shells().
+std::string completion_script(const CLI::App& program, std::string_view shell);
+inline std::vector<std::string> completion_shells() { return {"bash", "zsh", "fish"}; }
 
 /// The message about a command that `program` does not have.
 std::string unknown_command_message(const CLI::App& program, const std::string& name);
