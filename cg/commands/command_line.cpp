@@ -177,11 +177,6 @@ Action with_checks(const Subcommand& command, std::vector<FileOption> files, std
 std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
 
 ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
-  for (size_t k = 1; k < arguments.size(); ++k) {
-    if (arguments[k].find_first_of("\r\n") !=
-        std::string::npos)  // two lines of an error message that quotes it
-      throw InputError("argument {} contains a line break; arguments must be one line each", k);
-  }
   const auto program = make_program();
   auto& app = program->app;
   const auto parser = [&]() -> const CLI::App* {

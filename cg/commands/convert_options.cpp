@@ -1,8 +1,5 @@
 // The command line of `cg2d convert`.
 
-#include <filesystem>
-#include <system_error>
-
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -25,21 +22,14 @@ struct ConvertOptions {
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
-std::string file_text(const std::string& path) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  return error ? path : fmt::format("{} ({})", path, format_bytes(static_cast<int64_t>(bytes)));
-}
-
 /// Times: since the begin. Collective.
 ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& matrix, double read_s,
                           double all_s, comm::RankGroup& group) {
   return print_text({}, group, [&] {
     const auto symmetrization = matrix.symmetrization();
     return fmt::format(
-        " {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n{}",
-        file_text(options.source), file_text(options.target), matrix.order(), matrix.nonzero_count(), read_s,
-        all_s - read_s,
+        " {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n{}", options.source,
+        options.target, matrix.order(), matrix.nonzero_count(), read_s, all_s - read_s,
         symmetrization ? fmt::format(" Symmetrized: {}\n", symmetrization->text()) : std::string());
   });
 }

@@ -13,12 +13,6 @@ namespace {
 
 void check_tune(TuneOptions& tune, const Subcommand& given) {
   resolve_profile(tune.profile, true);
-  if (tune.lists && tune.removes) throw InputError("--list and --remove do not go together");
-  if ((tune.lists || tune.removes) && !tune.profile.is_used)
-    throw InputError("--list and --remove are about the profile; leave --no-profile out");
-  if (tune.out_of_core.is_used() && (given.has("--class") || given.has("--grid")))
-    throw InputError(
-        "--out-of-core: measures storage; leave --class and --grid, which are about kernels, out");
   check_configuration(tune.configuration);
   tune.transport_is_default = !given.has("--transport");
   if (!tune.configuration.has_transport())
@@ -72,9 +66,9 @@ void declare_tune(Subcommand& command) {
               tune.removes);
   add_progress_options(command, tune.progress);
   for (const auto* const question : {"--list", "--remove"})
-    command.exclude_others(question,
-                           {"--list", "--remove", "--profile", "--no-profile", "--progress", "--quiet"});
-  for (const auto* const option : {"--threads", "--transport", "--bind"})
+    command.exclude_others(question, {"--profile", "--progress", "--quiet"});
+  command.exclude("--profile", "--no-profile");
+  for (const auto* const option : {"--class", "--grid", "--threads", "--transport", "--bind"})
     command.exclude("--out-of-core", option);
   command.check = [&] { check_tune(tune, command); };
 }
@@ -108,8 +102,7 @@ void declare_pingpong(Subcommand& command) {
   command.add("--methods " + one_of(pingpong_method_names()), "transfer methods", transfers.methods,
               {.standing = "all"});
   add_axis_option(command, "ranks_per_node", pingpong.configuration);
-  command.add("--class " + one_of(class_letters()), "the class whose phases are timed", pingpong.problem,
-              &problem_class, {.standing = "A"});
+  add_class_option(command, pingpong.problem, "the class whose phases are timed", "A");
   add_grid_option(command, pingpong.open_grid, pingpong.configuration,
                   "the grid of these; auto: that of the rule");
   add_memory_limit_option(command, pingpong.memory_limit_bytes);

@@ -107,18 +107,15 @@ void declare_schema(Subcommand& command) {
 }
 
 void declare_help(Subcommand& command) {
-  command.describe("print the help of a command, or its manual page",
-                   {"cg2d help sweep", "cg2d help --man run"});
+  command.describe("print the help of a command", {"cg2d help sweep", "cg2d help"});
   command.add_texts("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", {},
                     {.standing = "the program"});
-  command.add_texts("--man", "print the manual page (roff), as man -l shows it");
   command.check = [&] {
     const auto& program = *command.parser().get_parent();
     const auto name = command.text_of("COMMAND");
     const auto* const parser = name.empty() ? &program : find_command(program, name);
     if (parser == nullptr) throw InputError(unknown_command_message(program, name));
-    const auto text = command.has("--man") ? man_page(*parser, version_text()) : help_text(*parser);
-    command.work = printing([text] { return text; });
+    command.work = printing([text = help_text(*parser)] { return text; });
   };
 }
 
@@ -131,12 +128,11 @@ void declare_version(Subcommand& command) {
 void declare_completion(Subcommand& command) {
   command.describe("print a script that completes command lines in a shell",
                    {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"});
-  command.add_texts("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for",
+  command.add_texts("SHELL " + one_of(completion_shells()), "the shell that the script is for",
                     [&](const auto& texts) {
-                      require_known("SHELL", texts.front(), names_of(shell_table()));
-                      const auto make_script = value_in(shell_table(), texts.front()).value();
-                      command.work =
-                          printing([script = make_script(*command.parser().get_parent())] { return script; });
+                      require_known("SHELL", texts.front(), completion_shells());
+                      command.work = printing([script = completion_script(*command.parser().get_parent(),
+                                                                          texts.front())] { return script; });
                     },
                     {.is_required = true});
 }

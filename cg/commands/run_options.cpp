@@ -27,6 +27,7 @@ void add_grid_options(Subcommand& command, SessionOptions& session) {
                   "official is that of the official program");
   command.add("--px N", "columns of the grid; the rows follow", session.open_grid.columns,
               {.standing = "those of --grid"});
+  command.exclude("--px", "--grid");
   for (const auto& axis : configuration_axes()) add_axis_option(command, axis.name, session.configuration);
   command.add("--cvl N", "critical vector length of the csr kernels: shorter rows take a scalar loop",
               session.tuning.critical_vector_length, {.standing = "the profile's", .is_from_zero = true});
@@ -123,8 +124,6 @@ void resolve_session(SessionOptions& session, const Subcommand& given) {
   session.transport_is_default = !given.has("--transport");
   const auto& configuration = session.configuration;
   check_configuration(configuration);
-  if (session.open_grid.columns && (configuration.has_grid() || session.open_grid.is_official))
-    throw InputError("--px and --grid both name a grid: give one of them");
   if (const auto width = session.tuning.block_width; width && !kernels::is_block_width(*width))
     throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
   // The critical vector length counts for every kernel: the report says how many rows are shorter.
@@ -166,17 +165,9 @@ void check_run(RunOptions& run, Subcommand& given) {
   complete_problem("run", run.problem, given);
   if (run.planned_ranks > 0 && !run.dry_run)
     throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
-  if (run.planned_ranks > 0 && run.memory_limit_bytes > 0)
-    throw InputError(
-        "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
   if (run.dry_run && !std::ranges::count(plan_formats, run.format))
     throw InputError("--format {}: a plan (--dry-run) has no such form; valid: {}", run.format,
                      fmt::join(plan_formats, ", "));
-  if (!run.time_phases) {
-    given.refuse({"--papi"}, "events are counted per phase; leave --no-phases out");
-    given.refuse({"--roofline"}, "it compares the phases with their limits; leave --no-phases out");
-    given.refuse({"--trace"}, "a trace consists of the phases; leave --no-phases out");
-  }
   const auto* const against_streaming =
       run.planned_ranks > 0     ? "--ranks: plans a matrix in memory only; start as many ranks"
       : !run.export_mtx.empty() ? "--export-mtx: goes with a matrix in memory only"
@@ -208,8 +199,6 @@ void check_matrix_free(const SystemOptions& system, const Subcommand& given) {
 }
 
 void check_solve(SystemOptions& system, const Subcommand& given) {
-  if (system.matrix_text().empty())
-    throw InputError("cg2d solve takes a matrix: FILE, or --operator, and not both");
   check_system("solve", system, given);
   resolve_session(system, given);
   check_matrix_free(system, given);
@@ -223,13 +212,18 @@ void check_solve(SystemOptions& system, const Subcommand& given) {
 
 // ---------------------------------------------------------------- the work of both
 
-/// The report of a session, which is written after it, or after its failure.
+std::unique_ptr<OutputFile> open_if_named(const std::string& path, comm::RankGroup& group) {
+  return path.empty() ? nullptr : open_output(path, group);
+}
+
+/// The report of a session, which is written after it, or after its failure, and its trace.
 struct SessionResult {
   const SessionOptions& options;
   SessionReport& report;
   comm::RankGroup& group;
   std::function<std::string()> make_text;
   std::unique_ptr<OutputFile> output{};
+  std::unique_ptr<OutputFile> trace{};
 
   /// Does that. Programs that read results get one for a session that could not start, too, if it can be written.
   void attempt(const std::function<void()>& work) {
@@ -249,17 +243,24 @@ struct SessionResult {
     }
   }
 
-  ExitCode write(std::initializer_list<std::function<void()>> others) {
-    write_each(group,
-               {[&] { write_each(group, others); }, [&] { write_output(output.get(), group, make_text); }});
+  /// The whole course of the session, and what it leaves. open, write: a file that only this kind of session has.
+  ExitCode perform(
+      Session& session, const std::function<TraceOrigin()>& trace_origin,
+      const std::function<void()>& open = [] {}, const std::function<void()>& write = [] {}) {
+    const auto open_files = [&] {
+      output = open_output(options.output, group);
+      open();
+      trace = open_if_named(options.trace.path, group);
+    };
+    attempt([&] { session.perform(open_files); });
+    const auto write_the_trace = [&] {
+      if (session.trace()) write_trace(trace_origin(), *session.trace(), trace.get(), group);
+    };
+    write_each(group, {write, write_the_trace, [&] { write_output(output.get(), group, make_text); }});
     if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
     return report.code;
   }
 };
-
-std::unique_ptr<OutputFile> open_if_named(const std::string& path, comm::RankGroup& group) {
-  return path.empty() ? nullptr : open_output(path, group);
-}
 
 void print_plan(const RunOptions& options, BenchmarkRun& run, const RunReport& report,
                 comm::RankGroup& group) {
@@ -291,17 +292,7 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
     });
     return ExitCode::success;
   }
-  std::unique_ptr<OutputFile> trace;
-  const auto open_files = [&] {
-    result.output = open_output(options.output, group);
-    trace = open_if_named(options.trace.path, group);
-  };
-  result.attempt([&] { session.perform(open_files); });
-  return result.write({[&] {
-    if (!session.trace()) return;
-    write_trace(trace_origin_of(report), *session.trace(), trace.get(), group);
-    progress.say(fmt::format("wrote the trace to {}", options.trace.path));
-  }});
+  return result.perform(session, [&] { return trace_origin_of(report); });
 }
 
 /// The solution is written also where the solve did not converge.
@@ -310,27 +301,20 @@ ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   SolveReport report;
   SolveRun session(options, group, progress, report);
   SessionResult result{options, report, group, [&] { return write_report(options, report, options.format); }};
-  std::unique_ptr<OutputFile> solution;
-  std::unique_ptr<OutputFile> trace;
-  const auto open_files = [&] {
-    result.output = open_output(options.output, group);
-    solution = open_if_named(options.solution_path, group);
-    trace = open_if_named(options.trace.path, group);
-  };
-  result.attempt([&] { session.perform(open_files); });
-  const auto write_the_trace = [&] {
-    if (!session.trace()) return;
+  const auto trace_origin = [&] {
     const bool has_grid = !report.matrix_free;
-    const TraceOrigin origin{
+    return TraceOrigin{
         .report = report,
         .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
         .has_grid = has_grid,
         .properties = {{"matrix", report.matrix->name},
                        {"variant", options.variant},
                        {"preconditioner", options.preconditioner}}};
-    write_trace(origin, *session.trace(), trace.get(), group);
   };
-  return result.write({[&] { session.write_solution(solution.get()); }, write_the_trace});
+  std::unique_ptr<OutputFile> solution;
+  return result.perform(
+      session, trace_origin, [&] { solution = open_if_named(options.solution_path, group); },
+      [&] { session.write_solution(solution.get()); });
 }
 
 }  // namespace
@@ -365,6 +349,9 @@ void declare_run(Subcommand& command) {
               {.standing = "those that run", .most = most_ranks});
   command.add_texts("--list-kernels", "list the kernels and exit");
   command.add_texts("--list-transports", "list the transports and exit");
+  command.exclude("--ranks", "--memory-limit");
+  for (const auto* const of_phases : {"--papi", "--roofline", "--trace"})
+    command.exclude(of_phases, "--no-phases");
   for (const auto* const list : {"--list-kernels", "--list-transports"}) command.exclude_others(list);
   command.check = [&] { check_run(run, command); };
 }

@@ -84,8 +84,6 @@ void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile) {
 
 void resolve_profile(ProfileSource& profile, bool measures) {
   profile.may_be_new = measures;
-  if (!profile.is_used && !profile.path.empty())
-    throw InputError("--no-profile and --profile contradict each other: give one of them");
   if (profile.keeps_disturbed && !measures)
     throw InputError(
         "--keep-disturbed: goes with --transport auto or --cut speed only, whose measurement it keeps");
@@ -107,6 +105,7 @@ void add_session_options(Subcommand& command, SessionOptions& session) {
   command.add("--profile FILE", "tuning profile to use instead of the default one (cg2d tune)",
               session.profile.path, {.standing = "the user's", .file = FileUse::updates});
   command.add("--no-profile", "use no tuning profile", session.profile.is_used);
+  command.exclude("--profile", "--no-profile");
   add_memory_limit_option(command, session.memory_limit_bytes);
   command.add("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...",
               session.names_hosts);
@@ -186,12 +185,7 @@ void add_axis_list(Subcommand& command, std::string_view axis, AxisValues& value
 
 void add_class_option(Subcommand& command, Problem& problem, const std::string& help,
                       const std::string& standing) {
-  command.add("--class " + one_of(class_letters()), help, problem,
-              [](const std::string& option, const std::string& letter) {
-                require_known(option, letter, class_letters());  // capitals only
-                return problem_class(letter);
-              },
-              {.standing = standing});
+  command.add("--class " + one_of(class_letters()), help, problem, &problem_class, {.standing = standing});
 }
 
 void add_problem_numbers(Subcommand& command, Problem& problem) {
@@ -262,10 +256,10 @@ void add_form_options(Subcommand& command, SystemOptions& system) {
 
 void check_system(const std::string& command, const SystemOptions& system, const Subcommand& given) {
   const auto& text = system.operator_text;
-  if (system.matrix_path.empty()) given.refuse({"--symmetrize", "--mirror"}, "only with FILE");
-  if (text.empty()) return given.refuse({"--assembled"}, "only with --operator");
-  if (!system.matrix_path.empty())
+  if (system.matrix_path.empty() == text.empty())
     throw InputError("cg2d {} takes a matrix: FILE, or --operator, and not both", command);
+  if (text.empty()) return given.refuse({"--assembled"}, "only with --operator");
+  given.refuse({"--symmetrize", "--mirror"}, "only with FILE");
   const bool compares_forms = system.assembles && command != "solve" && find_matrix_free(text) != nullptr;
   try {
     if (system.assembles) static_cast<void>(source_from(text));

@@ -38,7 +38,7 @@ comm::ProcessGrid named_grid_from(const std::string& command, const std::string&
 /// --keep-disturbed, for subcommands whose runs may measure transports or speeds.
 void add_keep_disturbed_option(Subcommand& command, ProfileSource& profile);
 /// For options that are converted: a profile that is named may be missing only where transports or speeds are measured, which adds to
-/// it. Throws InputError for a profile that is named and not to be used, and for --keep-disturbed where neither is measured.
+/// it. Throws InputError for --keep-disturbed where neither is measured.
 void resolve_profile(ProfileSource& profile, bool measures);
 
 /// --memory-limit SIZE; --bind auto|none
@@ -80,7 +80,7 @@ void add_symmetrize_options(Subcommand& command, std::optional<double>& toleranc
 /// A user's own system: FILE, --operator, --assembled, --symmetrize and --mirror; --preconditioner and --variant.
 void add_matrix_options(Subcommand& command, SystemOptions& system, const std::string& help_of_assembled);
 void add_form_options(Subcommand& command, SystemOptions& system);
-/// Checks the matrix of a system that is there. Throws InputError, which names the command.
+/// Checks that there is one matrix, and what belongs to it. Throws InputError, which names the command.
 void check_system(const std::string& command, const SystemOptions& system, const Subcommand& given);
 
 }  // namespace cg2d

@@ -5,14 +5,6 @@
 namespace cg2d {
 namespace {
 
-/// "ones", and "random:1" where "random:SEED" is a value.
-bool stands_for_no_file(const std::string& text, const std::vector<std::string>& words) {
-  return std::ranges::any_of(words, [&](const std::string& word) {
-    const auto colon = word.find(':');
-    return colon == std::string::npos ? text == word : text.starts_with(word.substr(0, colon + 1));
-  });
-}
-
 /// A file of options may say that a flag is not.
 bool is_given(const CLI::Option& option) {
   const bool is_flag = option.get_items_expected_max() == 0;
@@ -106,15 +98,13 @@ std::vector<FileOption> Subcommand::named_files() const {
   for (const auto& [form, traits, option, take] : declared_) {
     auto texts = option->results();
     if (texts.empty() && traits.uses_default_file) texts.push_back(traits.standing);
-    const auto words = form.kind.find('|') == std::string::npos ? Texts{} : split_at(form.kind, '|');
     for (const auto& text : texts) {
       constexpr std::string_view prefix = "file:";
-      if (text.starts_with(prefix) && std::ranges::count(words, "file:FILE") > 0)
+      if (text.starts_with(prefix) && form.kind.find("file:FILE") != std::string::npos)
         files.push_back({form.name, text.substr(prefix.size()), FileUse::reads});
       if (!traits.file) continue;
-      for (const auto& path : form.kind.ends_with(",...") ? split_at(text, ',') : Texts{text}) {
-        if (!stands_for_no_file(path, words)) files.push_back({form.name, path, *traits.file});
-      }
+      for (const auto& path : form.kind.ends_with(",...") ? split_at(text, ',') : Texts{text})
+        files.push_back({form.name, path, *traits.file});
     }
   }
   return files;

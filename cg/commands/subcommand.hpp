@@ -170,8 +170,8 @@ class Subcommand {
   std::string text_of(std::string_view option) const;
   /// Throws InputError for the first of these that was given: its name, and the reason.
   void refuse(const std::vector<std::string_view>& options, std::string_view reason) const;
-  /// The files that the arguments name, in the order of declaration. A value that stands for no file ("ones", "random:1") is
-  /// left out; of a list of folders ("DIR,...") each is one.
+  /// The files that the arguments name, in the order of declaration; of a list of folders ("DIR,...") each is one. A word among the
+  /// values ("ones", "random:1") counts as a file of that name.
   std::vector<FileOption> named_files() const;
 
   CLI::App& parser() const { return parser_; }

@@ -1,7 +1,6 @@
 #include "cg/library/matrix.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <cmath>
 
 #include "cg/base/agreement.hpp"
@@ -14,25 +13,16 @@ namespace {
 
 /// Throws InputError.
 void require_consistent(const MatrixRows& rows, int rank) {
-  const auto refuse = [rank](const std::string& reason) {
-    throw InputError("matrix: the rows of rank {}: {}", rank, reason);
-  };
-  if (rows.columns.size() != rows.values.size())
-    refuse(fmt::format("{} columns, but {} values", rows.columns.size(), rows.values.size()));
-  if (rows.row_starts.empty()) {
-    if (!rows.columns.empty()) refuse(fmt::format("{} entries, but no row_starts", rows.columns.size()));
-    return;
-  }
-  if (rows.row_starts.front() != 0)
-    refuse(fmt::format("row_starts begins with {}, must begin with 0", rows.row_starts.front()));
-  for (size_t k = 1; k < rows.row_starts.size(); ++k) {
-    if (rows.row_starts[k] < rows.row_starts[k - 1])
-      refuse(fmt::format("row_starts falls from {} to {} after row {}", rows.row_starts[k - 1],
-                         rows.row_starts[k], rows.first_row + static_cast<int64_t>(k) - 1));
-  }
-  if (const auto count = static_cast<int64_t>(rows.columns.size()); rows.row_starts.back() != count)
-    refuse(fmt::format("row_starts ends with {}, but there {}", rows.row_starts.back(),
-                       count == 1 ? "is 1 entry" : fmt::format("are {} entries", count)));
+  const auto& starts = rows.row_starts;
+  const auto count = static_cast<int64_t>(rows.columns.size());
+  const bool fits = starts.empty()
+                        ? count == 0
+                        : starts.front() == 0 && std::ranges::is_sorted(starts) && starts.back() == count;
+  if (!fits || rows.values.size() != rows.columns.size())
+    throw InputError(
+        "matrix: the rows of rank {}: row_starts must rise from 0 to the number of columns, {}, and of "
+        "values, {}",
+        rank, count, rows.values.size());
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <set>
 #include <vector>
 
@@ -21,13 +20,8 @@ struct Simulated {
 
 /// Does all tasks, each in its time. Fails where a worker gets two at once, or a task the wrong number.
 Simulated simulate(const std::vector<Task>& tasks, const std::vector<double>& times,
-                   const std::vector<int>& nodes, bool is_exclusive = false,
-                   const std::vector<int>& speed_classes = {}) {
-  std::vector<WorkerPlace> places;
-  for (size_t worker = 0; worker < nodes.size(); ++worker)
-    places.push_back(
-        {.node = nodes[worker], .speed_class = speed_classes.empty() ? 0 : speed_classes[worker]});
-  TaskQueue queue(tasks, places, is_exclusive);
+                   const std::vector<int>& nodes) {
+  TaskQueue queue(tasks, nodes);
   Simulated all;
   std::multimap<double, size_t> ends;
   std::map<size_t, std::vector<int>> workers_of;
@@ -61,29 +55,9 @@ std::vector<size_t> order_of(const Simulated& simulated) {
   return order;
 }
 
-TEST(TaskQueueTest, WideThenLongThenListed) {
-  const std::vector<Task> tasks{{.expected_s = 1.0}, {.expected_s = 3.0},
-                                {.rank_count = 2},   {},
-                                {.expected_s = 3.0}, {.expected_s = 9.0, .is_alone = true}};
-  EXPECT_EQ(order_of(simulate(tasks, {1, 3, 1, 5, 3, 9}, {0, 0})), (std::vector<size_t>{2, 3, 1, 4, 0, 5}));
-}
-
-TEST(TaskQueueTest, FortyUnevenTasksEndNearTheOptimum) {
-  std::mt19937 generator(7);
-  std::uniform_real_distribution<double> time(1.0, 30.0);
-  for (int draw = 0; draw < 200; ++draw) {
-    std::vector<Task> tasks;
-    std::vector<double> times;
-    std::vector<Task> done;
-    for (int k = 0; k < 40; ++k) {
-      times.push_back(time(generator));
-      // Expectations are off by up to a quarter.
-      tasks.push_back(
-          {.expected_s = times.back() * std::uniform_real_distribution<double>(0.75, 1.25)(generator)});
-      done.push_back({.expected_s = times.back()});
-    }
-    EXPECT_LE(simulate(tasks, times, {0, 0, 0}).makespan_s, 1.05 * least_makespan(done, 3));
-  }
+TEST(TaskQueueTest, WideThenListedThenAlone) {
+  const std::vector<Task> tasks{{}, {.is_alone = true}, {.rank_count = 2}, {}, {}};
+  EXPECT_EQ(order_of(simulate(tasks, {1, 9, 1, 5, 3}, {0, 0})), (std::vector<size_t>{2, 0, 3, 4, 1}));
 }
 
 TEST(TaskQueueTest, TasksStayOnANodeWhereTheyFit) {
@@ -92,27 +66,6 @@ TEST(TaskQueueTest, TasksStayOnANodeWhereTheyFit) {
   EXPECT_EQ(all.starts[0].workers, (std::vector{3, 4, 5, 6}));
   EXPECT_EQ(all.starts[1].workers, (std::vector{0, 1, 2}));
   EXPECT_EQ(simulate({{.rank_count = 5}}, {1}, nodes).starts[0].workers, (std::vector{0, 3, 4, 5, 6}));
-}
-
-TEST(TaskQueueTest, RanksOfOneSpeedWorkTogetherAndTheFastestFirst) {
-  const std::vector<int> one_node(6, 0);
-  const std::vector<int> classes{0, 1, 0, 1, 0, 1};
-  const auto pairs = simulate({{.rank_count = 2}, {.rank_count = 2}, {.rank_count = 2}}, {1, 1, 1}, one_node,
-                              false, classes);
-  EXPECT_EQ(pairs.starts[0].workers, (std::vector{0, 2}));
-  EXPECT_EQ(pairs.starts[1].workers, (std::vector{1, 3})) << "of two that are left, one is slow";
-  EXPECT_EQ(pairs.starts[2].workers, (std::vector{4, 5})) << "better than none";
-  EXPECT_EQ(simulate({{.rank_count = 4}}, {1}, one_node, false, classes).starts[0].workers,
-            (std::vector{0, 1, 2, 3}));
-  // The fast ones of one node rather than all of another.
-  const auto wide = simulate({{.rank_count = 2}}, {1}, {0, 0, 0, 1, 1, 1}, false, {1, 1, 1, 1, 0, 0});
-  EXPECT_EQ(wide.starts[0].workers, (std::vector{4, 5}));
-}
-
-TEST(TaskQueueTest, ClassesAreAsFarApartAsNoiseIsNot) {
-  EXPECT_EQ(speed_classes(std::vector{1.0, 0.9, 0.8}), (std::vector{0, 0, 0}));
-  EXPECT_EQ(speed_classes(std::vector{1.0, 2.0, 1.9, 0.4}), (std::vector{1, 0, 0, 2}));
-  EXPECT_TRUE(speed_classes(std::vector<double>{}).empty());
 }
 
 TEST(TaskQueueTest, GroupsOfRanksComeAgain) {
@@ -134,29 +87,17 @@ TEST(TaskQueueTest, TooFewWorkersGetALaterTask) {
 TEST(TaskQueueTest, NothingRunsBesideALonelyTask) {
   EXPECT_EQ(simulate({{.is_alone = true}, {.is_alone = true}}, {1, 1}, {0, 0}).most_at_once, 1U);
   const std::vector<Task> tasks(5);
-  EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}, true).most_at_once, 1U);
   EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}).most_at_once, 2U);
 }
 
 TEST(TaskQueueTest, AStoppedQueueBeginsNothing) {
-  TaskQueue queue({{}, {}}, {WorkerPlace{}}, false);
+  TaskQueue queue(std::vector<Task>(2), {0});
   const auto first = queue.next();
   ASSERT_TRUE(first);
   queue.stop();
   queue.end(first->task);
   EXPECT_FALSE(queue.next());
   EXPECT_TRUE(queue.is_idle());
-}
-
-TEST(TaskQueueTest, NoScheduleIsShorterThanItsWorkOrItsLongestTask) {
-  EXPECT_DOUBLE_EQ(
-      least_makespan(std::vector<Task>{{.rank_count = 2, .expected_s = 3.0}, {.expected_s = 2.0}}, 4), 3.0);
-  EXPECT_DOUBLE_EQ(least_makespan(std::vector<Task>{{.rank_count = 2, .expected_s = 3.0},
-                                                    {.rank_count = 2, .expected_s = 3.0},
-                                                    {.expected_s = 4.0}},
-                                  2),
-                   8.0);
-  EXPECT_DOUBLE_EQ(least_makespan({}, 2), 0.0);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // The file of --config: what a command takes from it is what --save-config writes, and is read back equal.
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/commands/help/help_texts.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

@@ -1,7 +1,6 @@
 // The list of a batch: tasks with unique names, each with a command and as many ranks as there are.
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,7 +19,6 @@ bool take_task_list(std::string_view input) {
       promise(names.insert(task.name).second && !task.name.empty(), "names are unique");
       promise(!task.words.empty(), "a task has a command");
       promise(task.rank_count >= 1 && task.rank_count <= most_ranks, "a task has its ranks");
-      promise(std::isfinite(task.expected_s.value_or(0.0)), "a time is finite");
       const auto has_quote = [](const auto& word) { return word.find_first_of("'\"") != std::string::npos; };
       if (std::ranges::none_of(task.words, has_quote))
         promise(words_of(task.command()) == task.words, "a command has the words that it was made of");

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -130,20 +131,27 @@ TEST(OwnMatrix, BadOrders) {
 
 TEST(OwnMatrix, BadRowsOfOneRankAreErrorsOnAll) {
   const int last = group().size() - 1;
-  const auto expect = [&](const std::string& expected, const std::vector<int64_t>& starts) {
-    expect_same_error("matrix: the rows of rank " + std::to_string(last) + ": " + expected, [&] {
-      const std::array<int64_t, 2> columns{0, 1};
-      const std::array<double, 2> values{1.0, 1.0};
+  const std::array<int64_t, 2> columns{0, 1};
+  const std::array<double, 2> values{1.0, 1.0};
+  const auto expect = [&](const std::vector<int64_t>& starts, size_t value_count) {
+    const auto message = "matrix: the rows of rank " + std::to_string(last) +
+                         ": row_starts must rise from 0 to the number of columns, 2, and of values, " +
+                         std::to_string(value_count);
+    expect_same_error(message, [&] {
       MatrixRows rows;
       if (group().rank() == last)
-        rows = {.first_row = 3, .row_starts = starts, .columns = columns, .values = values};
+        rows = {.first_row = 3,
+                .row_starts = starts,
+                .columns = columns,
+                .values = std::span(values).first(value_count)};
       static_cast<void>(matrix_from_rows(10, rows, group()));
     });
   };
-  expect("2 entries, but no row_starts", {});
-  expect("row_starts begins with 1, must begin with 0", {1, 2});
-  expect("row_starts falls from 2 to 1 after row 4", {0, 2, 1, 2});
-  expect("row_starts ends with 3, but there are 2 entries", {0, 3});
+  expect({}, 2);
+  expect({1, 2}, 2);
+  expect({0, 2, 1, 2}, 2);
+  expect({0, 3}, 2);
+  expect({0, 2}, 1);
 }
 
 TEST(OwnMatrix, AMatrixThatIsNotSymmetricIsRefused) {

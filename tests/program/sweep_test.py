@@ -335,7 +335,7 @@ class SweepTest(ProgramTest):
             (["--class", "W", "--n", "5"], USAGE, "--class S,W: with --n"),
             (["--sum", "whole-block,none"], USAGE, "--sum none: unknown"),
             (["--memory-limit", "much"], USAGE, "is not a size"),
-            (["--no-profile", "--profile", "file"], USAGE, "contradict each other"),
+            (["--no-profile", "--profile", "file"], USAGE, "profile excludes --"),
             (["--profile", __file__, "--output", self.file], USAGE, "is no tuning profile"),
             (["--output", self.folder / "no" / "file"], CANNOT_CREATE, "No such file"),
             (["--show", self.folder / "nothing"], USAGE, "--class excludes --show"),

@@ -64,12 +64,6 @@ def codes_in_help(subcommand):
     return [(code, " ".join(meaning.split())) for code, meaning in re.findall(r"^  (\d+) +(.*(?:\n {10,}.*)*)", section, re.MULTILINE)]
 
 
-def codes_in_manual(subcommand):
-    text = run_command([PROGRAM, "help", *([subcommand] if subcommand else []), "--man"]).stdout
-    section = text[text.index(".SH EXIT STATUS") :].split("\n.SH ")[0]
-    return [(code, meaning.replace("\\-", "-")) for code, meaning in re.findall(r"^\.TP\n\.B (\d+)\n(.*)$", section, re.MULTILINE)]
-
-
 def all_options():
     return set().union(*(options_of(name) for name in subcommands())) | {"--help", "--version", *COMMON_OPTIONS}
 
@@ -323,7 +317,7 @@ class Tables(unittest.TestCase):
         return tables[0].body()
 
     def test_exit_codes(self):
-        """The README, the help and the manual pages: the same codes, meanings and commands."""
+        """The README and the help: the same codes, meanings and commands."""
         errors = (PROJECT / "cg" / "base" / "errors.hpp").read_text()
         scripts = (PROJECT / "scripts" / "report_parts" / "errors.py").read_text()
         codes = {*re.findall(r"^  \w+ = (\d+),", errors, re.MULTILINE), *re.findall(r"\b(6\d|7\d)\b", scripts)}
@@ -333,7 +327,6 @@ class Tables(unittest.TestCase):
         for command in (None, *subcommands()):
             expected = [row[:2] for row in rows if command is None or row[2] == "all" or command in row[2].split(", ")]
             self.assertEqual(codes_in_help(command), expected, command)
-            self.assertEqual(codes_in_manual(command), expected, command)
 
     def test_environment_variables(self):
         listed = set(re.findall(r"`(\w+)`", " ".join(row[0] for row in self.only_rows("variable"))))

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <thread>
 
 #include "cg/base/agreement.hpp"
@@ -12,11 +11,9 @@
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
-#include "cg/base/table.hpp"
 #include "cg/commands/batch/task_list.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/tuning/trial.hpp"
 #include "comm/rank_kind.hpp"
 
 namespace cg2d {
@@ -53,9 +50,6 @@ struct TaskResult {
   /// Why it did not succeed; empty: it did.
   std::string reason() const {
     if (code == ExitCode::success) return {};
-    if (is_over_time)
-      return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s,
-                         limit_s.value_or(0.0));
     // The last words of a command are its error.
     constexpr std::string_view speaker = "cg2d: ";
     if (messages.empty()) return std::string(status_name(code));
@@ -129,21 +123,13 @@ class TaskJournal {
     for (const auto line : whole_lines_of(results_.text())) {
       try {
         const auto task = json_from(line).at("task");
-        known_.push_back({.name = task.at("name").get<std::string>(),
-                          .command = task.at("command").get<std::string>(),
-                          .sitting = integer_at<int>(task, "sitting")});
+        known_[task.at("name").get<std::string>()] = task.at("command").get<std::string>();
+        sitting_ = std::max(sitting_, integer_at<int>(task, "sitting") + 1);
       } catch (const nlohmann::json::exception& error) {
         throw InputError("line {} is no result of a task ({})", known_.size() + 1, plain_text(error));
       }
-      sitting_ = std::max(sitting_, known_.back().sitting + 1);
     }
-    for (const auto line : whole_lines_of(under_way_.text())) {
-      try {
-        begun_.push_back(json_from(line).get<std::string>());
-      } catch (const nlohmann::json::exception&) {
-        throw InputError("it holds no names of tasks");
-      }
-    }
+    for (const auto line : whole_lines_of(under_way_.text())) begun_.emplace_back(line);
     results_.drop_cut_line();  // the first change: the file is known to be a batch's
     under_way_.drop_cut_line();
   } catch (const InputError& error) {
@@ -153,13 +139,13 @@ class TaskJournal {
 
   /// Whether the task has a result. Throws InputError where that is of another command.
   bool has_result(const Task& task) const {
-    const auto* const found = row_named(known_, task.name);
-    if (found == nullptr) return false;
-    if (found->command != task.command())
+    const auto found = known_.find(task.name);
+    if (found == known_.end()) return false;
+    if (found->second != task.command())
       throw InputError(
           "{}: \"{}\" has a result of another command in {} ({}); give it another name, or start the results "
           "anew with --fresh",
-          task.place, task.name, path_, found->command);
+          task.place, task.name, path_, found->second);
     return true;
   }
   /// How many jobs have ended while the task was under way.
@@ -168,7 +154,7 @@ class TaskJournal {
   int sitting() const { return sitting_; }
 
   /// Notes that a task begins, where that can be written.
-  void begin(const Task& task) { under_way_.append(json_text(task.name)); }
+  void begin(const Task& task) { under_way_.append(task.name); }
   /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write), as
   /// LineFile::sync(); the result is kept all the same.
   void keep(const TaskResult& result) {
@@ -191,8 +177,8 @@ class TaskJournal {
   std::string path_;
   LineFile results_;
   LineFile under_way_;
-  std::vector<TaskResult> known_;   // their names, commands and sittings
-  std::vector<std::string> begun_;  // by earlier jobs, once for each
+  std::map<std::string, std::string> known_;  // commands by the tasks' names
+  std::vector<std::string> begun_;            // by earlier jobs, once for each
   int sitting_ = 1;
   Stopwatch since_sync_;
 };
@@ -204,17 +190,6 @@ std::vector<std::string> argument_texts(const Task& task) {
   std::vector<std::string> arguments{"cg2d"};
   arguments.insert(arguments.end(), task.words.begin(), task.words.end());
   return arguments;
-}
-
-/// Seconds, roughly: of the benchmark by its nonzeros, and the rest is not known.
-std::optional<double> expected_seconds(const Task& task, const ParsedCommand& command) {
-  constexpr double nonzeros_per_s = 1e9;
-  const auto letter = command.options->text_of("--class");
-  if (task.expected_s || command.row->name != "run" || letter.empty()) return task.expected_s;
-  auto problem = problem_class(letter);
-  if (const auto count = number_from<int>(command.options->text_of("--niter"))) problem.niter = *count;
-  const auto repeat_count = number_from<int>(command.options->text_of("--repeat")).value_or(1);
-  return repeat_count * expected_work(problem, task.rank_count) / nonzeros_per_s;
 }
 
 /// Throws InputError that names the line of a command that could not begin.
@@ -241,10 +216,7 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
       const auto command = parse_command_line(argument_texts(task));
       const auto is_task = [](const SubcommandRow& row) { return row.kind == CommandKind::task; };
       if (command.row == nullptr || !is_task(*command.row))
-        throw InputError("{}; a task is one of {}",
-                         command.row == nullptr
-                             ? task.command() + ": prints help or the version only, and is no task"
-                             : fmt::format("{}: is no task", command.row->name),
+        throw InputError("{}: is no task; a task is one of {}", task.command(),
                          fmt::join(names_where(subcommand_table(), is_task), ", "));
       if (const auto grid = command.options->text_of("--grid");
           grid.find_first_of("0123456789") != std::string::npos) {
@@ -257,7 +229,6 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
         if (file.use != FileUse::reads && file.use != FileUse::reads_first)
           note_use(file, fmt::format("written by the task of {}", task.place));
       }
-      task.expected_s = expected_seconds(task, command);
       task.names_format = !command.options->text_of("--format").empty();
     } catch (const InputError& error) {
       throw InputError("{}: {}", task.place, error.what());
@@ -308,60 +279,25 @@ void do_tasks(comm::RankGroup& group, const NodeInfo& node) {
   }
 }
 
-/// The speeds of all ranks but the scheduler: [worker]. Alike where they share cores: then none has a speed of its own.
-std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
-  std::vector<double> alike(static_cast<size_t>(group.size() - 1), 1.0);
-  const bool shares_cores = std::ranges::any_of(
-      environment.nodes, [](const auto& node) { return node.rank_count > node.core_count; });
-  if (shares_cores || alike.size() < 2) return alike;
-  double mine = 0.0;
-  if (group.rank() > 0) {
-    std::vector<int> workers(alike.size());
-    std::iota(workers.begin(), workers.end(), 1);
-    comm::RankGroup others(group.part(workers));
-    mine = own_speed(others);
-  }
-  const auto all = group.gather_one(mine);
-  return {std::next(all.begin()), all.end()};
-}
-
-/// The place of each worker, on rank 0, which hands out, and costs no processor where there are others. None on the other ranks: they have
-/// done all tasks that they got when this returns. Where no node has more workers than cores, their speeds are measured first, in less than
-/// 0.1 s. Collective. Throws MpiError.
-std::vector<WorkerPlace> gather_workers(comm::RankGroup& group) {
-  if (group.size() == 1) return {WorkerPlace{}};
+/// The node of each worker, on rank 0, which hands out, and costs no processor where there are others. None on the other ranks: they have
+/// done all tasks that they got when this returns. Collective. Throws MpiError.
+std::vector<int> gather_workers(comm::RankGroup& group) {
+  if (group.size() == 1) return {0};
   auto environment = inspect_environment(group, 1);
   --environment.nodes[static_cast<size_t>(environment.ranks[0].node)].rank_count;  // the scheduler waits
   // Ranks that hand out, or have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
-  const auto classes = speed_classes(speeds_of_workers(group, environment));
+  std::vector<int> nodes;
   if (group.rank() > 0) {
     do_tasks(group, environment.node_of(group.rank()));
-    return {};
+    return nodes;
   }
-  std::vector<WorkerPlace> places;
-  for (size_t worker = 0; worker < classes.size(); ++worker)
-    places.push_back({.node = environment.ranks[worker + 1].node, .speed_class = classes[worker]});
-  return places;
+  for (int rank = 1; rank < group.size(); ++rank)
+    nodes.push_back(environment.ranks[static_cast<size_t>(rank)].node);
+  return nodes;
 }
 
 // ---------------------------------------------------------------- the one who hands them out
-
-/// Tables that nobody reads are left out.
-constexpr size_t most_table_lines = 50;
-
-std::string table_of(std::vector<TaskResult> results) {
-  constexpr size_t longest_name = 40;
-  std::ranges::stable_sort(results, {}, &TaskResult::start_s);
-  Table table;
-  for (const auto& result : results) {
-    const auto& name = result.name;
-    table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
-    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
-    table.number("Time", "{:.3f} s", result.duration_s).word("End", status_name(result.code));
-  }
-  return table.text();
-}
 
 /// The tasks that are still to be done, and all that has become of them. On rank 0. The workers are all other ranks, or, where it is the only
 /// one, this rank, which does a task when it begins.
@@ -375,25 +311,27 @@ class Scheduler {
         tasks_(checked_tasks(options, worker_count_)),
         all_count_(tasks_.size()),
         journal_(options.output, options.fresh) {
-    found_count_ = std::erase_if(tasks_, [&](const auto& task) { return journal_.has_result(task); });
-    for (auto& task : tasks_) task.is_alone = journal_.end_count(task) >= ends_before_alone;
-    const auto is_open = [&](const auto& task) { return journal_.end_count(task) < most_ends; };
-    const auto first_given_up = std::stable_partition(tasks_.begin(), tasks_.end(), is_open);
-    for (auto task = first_given_up; task != tasks_.end(); ++task)
-      keep({.name = task->name,
-            .command = task->command(),
+    std::erase_if(tasks_, [&](const Task& task) {
+      if (journal_.has_result(task)) return true;
+      if (journal_.end_count(task) < most_ends) return false;
+      keep({.name = task.name,
+            .command = task.command(),
             .sitting = journal_.sitting(),
             .code = ExitCode::internal,
             .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
                                      "alone; it is not tried again",
                                      most_ends)}});
-    tasks_.erase(first_given_up, tasks_.end());
+      return true;
+    });
+    found_count_ = all_count_ - tasks_.size() - results_.size();
+    for (auto& task : tasks_)
+      task.is_alone = options.is_exclusive || journal_.end_count(task) >= ends_before_alone;
   }
 
-  /// Hands out until all is done, a signal asks to end, or results cannot be kept. places: of the workers. No task is under way when it
+  /// Hands out until all is done, a signal asks to end, or results cannot be kept. nodes: of the workers. No task is under way when it
   /// returns, or throws RunError; MpiError.
-  void hand_out(std::vector<WorkerPlace> places, const Progress& progress) {
-    queue_.emplace(tasks_, std::move(places), options_.is_exclusive);
+  void hand_out(std::vector<int> nodes, const Progress& progress) {
+    queue_.emplace(tasks_, std::move(nodes));
     const InterruptWatch watch;
     std::optional<TaskResult> ended;
     std::optional<RunError> failure;
@@ -425,19 +363,12 @@ class Scheduler {
 
   std::string summary() const {
     std::string text;
-    if (!results_.empty() && results_.size() <= most_table_lines) text += table_of(results_) + "\n";
     for (const auto& result : results_) {
       if (const auto reason = result.reason(); !reason.empty())
         text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.code));
     }
-    std::vector<Task> done;
-    for (const auto& result : results_)
-      done.push_back({.rank_count = static_cast<int>(result.ranks.size()), .expected_s = result.duration_s});
     text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
                         format_count(worker_count_, "rank"));
-    const double least_s = least_makespan(done, worker_count_);
-    if (!done.empty())
-      text += fmt::format("; ideal makespan {:.3g} s ({:.0f} %)", least_s, 100.0 * least_s / duration_s_);
     if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
     return text + fmt::format("\n Results: {}\n", options_.output);
   }
@@ -475,7 +406,7 @@ class Scheduler {
 
   /// Whether other tasks run now, or may begin before this one ends.
   bool may_have_company(const TaskStart& start) const {
-    if (options_.is_exclusive || tasks_[start.task].is_alone) return false;
+    if (tasks_[start.task].is_alone) return false;
     const bool has_room = std::ssize(start.workers) < worker_count_;
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
   }
@@ -522,10 +453,10 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() == 0) scheduler = std::make_unique<Scheduler>(options, group);
   });
-  auto places = gather_workers(group);
+  auto nodes = gather_workers(group);
   Agreement handing_out(group);
   handing_out.attempt([&] {
-    if (scheduler) scheduler->hand_out(std::move(places), progress);
+    if (scheduler) scheduler->hand_out(std::move(nodes), progress);
   });
   for (int rank = 1; scheduler && rank < group.size(); ++rank)
     group.send_text({}, rank);  // no further task comes
@@ -538,14 +469,12 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   return static_cast<ExitCode>(code);
 }
 
-/// The results stand beside the list, unless they are named; each part has its own.
+/// The results stand beside the list, unless they are named.
 void check_batch(BatchOptions& batch) {
   if (!batch.output.empty()) return;
   if (batch.path.starts_with("/dev/") || batch.path.starts_with("/proc/"))
     throw InputError("--output: {} is no place for the results; name a file for them", batch.path);
-  const auto part =
-      batch.part.count > 1 ? fmt::format(".{}of{}", batch.part.number, batch.part.count) : std::string();
-  batch.output = std::filesystem::path(batch.path).replace_extension(part + ".results.jsonl").string();
+  batch.output = std::filesystem::path(batch.path).replace_extension(".results.jsonl").string();
 }
 
 }  // namespace
@@ -557,18 +486,13 @@ void declare_batch(Subcommand& command) {
                    {"mpiexec -n 3 cg2d batch tasks.txt",
                     "mpiexec -n 17 cg2d batch tasks.txt --ranks-per-task 4 --task-time 10min"});
   auto& batch = command.with<BatchOptions>(&run_batch);
-  command.add("FILE FILE",
-              "tasks, a command line of run, solve, stencil or check in each line, after name=NAME, ranks=N "
-              "or time=TIME where a task needs them",
-              batch.path, {.file = FileUse::reads, .is_required = true});
+  command.add(
+      "FILE FILE",
+      "tasks, a command line of run, solve, stencil or check in each line, after name=NAME or ranks=N "
+      "where a task needs them",
+      batch.path, {.file = FileUse::reads, .is_required = true});
   command.add("--ranks-per-task N", "ranks of a task that does not say ranks=N", batch.ranks_per_task,
               {.standing = "1", .most = any_count});
-  command.add("--vary VALUES",
-              "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
-              "scalar,sell\"; may be given several times",
-              batch.varied, &varied_option_from, {.is_repeated = true});
-  command.add("--part K/N", "do the tasks of one of N equal parts of the list, such as one job of an array",
-              batch.part, &list_part_from, {.standing = "1/1"});
   command.add("--task-time TIME", "stop a task that takes longer, between two of its iterations",
               batch.task_limit_s, &limit_seconds_from, {.standing = "no limit"});
   command.add("--exclusive", "one task at a time, so that none disturbs the times of another",

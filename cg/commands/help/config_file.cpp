@@ -10,6 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/help/help_texts.hpp"
 
 namespace cg2d {
@@ -18,49 +19,38 @@ namespace {
 /// Whether a value begins with a quote that does not end it: CLI11 has taken the quotes of all others away.
 bool has_open_quote(const std::string& value) { return value.starts_with('"') || value.starts_with('\''); }
 
-/// Gives the options of one command from a file to its parser. CLI11 itself would pass over what is none.
+/// CLI11's files, without what it would pass over: that is refused. Keys before the first section are for whichever command reads the file.
 class ConfigFile final : public CLI::ConfigTOML {
  public:
   ConfigFile(const CLI::App& command, const std::string& path)
-      : command_(command), name_("--config " + path), text_(text_of_named_file(name_, path)) {
-    if (text_.empty()) throw InputError("{}: is empty", name_);
-  }
+      : command_(command), name_("--config " + path), text_(text_of_named_file(name_, path)) {}
 
-  std::vector<CLI::ConfigItem> from_config(std::istream& /*input*/) const override try {
+  std::vector<CLI::ConfigItem> from_config(std::istream& /*input*/) const override {
     std::istringstream lines(text_);
     std::vector<CLI::ConfigItem> own;
     std::set<const CLI::Option*> given;
-    for (auto& item : CLI::ConfigBase::from_config(lines)) {
-      const auto& program = *command_.get_parent();
-      auto& section = item.parents;
-      if (section.empty()) section = {command_.get_name()};
-      const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
-      if (command == nullptr)
-        throw InputError("[{}]: a section is for a command of cg2d, and there is none of that name{}",
-                         fmt::join(section, "."), did_you_mean(section.front(), command_names(program)));
+    const auto items = CLI::ConfigBase::from_config(lines);
+    if (items.empty()) throw InputError("{}: holds no options", name_);
+    for (const auto& item : items) {
+      const auto section =
+          item.parents.empty() ? command_.get_name() : fmt::format("{}", fmt::join(item.parents, "."));
+      require_known(name_ + ": section", section, command_names(*command_.get_parent()));
       // CLI11's begin and end of a section are items, too.
-      if (command != &command_ || item.name == "++" || item.name == "--") continue;
+      if (section != command_.get_name() || item.name == "++" || item.name == "--") continue;
       const auto* option = command_.get_option_no_throw("--" + item.name);
       if (option == nullptr) option = command_.get_option_no_throw(item.name);
-      if (option == nullptr) {
-        auto names = long_names(command_);
-        std::erase_if(
-            names, [&](const auto& name) { return !command_.get_option("--" + name)->get_configurable(); });
-        throw InputError("{}: not an option of cg2d {}{}", item.name, command_.get_name(),
-                         did_you_mean(item.name, names));
-      }
-      if (!option->get_configurable())
-        throw InputError("{}: is given on the command line only, as --{}", item.name, item.name);
-      if (!given.insert(option).second) throw InputError("{}: given twice", item.name);
-      if (item.inputs.empty() || item.inputs.front() == "{}")
-        throw InputError("{}: has no value; leave the line out", item.name);
-      if (std::ranges::any_of(item.inputs, has_open_quote))
-        throw InputError("{}: a quote is not closed (# begins a comment within quotes, too)", item.name);
-      own.push_back(std::move(item));
+      if (option == nullptr || !option->get_configurable())
+        throw InputError("{}: {}: not an option of cg2d {} in a file{}", name_, item.name,
+                         command_.get_name(),
+                         option == nullptr ? did_you_mean(item.name, long_names(command_)) : "");
+      if (item.inputs.empty() || item.inputs.front() == "{}" ||
+          std::ranges::any_of(item.inputs, has_open_quote) || !given.insert(option).second)
+        throw InputError("{}: {}: must be given once, with a value (# begins a comment within quotes, too)",
+                         name_, item.name);
+      own.push_back(item);
+      own.back().parents = {command_.get_name()};
     }
     return own;
-  } catch (const InputError& error) {
-    throw InputError("{}: {}", name_, error.what());
   }
 
  private:
@@ -82,16 +72,15 @@ std::string config_text(const CLI::App& command) {
   const auto items = CLI::ConfigTOML().from_config(text);
   for (const auto* option : command.get_options()) {
     if (option->count() == 0 || !option->get_configurable()) continue;
-    // CLI11 writes no escapes: what it reads back may be something else.
+    // CLI11 writes no escapes: what it reads back may be something else, and it takes [x] for a list.
     const auto values = option->reduced_results();
-    const auto is_list = [](const std::string& value) {
-      return (value.starts_with('[') && value.ends_with(']')) || value == "{}";  // an empty one
+    const auto is_no_text = [](const std::string& value) {
+      return has_open_quote(value) || value.starts_with('[') || value == "{}";
     };
     const auto is_held = [&](const CLI::ConfigItem& item) {
-      return item.name == option->get_single_name() && item.parents.empty() && item.inputs == values &&
-             std::ranges::none_of(values, has_open_quote);
+      return item.name == option->get_single_name() && item.parents.empty() && item.inputs == values;
     };
-    if (std::ranges::none_of(values, is_list) && std::ranges::any_of(items, is_held)) continue;
+    if (std::ranges::none_of(values, is_no_text) && std::ranges::any_of(items, is_held)) continue;
     throw InputError(
         "--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets and "
         "control characters",

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,7 +25,7 @@ DescribedOption described(const CLI::Option& option) {
   DescribedOption described{.description = option.get_description(),
                             .group = option.get_group(),
                             .is_positional = !option.nonpositional()};
-  auto& [names, placeholder, words, description, details, group, is_positional, takes_file] = described;
+  auto& [names, placeholder, words, description, details, group, is_positional] = described;
   if (is_positional) {
     names = {option.get_name(true, false)};
   } else {
@@ -43,8 +44,6 @@ DescribedOption described(const CLI::Option& option) {
   const auto usual = option.get_default_str();
   details +=
       option.get_required() ? " (required)" : fmt::format(" (default: {})", usual.empty() ? "none" : usual);
-  takes_file = std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
-               (is_positional && names.front() != "COMMAND");
   std::erase_if(values, is_placeholder);
   words = fmt::format("{}", fmt::join(values, " "));
   return described;
@@ -90,53 +89,9 @@ const CLI::App* find_command(const CLI::App& program, std::string_view name) {
   return found.empty() ? nullptr : found.front();
 }
 
-// ---------------------------------------------------------------- pages
+// ---------------------------------------------------------------- --help
 
 namespace {
-
-/// "--n N", and what it does.
-struct Entry {
-  std::string head;
-  std::string text;
-};
-struct Section {
-  std::string title;
-  std::vector<Entry> entries;
-};
-
-/// The options by their groups, arguments without a name first.
-std::vector<Section> option_sections(const CLI::App& parser) {
-  std::vector<Section> sections;
-  for (const auto& option : described_options(parser)) {
-    const auto title = option.is_positional ? std::string("Arguments") : option.group;
-    auto section = std::ranges::find(sections, title, &Section::title);
-    if (section == sections.end()) section = sections.insert(section, Section{title, {}});
-    auto head = fmt::format("{}", fmt::join(option.names, ","));
-    if (!option.placeholder.empty()) head += " " + option.placeholder;
-    section->entries.push_back({std::move(head), option.description + option.details});
-  }
-  return sections;
-}
-
-/// prefix: before their names.
-std::vector<Entry> commands_of(const CLI::App& parser, const std::string& prefix = {}) {
-  std::vector<Entry> entries;
-  for (const auto* command : parser.get_subcommands({}))
-    entries.push_back({prefix + command->get_name(), command->get_description()});
-  return entries;
-}
-
-/// The exit codes that a command can end with; all of them for the program.
-std::vector<Entry> exit_codes_of(const CLI::App& parser) {
-  std::vector<Entry> entries;
-  for (const auto& row : exit_code_table()) {
-    if (parser.get_parent() == nullptr || ends_with(parser.get_name(), row))
-      entries.push_back({fmt::format("{}", static_cast<int>(row.code)), std::string(row.meaning)});
-  }
-  return entries;
-}
-
-// ---------------------------------------------------------------- --help
 
 constexpr size_t page_width = 100;
 /// Where descriptions begin.
@@ -164,74 +119,31 @@ std::string wrapped(std::string_view text, size_t indent) {
 }  // namespace
 
 std::string help_text(const CLI::App& parser) {
-  auto sections = option_sections(parser);
-  sections.push_back({"Commands", commands_of(parser)});
-  sections.push_back({"Exit codes", exit_codes_of(parser)});
+  std::vector<std::pair<std::string, std::string>> sections;  // their titles and lines
+  const auto add = [&](const std::string& title, const std::string& head, std::string_view meaning) {
+    auto section = std::ranges::find(sections, title, &std::pair<std::string, std::string>::first);
+    if (section == sections.end()) section = sections.insert(section, {title, {}});
+    const bool fits = head.size() + 3 < text_column;  // else the meaning is on the next line
+    section->second += fits ? fmt::format("  {:<{}}", head, text_column - 2)
+                            : fmt::format("  {}\n{:{}}", head, "", text_column);
+    section->second += wrapped(meaning, text_column) + "\n";
+  };
+  for (const auto& option : described_options(parser))
+    add(option.is_positional ? "Arguments" : option.group,
+        fmt::format("{}{}{}", fmt::join(option.names, ","), option.placeholder.empty() ? "" : " ",
+                    option.placeholder),
+        option.description + option.details);
+  for (const auto* command : parser.get_subcommands({}))
+    add("Commands", command->get_name(), command->get_description());
   const auto* const program = parser.get_parent();
+  for (const auto& row : exit_code_table()) {
+    if (program == nullptr || ends_with(parser.get_name(), row))
+      add("Exit codes", fmt::format("{}", static_cast<int>(row.code)), row.meaning);
+  }
   const auto call = (program == nullptr ? "" : program->get_name() + " ") + parser.get_name();
   auto text = wrapped(parser.get_description(), 0) + "\n\n" + CLI::Formatter().make_usage(&parser, call);
-  for (const auto& [title, entries] : sections) {
-    if (!entries.empty()) text += fmt::format("\n{}:\n", title);
-    for (const auto& [head, meaning] : entries) {
-      const bool fits = head.size() + 3 < text_column;  // else the meaning is on the next line
-      text += fits ? fmt::format("  {:<{}}", head, text_column - 2)
-                   : fmt::format("  {}\n{:{}}", head, "", text_column);
-      text += wrapped(meaning, text_column) + "\n";
-    }
-  }
+  for (const auto& [title, lines] : sections) text += fmt::format("\n{}:\n{}", title, lines);
   return fmt::format("{}\n{}\n", text, parser.get_footer());
-}
-
-// ---------------------------------------------------------------- manual pages
-
-namespace {
-
-/// Text that roff shows as it stands; lines that begin with a dot or a quote are no requests.
-std::string roff(std::string_view text) {
-  std::string result;
-  bool begins_line = true;
-  for (const char letter : text) {
-    if (begins_line && (letter == '.' || letter == '\'')) result += "\\&";
-    begins_line = letter == '\n';
-    if (letter == '\\' || letter == '-') result += '\\';
-    result += letter == '\\' ? 'e' : letter;
-  }
-  return result;
-}
-
-std::string roff_items(const std::vector<Entry>& entries) {
-  std::string text;
-  for (const auto& [head, meaning] : entries)
-    text += fmt::format(".TP\n.B {}\n{}\n", roff(head), roff(meaning));
-  return text;
-}
-
-}  // namespace
-
-std::string man_page(const CLI::App& parser, const std::string& version) {
-  const bool is_program = parser.get_parent() == nullptr;
-  const auto name = roff(is_program ? parser.get_name() : "cg2d-" + parser.get_name());
-  auto title = name;
-  std::ranges::transform(title, title.begin(), upper_letter);
-  std::string options;
-  for (const auto& [group, entries] : option_sections(parser))
-    options += fmt::format(".SS {}\n{}", roff(group), roff_items(entries));
-  std::vector<std::string> others;
-  for (const auto& command : command_names(parser)) others.push_back("cg2d\\-" + command);
-  if (!is_program) others.emplace_back("cg2d");
-  const auto examples = parser.get_footer();  // its first line is the title "Examples:"
-  return fmt::format(
-      ".TH {} 1 \"\" \"{}\" \"cg2d manual\"\n"
-      ".SH NAME\n{} \\- {}\n"
-      ".SH SYNOPSIS\n.B mpiexec \\-n\n.I N\n.B {}\n[\\fIOPTIONS\\fR]\n"
-      "{}{}.SH OPTIONS\n{}"
-      ".SH EXIT STATUS\nEvery rank ends with the same code. An error is one line on standard error.\n{}"
-      ".SH EXAMPLES\n.nf\n{}\n.fi\n"
-      ".SH SEE ALSO\n.BR {} (1)\n",
-      title, version, name, roff(parser.get_description()),
-      is_program ? "cg2d COMMAND" : roff("cg2d " + parser.get_name()), is_program ? ".SH COMMANDS\n" : "",
-      roff_items(commands_of(parser, "cg2d ")), options, roff_items(exit_codes_of(parser)),
-      roff(examples.substr(examples.find('\n') + 1)), fmt::join(others, " (1),\n.BR "));
 }
 
 // ---------------------------------------------------------------- misspelt names

@@ -1,15 +1,12 @@
 #pragma once
 
-// Texts about the command line, all made from the parser's own commands and options: --help of at most 100 columns, manual pages in roff,
-// completion scripts for shells, files of options, and messages about commands and options that do not exist, with the one that was
-// probably meant.
+// Texts about the command line, all made from the parser's own commands and options: --help of at most 100 columns, from which help2man makes
+// manual pages, completion scripts for shells, files of options, and messages about commands and options that do not exist, with the one that
+// was probably meant.
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "cg/base/values.hpp"
 
 namespace CLI {
 class App;
@@ -24,7 +21,7 @@ std::string one_of(const std::vector<std::string>& names);
 /// The names of such a kind; none where a value need not be one of them.
 std::vector<std::string> names_among(const std::string& value);
 
-/// An option of a parser as help, man pages and completion show it: one description, read from the parser itself.
+/// An option of a parser as help and completion show it: one description, read from the parser itself.
 struct DescribedOption {
   std::vector<std::string> names{};  ///< "-o", "--solution"; "FILE" for an argument without a name
   std::string placeholder{};         ///< of the value: "N", "text|json|csv"; empty for a flag, or an argument
@@ -33,7 +30,6 @@ struct DescribedOption {
   std::string details{};  ///< after that: values, and default or "required"; none for a flag
   std::string group{};
   bool is_positional = false;
-  bool takes_file = false;
 };
 
 /// All options of a parser that its help shows, arguments without a name first.
@@ -57,12 +53,9 @@ std::string config_text(const CLI::App& command);
 /// Description, usage, commands, options by their groups with defaults and values, exit codes, and examples.
 std::string help_text(const CLI::App& parser);
 
-/// cg2d(1) for the program, cg2d-run(1) and its like for a command. version: "cg2d 0.1.0".
-std::string man_page(const CLI::App& parser, const std::string& version);
-
-/// The function that makes the script for one shell; a new one is a function and its row.
-using ShellScript = std::string (*)(const CLI::App& program);
-std::span<const NamedValue<ShellScript>> shell_table();
+/// The script for one of completion_shells().
+std::string completion_script(const CLI::App& program, std::string_view shell);
+inline std::vector<std::string> completion_shells() { return {"bash", "zsh", "fish"}; }
 
 /// The message about a command that `program` does not have.
 std::string unknown_command_message(const CLI::App& program, const std::string& name);
