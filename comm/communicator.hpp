@@ -308,10 +308,4 @@ const TransportRow& default_transport();
 /// CommunicatorOptions has it. Collective; the same on every rank. Throws MpiError.
 const TransportRow& default_transport(RankGroup& group, int ranks_per_node);
 
-/// A communicator of one rank, for tests and for callers without MPI: it calls no MPI function, and sends
-/// nothing. Its sums have the bits of any transport on one rank. Throws std::invalid_argument when the layout
-/// is of more than one rank. Not in transport_table().
-std::unique_ptr<Communicator> make_serial_communicator(const BlockLayout& layout,
-                                                       const CommunicatorOptions& options);
-
 }  // namespace cg2d::comm

@@ -86,8 +86,4 @@ std::unique_ptr<HaloExchange> make_two_sided_halo(RankGroup& group, const Domain
 std::unique_ptr<HaloExchange> make_native_halo(RankGroup& group, const DomainLayout& layout,
                                                const HaloOptions& options);
 
-/// An exchange of one rank, which has no halo, without MPI: for tests and for callers without MPI. Throws
-/// std::invalid_argument when the layout is of more than one rank.
-std::unique_ptr<HaloExchange> make_serial_halo(const DomainLayout& layout, const HaloOptions& options);
-
 }  // namespace cg2d::comm

@@ -12,7 +12,7 @@
 
 #include <type_traits>
 
-#include "kernels/csr_row_loops.hpp"
+#include "kernels/csr_rows_kernel.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,16 +11,17 @@
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/sell_matrix.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::kernels {
 
-/// Kernels for KernelOptions::vector_count vectors: KernelRow::make_for_several of the rows that have one.
-std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options);
+// Kernels for KernelOptions::vector_count vectors.
+
 /// Column blocks, or plain CSR where a row has few entries in a column block.
 std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOptions& options);
 
-/// Half storage in column blocks, and the same for arrays that are lent: KernelRow::make_several_external.
+/// Half storage in column blocks, and the same for arrays that are lent (KernelRow::make_external).
 std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelOptions& options);
 std::unique_ptr<SpmvKernel> make_several_symmetric_external(const ExternalArrays& block,
                                                             const KernelOptions& options);
@@ -60,6 +61,21 @@ LoopFunction<Operands> loop_for(const std::array<LoopFunction<Operands>, vector_
 inline InstructionSet chosen_set(const KernelOptions& options) {
   return choose_instruction_set(options.instruction_set, sets_without_gathers);
 }
+
+// SELL-4-1024 in column blocks (sell_matrix.hpp)
+inline constexpr int64_t sell_lanes = 4;
+inline constexpr int64_t sell_window_rows = 1024;
+
+/// Some column blocks of a part, and the vectors of the whole block.
+struct SellOperands {
+  const SellPart& part;
+  int64_t first_block = 0;
+  int64_t last_block = 0;
+  const double* p_columns = nullptr;
+  const double* p_rows = nullptr;  // with half storage, as q_columns
+  double* q_rows = nullptr;
+  double* q_columns = nullptr;
+};
 
 }  // namespace several
 }  // namespace cg2d::kernels

@@ -249,6 +249,7 @@ std::vector<InstructionSet> instruction_sets() { return of_this_processor(sets_w
 InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count > 1) return make_several_sets(std::move(block), options);
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
   if (auto kernel = try_block_csr(block, set, options)) return kernel;
@@ -281,7 +282,7 @@ KernelRow blocks_kernel() {
       .instruction_sets = blocks::instruction_sets(),
       .preferred_instruction_set = blocks::preferred_instruction_set,
       .make = blocks::make,
-      .make_for_several = make_several_sets,
+      .makes_several = true,
   };
 }
 

@@ -172,6 +172,7 @@ class CsrShortKernel final : public PartsKernel<Part> {
 };
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count > 1) return make_several_blocks(std::move(block), options);
   const auto set =
       choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
   const int64_t block_width = options.tuning.block_width.value_or(*defaults.block_width);
@@ -200,7 +201,7 @@ KernelRow csr_short_kernel() {
       .instruction_sets = csr_instruction_sets(),
       .preferred_instruction_set = csr_short::preferred_instruction_set,
       .make = csr_short::make,
-      .make_for_several = &make_several_blocks,
+      .makes_several = true,
       .is_default_for_several = true,
   };
 }

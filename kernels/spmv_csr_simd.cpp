@@ -23,9 +23,9 @@ Loop loop_for(InstructionSet set) { return csr_loop_for<RowLengths, int32_t>(set
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <array>
 #include <utility>
 
-#include "kernels/csr_rows_kernel.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/several_vectors.hpp"
 
@@ -46,7 +46,17 @@ CsrRows<RowLengths, int32_t> rows_of(const CsrBlock& block, const CsrRowOperands
 
 InstructionSet preferred_instruction_set();
 
+/// Reproducible sums, in vector registers where this processor has them.
+std::unique_ptr<SpmvKernel> make_reproducible(CsrBlock block, const KernelOptions& options) {
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::sve};
+  const auto set = options.instruction_set == InstructionSet::portable ? InstructionSet::portable
+                                                                       : of_this_processor(sets).back();
+  return make_exact_csr("csr-simd", set, std::move(block), options);
+}
+
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count > 1) return make_several_rows("csr-simd", std::move(block), options);
+  if (options.most_terms > 0.0) return make_reproducible(std::move(block), options);
   const auto set =
       choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
   const auto loop = CG2D_OF_SET(set, csr_simd::loop_for);
@@ -76,8 +86,8 @@ KernelRow csr_simd_kernel() {
       .instruction_sets = csr_instruction_sets(),
       .preferred_instruction_set = csr_simd::preferred_instruction_set,
       .make = &csr_simd::make,
-      .make_for_several = &make_several_csr,
-      .make_reproducible = &make_exact_csr,
+      .makes_several = true,
+      .makes_reproducible = true,
   };
 }
 

@@ -29,10 +29,11 @@ KernelRow scalar_kernel() {
       .make = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
         const auto set = choose_instruction_set(options.instruction_set, {InstructionSet::portable},
                                                 [] { return InstructionSet::portable; });
+        if (options.most_terms > 0.0) return make_exact_csr("scalar", set, std::move(block), options);
         return std::make_unique<CsrRowsKernel>("scalar", name_of(set), &multiply_rows, std::move(block),
                                                options.thread_count);
       },
-      .make_reproducible = &make_exact_csr_scalar,
+      .makes_reproducible = true,
   };
 }
 

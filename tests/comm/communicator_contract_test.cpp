@@ -61,24 +61,6 @@ std::set<int> node_sizes(const TransportRow& transport) {
   return {0, 1, 2, group().size() - 1};
 }
 
-/// The serial communicator as a row, to be tested like the transports.
-TransportRow serial_row() {
-  return {
-      .name = "serial",
-      .description = "one rank, no MPI",
-      .why_unavailable =
-          [](RankGroup& ranks) { return std::string(ranks.size() == 1 ? "" : "it is for one rank"); },
-      .make = [](RankGroup&, const BlockLayout& layout,
-                 const CommunicatorOptions& options) { return make_serial_communicator(layout, options); }};
-}
-
-std::vector<TransportRow> all_rows() {
-  const auto table = transport_table();
-  std::vector<TransportRow> rows(table.begin(), table.end());
-  rows.push_back(serial_row());
-  return rows;
-}
-
 /// visit(form, ranks_per_node): every form of the sum that the transport has and every size of nodes; by
 /// default the real node and the pretended one whose turn it is, if any.
 template <typename Visit>
@@ -103,7 +85,7 @@ size_t cuts_per_turn() {
 /// sum, every size of nodes.
 template <typename Visit>
 void for_every_case(const std::set<int64_t>& sizes, const Visit& visit) {
-  for (const auto& transport : all_rows()) {
+  for (const auto& transport : transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
     // Another one for each grid and size, so that a cut meets several sizes of nodes.
     size_t first_turn = 0;

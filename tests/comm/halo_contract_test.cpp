@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -125,17 +124,6 @@ TEST(HaloContractTest, SeveralExchangesDoNotMixUp) {
       check_second.expect_exchange(other, round + 200);
     }
   }
-}
-
-TEST(HaloContractTest, ASerialHaloIsOfOneRank) {
-  const auto halo = make_serial_halo(DomainLayout({4, 3, 2}, {}), {});
-  EXPECT_EQ(halo->operand().size(), 24U);
-  halo->start();
-  halo->finish();
-  EXPECT_TRUE(halo->views().empty());
-  halo->done();
-  EXPECT_EQ(halo->sent(), Traffic{});
-  EXPECT_THROW(make_serial_halo(DomainLayout({4, 3, 2}, {.parts = {2, 1, 1}}), {}), std::invalid_argument);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST(KernelCheckTest, EveryKernelOfThisMachinePasses) {
     expect_ok(check_kernel(row, {}, known, group()));
     for (const auto set : row.instruction_sets)
       expect_ok(check_kernel(row, {.instruction_set = set}, known, group()));
-    if (row.make_for_several == nullptr) continue;
+    if (!row.makes_several) continue;
     for (const int count : kernels::vector_counts)
       expect_ok(check_kernel(row, {.vector_count = count}, known, group()));
   }
@@ -149,9 +149,9 @@ TEST(KernelCheckTest, FindsSharesThatAreTooLarge) {
 
 TEST(KernelCheckTest, FindsAVectorThatIsMixedUp) {
   auto row = kernels::kernel_named("csr-short");
-  row.make_for_several = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
+  row.make = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
     move_one_column(block);
-    return kernels::kernel_named("csr-short").make_for_several(std::move(block), options);
+    return kernels::kernel_named("csr-short").make(std::move(block), options);
   };
   expect_failed(check_kernel(row, {.vector_count = 4}, make_known_products(), group()));
 }

@@ -1,0 +1,80 @@
+// The misuse of collections, without MPI. (The contract of all communicators is tested in communicator_contract_test.cpp.)
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "comm/communicator.hpp"
+
+namespace cg2d::comm::collection_test {
+namespace {
+
+/// Moves nothing.
+class IdleCommunicator final : public Communicator {
+ public:
+  std::string_view name() const override { return "idle"; }
+  [[nodiscard]] std::span<double> piece() override { return {}; }
+  std::span<const double> column_block() const override { return {}; }
+  [[nodiscard]] std::span<double> partial() override { return {}; }
+  std::span<const double> result() const override { return {}; }
+  void collect() override {}
+  void sum() override {}
+  void shuffle() override {}
+  void sum_scalars(std::span<double> /*values*/) override {}
+  uint64_t waited_ticks() const override { return 0; }
+
+ protected:
+  void start_collection() override {}
+  void wait_for_collected(size_t /*part*/) override {}
+  void finish_collection() override {}
+};
+
+/// The calls in the wrong order. Without assertions they do no harm.
+TEST(CollectionTest, MisuseIsAsserted) {
+  EXPECT_DEBUG_DEATH(
+      {
+        IdleCommunicator communicator;
+        const auto collection = communicator.begin_collect();
+      },
+      "without finish");
+  EXPECT_DEBUG_DEATH(
+      {
+        IdleCommunicator communicator;
+        auto first = communicator.begin_collect();
+        auto second = communicator.begin_collect();
+        second.finish();
+        first.finish();
+      },
+      "not finished");
+  EXPECT_DEBUG_DEATH(
+      {
+        IdleCommunicator communicator;
+        auto collection = communicator.begin_collect();
+        collection.finish();
+        collection.wait_for_part(0);
+      },
+      "is_finished_");
+}
+
+TEST(CollectionTest, AnExceptionOnItsWayMayLeaveItUnfinished) {
+  IdleCommunicator communicator;
+  EXPECT_THROW(
+      {
+        const auto collection = communicator.begin_collect();
+        throw std::runtime_error("as MpiError from a product between two parts");
+      },
+      std::runtime_error);
+}
+
+TEST(CollectionTest, AMovedOneIsFinishedByItsOwnerOnly) {
+  IdleCommunicator communicator;
+  auto first = communicator.begin_collect();
+  auto second = std::move(first);
+  second.wait_for_part(0);
+  second.finish();
+  communicator.begin_collect().finish();
+}
+
+}  // namespace
+}  // namespace cg2d::comm::collection_test
