@@ -112,7 +112,7 @@ class CsrRowsKernel final : public CsrKernel {
 std::unique_ptr<SpmvKernel> make_exact_csr(std::string_view name, InstructionSet set, CsrBlock block,
                                            const KernelOptions& options);
 
-// ---------------------------------------------------------------- loops over rows in registers (csr_row_loops-inl.hpp)
+// ---------------------------------------------------------------- loops over rows in registers (spmv_csr.cpp)
 
 /// Rows whose entries lie one after the other; lengths[row] is the number of entries of a row.
 template <typename Lengths, typename Column>

@@ -71,7 +71,7 @@ std::vector<HaloPart> parts_that_are_sent(const TransportRow& transport, const H
 /// The traffic that one exchange of this rank counts as sent.
 Traffic expected_traffic(const TransportRow& transport, const HaloOptions& options,
                          const DomainLayout& layout) {
-  auto traffic = halo_traffic(parts_that_are_sent(transport, options, layout));
+  auto traffic = test::halo_traffic(parts_that_are_sent(transport, options, layout));
   // A collective counts as one call.
   if (transport.counts == CountedTraffic::calls)
     traffic.message_count = std::min<int64_t>(traffic.message_count, 1);
