@@ -192,7 +192,7 @@ namespace cg2d::kernels {
 std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
                                               const KernelOptions& options) {
   const auto set = several::chosen_set(options);
-  const auto loop = several::loop_for(CG2D_OF_SET(set, several_csr::loops_for), options.vector_count);
+  const auto loop = CG2D_OF_SET(set, several_csr::loops_for)[several::place_of_count(options.vector_count)];
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
     loop({rows_block, operands});
   };
@@ -216,16 +216,20 @@ SellShape shape_for(const KernelOptions& options) {
           .window_rows = several::sell_window_rows};
 }
 
+several::LoopFunction<several::SellOperands> loop_for(Storage storage, const KernelOptions& options) {
+  const auto set = several::chosen_set(options);
+  const auto loops = storage == Storage::half ? CG2D_OF_SET(set, several_sell::half_loops_for)
+                                              : CG2D_OF_SET(set, several_sell::whole_loops_for);
+  return loops[several::place_of_count(options.vector_count)];
+}
+
 class Kernel final : public PartsKernel<SellPart> {
  public:
   Kernel(Storage storage, std::vector<SellPart> parts, const KernelOptions& options)
       : PartsKernel(storage == Storage::half ? "symmetric" : "csr-short", several::chosen_set(options),
                     std::move(parts)),
         stores_half_(storage == Storage::half),
-        loop_(several::loop_for(
-            stores_half_ ? CG2D_OF_SET(several::chosen_set(options), several_sell::half_loops_for)
-                         : CG2D_OF_SET(several::chosen_set(options), several_sell::whole_loops_for),
-            options.vector_count)),
+        loop_(loop_for(storage, options)),
         vector_count_(options.vector_count),
         column_sums_(part_at(0).column_count * vector_count_, stores_half_ ? part_count() : 1) {}
 

@@ -50,13 +50,6 @@ inline size_t place_of_count(int vector_count) {
   throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");
 }
 
-/// The one for so many vectors. Throws what place_of_count() throws.
-template <typename Operands>
-LoopFunction<Operands> loop_for(const std::array<LoopFunction<Operands>, vector_counts.size()>& loops,
-                                int vector_count) {
-  return loops[place_of_count(vector_count)];
-}
-
 /// The set that is asked for, or the widest one: there are no gathers, and wider is never slower.
 inline InstructionSet chosen_set(const KernelOptions& options) {
   return choose_instruction_set(options.instruction_set, sets_without_gathers);

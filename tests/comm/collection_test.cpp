@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
-#include <utility>
 
 #include "comm/communicator.hpp"
 
@@ -35,14 +34,14 @@ TEST(CollectionTest, MisuseIsAsserted) {
   EXPECT_DEBUG_DEATH(
       {
         IdleCommunicator communicator;
-        const auto collection = communicator.begin_collect();
+        const Collection collection(communicator);
       },
       "without finish");
   EXPECT_DEBUG_DEATH(
       {
         IdleCommunicator communicator;
-        auto first = communicator.begin_collect();
-        auto second = communicator.begin_collect();
+        Collection first(communicator);
+        Collection second(communicator);
         second.finish();
         first.finish();
       },
@@ -50,7 +49,7 @@ TEST(CollectionTest, MisuseIsAsserted) {
   EXPECT_DEBUG_DEATH(
       {
         IdleCommunicator communicator;
-        auto collection = communicator.begin_collect();
+        Collection collection(communicator);
         collection.finish();
         collection.wait_for_part(0);
       },
@@ -61,19 +60,10 @@ TEST(CollectionTest, AnExceptionOnItsWayMayLeaveItUnfinished) {
   IdleCommunicator communicator;
   EXPECT_THROW(
       {
-        const auto collection = communicator.begin_collect();
+        const Collection collection(communicator);
         throw std::runtime_error("as MpiError from a product between two parts");
       },
       std::runtime_error);
-}
-
-TEST(CollectionTest, AMovedOneIsFinishedByItsOwnerOnly) {
-  IdleCommunicator communicator;
-  auto first = communicator.begin_collect();
-  auto second = std::move(first);
-  second.wait_for_part(0);
-  second.finish();
-  communicator.begin_collect().finish();
 }
 
 }  // namespace

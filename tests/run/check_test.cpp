@@ -240,7 +240,7 @@ class FaultyCommunicator final : public comm::Communicator, public comm::Mirrore
  private:
   void start_collection() override {
     is_in_parts_ = true;
-    under_way_.emplace(inner_->begin_collect());
+    under_way_.emplace(*inner_);
   }
   void wait_for_collected(size_t part) override { under_way_->wait_for_part(part); }
   void finish_collection() override {
