@@ -46,11 +46,9 @@ struct FoundBlockCsr {
 std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
                                             int thread_count);
 
-/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few.
+/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few, or, for several vectors,
+/// rows that are no columns.
 std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options);
-/// The same for several vectors; nullptr, too: it has rows that are no columns.
-std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet set,
-                                                  const KernelOptions& options);
 
 // ---------------------------------------------------------------- products
 

@@ -431,26 +431,20 @@ class SeveralBlockCsr final : public BlockCsrKernel {
 
 std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options) {
   const SharedIndices shared(half, options.column_of_row_0);
+  const bool is_for_several = options.vector_count > 1;
+  if (is_for_several && shared.count < half.row_count) return nullptr;
   auto made = find_block_csr(half, shared, options.thread_count);
   if (!made) return nullptr;
   const BlockIndices numbers(half, shared);
+  const auto column_count = half.column_count;
   half = {};
-  return std::make_unique<block_csr::Kernel>(std::move(*made), numbers, shared, set, options);
-}
-
-std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet set,
-                                                  const KernelOptions& options) {
-  const SharedIndices shared(half, options.column_of_row_0);
-  if (shared.count < half.row_count) return nullptr;
-  auto made = find_block_csr(half, shared, options.thread_count);
-  if (!made) return nullptr;
+  if (!is_for_several)
+    return std::make_unique<block_csr::Kernel>(std::move(*made), numbers, shared, set, options);
   // An empty place has zeros as entries, and may be any index.
   auto& members = made->supervariables.members;
   for (size_t k = 1; k < members.size(); ++k) {
     if (members[k] == Supervariables::no_member) members[k] = members[k - 1];
   }
-  const auto column_count = half.column_count;
-  half = {};
   return std::make_unique<SeveralBlockCsr>(std::move(made->matrix), std::move(members), column_count, set,
                                            options);
 }

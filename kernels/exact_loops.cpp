@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "kernels/exact_sums.hpp"
-#include "kernels/exact_vectors.hpp"
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -26,9 +26,6 @@ std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelO
 std::unique_ptr<SpmvKernel> make_several_symmetric_external(const ExternalArrays& block,
                                                             const KernelOptions& options);
 
-/// Half storage in dense blocks of the pattern.
-std::unique_ptr<SpmvKernel> make_several_sets(CsrBlock block, const KernelOptions& options);
-
 /// Plain CSR for the kernel of that name, which must stay alive.
 std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
                                               const KernelOptions& options);

@@ -440,11 +440,12 @@ std::vector<InstructionSet> instruction_sets() { return of_this_processor(sets_w
 InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  if (options.vector_count > 1) return make_several_sets(std::move(block), options);
-  const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
+  const bool is_for_several = options.vector_count != 1;
+  if (is_for_several) static_cast<void>(several::place_of_count(options.vector_count));
+  const auto set = several::chosen_set(options);
   if (auto kernel = try_block_csr(block, set, options)) return kernel;
-  return make_sets(std::move(block), set, options);
+  return is_for_several ? make_sets_of_several(std::move(block), set, options)
+                        : make_sets(std::move(block), set, options);
 }
 
 bool has_use_for(const CsrBlock& whole, const KernelOptions& options) {
@@ -453,13 +454,6 @@ bool has_use_for(const CsrBlock& whole, const KernelOptions& options) {
 
 }  // namespace blocks
 }  // namespace
-
-std::unique_ptr<SpmvKernel> make_several_sets(CsrBlock block, const KernelOptions& options) {
-  static_cast<void>(several::place_of_count(options.vector_count));
-  const auto set = several::chosen_set(options);
-  if (auto kernel = try_several_block_csr(block, set, options)) return kernel;
-  return blocks::make_sets_of_several(std::move(block), set, options);
-}
 
 KernelRow blocks_kernel() {
   return {

@@ -1,10 +1,8 @@
-// Loops on lines of points that fuse no product with a sum: steps of the heat equation, and powers of the Laplacian.
+#include "kernels/unfused_lines.hpp"
 
 #include <array>
 #include <cstring>
 
-#include "kernels/heat_lines.hpp"
-#include "kernels/power_lines.hpp"
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kernels/index_sets.hpp"
-#include "kernels/several_vectors.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/supervariables.hpp"
 #include "support/bits.hpp"
@@ -231,8 +230,8 @@ TEST(BlocksKernelTest, ColumnsOutOfTheBlockAreSeen) {
 TEST(BlocksKernelTest, OtherNumbersOfVectorsAreRefused) {
   std::mt19937_64 random(seed);
   const auto half = HalfBlock{300, 300, 0}.store(test::union_of_sets(300, 100, 6, random), random);
-  for (const int count : {0, 1, 3, 32})
-    EXPECT_THROW(make_several_sets(half.copy(), {.vector_count = count, .column_of_row_0 = 0}),
+  for (const int count : {0, 3, 32})
+    EXPECT_THROW(kernel_named("blocks").make(half.copy(), {.vector_count = count, .column_of_row_0 = 0}),
                  std::invalid_argument);
 }
 

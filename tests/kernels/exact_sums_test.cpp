@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/exact_vectors.hpp"
 #include "kernels/spmv.hpp"
 #include "support/bits.hpp"
 

@@ -1,5 +1,7 @@
 // The loops of the heat equation and of s-step CG on lines: the same bits from all instruction sets, those of the definitions.
 
+#include "kernels/unfused_lines.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +11,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "kernels/heat_lines.hpp"
-#include "kernels/power_lines.hpp"
 
 namespace cg2d::kernels::unfused_lines_test {
 namespace {
