@@ -1,9 +1,11 @@
 #include "bench/checked_kernel.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "bench/generated_block.hpp"
@@ -31,6 +33,32 @@ bool can_serve(const kernels::KernelRow& row) {
 }
 
 }  // namespace
+
+double ReadBandwidth::at(int64_t byte_count) {
+  constexpr double steps_per_power = 4.0;
+  const long exponent = std::lround(steps_per_power * std::log2(static_cast<double>(byte_count)));
+  const auto known = measured_.find(exponent);
+  if (known != measured_.end()) return known->second;
+  const auto rounded = std::llround(std::exp2(static_cast<double>(exponent) / steps_per_power));
+  return measured_[exponent] = measure(rounded);
+}
+
+double ReadBandwidth::measure(int64_t byte_count) const {
+  constexpr int batch_count = 16;
+  constexpr int64_t batch_byte_count = int64_t{1} << 25;  // far longer than a barrier of the threads
+  kernels::ReadWork work(thread_count_, byte_count);
+  const auto pass_count = std::max<int64_t>(batch_byte_count / work.byte_count(), 1);
+  double shortest_s = std::numeric_limits<double>::infinity();
+  bool is_right = true;
+  for (int batch = 0; batch < batch_count; ++batch) {
+    const auto start = Clock::now();
+    is_right = work.read(pass_count) && is_right;
+    shortest_s = std::min(shortest_s, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  if (!is_right) throw std::runtime_error("the loop that measures the read bandwidth has a wrong sum");
+  constexpr double bytes_per_gigabyte = 1e9;
+  return static_cast<double>(work.byte_count() * pass_count) / shortest_s / bytes_per_gigabyte;
+}
 
 std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, bool has_all_loops) {
   std::vector<KernelConfig> configs;

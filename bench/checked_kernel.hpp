@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -111,6 +112,24 @@ struct BlockSource {
   int row_length = 0;                                 ///< length of every row; 0: the lengths differ
 };
 
+/// Measures the read bandwidth by ReadWork, and keeps the rates that it has measured.
+class ReadBandwidth {
+ public:
+  /// thread_count: OpenMP threads, >= 1.
+  explicit ReadBandwidth(int thread_count) : thread_count_(thread_count) {}
+
+  /// GB/s (10^9 bytes) of reading `byte_count` bytes again and again: the best of several batches of passes.
+  /// byte_count is rounded to a power of 2^(1/4), and each such size is measured once. Cost: 0.5 to 4 GB of
+  /// reading. Throws std::runtime_error if a sum is wrong, std::bad_alloc.
+  double at(int64_t byte_count);
+
+ private:
+  double measure(int64_t byte_count) const;
+
+  int thread_count_;
+  std::map<long, double> measured_;  // GB/s by the size's exponent, in quarters
+};
+
 /// Times kernels on blocks, or counts their instructions. Keeps the block and the kernel of the last benchmark: Google Benchmark calls one
 /// several times to find its iteration count.
 class Workbench {
@@ -133,7 +152,7 @@ class Workbench {
   void set_counters(benchmark::State& state, const BlockSource& source);
   double nonzero_count() const { return static_cast<double>(whole_->block().nonzero_count()); }
 
-  kernels::ReadBandwidth read_bandwidth_;
+  ReadBandwidth read_bandwidth_;
   std::unique_ptr<InstructionCounter> counter_;
   std::string block_name_;
   std::optional<ReferenceBlock> whole_;

@@ -86,28 +86,6 @@ BlockLayout BlockLayout::even(int64_t n, ProcessGrid grid) {
   return {grid, std::move(starts)};
 }
 
-BlockLayout BlockLayout::weighted(std::span<const int64_t> weights, ProcessGrid grid) {
-  if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");
-  const auto total = std::accumulate(weights.begin(), weights.end(), int64_t{0});
-  const int piece_count = grid.rank_count();
-  std::vector<int64_t> starts{0};
-  int64_t index = 0;
-  double weight_before = 0.0;
-  const auto n = static_cast<int64_t>(weights.size());
-  for (int k = 1; k < piece_count; ++k) {
-    const double goal = static_cast<double>(total) * k / piece_count;
-    // The border nearest to the goal is the first index whose middle of weight lies beyond it.
-    while (index < n &&
-           weight_before + 0.5 * static_cast<double>(weights[static_cast<size_t>(index)]) < goal) {
-      weight_before += static_cast<double>(weights[static_cast<size_t>(index)]);
-      ++index;
-    }
-    starts.push_back(index);
-  }
-  starts.push_back(n);
-  return {grid, std::move(starts)};
-}
-
 BlockLayout::BlockLayout(ProcessGrid grid, std::vector<int64_t> piece_starts)
     : grid_(grid), piece_starts_(std::move(piece_starts)) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("BlockLayout: the grid is empty");

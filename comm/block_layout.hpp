@@ -90,9 +90,6 @@ class BlockLayout {
   /// Pieces that differ in size by one at most. Throws std::invalid_argument when n < 0 or the grid is empty.
   static BlockLayout even(int64_t n, ProcessGrid grid);
 
-  /// Pieces of about equal weight: weights[g] >= 0 is the weight of index g, n = weights.size().
-  static BlockLayout weighted(std::span<const int64_t> weights, ProcessGrid grid);
-
   /// Pieces by their borders: piece_starts has Px*Py + 1 entries, never falling, the first is 0, the last is
   /// n. Throws std::invalid_argument when it is anything else.
   BlockLayout(ProcessGrid grid, std::vector<int64_t> piece_starts);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "comm/prepared_operation.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -25,10 +24,10 @@ size_t size_of(const IndexRange& range) { return static_cast<size_t>(range.size(
 
 class BufferedCommunicator final : public Communicator, private MirroredExchange {
  public:
-  BufferedCommunicator(std::string_view name, RankGroup& group, const BlockLayout& layout,
+  BufferedCommunicator(std::string_view name, const RankPlace& place, const BlockLayout& layout,
                        const CommunicatorOptions& options, const MakeOperations& make_operations)
-      : name_(name), group_(group), operations_(make_operations(sent_counts())) {
-    const int rank = group.rank();
+      : name_(name), place_(place), operations_(make_operations(sent_counts())) {
+    const int rank = place.rank;
     const auto grid = layout.grid();
     const int row = grid.row_of(rank);
     const int column = grid.column_of(rank);
@@ -50,7 +49,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
         Operation::sum, summation_schedule(layout, rank, options.sum_form), partial_, options.sum_form));
     make_shuffle(layout);
     if (options.mirrored) make_mirrored(layout, over_column, over_row, options.sum_form);
-    make_scalar_sums();
+    make_scalar_sums(layout.grid().rank_count());
   }
 
   std::string_view name() const override { return name_; }
@@ -62,7 +61,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   [[nodiscard]] std::span<double> partial() override { return partial_; }
   std::span<const double> result() const override { return result_; }
   [[nodiscard]] MirroredExchange* mirror() override { return sum_columns_ ? this : nullptr; }
-  uint64_t waited_ticks() const override { return group_.waiter().waited_ticks(); }
+  uint64_t waited_ticks() const override { return place_.waiter.waited_ticks(); }
 
   void collect() override {
     assert(!is_collecting());
@@ -142,7 +141,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   }
 
   void make_shuffle(const BlockLayout& layout) {
-    const int rank = group_.rank();
+    const int rank = place_.rank;
     stays_ = layout.shuffle_destination(rank) == rank;
     // A piece that is where it belongs needs no message and no copy. This rank takes part all the same, since
     // an operation is collective.
@@ -157,7 +156,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
 
   void make_mirrored(const BlockLayout& layout, const Group& over_column, const Group& over_row,
                      SumForm form) {
-    const int rank = group_.rank();
+    const int rank = place_.rank;
     // With one process column every rank's column piece is its row piece and its row block.
     row_block_is_piece_ = layout.grid().columns == 1;
     column_partial_ = operations_->allocate(column_block_.size());
@@ -177,21 +176,20 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
                                     .source = layout.shuffle_destination(rank)});
   }
 
-  void make_scalar_sums() {
-    const int size = group_.size();
+  void make_scalar_sums(int size) {
     for (const auto count : scalar_counts) {
       const Group all{.pieces = GroupPieces::of_scalars(size, static_cast<int64_t>(count)),
                       .ranks = listed_ranks(size, [](int member) { return member; }),
-                      .member = group_.rank()};
+                      .member = place_.rank};
       auto& prepared = scalar_sums_[place_of_count(count)];
       prepared.values = operations_->allocate(count);
       prepared.operation = operations_->sum(all.collective(
-          Operation::dot, all_reduce_schedule(size, group_.rank()), prepared.values, SumForm::whole_block));
+          Operation::dot, all_reduce_schedule(size, place_.rank), prepared.values, SumForm::whole_block));
     }
   }
 
   std::string_view name_;
-  RankGroup& group_;
+  RankPlace place_;
   std::unique_ptr<OperationMaker> operations_;
   std::span<double> column_block_;
   std::span<double> partial_;
@@ -229,11 +227,11 @@ void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>
   }
 }
 
-std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,
+std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, const RankPlace& place,
                                                          const BlockLayout& layout,
                                                          const CommunicatorOptions& options,
                                                          const MakeOperations& make_operations) {
-  return std::make_unique<BufferedCommunicator>(name, group, layout, options, make_operations);
+  return std::make_unique<BufferedCommunicator>(name, place, layout, options, make_operations);
 }
 
 }  // namespace cg2d::comm

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
-#include <utility>
 
 #include "comm/node_map.hpp"
 #include "comm/rank_group.hpp"
@@ -67,12 +66,6 @@ Collection::Collection(Communicator& communicator)
   communicator.is_collecting_ = true;
   communicator.start_collection();
 }
-
-Collection::Collection(Collection&& other) noexcept
-    : communicator_(other.communicator_),
-      exception_count_(other.exception_count_),
-      next_part_(other.next_part_),
-      is_finished_(std::exchange(other.is_finished_, true)) {}
 
 Collection::~Collection() {
   assert((is_finished_ || std::uncaught_exceptions() > exception_count_) &&

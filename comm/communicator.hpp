@@ -63,7 +63,7 @@ class TrafficCounts {
 ///     collect_rows    piece()           row_block()       row_block() is whole on this rank
 ///     sum_columns     column_partial()  column_result()   column_result() is whole on this rank
 ///
-/// 1. collect_rows() follows collect() or begin_collect(), and gathers the same pieces. While a Collection is
+/// 1. collect_rows() follows collect() or the beginning of a Collection, and gathers the same pieces. While a Collection is
 ///    under way all ranks call it after the same part.
 /// 2. column_partial() is called again before its memory is written again: other ranks may still read it.
 class MirroredExchange : public Interface {
@@ -87,8 +87,8 @@ class MirroredExchange : public Interface {
 
 class Communicator;
 
-/// A collection that is under way, to work on the parts of the column block that are here: see
-/// Communicator::begin_collect(). It lives on the stack and allocates nothing.
+/// A Communicator::collect() in parts, which is under way: to work on the parts of the column block that are here. All ranks of the group begin and
+/// finish it alike; how far each has come in between is its own affair. It lives on the stack and allocates nothing. Cost: collection_traffic().
 ///
 /// 1. Parts are those of collection_parts(), waited for in rising order; part 0 is here at once.
 /// 2. finish() ends the collection, once, with all parts waited for or not. A collection that goes without it
@@ -101,7 +101,6 @@ class [[nodiscard]] Collection {
   ~Collection();
   Collection(const Collection&) = delete;
   Collection& operator=(const Collection&) = delete;
-  Collection(Collection&& other) noexcept;
 
   /// Returns when column_block() is whole in the ranges of the parts 0 ... part. Throws MpiError.
   void wait_for_part(size_t part);
@@ -118,8 +117,9 @@ class [[nodiscard]] Collection {
   bool is_finished_ = false;
 };
 
-/// A sum of scalars that is under way: see Communicator::begin_sum_scalars(). It lives on the stack, or in the
-/// object that waits for it, and allocates nothing.
+/// A Communicator::sum_scalars() with other operations in between, the same ones on all ranks: the same bits. How far it gets meanwhile is the
+/// transport's affair; one that cannot do better completes it at the beginning. It lives on the stack, or in the object that waits for it, and
+/// allocates nothing. Cost: dot_traffic().
 ///
 /// 1. finish() ends it, once; then the values are the sums. One that goes without it is a bug (asserted), unless
 ///    an exception is on its way: then the communicator is of no more use.
@@ -188,9 +188,6 @@ class Communicator : public Interface {
 
   /// Gathers column block j of p over the process column. Cost: collection_traffic().
   virtual void collect() = 0;
-  /// collect() in parts. All ranks of the group begin and finish it alike; how far each has come in between
-  /// is its own affair. Cost: collection_traffic().
-  Collection begin_collect() { return Collection(*this); }
   /// Sums the partial results over the process row, in a fixed order. Cost: summation_traffic().
   virtual void sum() = 0;
   /// Moves each row piece of q to its column owner. Cost: shuffle_traffic(), at most one message.
@@ -198,10 +195,6 @@ class Communicator : public Interface {
   /// Sums as many numbers as one of scalar_counts says over all ranks: the same bits on every rank. Cost:
   /// dot_traffic().
   virtual void sum_scalars(std::span<double> values) = 0;
-  /// sum_scalars() with other operations in between, the same ones on all ranks: the same bits. How far it
-  /// gets meanwhile is the transport's affair; one that cannot do better completes it here. Cost:
-  /// dot_traffic().
-  ScalarSum begin_sum_scalars(std::span<double> values) { return {*this, values}; }
 
   /// The largest of one number of each rank, on every rank, whatever the transport: by MPI's own all-reduce, which counts
   /// as one message of Operation::dot; a rank alone sends none. group: that of the communicator.
@@ -307,11 +300,5 @@ const TransportRow& default_transport();
 /// The one of a group for which nobody has chosen: by the nodes, see is_default_on_a_node. `ranks_per_node`: as
 /// CommunicatorOptions has it. Collective; the same on every rank. Throws MpiError.
 const TransportRow& default_transport(RankGroup& group, int ranks_per_node);
-
-/// A communicator of one rank, for tests and for callers without MPI: it calls no MPI function, and sends
-/// nothing. Its sums have the bits of any transport on one rank. Throws std::invalid_argument when the layout
-/// is of more than one rank. Not in transport_table().
-std::unique_ptr<Communicator> make_serial_communicator(const BlockLayout& layout,
-                                                       const CommunicatorOptions& options);
 
 }  // namespace cg2d::comm

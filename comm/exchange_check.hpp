@@ -43,7 +43,7 @@ class ExchangeCheck {
     const auto value_of = [&](int64_t index) { return operand(index, round); };
     auto wrong = write(communicator_.piece(), piece_, value_of);
     int64_t wrong_at_once = 0;
-    auto collection = communicator_.begin_collect();
+    Collection collection(communicator_);
     if (round % 2 == 0) mirror_.collect_rows();
     for (size_t part = 0; part < parts_.size(); ++part) {
       if (round % 3 != 0) collection.progress();

@@ -57,8 +57,7 @@ class HaloExchange : public Interface {
   virtual std::span<const HaloView> views() const = 0;
   virtual void done() {}
 
-  /// Messages and bytes that this rank has sent so far: those of halo_traffic(), but none to a rank that reads in
-  /// place.
+  /// Messages and bytes that this rank has sent so far: one message for each of its halo_parts(), but none to a rank that reads in place.
   Traffic sent() const { return sent_.of(Operation::halo); }
 
  protected:
@@ -85,9 +84,5 @@ std::unique_ptr<HaloExchange> make_two_sided_halo(RankGroup& group, const Domain
                                                   const HaloOptions& options);
 std::unique_ptr<HaloExchange> make_native_halo(RankGroup& group, const DomainLayout& layout,
                                                const HaloOptions& options);
-
-/// An exchange of one rank, which has no halo, without MPI: for tests and for callers without MPI. Throws
-/// std::invalid_argument when the layout is of more than one rank.
-std::unique_ptr<HaloExchange> make_serial_halo(const DomainLayout& layout, const HaloOptions& options);
 
 }  // namespace cg2d::comm

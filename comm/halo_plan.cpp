@@ -45,14 +45,6 @@ std::vector<HaloPart> halo_parts(const DomainLayout& layout, int rank, const Hal
   return parts;
 }
 
-Traffic halo_traffic(const std::vector<HaloPart>& parts) {
-  Traffic traffic;
-  for (const auto& part : parts) {
-    traffic += {.message_count = 1, .byte_count = part.sent.size() * static_cast<int64_t>(sizeof(double))};
-  }
-  return traffic;
-}
-
 int64_t offset_in(const Box& box, const std::array<int64_t, dimension_count>& point) {
   return point[0] - box.ranges[0].begin +
          box.extent(0) * (point[1] - box.ranges[1].begin + box.extent(1) * (point[2] - box.ranges[2].begin));

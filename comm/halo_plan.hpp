@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "comm/domain_layout.hpp"
-#include "comm/schedule.hpp"
 
 namespace cg2d::comm {
 
@@ -33,9 +32,6 @@ struct HaloPart {
 /// The exchange of one rank, by rising partners. A rank is a partner of its partners, and what it sends is what
 /// they receive. A halo may reach across several thin boxes; empty boxes have no halo.
 std::vector<HaloPart> halo_parts(const DomainLayout& layout, int rank, const HaloShape& shape);
-
-/// Messages and bytes that a rank sends in one exchange of these parts, where each is a message.
-Traffic halo_traffic(const std::vector<HaloPart>& parts);
 
 /// The place of a point in memory: boxes are stored x first, then y, then z.
 int64_t offset_in(const Box& box, const std::array<int64_t, dimension_count>& point);

@@ -217,9 +217,10 @@ TransportRow native_transport() {
       .scalar_order = ScalarOrder::mpi,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        return make_buffered_communicator("native", group, layout, options, [&](TrafficCounts& sent) {
-          return std::make_unique<NativeOperations>(group, sent, *options.memory);
-        });
+        return make_buffered_communicator(
+            "native", {group.rank(), group.waiter()}, layout, options, [&](TrafficCounts& sent) {
+              return std::make_unique<NativeOperations>(group, sent, *options.memory);
+            });
       },
       .make_halo = &make_native_halo,
   };

@@ -2,6 +2,8 @@
 
 // The nodes of a group: ranks that share memory.
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "comm/rank_group.hpp"
@@ -29,6 +31,16 @@ class NodeMap {
   std::vector<int> node_of_;
   std::vector<int> place_of_;
   std::vector<std::vector<int>> ranks_;
+};
+
+/// One rank's access to the memory of its node.
+struct NodePlace {
+  int rank = 0;
+  NodeMap nodes;
+  /// The part of each rank of this node, zeroed, on borders of pages, as long as the protocol in it says.
+  std::vector<std::byte*> parts;
+  std::shared_ptr<const void> memory;  ///< kept as long as it is used
+  Waiter& waiter;
 };
 
 /// Cuts the ranks of each host, in their order, into nodes of `ranks_per_node` (the last one may have fewer);

@@ -82,7 +82,7 @@ class PingPong : public Interface {
   std::vector<std::byte> incoming_;
 };
 
-/// Methods that share their memory. A new row is one file that defines it, and its entry in pingpong_table().
+/// Methods that share their memory. A new row is a class and its entry in pingpong_table().
 struct PingPongRow {
   std::span<const PingPongMethod> methods;
   bool shares_memory = false;  ///< it serves ranks of one node only
@@ -95,9 +95,5 @@ struct PingPongRow {
 
 /// All rows. Methods of all rows have different names.
 std::span<const PingPongRow> pingpong_table();
-
-PingPongRow message_pingpong();
-PingPongRow one_sided_pingpong();
-PingPongRow shared_pingpong();
 
 }  // namespace cg2d::comm

@@ -10,6 +10,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/schedule.hpp"
+#include "comm/waiter.hpp"
 
 namespace cg2d::comm {
 
@@ -83,8 +84,14 @@ void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>
 /// Makes the maker of a transport, which counts in `sent` what its operations send.
 using MakeOperations = std::function<std::unique_ptr<OperationMaker>(TrafficCounts& sent)>;
 
-/// A communicator of that name from a transport's prepared operations. Collective.
-std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, RankGroup& group,
+/// One rank among those of a communicator, and the waits for the others.
+struct RankPlace {
+  int rank;
+  Waiter& waiter;
+};
+
+/// A communicator of that name from a transport's prepared operations. Collective over the ranks of the layout's grid.
+std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, const RankPlace& place,
                                                          const BlockLayout& layout,
                                                          const CommunicatorOptions& options,
                                                          const MakeOperations& make_operations);

@@ -152,9 +152,10 @@ TransportRow put_transport() {
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         const auto element_count = put_memory_size(layout, group.rank(), options);
-        return make_buffered_communicator("put", group, layout, options, [&](TrafficCounts& sent) {
-          return std::make_unique<MpiPutOperations>(group, sent, element_count, options.ranks_per_node);
-        });
+        return make_buffered_communicator(
+            "put", {group.rank(), group.waiter()}, layout, options, [&](TrafficCounts& sent) {
+              return std::make_unique<MpiPutOperations>(group, sent, element_count, options.ranks_per_node);
+            });
       },
       .make_halo = [](RankGroup& group, const DomainLayout& layout,
                       const HaloOptions& options) -> std::unique_ptr<HaloExchange> {

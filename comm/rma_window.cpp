@@ -30,14 +30,7 @@ RmaWindow::RmaWindow(RankGroup& group, int64_t element_count, int ranks_per_node
   check(MPI_Win_create(memory_.data(), static_cast<MPI_Aint>(memory_.size_bytes()), sizeof(double),
                        MPI_INFO_NULL, group.handle(), &window),
         "MPI_Win_create");
-  window_ = OwnedWindow(window);
-  is_window_ = true;
-  check(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
-  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window), "MPI_Win_lock_all");
-}
-
-RmaWindow::~RmaWindow() {
-  if (is_window_) static_cast<void>(MPI_Win_unlock_all(window_.get()));
+  window_.emplace(window);
 }
 
 }  // namespace cg2d::comm

@@ -35,7 +35,8 @@ static_assert(sizeof(HaloControl) <= points_offset);
 
 class SharedHalo final : public HaloExchange {
  public:
-  SharedHalo(SharedHaloPlace place, const DomainLayout& layout, const HaloOptions& options)
+  SharedHalo(NodePlace place, const MakeEndpoint& make_endpoint, const DomainLayout& layout,
+             const HaloOptions& options)
       : place_(std::move(place)), operand_(points_of(layout, place_.rank)) {
     std::vector<HaloPart> sent_parts;
     for (const auto& part : halo_parts(layout, place_.rank, options.shape)) {
@@ -49,7 +50,7 @@ class SharedHalo final : public HaloExchange {
       }
     }
     if (place_.nodes.node_count() == 1) return;
-    endpoint_ = place_.make_endpoint(sent_counts());
+    endpoint_ = make_endpoint(sent_counts());
     messages_.emplace(*endpoint_, sent_parts, operand_, layout.box(place_.rank), *options.memory);
     auto received = messages_->views().begin();
     for (auto& view : views_) {
@@ -88,7 +89,7 @@ class SharedHalo final : public HaloExchange {
             static_cast<size_t>(layout.box(rank).size())};
   }
 
-  SharedHaloPlace place_;
+  NodePlace place_;
   std::span<double> operand_;
   std::vector<HaloControl*> near_;  // control words of the partners on this node
   std::vector<HaloView> views_;
@@ -103,9 +104,9 @@ size_t shared_halo_byte_count(const DomainLayout& layout, int rank) {
   return points_offset + static_cast<size_t>(layout.box(rank).size()) * sizeof(double);
 }
 
-std::unique_ptr<HaloExchange> make_shared_halo(SharedHaloPlace place, const DomainLayout& layout,
-                                               const HaloOptions& options) {
-  return std::make_unique<SharedHalo>(std::move(place), layout, options);
+std::unique_ptr<HaloExchange> make_shared_halo(NodePlace place, const MakeEndpoint& make_endpoint,
+                                               const DomainLayout& layout, const HaloOptions& options) {
+  return std::make_unique<SharedHalo>(std::move(place), make_endpoint, layout, options);
 }
 
 }  // namespace cg2d::comm

@@ -53,8 +53,10 @@ std::vector<int> first_ranks_of(const NodeMap& nodes) {
 
 class SharedMemory final : public Communicator, private MirroredExchange {
  public:
-  SharedMemory(SharedPlace place, const BlockLayout& layout, const CommunicatorOptions& options)
+  SharedMemory(NodePlace place, const SharedPeers& peers, const BlockLayout& layout,
+               const CommunicatorOptions& options)
       : place_(std::move(place)),
+        ranks_sleep_(peers.ranks_sleep),
         layout_(layout),
         mirrored_(options.mirrored),
         areas_(layout, place_.nodes, place_.nodes.node_of(place_.rank), mirrored_),
@@ -65,7 +67,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
                .waiter = place_.waiter},
         numbers_(stand_.local_ranks().size()) {
     areas_.set_parts(place_.parts);
-    if (place_.make_link) link_ = place_.make_link(sent_counts());
+    if (peers.make_link) link_ = peers.make_link(sent_counts());
     my_piece_ = layout.own_piece(place_.rank);
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
@@ -250,14 +252,14 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   /// Only a counter wakes a rank that sleeps. Ranks that do not sleep look at each slot: that costs one
   /// transfer of a cache line, a counter costs three (to count, to see the count, to fetch the numbers).
   void announce_numbers(size_t turn) {
-    if (place_.ranks_sleep) {
+    if (ranks_sleep_) {
       areas_.node_control().scalars_ready.add_one(static_cast<uint64_t>(local_rank_count()));
     } else {
       slot_of(stand_.place(), turn).sum_number.store(scalar_sums_.begun, std::memory_order_release);
     }
   }
   void wait_for_numbers(size_t turn) {
-    if (place_.ranks_sleep) {
+    if (ranks_sleep_) {
       const auto ranks = static_cast<uint64_t>(local_rank_count());
       areas_.node_control().scalars_ready.wait_for(ranks * scalar_sums_.begun, place_.waiter);
       return;
@@ -279,7 +281,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     }
   }
 
-  SharedPlace place_;
+  NodePlace place_;
+  bool ranks_sleep_;
   BlockLayout layout_;
   bool mirrored_;
   SharedAreas areas_;
@@ -314,9 +317,10 @@ size_t shared_part_byte_count(const BlockLayout& layout, const NodeMap& nodes, i
   return SharedAreas(layout, nodes, nodes.node_of(rank), options.mirrored).byte_count(nodes.place_of(rank));
 }
 
-std::unique_ptr<Communicator> make_shared_communicator(SharedPlace place, const BlockLayout& layout,
+std::unique_ptr<Communicator> make_shared_communicator(NodePlace place, const SharedPeers& peers,
+                                                       const BlockLayout& layout,
                                                        const CommunicatorOptions& options) {
-  return std::make_unique<SharedMemory>(std::move(place), layout, options);
+  return std::make_unique<SharedMemory>(std::move(place), peers, layout, options);
 }
 
 }  // namespace cg2d::comm

@@ -75,55 +75,47 @@ class MpiNodeLink final : public NodeLink {
   std::pmr::memory_resource& memory_;
 };
 
-/// Memory of the node's ranks, `byte_count` of it this one's, and its parts. Collective.
-struct NodeMemory {
-  std::vector<std::byte*> parts;
-  std::shared_ptr<const void> owner;
-};
-
-NodeMemory make_node_memory(RankGroup& group, const NodeMap& nodes, size_t byte_count) {
-  const auto& local_ranks = nodes.ranks_of(nodes.node_of(group.rank()));
-  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, byte_count);
-  if (group.minimum(segment->is_there() ? 1 : 0) == 0) {
-    throw SharedMemoryError(group.sum(static_cast<int64_t>(byte_count)));
-  }
-  NodeMemory memory{.parts = {}, .owner = segment};
-  for (size_t index = 0; index < local_ranks.size(); ++index) memory.parts.push_back(segment->part(index));
-  return memory;
+/// Makes the node's memory, byte_count(nodes) bytes of it this rank's. Collective.
+template <typename ByteCount>
+NodePlace make_place(RankGroup& group, int ranks_per_node, const ByteCount& byte_count) {
+  NodePlace place{.rank = group.rank(),
+                  .nodes = make_node_map(group, ranks_per_node),
+                  .parts = {},
+                  .memory = {},
+                  .waiter = group.waiter()};
+  const auto& local_ranks = place.nodes.ranks_of(place.nodes.node_of(place.rank));
+  const size_t own_bytes = byte_count(place.nodes);
+  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, own_bytes);
+  if (group.minimum(segment->is_there() ? 1 : 0) == 0)
+    throw SharedMemoryError(group.sum(static_cast<int64_t>(own_bytes)));
+  for (size_t index = 0; index < local_ranks.size(); ++index) place.parts.push_back(segment->part(index));
+  place.memory = segment;
+  return place;
 }
 
 std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
                                           const CommunicatorOptions& options) {
-  const auto nodes = make_node_map(group, options.ranks_per_node);
-  auto memory = make_node_memory(group, nodes, shared_part_byte_count(layout, nodes, group.rank(), options));
-  const bool ranks_sleep = group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
-  SharedPlace place{.rank = group.rank(),
-                    .nodes = nodes,
-                    .parts = std::move(memory.parts),
-                    .memory = std::move(memory.owner),
-                    .waiter = group.waiter(),
-                    .ranks_sleep = ranks_sleep};
-  if (nodes.node_count() > 1) {
-    place.make_link = [&group, nodes,
-                       &buffers = *options.memory](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
-      return std::make_unique<MpiNodeLink>(group, nodes, sent, buffers);
+  const auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& nodes) {
+    return shared_part_byte_count(layout, nodes, group.rank(), options);
+  });
+  SharedPeers peers{.ranks_sleep =
+                        group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1};
+  if (place.nodes.node_count() > 1) {
+    peers.make_link = [&](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
+      return std::make_unique<MpiNodeLink>(group, place.nodes, sent, *options.memory);
     };
   }
-  return make_shared_communicator(std::move(place), layout, options);
+  return make_shared_communicator(place, peers, layout, options);
 }
 
 std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& layout,
                                         const HaloOptions& options) {
-  auto nodes = make_node_map(group, options.ranks_per_node);
-  auto memory = make_node_memory(group, nodes, shared_halo_byte_count(layout, group.rank()));
-  SharedHaloPlace place{
-      .rank = group.rank(),
-      .nodes = std::move(nodes),
-      .parts = std::move(memory.parts),
-      .memory = std::move(memory.owner),
-      .waiter = group.waiter(),
-      .make_endpoint = [&group](TrafficCounts& sent) { return std::make_unique<Endpoint>(group, sent); }};
-  return make_shared_halo(std::move(place), layout, options);
+  auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
+    return shared_halo_byte_count(layout, group.rank());
+  });
+  return make_shared_halo(
+      std::move(place), [&](TrafficCounts& sent) { return std::make_unique<Endpoint>(group, sent); }, layout,
+      options);
 }
 
 }  // namespace

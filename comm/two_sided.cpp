@@ -57,6 +57,17 @@ class ScheduledSteps final : public PreparedGather {
         operation_(collective.operation),
         block_(collective.block),
         steps_(steps_of(endpoint, collective, memory)) {}
+  /// One step.
+  ScheduledSteps(const Endpoint& endpoint, const PieceExchange& pieces)
+      : endpoint_(endpoint), operation_(pieces.operation), steps_(1) {
+    const auto communicator = endpoint.handle();
+    if (!pieces.sent.empty())
+      steps_[0].send =
+          Transfer::send(communicator, pieces.sent, whole(pieces.sent), pieces.destination, operation_);
+    if (!pieces.received.empty())
+      steps_[0].receive =
+          Transfer::receive(communicator, pieces.received, whole(pieces.received), pieces.source, operation_);
+  }
 
   void run() override {
     begin_run();
@@ -122,34 +133,6 @@ class ScheduledSteps final : public PreparedGather {
   size_t arrived_ = 0;  // steps of a gather in parts
 };
 
-class Move final : public PreparedOperation {
- public:
-  Move(const Endpoint& endpoint, const PieceExchange& pieces)
-      : endpoint_(endpoint), operation_(pieces.operation) {
-    const auto communicator = endpoint.handle();
-    if (!pieces.sent.empty()) {
-      send_ =
-          Transfer::send(communicator, pieces.sent, whole(pieces.sent), pieces.destination, pieces.operation);
-    }
-    if (!pieces.received.empty()) {
-      receive_ = Transfer::receive(communicator, pieces.received, whole(pieces.received), pieces.source,
-                                   pieces.operation);
-    }
-  }
-
-  void run() override {
-    receive_.start();
-    endpoint_.start_send(operation_, send_);
-    endpoint_.wait_for(send_, receive_);
-  }
-
- private:
-  const Endpoint& endpoint_;
-  Operation operation_;
-  Transfer send_;
-  Transfer receive_;
-};
-
 class TwoSidedOperations final : public OperationMaker {
  public:
   TwoSidedOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
@@ -163,7 +146,7 @@ class TwoSidedOperations final : public OperationMaker {
     return gather(collective);
   }
   std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
-    return std::make_unique<Move>(endpoint_, pieces);
+    return std::make_unique<ScheduledSteps>(endpoint_, pieces);
   }
 
  private:
@@ -187,9 +170,10 @@ TransportRow two_sided_transport() {
       .counts = CountedTraffic::messages,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        return make_buffered_communicator("two-sided", group, layout, options, [&](TrafficCounts& sent) {
-          return std::make_unique<TwoSidedOperations>(group, sent, *options.memory);
-        });
+        return make_buffered_communicator(
+            "two-sided", {group.rank(), group.waiter()}, layout, options, [&](TrafficCounts& sent) {
+              return std::make_unique<TwoSidedOperations>(group, sent, *options.memory);
+            });
       },
       .make_halo = &make_two_sided_halo,
   };

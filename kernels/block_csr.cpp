@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/parallel_parts.hpp"
-#include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -160,17 +159,6 @@ class Builder {
   PageBuffer<Mirrored> mirrored_;
 };
 
-/// The end of the supervariables that rows of blocks have blocks with, or are.
-int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
-  int64_t end = rows.end;
-  for (auto row = static_cast<size_t>(rows.begin); row < static_cast<size_t>(rows.end); ++row) {
-    if (matrix.row_starts[row] == matrix.row_starts[row + 1]) continue;
-    const auto last = matrix.columns[static_cast<size_t>(matrix.row_starts[row + 1]) - 1];
-    end = std::max(end, int64_t{last} + 1);
-  }
-  return end;
-}
-
 }  // namespace
 
 int64_t BlockCsr::byte_count() const {
@@ -206,18 +194,6 @@ std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIn
   auto matrix = make_block_csr(half, BlockIndices(half, shared), *supervariables, thread_count);
   if (!matrix) return std::nullopt;
   return FoundBlockCsr{std::move(*matrix), std::move(*supervariables)};
-}
-
-BlockCsrKernel::BlockCsrKernel(BlockCsr matrix, InstructionSet set, const KernelOptions& options)
-    : matrix_(std::move(matrix)),
-      set_(set),
-      prefetch_distance_(
-          options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
-  const auto borders = split_rows_by_nonzeros(matrix_.row_starts.span(), options.thread_count);
-  for (size_t part = 0; part + 1 < borders.size(); ++part) {
-    const RowRange rows{.begin = borders[part], .end = borders[part + 1]};
-    parts_.push_back({.rows = rows, .written = {.begin = rows.begin, .end = end_of_columns(matrix_, rows)}});
-  }
 }
 
 }  // namespace cg2d::kernels

@@ -8,10 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "kernels/parallel_parts.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/supervariables.hpp"
 
@@ -48,11 +46,9 @@ struct FoundBlockCsr {
 std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
                                             int thread_count);
 
-/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few.
+/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few, or, for several vectors,
+/// rows that are no columns.
 std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options);
-/// The same for several vectors; nullptr, too: it has rows that are no columns.
-std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet set,
-                                                  const KernelOptions& options);
 
 // ---------------------------------------------------------------- products
 
@@ -80,49 +76,5 @@ struct BlockRowVectors {
 };
 using SeveralBlockRowLoop = void (*)(const BlockRows& rows, const BlockRowVectors& vectors);
 using SeveralBlockRowLoops = std::array<SeveralBlockRowLoop, largest_supervariable + 1>;
-
-/// What the kernels for one vector and for several have in common.
-class BlockCsrKernel : public SpmvKernel {
- public:
-  BlockCsrKernel(BlockCsr matrix, InstructionSet set, const KernelOptions& options);
-
-  std::string_view name() const final { return "blocks"; }
-  std::string_view instruction_set() const final { return name_of(set_); }
-  int64_t matrix_byte_count() const final { return matrix_.byte_count(); }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() final { return matrix_.stored_arrays(); }
-  bool has_columns_in_range() const final { return matrix_.has_columns_in_range(thread_count()); }
-
- protected:
-  /// The rows of blocks of one thread, the supervariables that these have as rows or columns, and numbers of its own.
-  struct Part {
-    RowRange rows;
-    RowRange written;
-    PageBuffer<double> numbers{};
-  };
-
-  const BlockCsr& matrix() const { return matrix_; }
-  int thread_count() const { return static_cast<int>(parts_.size()); }
-  [[nodiscard]] std::vector<Part>& parts() { return parts_; }
-  const std::vector<Part>& parts() const { return parts_; }
-  /// The rows that a thread multiplies in a share.
-  BlockRows rows_of_share(const Part& part, const ProductMode& mode) const {
-    const ShareRange share(part.rows.end - part.rows.begin, mode);
-    return {.matrix = matrix_,
-            .first_row = part.rows.begin + share.begin,
-            .last_row = part.rows.begin + share.end,
-            .prefetch_distance = prefetch_distance_};
-  }
-  /// The supervariables whose sums a thread adds up.
-  RowRange sums_of(int thread) const {
-    return {.begin = matrix_.row_count() * thread / thread_count(),
-            .end = matrix_.row_count() * (thread + 1) / thread_count()};
-  }
-
- private:
-  BlockCsr matrix_;
-  InstructionSet set_;
-  int64_t prefetch_distance_;
-  std::vector<Part> parts_;
-};
 
 }  // namespace cg2d::kernels

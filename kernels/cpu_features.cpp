@@ -74,38 +74,19 @@ InstructionSet fastest_gathering_instruction_set() {
 }
 
 std::string_view name_of(InstructionSet set) {
-  switch (set) {
-    case InstructionSet::sve:
-      return "sve";
-    case InstructionSet::avx512:
-      return "avx512";
-    case InstructionSet::avx2:
-      return "avx2";
-    case InstructionSet::fma:
-      return "fma";
-    case InstructionSet::portable:
-      break;
-  }
-  return "portable";
+  constexpr std::array<std::string_view, all_instruction_sets.size()> names{"portable", "fma", "avx2",
+                                                                            "avx512", "sve"};
+  return names[static_cast<size_t>(set)];
 }
 
 int register_bits(InstructionSet set) {
   const auto sets = processor_instruction_sets();
   if (std::ranges::find(sets, set) == sets.end()) return 0;
-  switch (set) {
-    case InstructionSet::avx512:
-      return 512;
-    case InstructionSet::avx2:
-    case InstructionSet::fma:
-      return 256;
-    case InstructionSet::sve:
 #if defined(__aarch64__)
-      return (prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK) * 8;
+  if (set == InstructionSet::sve) return (prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK) * 8;
 #endif
-    case InstructionSet::portable:
-      break;
-  }
-  return 128;
+  constexpr std::array<int, all_instruction_sets.size()> bits{128, 256, 256, 512, 128};
+  return bits[static_cast<size_t>(set)];
 }
 
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets) {

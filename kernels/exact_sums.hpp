@@ -29,6 +29,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 namespace cg2d::kernels {
 
@@ -77,5 +78,18 @@ inline double power_of_two_for(double number) {
   const double fraction = std::frexp(std::abs(number), &exponent);  // 0.5 <= fraction < 1
   return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
+
+// Vector operations with the same bits for every element wherever it stands in a vector, and dot products that do not depend on the order of their
+// terms.
+
+/// The largest magnitude, 0 for no elements; NaN is passed over.
+[[nodiscard]] double largest_magnitude(std::span<const double> x);
+/// The largest magnitude of the products x1 y1, ..., xn yn.
+[[nodiscard]] double largest_product(std::span<const double> x, std::span<const double> y);
+/// This part of x . y. bound, most_terms: those of exact_sums.hpp for the whole vectors.
+[[nodiscard]] ExactSum exact_dot(std::span<const double> x, std::span<const double> y, double bound,
+                                 double most_terms);
+/// y := y + a x, each product rounded before the addition.
+void add_scaled_rounded(double a, std::span<const double> x, std::span<double> y);
 
 }  // namespace cg2d::kernels

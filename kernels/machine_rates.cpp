@@ -63,11 +63,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
-#include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "kernels/page_buffer.hpp"
@@ -84,33 +80,6 @@ auto widest_chain() { return CG2D_OF_SET(widest_instruction_set(), machine_rates
 int64_t chain_elements() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_elements); }
 
 }  // namespace
-
-double ReadBandwidth::at(int64_t byte_count) {
-  constexpr double steps_per_power = 4.0;
-  const long exponent = std::lround(steps_per_power * std::log2(static_cast<double>(byte_count)));
-  const auto known = measured_.find(exponent);
-  if (known != measured_.end()) return known->second;
-  const auto rounded = std::llround(std::exp2(static_cast<double>(exponent) / steps_per_power));
-  return measured_[exponent] = measure(rounded);
-}
-
-double ReadBandwidth::measure(int64_t byte_count) const {
-  constexpr int batch_count = 16;
-  constexpr int64_t batch_byte_count = int64_t{1} << 25;  // far longer than a barrier of the threads
-  ReadWork work(thread_count_, byte_count);
-  const auto pass_count = std::max<int64_t>(batch_byte_count / work.byte_count(), 1);
-  double shortest_s = std::numeric_limits<double>::infinity();
-  bool is_right = true;
-  for (int batch = 0; batch < batch_count; ++batch) {
-    const auto start = std::chrono::steady_clock::now();
-    is_right = work.read(pass_count) && is_right;
-    shortest_s =
-        std::min(shortest_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  if (!is_right) throw std::runtime_error("the loop that measures the read bandwidth has a wrong sum");
-  constexpr double bytes_per_gigabyte = 1e9;
-  return static_cast<double>(work.byte_count() * pass_count) / shortest_s / bytes_per_gigabyte;
-}
 
 ReadWork::ReadWork(int thread_count, int64_t byte_count) {
   const auto threads = static_cast<size_t>(thread_count);

@@ -3,7 +3,6 @@
 // The two rates of this machine that bound every kernel: how fast it reads, and how fast it computes.
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "kernels/page_buffer.hpp"
@@ -33,24 +32,6 @@ class ReadWork {
   };
   PageBuffer<double> numbers_;
   std::vector<Part> parts_;
-};
-
-/// Measures the read bandwidth by ReadWork, and keeps the rates that it has measured.
-class ReadBandwidth {
- public:
-  /// thread_count: OpenMP threads, >= 1.
-  explicit ReadBandwidth(int thread_count) : thread_count_(thread_count) {}
-
-  /// GB/s (10^9 bytes) of reading `byte_count` bytes again and again: the best of several batches of passes.
-  /// byte_count is rounded to a power of 2^(1/4), and each such size is measured once. Cost: 0.5 to 4 GB of
-  /// reading. Throws std::runtime_error if a sum is wrong, std::bad_alloc.
-  double at(int64_t byte_count);
-
- private:
-  double measure(int64_t byte_count) const;
-
-  int thread_count_;
-  std::map<long, double> measured_;  // GB/s by the size's exponent, in quarters
 };
 
 /// Multiplications and additions in double precision of `thread_count` OpenMP threads together, by the widest

@@ -56,7 +56,7 @@ ProductMaker::ProductMaker(const KernelRow& row, const KernelOptions& options, C
       column_size_(row.stores_half() ? p_columns.size() : 0),
       p_columns_(p_columns),
       p_rows_(p_rows),
-      kernel_(row.maker_for(options)(std::move(block), options)) {}
+      kernel_(row.make(std::move(block), options)) {}
 
 Products ProductMaker::multiply(int share_count) {
   return all_shares(std::numeric_limits<double>::quiet_NaN(), {.share_count = share_count});

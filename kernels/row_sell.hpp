@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cpu_features.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d::kernels {
@@ -74,5 +75,32 @@ struct RowSellPart {
 /// Makes the whole block, one part per thread, rows split by nonzeros, each by the thread that will use it. Cost: two passes
 /// over the entries. Throws std::bad_alloc.
 std::vector<RowSellPart> row_sell_parts(const CsrBlock& block, int thread_count);
+
+// ---------------------------------------------------------------- loops of the kernel "sell-rows" (row_sell_loops-inl.hpp)
+
+/// Some windows of a part, to be multiplied.
+struct RowSellWindows {
+  const RowSellPart& part;
+  int64_t first_window;
+  int64_t last_window;
+  int64_t prefetch_distance;
+  bool are_added;
+};
+
+/// The vectors of a loop, which are those of the whole block.
+struct RowSellVectors {
+  const double* p;
+  double* q;  // the part's rows are set, or added to
+  // Operands of reproducible sums only: see Operands and KernelOptions.
+  double* q_low;
+  const double* row_bounds;
+  double p_bound;
+  double low_factor;  // SplitConstants::low_factor()
+};
+
+using RowSellLoop = void (*)(const RowSellWindows& range, const RowSellVectors& vectors);
+
+/// The loops of the reproducible form, for an instruction set of the kernel.
+RowSellLoop exact_row_sell_loop(InstructionSet set);
 
 }  // namespace cg2d::kernels

@@ -8,7 +8,7 @@
 #define CG2D_KERNELS_ROW_SELL_LOOPS_INL_HPP
 #endif
 
-#include "kernels/row_sell_kernel.hpp"
+#include "kernels/row_sell.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -39,6 +39,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/cpu_features.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d::kernels {
@@ -111,5 +112,31 @@ struct SellBands {
 /// sell_parts() with each thread's rows in bands of about equal size, whole windows, one part each.
 std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
                                   const BandSizes& sizes);
+
+// ---------------------------------------------------------------- loops of the kernel "sell" (sell_loops-inl.hpp)
+
+inline constexpr int64_t sell_lanes = 8;
+
+/// Some column blocks of a part, to be multiplied.
+struct SellBlocks {
+  const SellPart& part;
+  int64_t first_block;
+  int64_t last_block;
+  int64_t prefetch_distance;
+};
+
+/// The vectors of a loop, which are those of the whole block.
+struct SellVectors {
+  const double* p;
+  double* q;      // sums are added to it
+  double* q_low;  // low parts of reproducible sums
+  // SplitConstants::low over the greatest power of two in SplitConstants::high; reproducible sums only.
+  double low_share;
+};
+
+using SellLoop = void (*)(const SellBlocks& range, const SellVectors& vectors);
+
+/// The loop of the reproducible form, for an instruction set of the kernel.
+SellLoop exact_sell_loop(InstructionSet set);
 
 }  // namespace cg2d::kernels

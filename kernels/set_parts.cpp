@@ -76,16 +76,17 @@ std::vector<StoredArray> SetPart::stored_arrays() {
   return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::columns, members)};
 }
 
-bool SetPart::has_members_below(uint64_t place_count) const {
-  return std::ranges::all_of(members.span(), [=](uint32_t member) { return member < place_count; });
+bool SetPart::has_columns_in_range() const {
+  return std::ranges::all_of(members.span(), [this](uint32_t member) { return member < place_count; });
 }
 
-std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block, uint32_t places_per_index,
-                                    int thread_count) {
+std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block, const SharedIndices& shared,
+                                    uint32_t places_per_index, int thread_count) {
   const auto spans = split_sets(sets, thread_count);
   std::vector<SetPart> parts(spans.size());
   make_on_threads(thread_count, [&](size_t thread) {
     parts[thread] = make_part(sets, spans[thread], block, places_per_index);
+    parts[thread].place_count = static_cast<uint64_t>(shared.count) * places_per_index;
   });
   return parts;
 }

@@ -20,18 +20,18 @@ struct SetPart {
   std::array<int64_t, largest_index_set + 1> counts{};  // sets of each size
   PageBuffer<double> values;
   PageBuffer<uint32_t> members;
+  uint64_t place_count = 0;  // of p; members are less
 
   bool empty() const { return values.empty(); }
   int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
-  /// Whether every member is below place_count.
-  bool has_members_below(uint64_t place_count) const;
+  bool has_columns_in_range() const;
 };
 
 /// The sets of each thread, by the thread itself. places_per_index: a member is this many times its index, less than 2^32.
 /// Throws std::bad_alloc.
-std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block, uint32_t places_per_index,
-                                    int thread_count);
+std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block, const SharedIndices& shared,
+                                    uint32_t places_per_index, int thread_count);
 
 /// Takes the entries that are in sets (entries_in_sets) out of the block.
 CsrBlock without_sets(CsrBlock block, const std::vector<bool>& is_in_set);

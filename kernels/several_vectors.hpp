@@ -11,22 +11,20 @@
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/sell_matrix.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::kernels {
 
-/// Kernels for KernelOptions::vector_count vectors: KernelRow::make_for_several of the rows that have one.
-std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions& options);
+// Kernels for KernelOptions::vector_count vectors.
+
 /// Column blocks, or plain CSR where a row has few entries in a column block.
 std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOptions& options);
 
-/// Half storage in column blocks, and the same for arrays that are lent: KernelRow::make_several_external.
+/// Half storage in column blocks, and the same for arrays that are lent (KernelRow::make_external).
 std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelOptions& options);
 std::unique_ptr<SpmvKernel> make_several_symmetric_external(const ExternalArrays& block,
                                                             const KernelOptions& options);
-
-/// Half storage in dense blocks of the pattern.
-std::unique_ptr<SpmvKernel> make_several_sets(CsrBlock block, const KernelOptions& options);
 
 /// Plain CSR for the kernel of that name, which must stay alive.
 std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
@@ -49,17 +47,25 @@ inline size_t place_of_count(int vector_count) {
   throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");
 }
 
-/// The one for so many vectors. Throws what place_of_count() throws.
-template <typename Operands>
-LoopFunction<Operands> loop_for(const std::array<LoopFunction<Operands>, vector_counts.size()>& loops,
-                                int vector_count) {
-  return loops[place_of_count(vector_count)];
-}
-
 /// The set that is asked for, or the widest one: there are no gathers, and wider is never slower.
 inline InstructionSet chosen_set(const KernelOptions& options) {
   return choose_instruction_set(options.instruction_set, sets_without_gathers);
 }
+
+// SELL-4-1024 in column blocks (sell_matrix.hpp)
+inline constexpr int64_t sell_lanes = 4;
+inline constexpr int64_t sell_window_rows = 1024;
+
+/// Some column blocks of a part, and the vectors of the whole block.
+struct SellOperands {
+  const SellPart& part;
+  int64_t first_block = 0;
+  int64_t last_block = 0;
+  const double* p_columns = nullptr;
+  const double* p_rows = nullptr;  // with half storage, as q_columns
+  double* q_rows = nullptr;
+  double* q_columns = nullptr;
+};
 
 }  // namespace several
 }  // namespace cg2d::kernels

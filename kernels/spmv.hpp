@@ -127,18 +127,18 @@ constexpr bool is_block_width(int width) {
 struct KernelOptions {
   int thread_count = 1;  ///< OpenMP threads, >= 1
   Tuning tuning{};
-  /// The vectors of a product: 1, or one of vector_counts for KernelRow::make_for_several.
+  /// The vectors of a product: 1, or one of vector_counts for rows that make several.
   int vector_count = 1;
   /// One of KernelRow::instruction_sets; empty: the preferred one.
   std::optional<InstructionSet> instruction_set{};
   /// The column of the block that is the same element of the vectors as its row 0, where rows and columns are numbered alike; it need not
   /// be in the block. Where they meet, p_rows and p_columns are then the same numbers.
   std::optional<int64_t> column_of_row_0{};
-  /// Bounds of KernelRow::make_reproducible: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
+  /// Of reproducible sums: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
   /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
   std::span<const double> row_bounds{};
-  /// A bound of KernelRow::make_reproducible: a power of two, no less than the number of entries of any row
-  /// of the matrix.
+  /// A power of two, no less than the number of entries of any row of the matrix: sums have the same bits in any order and any cut of the
+  /// matrix into blocks (exact_sums.hpp), for one vector. 0: sums as usual.
   double most_terms = 0.0;
 };
 
@@ -181,24 +181,18 @@ struct KernelRow {
   InstructionSet (*preferred_instruction_set)() = [] { return InstructionSet::portable; };
   /// The reason why the kernel cannot serve on this processor; empty when it can.
   std::string (*why_unavailable)() = [] { return std::string(); };
-  /// Makes a kernel, and takes the block over: with half storage, the half of it that is stored. Throws
+  /// Makes a kernel for options that it can make, and takes the block over: with half storage, the half of it that is stored. Throws
   /// std::bad_alloc, and std::invalid_argument for an instruction set that is not in the row.
   std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options) = nullptr;
-
-  /// Makes a kernel for KernelOptions::vector_count vectors at once, 2 or more; nullptr: there is none.
-  std::unique_ptr<SpmvKernel> (*make_for_several)(CsrBlock block, const KernelOptions& options) = nullptr;
-  /// Makes the form of the kernel whose sums have the same bits in any order and any cut of the matrix into blocks
-  /// (exact_sums.hpp), of whole blocks and for one vector; nullptr: there is none.
-  std::unique_ptr<SpmvKernel> (*make_reproducible)(CsrBlock block, const KernelOptions& options) = nullptr;
+  bool makes_several = false;       ///< for KernelOptions::vector_count vectors at once, 2 or more
+  bool makes_reproducible = false;  ///< with KernelOptions::most_terms
   /// Makes the kernel that `make` makes of a block of so many rows on one thread, with sums as usual, for arrays with the
   /// same contents that are lent to it before a product (StoredArray::memory); nullptr: there is none. Throws
   /// std::invalid_argument for sizes of arrays that are not those of such a block.
   std::unique_ptr<SpmvKernel> (*make_external)(const ExternalArrays& block,
                                                const KernelOptions& options) = nullptr;
-  /// Makes the kernel that make_for_several makes, for arrays that are lent to it, as make_external.
-  std::unique_ptr<SpmvKernel> (*make_several_external)(const ExternalArrays& block,
-                                                       const KernelOptions& options) = nullptr;
-  /// Rows that are converted together, by any of the makers: panels that begin at multiples of it have the bits of the whole block.
+  bool makes_several_external = false;
+  /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.
   int64_t panel_rows = 1;
   /// A panel has no more rows: `make` would cut them into several pieces, which make_external does not know. A multiple of panel_rows.
   int64_t most_panel_rows = std::numeric_limits<int64_t>::max();
@@ -210,14 +204,10 @@ struct KernelRow {
   bool is_default_for_several = false;
 
   bool stores_half() const { return storage == Storage::half; }
-  /// make, make_for_several or make_reproducible: the one for these options.
-  auto maker_for(const KernelOptions& options) const {
-    if (options.most_terms > 0.0) return make_reproducible;
-    return options.vector_count == 1 ? make : make_for_several;
-  }
-  /// make_external or make_several_external: the one for so many vectors.
-  auto external_maker_for(int vector_count) const {
-    return vector_count == 1 ? make_external : make_several_external;
+  /// Whether `make` and `make_external` take so many vectors.
+  bool takes(int vector_count) const { return vector_count == 1 || makes_several; }
+  bool takes_external(int vector_count) const {
+    return vector_count == 1 ? make_external != nullptr : makes_several_external;
   }
 };
 

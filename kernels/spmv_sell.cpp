@@ -205,7 +205,7 @@ KernelRow sell_kernel() {
       .instruction_sets = sell::instruction_sets(),
       .preferred_instruction_set = sell::preferred_instruction_set,
       .make = sell::make,
-      .make_reproducible = sell::make,
+      .makes_reproducible = true,
       .make_external = sell::make_external,
       .is_default_for_reproducible = true,
   };

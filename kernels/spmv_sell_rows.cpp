@@ -136,7 +136,7 @@ KernelRow sell_rows_kernel() {
       .instruction_sets = sell_rows::instruction_sets(),
       .preferred_instruction_set = sell_rows::preferred_instruction_set,
       .make = sell_rows::make,
-      .make_reproducible = sell_rows::make,
+      .makes_reproducible = true,
   };
 }
 

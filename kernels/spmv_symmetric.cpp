@@ -1,8 +1,10 @@
-// Kernel "symmetric": SELL-8-2048 in column blocks with half storage; 10 bytes for two nonzeros. A step
-// multiplies one entry of each of 8 rows. It adds to the sums of the rows, which are in registers, and to q
-// over the columns, which is in memory: there it adds one lane after the other, since two lanes may have the
-// same column. The column block's parts of p and q lie side by side, element by element, so that one cache
-// line serves both.
+// Kernels "symmetric", SELL-8-2048, and "symmetric-distinct", SELL-8-1024: column blocks with half storage; 10 bytes for two nonzeros. A column
+// block's parts of p and q lie side by side, element by element, so that one cache line serves both. The sums of a window's rows are stored
+// chunk by chunk, and added to q once the window is done.
+//
+// The rows of a thread are cut into bands, whose column blocks are multiplied one after the other: p and q over the
+// rows of a band stay in a cache from one column block to the next. Bands are whole windows, and go on with the sums
+// over the columns, so that every sum has the order that it has without them.
 
 #include "kernels/vector_targets.hpp"
 
@@ -10,11 +12,111 @@
 #define HWY_TARGET_INCLUDE "kernels/spmv_symmetric.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/symmetric_loops-inl.hpp"
+#include "kernels/symmetric_sell.hpp"
+#include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
+
+using symmetric_sell::ColumnPair;
+using symmetric_sell::lanes;
+using symmetric_sell::PartBlocks;
+using symmetric_sell::PartOperands;
+
+/// A chunk, with its parts of the vectors.
+struct SymmetricChunk {
+  const double* values;
+  const uint16_t* columns;
+  uint32_t steps;
+  const uint16_t* rows;  // row of each lane
+  const double* p_rows;  // p of the window
+  double* row_sums;      // sums of the lanes; overwritten
+  ColumnPair* pairs;     // pairs of the column block
+  int64_t prefetch_distance;
+};
+
+/// A window of a column block whose chunks are multiplied.
+struct WindowSums {
+  const double* row_sums;
+  const uint16_t* positions;  // position of each row
+  double* q_rows;             // q of the window
+  int64_t row_count;
+};
+
+HWY_INLINE void load_pairs(const PartOperands& operands, int64_t first_column, int64_t count) {
+  const double* const p = operands.p_columns + first_column;
+  if (operands.is_continued) {
+    const double* const q = operands.q_columns + first_column;
+    for (int64_t k = 0; k < count; ++k) operands.pairs[k] = {.p = p[k], .q = q[k]};
+  } else {
+    for (int64_t k = 0; k < count; ++k) operands.pairs[k] = {.p = p[k], .q = 0.0};
+  }
+}
+
+HWY_INLINE void store_sums(const ColumnPair* pairs, int64_t count, double* q) {
+  for (int64_t k = 0; k < count; ++k) q[k] = pairs[k].q;
+}
+
+/// Several rows at once: one store instead of as many. With some three entries per row of a window (class C) adding them one by one took
+/// a fifth of the product.
+HWY_INLINE void add_window(const WindowSums& window) {
+  const hn::CappedTag<double, 4> d;
+  const auto at_once = static_cast<int64_t>(hn::Lanes(d));
+  int64_t row = 0;
+  for (; row + at_once <= window.row_count; row += at_once) {
+    double* const q = window.q_rows + row;
+    hn::StoreU(hn::Add(hn::LoadU(d, q), FewElements::load(d, window.row_sums, window.positions + row)), d, q);
+  }
+  for (; row < window.row_count; ++row) window.q_rows[row] += window.row_sums[window.positions[row]];
+}
+
+/// Form::multiply(chunk).
+template <typename Form>
+void multiply_symmetric(const PartBlocks& range, const PartOperands& operands) {
+  const SellPart& part = range.part;
+  const int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;
+  const uint32_t* steps = part.steps.data() + *first_chunk;
+  const uint16_t* positions =
+      part.positions.data() + part.first_position[static_cast<size_t>(range.first_block)];
+  const int64_t first_entry = part.first_step[static_cast<size_t>(range.first_block)] * lanes;
+  SymmetricChunk chunk{.values = part.values.data() + first_entry,
+                       .columns = part.columns.data() + first_entry,
+                       .steps = 0,
+                       .rows = part.rows.data() + *first_chunk * lanes,
+                       .p_rows = nullptr,
+                       .row_sums = nullptr,
+                       .pairs = operands.pairs,
+                       .prefetch_distance = range.prefetch_distance};
+  for (int64_t block = range.first_block; block < range.last_block; ++block) {
+    const int64_t first_column = block * part.shape.block_width;
+    const int64_t width = std::min(part.shape.block_width, operands.column_count - first_column);
+    load_pairs(operands, first_column, width);
+    for (int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {
+      if (first_chunk[0] == first_chunk[1]) continue;
+      const int64_t first_row = window * part.shape.window_rows;
+      chunk.p_rows = operands.p_rows + part.first_row + first_row;
+      chunk.row_sums = operands.row_sums;
+      for (int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {
+        chunk.steps = *steps++;
+        Form::multiply(chunk);
+        chunk.values += chunk.steps * lanes;
+        chunk.columns += chunk.steps * lanes;
+        chunk.rows += lanes;
+        chunk.row_sums += lanes;
+      }
+      add_window({.row_sums = operands.row_sums,
+                  .positions = positions,
+                  .q_rows = operands.q_rows + part.first_row + first_row,
+                  .row_count = std::min(part.shape.window_rows, part.row_count - first_row)});
+      positions += part.shape.window_rows;
+    }
+    store_sums(chunk.pairs, width, operands.q_columns + first_column);
+  }
+}
+
+/// A step multiplies one entry of each of 8 rows. It adds to the sums of the rows, which are in registers, and to q over the columns, which is in
+/// memory: there it adds one lane after the other, since two lanes may have the same column.
 namespace symmetric {
 
 // Takes the lanes in pairs. Variants on Zen 4, 2026-11, ns per nonzero of classes A and B:
@@ -40,7 +142,6 @@ struct Form {
   }
 
   static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
-    using symmetric_sell::lanes;
     const Two d;
     const double* values = chunk.values;
     const uint16_t* columns = chunk.columns;
@@ -72,23 +173,252 @@ struct Form {
 symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
 
 }  // namespace symmetric
+
+/// Lanes that are multiplied at once never have the same column. So their sums over the columns are loaded, added to and stored at once: two
+/// lanes per register, or all of a register by gathers and scatters.
+namespace symmetric_distinct {
+
+#if HWY_TARGET == HWY_AVX3 || HWY_HAVE_SCALABLE
+/// As many lanes as a register has, by gathers and scatters.
+struct Form {
+  static constexpr auto distinct = DistinctLanes::all;
+
+  static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
+    const hn::CappedTag<double, lanes> d;
+    const auto n = static_cast<int64_t>(hn::Lanes(d));
+    double* const p = &chunk.pairs->p;
+    double* const q = &chunk.pairs->q;
+    for (int64_t lane = 0; lane < lanes; lane += n) {
+      const double* values = chunk.values + lane;
+      const uint16_t* columns = chunk.columns + lane;
+      const auto p_rows = Gathers::load(d, chunk.p_rows, chunk.rows + lane);
+      auto sums = hn::Zero(d);
+      for (uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+        prefetch_entries(values, columns, chunk.prefetch_distance);
+        const auto pair = hn::ShiftLeft<1>(Gathers::places(d, columns));
+        const auto value = hn::LoadU(d, values);
+        sums = hn::MulAdd(value, Gathers::at(d, p, pair), sums);
+        Gathers::scatter(d, hn::MulAdd(value, p_rows, Gathers::at(d, q, pair)), q, pair);
+      }
+      hn::StoreU(sums, d, chunk.row_sums + lane);
+    }
+  }
+};
+#else
+/// One column pair in each half of a register of four lanes, or one in a register of two.
+///
+/// ns per nonzero of classes S, A and B, one thread, four lanes, Zen 5, 2026-11: 0.195 0.217 0.28; with gathers and scatters 0.65 (A) 0.69
+/// (B). In the first-level cache a step takes 8.9 clocks, one for each store; 7.5 without stores. Column numbers as byte offsets, loaded
+/// one by one or by bit extraction: no gain.
+struct Form {
+  static constexpr auto distinct = DistinctLanes::pairs;
+
+  using Pairs = hn::CappedTag<double, 4>;
+  using PairsVector = VectorOf<Pairs>;
+  static constexpr int64_t lanes_of_two =
+      hn::MaxLanes(Pairs());  // in a register of even lanes and one of odd ones
+  static constexpr int64_t register_count = lanes / lanes_of_two;
+
+  /// The pairs of a lane, and of the next but one where a register has room for both.
+  static HWY_INLINE PairsVector load(const double* pair, [[maybe_unused]] const double* other_pair) {
+    const Pairs d;
+#if HWY_MAX_BYTES == 16
+    return hn::Load(d, pair);
+#else
+    const hn::Half<Pairs> half;
+    return hn::Combine(d, hn::Load(half, other_pair), hn::Load(half, pair));
+#endif
+  }
+
+  /// Multiplies a lane and the next but one. `values` holds each one's value twice, so that one multiply-add serves their row sums (the
+  /// lower lanes of `sums`; the upper ones are of no use) and one the sums over the columns. rows: zeros, and p of the rows.
+  static HWY_INLINE void multiply_two(PairsVector values, double* pair, [[maybe_unused]] double* other_pair,
+                                      PairsVector rows, PairsVector& sums) {
+    auto pairs = load(pair, other_pair);
+#if HWY_TARGET == HWY_AVX2
+    asm("" : "+x"(pairs.raw));  // keeps gcc from loading the pairs once more for the other multiply-add
+#endif
+    sums = hn::MulAdd(values, pairs, sums);
+    pairs = hn::MulAdd(values, rows, pairs);
+#if HWY_MAX_BYTES == 16
+    hn::Store(pairs, Pairs(), pair);
+#else
+    const hn::Half<Pairs> half;
+    hn::Store(hn::LowerHalf(half, pairs), half, pair);
+    hn::Store(hn::UpperHalf(half, pairs), half, other_pair);
+#endif
+  }
+
+  static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
+    const Pairs d;
+    constexpr int64_t next = lanes_of_two == 4 ? 2 : 0;  // from a lane to the other one in its register
+    const double* values = chunk.values;
+    const uint16_t* columns = chunk.columns;
+    PairsVector even_rows[register_count];
+    PairsVector odd_rows[register_count];
+    PairsVector even_sums[register_count];
+    PairsVector odd_sums[register_count];
+    const auto row_of = [&](int64_t lane) HWY_ATTR {
+      return two_lanes(hn::CappedTag<double, 2>(), 0.0, chunk.p_rows[chunk.rows[lane]]);
+    };
+    const auto rows_of = [&](int64_t lane) HWY_ATTR {
+#if HWY_MAX_BYTES == 16
+      return row_of(lane);
+#else
+      return hn::Combine(d, row_of(lane + next), row_of(lane));
+#endif
+    };
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < register_count; ++k) {
+      even_rows[k] = rows_of(k * lanes_of_two);
+      odd_rows[k] = rows_of(k * lanes_of_two + 1);
+      even_sums[k] = odd_sums[k] = hn::Zero(d);
+    }
+    for (uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+      prefetch_entries(values, columns, chunk.prefetch_distance);
+      const FourColumns low(columns);
+      const FourColumns high(columns + 4);
+      const auto pair_of = [&](int64_t lane) HWY_ATTR {
+        return &chunk.pairs[lane < 4 ? low.at(lane) : high.at(lane - 4)].p;
+      };
+#pragma GCC unroll 4
+      for (int64_t k = 0; k < register_count; ++k) {
+        const auto lane = k * lanes_of_two;
+        const auto both = hn::LoadU(d, values + lane);
+        multiply_two(hn::DupEven(both), pair_of(lane), pair_of(lane + next), even_rows[k], even_sums[k]);
+        multiply_two(hn::DupOdd(both), pair_of(lane + 1), pair_of(lane + 1 + next), odd_rows[k], odd_sums[k]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < register_count; ++k)
+      hn::StoreU(hn::InterleaveLower(d, even_sums[k], odd_sums[k]), d, chunk.row_sums + k * lanes_of_two);
+  }
+};
+#endif
+
+symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
+DistinctLanes distinct_for(InstructionSet /*set*/) { return Form::distinct; }
+
+}  // namespace symmetric_distinct
+
 }  // namespace
 }  // namespace cg2d::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "kernels/column_sums.hpp"
+#include "kernels/loop_choice.hpp"
+#include "kernels/parts_kernel.hpp"
 #include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
+namespace symmetric_sell {
+namespace {
+
+/// 1 MB of p and q for a band, where without bands it would be 4 MB or more. Class D on 2 ranks of an AMD EPYC (Zen 5; 750 000 rows and 183 column
+/// blocks for each) takes 0.64 times as long as without, class C (150 000 and 19 on 1 rank) 1.04 times: each band costs one pass over p and q
+/// of all columns. Bands of 2^15 and 2^17 rows: 0.72 and 0.77.
+constexpr BandSizes band_sizes{.most_rows_of_one = int64_t{1} << 18, .rows = int64_t{1} << 16};
+
+std::vector<SellBands> bands_of(const CsrBlock& block, const SellShape& shape, const KernelOptions& options) {
+  return sell_bands(block, options.thread_count, shape, band_sizes);
+}
+/// On one thread, for arrays that are lent. Throws std::invalid_argument for sizes of another block.
+std::vector<SellBands> bands_of(const ExternalArrays& block, const SellShape& shape,
+                                const KernelOptions& /*options*/) {
+  std::vector<SellBands> bands(1);
+  bands.front().bands = external_sell_parts(block, shape);
+  return bands;
+}
+
+/// The kernel around a loop. A row has at most one entry per column.
+class Kernel final : public PartsKernel<SellBands> {
+ public:
+  /// Block: CsrBlock or ExternalArrays.
+  template <typename Block>
+  Kernel(std::string_view name, InstructionSet set, PartLoop loop, const SellShape& shape, const Block& block,
+         const KernelOptions& options)
+      : PartsKernel(name, set, bands_of(block, shape, options)),
+        loop_(loop),
+        shape_(shape),
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
+        column_count_(block.column_count),
+        column_sums_(column_count_, part_count()) {
+    for (int thread = 0; thread < part_count(); ++thread) {
+      pairs_.emplace_back(static_cast<size_t>(shape.spare_column(lanes)));
+      row_sums_.emplace_back(static_cast<size_t>(shape.spare_position()) + 1);
+    }
+  }
+
+  /// A share is a share of the column blocks, which are the same for all threads: their sums over the columns of
+  /// the share are added up before it ends.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    const int thread_count = part_count();
+    const ShareRange blocks(part_at(0).bands.front().block_count, mode);
+    const int64_t first_column = blocks.begin * shape_.block_width;
+    const int64_t columns =
+        std::min(blocks.end * shape_.block_width, column_count_) - std::min(first_column, column_count_);
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < thread_count; ++thread) multiply_bands(thread, operands, mode);
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < thread_count; ++thread) {
+        column_sums_.add_to(operands.q_columns, first_column + columns * thread / thread_count,
+                            first_column + columns * (thread + 1) / thread_count);
+      }
+    }
+  }
+
+ private:
+  /// The first band of the first thread goes on with what the caller has, the others with what is there from the band before.
+  void multiply_bands(int thread, const Operands& operands, const ProductMode& mode) {
+    auto band_mode = mode;
+    band_mode.is_continued = mode.is_continued && thread == 0;
+    for (const auto& band : part_at(thread).bands) {
+      multiply_band(thread, band, operands, band_mode);
+      band_mode.is_continued = true;
+    }
+  }
+
+  void multiply_band(int thread, const SellPart& band, const Operands& operands, const ProductMode& mode) {
+    if (!mode.is_added && mode.share == 0)
+      std::fill_n(operands.q_rows.data() + band.first_row, band.row_count, 0.0);
+    const ShareRange blocks(band.block_count, mode);
+    loop_({.part = band,
+           .first_block = blocks.begin,
+           .last_block = blocks.end,
+           .prefetch_distance = prefetch_distance_},
+          {.p_columns = operands.p_columns.data(),
+           .p_rows = operands.p_rows.data(),
+           .q_rows = operands.q_rows.data(),
+           .q_columns = column_sums_.of_thread(thread, operands.q_columns).data(),
+           .pairs = pairs_[static_cast<size_t>(thread)].data(),
+           .row_sums = row_sums_[static_cast<size_t>(thread)].data(),
+           .column_count = column_count_,
+           .is_continued = mode.is_continued});
+  }
+
+  PartLoop loop_;
+  SellShape shape_;
+  int64_t prefetch_distance_;
+  int64_t column_count_;
+  ColumnSums column_sums_;
+  std::vector<PageBuffer<ColumnPair>> pairs_;  // one column block per thread
+  std::vector<PageBuffer<double>> row_sums_;   // one window per thread
+};
+
+}  // namespace
+}  // namespace symmetric_sell
+
 namespace {
 namespace symmetric {
-
-using symmetric_sell::Kernel;
-using symmetric_sell::lanes;
-using symmetric_sell::Loop;
 
 constexpr int default_block_width = 8192;
 constexpr int64_t window_rows = 2048;
@@ -105,12 +435,54 @@ template <typename Block>
 std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  const Loop loop{.multiply = CG2D_OF_SET(set, symmetric::loop_for),
-                  .shape = {.lanes = lanes,
-                            .block_width = options.tuning.block_width.value_or(default_block_width),
-                            .window_rows = window_rows,
-                            .has_positions = true}};
-  return std::make_unique<Kernel>("symmetric", set, loop, block, options);
+  const SellShape shape{.lanes = symmetric_sell::lanes,
+                        .block_width = options.tuning.block_width.value_or(default_block_width),
+                        .window_rows = window_rows,
+                        .has_positions = true};
+  return std::make_unique<symmetric_sell::Kernel>("symmetric", set, CG2D_OF_SET(set, symmetric::loop_for),
+                                                  shape, block, options);
+}
+
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count > 1) return make_several_symmetric(std::move(block), options);
+  const CsrBlock taken = std::move(block);  // given back when the format is made
+  return kernel_of(taken, options);
+}
+
+std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) {
+  return options.vector_count > 1 ? make_several_symmetric_external(block, options)
+                                  : kernel_of(block, options);
+}
+
+}  // namespace symmetric
+
+namespace symmetric_distinct {
+
+constexpr int default_block_width = 2048;
+constexpr int widest_block = 1 << 14;
+constexpr int64_t window_rows = 1024;
+
+/// The sets with a loop here that this processor has.
+std::vector<InstructionSet> instruction_sets() {
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512,
+                            InstructionSet::sve};
+  return of_this_processor(sets);
+}
+
+InstructionSet preferred_instruction_set();
+
+template <typename Block>
+std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
+  const auto set =
+      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
+  const SellShape shape{
+      .lanes = symmetric_sell::lanes,
+      .block_width = std::min(options.tuning.block_width.value_or(default_block_width), widest_block),
+      .window_rows = window_rows,
+      .distinct = CG2D_OF_SET(set, symmetric_distinct::distinct_for),
+      .has_positions = true};
+  return std::make_unique<symmetric_sell::Kernel>(
+      "symmetric-distinct", set, CG2D_OF_SET(set, symmetric_distinct::loop_for), shape, block, options);
 }
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
@@ -118,7 +490,17 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   return kernel_of(taken, options);
 }
 
-}  // namespace symmetric
+/// Scatters are worse than gathers where those are slow.
+InstructionSet preferred_instruction_set() {
+  static const auto fastest = [] {
+    const auto gathering = fastest_gathering_instruction_set();
+    return fastest_loop(make, instruction_sets(),
+                        gathering == InstructionSet::fma ? InstructionSet::avx2 : gathering);
+  }();
+  return fastest;
+}
+
+}  // namespace symmetric_distinct
 }  // namespace
 
 KernelRow symmetric_kernel() {
@@ -137,11 +519,34 @@ KernelRow symmetric_kernel() {
       .instruction_sets = symmetric::instruction_sets(),
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
-      .make_for_several = &make_several_symmetric,
-      .make_external = symmetric::kernel_of<ExternalArrays>,
-      .make_several_external = &make_several_symmetric_external,
+      .makes_several = true,
+      .make_external = symmetric::make_external,
+      .makes_several_external = true,
       .panel_rows = symmetric::window_rows,
       .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
+  };
+}
+
+KernelRow symmetric_distinct_kernel() {
+  return {
+      .name = "symmetric-distinct",
+      .description =
+          "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
+      .storage_text = mirrored_pairs_text,
+      .storage = Storage::half,
+      .is_default = symmetric_distinct::instruction_sets().size() > 1,
+      .is_tried = symmetric_distinct::instruction_sets().size() > 1,
+      .bytes_per_nonzero = 5.6,
+      .converts = true,
+      .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,
+                   .block_width = symmetric_distinct::default_block_width},
+      .instruction_sets = symmetric_distinct::instruction_sets(),
+      .preferred_instruction_set = symmetric_distinct::preferred_instruction_set,
+      .make = symmetric_distinct::make,
+      .make_external = symmetric_distinct::kernel_of<ExternalArrays>,
+      .panel_rows = symmetric_distinct::window_rows,
+      .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
+      .format_depends_on_set = true,
   };
 }
 

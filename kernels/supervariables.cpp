@@ -185,62 +185,32 @@ struct Groups {
   }
 };
 
-/// The pairs of supervariables that have entries with each other, by those of their first members.
-class NeighbourPairs {
- public:
-  NeighbourPairs(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
-      : half_(half),
-        indices_(indices),
-        all_(all),
-        numbers_(static_cast<size_t>(indices.count()), Supervariables::no_member) {
-    for (size_t k = 0; k < all.count(); ++k) numbers_[first_member(k)] = static_cast<uint32_t>(k);
-  }
-
-  /// visit(one, the other), each pair once.
-  template <typename Visit>
-  void for_each(const Visit& visit) const {
-    for (size_t k = 0; k < all_.count(); ++k) {
-      const auto row = indices_.row_of(int64_t{first_member(k)});
-      if (!row) continue;
-      for (const auto column : half_.columns_of(*row)) {
-        const auto other = numbers_[static_cast<size_t>(column)];
-        if (other != Supervariables::no_member && other != k) visit(k, size_t{other});
-      }
-    }
-  }
-  size_t count() const { return all_.count(); }
-  /// Of two neighbours; position: of each, in the order that is asked about.
-  double mean_distance(const std::vector<uint32_t>& position) const {
-    double sum = 0.0;
-    double count = 0.0;
-    for_each([&](size_t a, size_t b) {
-      sum += std::abs(static_cast<double>(position[a]) - position[b]);
-      ++count;
-    });
-    return sum / std::max(count, 1.0);
-  }
-
- private:
-  uint32_t first_member(size_t k) const { return all_.members[static_cast<size_t>(all_.size) * k]; }
-
-  const CsrBlock& half_;
-  const BlockIndices& indices_;
-  const Supervariables& all_;
-  std::vector<uint32_t> numbers_;  // of first members
-};
-
-/// The neighbours of each supervariable.
+/// The neighbours of each supervariable: those whose first members have an entry with its first one.
 class Neighbours {
  public:
-  explicit Neighbours(const NeighbourPairs& pairs) : starts_(pairs.count() + 1) {
-    pairs.for_each([&](size_t a, size_t b) {
+  Neighbours(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
+      : starts_(all.count() + 1) {
+    const auto first_member = [&](size_t k) { return all.members[static_cast<size_t>(all.size) * k]; };
+    std::vector<uint32_t> numbers(static_cast<size_t>(indices.count()), Supervariables::no_member);
+    for (size_t k = 0; k < all.count(); ++k) numbers[first_member(k)] = static_cast<uint32_t>(k);
+    const auto for_each_pair = [&](const auto& visit) {
+      for (size_t k = 0; k < all.count(); ++k) {
+        const auto row = indices.row_of(int64_t{first_member(k)});
+        if (!row) continue;
+        for (const auto column : half.columns_of(*row)) {
+          const auto other = numbers[static_cast<size_t>(column)];
+          if (other != Supervariables::no_member && other != k) visit(k, size_t{other});
+        }
+      }
+    };
+    for_each_pair([&](size_t a, size_t b) {
       ++starts_[a + 1];
       ++starts_[b + 1];
     });
     std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
     others_.resize(starts_.back());
     auto next = starts_;
-    pairs.for_each([&](size_t a, size_t b) {
+    for_each_pair([&](size_t a, size_t b) {
       others_[next[a]++] = static_cast<uint32_t>(b);
       others_[next[b]++] = static_cast<uint32_t>(a);
     });
@@ -249,6 +219,14 @@ class Neighbours {
   size_t count() const { return starts_.size() - 1; }
   std::span<const uint32_t> of(size_t k) const {
     return std::span(others_).subspan(starts_[k], starts_[k + 1] - starts_[k]);
+  }
+  /// Of two neighbours; position: of each, in the order that is asked about.
+  double mean_distance(const std::vector<uint32_t>& position) const {
+    double sum = 0.0;
+    for (size_t k = 0; k < count(); ++k) {
+      for (const auto other : of(k)) sum += std::abs(static_cast<double>(position[k]) - position[other]);
+    }
+    return sum / std::max(static_cast<double>(others_.size()), 1.0);
   }
 
  private:
@@ -287,14 +265,14 @@ std::vector<uint32_t> cuthill_mckee(const Neighbours& neighbours) {
 void bring_neighbours_together(const CsrBlock& half, const BlockIndices& indices, Supervariables& all) {
   constexpr size_t fewest = 4096;  // 64 bytes each; fewer are in the second-level cache anyway
   if (all.count() < fewest) return;
-  const NeighbourPairs pairs(half, indices, all);
+  const Neighbours neighbours(half, indices, all);
   std::vector<uint32_t> position(all.count());
   std::iota(position.begin(), position.end(), 0U);
-  const double distance = pairs.mean_distance(position);
+  const double distance = neighbours.mean_distance(position);
   if (distance < fewest / 2.0) return;
-  const auto order = cuthill_mckee(Neighbours(pairs));
+  const auto order = cuthill_mckee(neighbours);
   for (size_t k = 0; k < order.size(); ++k) position[order[k]] = static_cast<uint32_t>(k);
-  if (pairs.mean_distance(position) > distance / 2.0) return;
+  if (neighbours.mean_distance(position) > distance / 2.0) return;
   const auto size = static_cast<size_t>(all.size);
   std::vector<uint32_t> members(all.members.size());
   for (size_t k = 0; k < order.size(); ++k)

@@ -46,11 +46,10 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     };
     (before(index + 1) > before(index) ? residents_ : streamed_).push_back(index);
     const auto sizes = file_->array_bytes(index);
-    panels_.push_back({.kernel = row_.external_maker_for(options.vector_count)(
-                           {.row_count = entries[index].row_count,
-                            .column_count = file_->header.key.column_count,
-                            .array_bytes = sizes},
-                           options),
+    panels_.push_back({.kernel = row_.make_external({.row_count = entries[index].row_count,
+                                                     .column_count = file_->header.key.column_count,
+                                                     .array_bytes = sizes},
+                                                    options),
                        .array_positions = panel_layout(sizes).array_positions});
   }
   resident_ = kernels::PageBuffer<std::byte>(static_cast<size_t>(file_->panel_bytes - streamed_byte_count()));

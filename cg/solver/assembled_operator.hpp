@@ -120,7 +120,7 @@ class AssembledOperator final : public LinearOperator {
     {
       const auto timed = timer_.scope(Phase::collection);
       if (product_->part_count() > 1) {
-        collection.emplace(communicator_->begin_collect());
+        collection.emplace(*communicator_);
       } else {
         communicator_->collect();
       }

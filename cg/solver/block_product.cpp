@@ -36,7 +36,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
       part_count_(parts.size()) {
   const int64_t row_count = block.row_count;
   const auto make_kernel = [&](kernels::CsrBlock entries, const kernels::KernelOptions& own_options) {
-    auto made = kernel.maker_for(own_options)(std::move(entries), own_options);
+    auto made = kernel.make(std::move(entries), own_options);
     instruction_set_ = made->instruction_set();
     return made;
   };

@@ -65,9 +65,9 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
     return "a trial of transports compares usual sums; name one, such as --transport shared";
   if (!configuration.has_kernel()) return {};
   const auto* const kernel = kernels::find_kernel(configuration.kernel);
-  if (kernel == nullptr || kernel->make_reproducible != nullptr) return {};
+  if (kernel == nullptr || kernel->makes_reproducible) return {};
   const auto valid =
-      names_where(kernels::kernel_table(), [](const auto& row) { return row.make_reproducible != nullptr; });
+      names_where(kernels::kernel_table(), [](const auto& row) { return row.makes_reproducible; });
   return fmt::format("the kernel {} has no such form; valid: auto, {}", configuration.kernel,
                      fmt::join(valid, ", "));
 }

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "comm/mpi_handles.hpp"
-#include "kernels/exact_vectors.hpp"
+#include "kernels/exact_sums.hpp"
 
 namespace cg2d {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "cg/stencil/plane_layout.hpp"
-#include "kernels/heat_lines.hpp"
+#include "kernels/unfused_lines.hpp"
 
 namespace cg2d {
 

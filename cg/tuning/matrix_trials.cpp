@@ -92,11 +92,9 @@ std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
   const KernelChoiceConfig choice{
       .asked = config.asked, .vector_count = config.vector_count, .profile = none};
   for (const auto& row : kernels::kernel_table()) {
-    const bool is_tried = config.vector_count > 1
-                              ? row.make_for_several != nullptr && !row.is_taken_by_name_only
-                              : row.is_tried;
-    const bool is_perhaps_tried =
-        row.has_use_for != nullptr && row.maker_for({.vector_count = config.vector_count});
+    const bool is_tried =
+        config.vector_count > 1 ? row.makes_several && !row.is_taken_by_name_only : row.is_tried;
+    const bool is_perhaps_tried = row.has_use_for != nullptr && row.takes(config.vector_count);
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
     if (!(is_tried || is_perhaps_tried) || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;
@@ -138,7 +136,7 @@ void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, co
       const auto sampled = static_cast<double>(std::max<int64_t>(sample.nonzero_count(), 1));
       keep_stored(sample, kernel.storage, layout, group.rank());
       const Stopwatch of_sample;
-      const auto converted = kernel.maker_for(options)(std::move(sample), options);
+      const auto converted = kernel.make(std::move(sample), options);
       seconds = of_sample.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
     });
     seconds = group.maximum(seconds);

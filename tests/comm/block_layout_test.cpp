@@ -6,8 +6,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
-#include <random>
 #include <stdexcept>
 
 #include "support/layouts.hpp"
@@ -195,48 +193,6 @@ TEST(BlockLayoutTest, FindsTheBlocksOfEveryIndex) {
   });
 }
 
-/// Each border must be the nearest to its share of the weight: half of the heaviest index away at most.
-void expect_nearest_borders(const std::vector<int64_t>& weights, ProcessGrid grid) {
-  SCOPED_TRACE("grid " + grid.name() + ", " + std::to_string(weights.size()) + " weights");
-  const auto layout = BlockLayout::weighted(weights, grid);
-  EXPECT_EQ(layout.size(), static_cast<int64_t>(weights.size()));
-  const auto total = static_cast<double>(std::accumulate(weights.begin(), weights.end(), int64_t{0}));
-  const double heaviest =
-      weights.empty() ? 0.0 : static_cast<double>(*std::max_element(weights.begin(), weights.end()));
-  for (int k = 0; k < grid.rank_count(); ++k) {
-    const auto before = static_cast<double>(
-        std::accumulate(weights.begin(), weights.begin() + layout.piece(k).begin, int64_t{0}));
-    // Weights are integers below 2^53, so only the goal is rounded: 1e-9 of the total is far above that.
-    EXPECT_NEAR(before, total * k / grid.rank_count(), 0.5 * heaviest + 1e-9 * total);
-  }
-}
-
-TEST(BlockLayoutTest, WeightedBordersAreNearestToEqualShares) {
-  std::mt19937_64 random(1);
-  test::for_every_grid([&](ProcessGrid grid) {
-    for (const int64_t n : test::awkward_sizes(grid.rank_count())) {
-      std::vector<int64_t> weights(static_cast<size_t>(n));
-      for (auto& weight : weights) weight = static_cast<int64_t>(random() % 10);
-      expect_nearest_borders(weights, grid);
-      if (n > 0) weights[weights.size() / 3] = 1'000'000;  // one index outweighs all others
-      expect_nearest_borders(weights, grid);
-    }
-  });
-}
-
-TEST(BlockLayoutTest, EqualWeightsGiveAnEvenCut) {
-  const std::vector<int64_t> weights(1009, 5);
-  const auto layout = BlockLayout::weighted(weights, {.columns = 4, .rows = 3});
-  expect_even_pieces(layout);
-}
-
-TEST(BlockLayoutTest, WeightsOfZeroAreCoveredAllTheSame) {
-  const std::vector<int64_t> weights(10, 0);
-  const auto layout = BlockLayout::weighted(weights, {.columns = 2, .rows = 2});
-  EXPECT_EQ(layout.size(), 10);
-  EXPECT_EQ(layout.piece(3).end, 10);
-}
-
 TEST(BlockLayoutTest, WrongBordersAreRefused) {
   const ProcessGrid grid{.columns = 2, .rows = 1};
   EXPECT_NO_THROW(BlockLayout(grid, {0, 3, 5}));
@@ -250,7 +206,6 @@ TEST(BlockLayoutTest, WrongBordersAreRefused) {
 TEST(BlockLayoutTest, EmptyGridsAndNegativeSizesAreRefused) {
   EXPECT_THROW(BlockLayout::even(5, {.columns = 0, .rows = 1}), std::invalid_argument);
   EXPECT_THROW(BlockLayout::even(5, {.columns = 1, .rows = -1}), std::invalid_argument);
-  EXPECT_THROW(BlockLayout::weighted({}, {.columns = 1, .rows = 0}), std::invalid_argument);
   EXPECT_THROW(BlockLayout({.columns = -1, .rows = -1}, {0, 5}), std::invalid_argument);
   EXPECT_THROW(BlockLayout::even(-1, {.columns = 1, .rows = 1}), std::invalid_argument);
   EXPECT_THROW(BlockLayout::even(-1, {.columns = 2, .rows = 2}), std::invalid_argument);

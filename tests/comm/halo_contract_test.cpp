@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -72,7 +71,7 @@ std::vector<HaloPart> parts_that_are_sent(const TransportRow& transport, const H
 /// The traffic that one exchange of this rank counts as sent.
 Traffic expected_traffic(const TransportRow& transport, const HaloOptions& options,
                          const DomainLayout& layout) {
-  auto traffic = halo_traffic(parts_that_are_sent(transport, options, layout));
+  auto traffic = test::halo_traffic(parts_that_are_sent(transport, options, layout));
   // A collective counts as one call.
   if (transport.counts == CountedTraffic::calls)
     traffic.message_count = std::min<int64_t>(traffic.message_count, 1);
@@ -125,17 +124,6 @@ TEST(HaloContractTest, SeveralExchangesDoNotMixUp) {
       check_second.expect_exchange(other, round + 200);
     }
   }
-}
-
-TEST(HaloContractTest, ASerialHaloIsOfOneRank) {
-  const auto halo = make_serial_halo(DomainLayout({4, 3, 2}, {}), {});
-  EXPECT_EQ(halo->operand().size(), 24U);
-  halo->start();
-  halo->finish();
-  EXPECT_TRUE(halo->views().empty());
-  halo->done();
-  EXPECT_EQ(halo->sent(), Traffic{});
-  EXPECT_THROW(make_serial_halo(DomainLayout({4, 3, 2}, {.parts = {2, 1, 1}}), {}), std::invalid_argument);
 }
 
 }  // namespace

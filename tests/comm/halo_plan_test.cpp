@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/domain_points.hpp"
+#include "support/halo_check.hpp"
 
 namespace cg2d::comm::halo_plan_test {
 namespace {
@@ -82,9 +83,9 @@ TEST(HaloPlanTest, ACubeHas26Neighbours) {
   const auto all = halo_parts(layout, middle, {.width = 1, .has_corners = true});
   EXPECT_EQ(all.size(), 26U);
   // 6 faces of 9 points, 12 edges of 3, 8 corners.
-  EXPECT_EQ(halo_traffic(all), (Traffic{.message_count = 26, .byte_count = 8 * (54 + 36 + 8)}));
+  EXPECT_EQ(test::halo_traffic(all), (Traffic{.message_count = 26, .byte_count = 8 * (54 + 36 + 8)}));
   const auto faces = halo_parts(layout, middle, {.width = 1, .has_corners = false});
-  EXPECT_EQ(halo_traffic(faces), (Traffic{.message_count = 6, .byte_count = 8 * 54}));
+  EXPECT_EQ(test::halo_traffic(faces), (Traffic{.message_count = 6, .byte_count = 8 * 54}));
 }
 
 TEST(HaloPlanTest, OffsetsFollowTheOrderOfMemory) {

@@ -6,7 +6,6 @@
 #include <barrier>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "comm/put_halo.hpp"
@@ -61,37 +60,25 @@ TEST(HaloThreadsTest, PutsOfThreadsThatAreLateAtRandom) {
   }
 }
 
-/// Zeroed memory on a border of pages.
-struct PageDelete {
-  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{4096}); }
-};
-using Pages = std::unique_ptr<std::byte, PageDelete>;
-
-Pages zeroed_pages(size_t byte_count) {
-  Pages pages(static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{4096})));
-  std::fill_n(pages.get(), byte_count, std::byte{0});
-  return pages;
-}
-
 TEST(HaloThreadsTest, ReadersInPlaceThatAreLateAtRandom) {
   for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
     for (const auto& layout : layouts()) {
       const int rank_count = layout.grid().rank_count();
-      std::vector<Pages> memory;
+      std::vector<test::Pages> memory;
       std::vector<std::byte*> parts;
       for (int rank = 0; rank < rank_count; ++rank) {
-        memory.push_back(zeroed_pages(shared_halo_byte_count(layout, rank)));
+        memory.push_back(test::zeroed_pages(shared_halo_byte_count(layout, rank)));
         parts.push_back(memory.back().get());
       }
       std::barrier<> everybody(rank_count);
       test::run_ranks(rank_count, [&](int rank) {
         Waiter waiter(mode);
-        SharedHaloPlace place{.rank = rank,
-                              .nodes = NodeMap(std::vector<int>(static_cast<size_t>(rank_count), 0)),
-                              .parts = parts,
-                              .memory = nullptr,
-                              .waiter = waiter};
-        const auto halo = make_shared_halo(std::move(place), layout, {.shape = with_corners});
+        NodePlace place{.rank = rank,
+                        .nodes = NodeMap(std::vector<int>(static_cast<size_t>(rank_count), 0)),
+                        .parts = parts,
+                        .memory = nullptr,
+                        .waiter = waiter};
+        const auto halo = make_shared_halo(std::move(place), {}, layout, {.shape = with_corners});
         exchange(*halo, layout, rank, everybody);
       });
     }

@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <span>
 #include <string>
 #include <thread>
@@ -25,23 +24,6 @@
 
 namespace cg2d::comm::shared_memory_test {
 namespace {
-
-/// Zeroed memory on a border of pages.
-class Part {
- public:
-  explicit Part(size_t byte_count) : bytes_(static_cast<std::byte*>(::operator new(byte_count, page))) {
-    std::fill_n(bytes_, byte_count, std::byte{0});
-  }
-  ~Part() { ::operator delete(bytes_, page); }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
-
-  std::byte* data() const { return bytes_; }
-
- private:
-  static constexpr std::align_val_t page{4096};
-  std::byte* bytes_;
-};
 
 /// Messages between threads.
 class Mailboxes {
@@ -168,22 +150,19 @@ void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, c
   const CommunicatorOptions options{.mirrored = true};
   const int rank_count = layout.grid().rank_count();
   const auto nodes = nodes_of(rank_count, ranks_per_node);
-  std::vector<std::unique_ptr<Part>> parts;
+  std::vector<test::Pages> parts;
   for (int rank = 0; rank < rank_count; ++rank)
-    parts.push_back(std::make_unique<Part>(shared_part_byte_count(layout, nodes, rank, options)));
+    parts.push_back(test::zeroed_pages(shared_part_byte_count(layout, nodes, rank, options)));
   Mailboxes boxes;
   test::run_ranks(rank_count, [&](int rank) {
     Waiter waiter(mode);
-    SharedPlace place{.rank = rank,
-                      .nodes = nodes,
-                      .parts = {},
-                      .memory = nullptr,
-                      .waiter = waiter,
-                      .ranks_sleep = mode == WaitMode::yield};
+    NodePlace place{.rank = rank, .nodes = nodes, .parts = {}, .memory = nullptr, .waiter = waiter};
     for (const int other : nodes.ranks_of(nodes.node_of(rank)))
-      place.parts.push_back(parts[static_cast<size_t>(other)]->data());
-    place.make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); };
-    const auto communicator = make_shared_communicator(std::move(place), layout, options);
+      place.parts.push_back(parts[static_cast<size_t>(other)].get());
+    const SharedPeers peers{
+        .ranks_sleep = mode == WaitMode::yield,
+        .make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); }};
+    const auto communicator = make_shared_communicator(std::move(place), peers, layout, options);
     work(*communicator, rank);
   });
 }

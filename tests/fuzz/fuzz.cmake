@@ -188,9 +188,7 @@ set(command_parsers
     cg/studies/study.cpp
     cg/timing/phase_counters.cpp
     comm/domain_layout.cpp
-    comm/pingpong_messages.cpp
-    comm/pingpong_one_sided.cpp
-    comm/pingpong_shared.cpp)
+    comm/pingpong.cpp)
 
 if(cg2d_with_libfuzzer)
   # The table of kernels is that of the program: the room knows no MPI.

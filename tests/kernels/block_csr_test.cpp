@@ -1,4 +1,4 @@
-// Supervariables of a pattern, and the products of kernel "blocks" with the dense blocks between them.
+// Supervariables of a pattern. Products with the dense blocks between them: blocks_kernel_test.cpp.
 
 #include "kernels/block_csr.hpp"
 
@@ -15,16 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/spmv.hpp"
 #include "kernels/supervariables.hpp"
-#include "support/bits.hpp"
 #include "support/half_pairs.hpp"
 
 namespace cg2d::kernels::block_csr_test {
 namespace {
 
-using test::all_sums;
-using test::expect_near;
 using test::HalfBlock;
 using test::is_above;
 using test::Mesh;
@@ -121,74 +117,6 @@ TEST(BlockCsrTest, BlocksOfZerosAreNotMade) {
   all.members.resize(count);
   std::iota(all.members.begin(), all.members.end(), 0U);
   EXPECT_FALSE(make_block_csr(half, BlockIndices(half, SharedIndices(half, 0)), all, 1));
-}
-
-void expect_products_of_reference(const Mesh& mesh, const HalfBlock& shape) {
-  const auto& row = kernel_named("blocks");
-  std::mt19937_64 random(seed);
-  const auto half = shape.store(mesh.pairs(random), is_above);
-  const auto reference = reference_kernel(Storage::half).make(half.copy(), {});
-  const auto offset = shape.column_of_row_0;
-  const auto expected = all_sums(*reference, half, offset, 1);
-  const auto expected_sum = all_sums(*reference, half, offset, 1, 3.0);
-  for (const auto set : row.instruction_sets) {
-    for (const int thread_count : {1, 2, 5}) {
-      SCOPED_TRACE(std::string(name_of(set)) + ", threads " + std::to_string(thread_count));
-      auto block = half.copy();
-      const auto kernel =
-          try_block_csr(block, set, {.thread_count = thread_count, .column_of_row_0 = offset});
-      ASSERT_TRUE(kernel) << "there are supervariables";
-      const auto sums = all_sums(*kernel, half, offset, 1);
-      expect_near(sums, expected);
-      expect_near(all_sums(*kernel, half, offset, 1, 3.0), expected_sum);
-      for (const int share_count : test::share_counts_for(thread_count)) {
-        EXPECT_TRUE(test::same_bits(all_sums(*kernel, half, offset, share_count), sums))
-            << share_count << " shares";
-      }
-    }
-  }
-}
-
-TEST(BlockCsrTest, BlocksOfEverySizeHaveTheProductsOfTheReference) {
-  for (int size = least_supervariable; size <= largest_supervariable; ++size) {
-    SCOPED_TRACE(std::to_string(size) + " unknowns");
-    Mesh mesh(7, 40);
-    mesh.number(size);
-    const auto count = int64_t{280} * size;
-    expect_products_of_reference(mesh, {count, count, 0});
-  }
-}
-
-TEST(BlockCsrTest, NodesMayHaveFewerUnknowns) {
-  Mesh mesh(7, 90);
-  mesh.number(3);
-  for (size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
-  expect_products_of_reference(mesh, {1890, 1890, 0});
-}
-
-TEST(BlockCsrTest, RowsAndColumnsMayMeetAnywhere) {
-  Mesh mesh(7, 90);
-  mesh.number(3);
-  for (const int64_t column_of_row_0 : {-900, -150, -1, 1, 90, 640}) {
-    SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
-    expect_products_of_reference(mesh, {1200, 1300, column_of_row_0});
-  }
-}
-
-TEST(BlockCsrTest, ColumnsOutOfTheBlockAreSeen) {
-  Mesh mesh(7, 60);
-  mesh.number(3);
-  std::mt19937_64 random(seed);
-  auto half = HalfBlock{1260, 1260, 0}.store(mesh.pairs(random), is_above);
-  const auto kernel =
-      try_block_csr(half, InstructionSet::portable, {.thread_count = 2, .column_of_row_0 = 0});
-  ASSERT_TRUE(kernel);
-  ASSERT_TRUE(kernel->has_columns_in_range());
-  const auto arrays = kernel->stored_arrays();
-  const auto columns = std::ranges::find(arrays, ArrayKind::columns, &StoredArray::kind);
-  ASSERT_NE(columns, arrays.end());
-  std::ranges::fill(columns->bytes.first(columns->element_size), std::byte{0xff});
-  EXPECT_FALSE(kernel->has_columns_in_range());
 }
 
 }  // namespace

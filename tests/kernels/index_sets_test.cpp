@@ -1,9 +1,8 @@
-// Dense blocks of a pattern: the sets that are found in it, and the products of kernel "blocks", which stores them.
+// Dense blocks of a pattern: the sets that are found in it. Products with them: blocks_kernel_test.cpp.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -13,15 +12,11 @@
 #include <vector>
 
 #include "kernels/index_sets.hpp"
-#include "kernels/spmv.hpp"
-#include "support/bits.hpp"
 #include "support/half_pairs.hpp"
 
 namespace cg2d::kernels::index_sets_test {
 namespace {
 
-using test::all_sums;
-using test::expect_near;
 using test::HalfBlock;
 using test::Pairs;
 using test::union_of_sets;
@@ -138,58 +133,6 @@ TEST(IndexSetsTest, PatternsWithoutSetsHaveNone) {
     const auto half = HalfBlock{count, count, 0}.store(pairs, random);
     EXPECT_TRUE(find_index_sets(half, SharedIndices(half, 0)).empty());
   }
-}
-
-// ---------------------------------------------------------------- products
-
-void expect_products_of_reference(int size, int64_t column_of_row_0) {
-  const auto& row = kernel_named("blocks");
-  std::mt19937_64 random(seed);
-  const HalfBlock shape{600, 700, column_of_row_0};
-  const auto half = shape.store(union_of_sets(700, 300, size, random), random);
-  const auto reference = reference_kernel(Storage::half).make(half.copy(), {});
-  const auto expected = all_sums(*reference, half, column_of_row_0, 1);
-  const auto expected_sum = all_sums(*reference, half, column_of_row_0, 1, 3.0);
-  for (const auto set : row.instruction_sets) {
-    for (const int thread_count : {1, 2, 5}) {
-      SCOPED_TRACE(std::string(name_of(set)) + ", threads " + std::to_string(thread_count));
-      const auto kernel = row.make(
-          half.copy(),
-          {.thread_count = thread_count, .instruction_set = set, .column_of_row_0 = column_of_row_0});
-      const auto sums = all_sums(*kernel, half, column_of_row_0, 1);
-      expect_near(sums, expected);
-      expect_near(all_sums(*kernel, half, column_of_row_0, 1, 3.0), expected_sum);
-      for (const int share_count : test::share_counts_for(thread_count)) {
-        EXPECT_TRUE(test::same_bits(all_sums(*kernel, half, column_of_row_0, share_count), sums))
-            << share_count << " shares";
-      }
-    }
-  }
-}
-
-TEST(BlocksKernelTest, SetsOfEverySizeHaveTheProductsOfTheReference) {
-  for (int size = least_index_set; size <= largest_index_set; ++size) {
-    SCOPED_TRACE("sets of " + std::to_string(size));
-    expect_products_of_reference(size, 0);
-  }
-}
-
-TEST(BlocksKernelTest, RowsAndColumnsMayMeetAnywhere) {
-  for (const int64_t column_of_row_0 : {-600, -150, -1, 1, 90, 600, 700}) {
-    SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
-    expect_products_of_reference(9, column_of_row_0);
-  }
-}
-
-TEST(BlocksKernelTest, MembersOutOfTheBlockAreSeen) {
-  std::mt19937_64 random(seed);
-  const auto half = HalfBlock{1000, 1000, 0}.store(union_of_sets(1000, 500, 12, random), random);
-  const auto kernel = kernel_named("blocks").make(half.copy(), {.thread_count = 2, .column_of_row_0 = 0});
-  ASSERT_TRUE(kernel->has_columns_in_range());
-  const auto arrays = kernel->stored_arrays();
-  ASSERT_EQ(arrays.back().kind, ArrayKind::columns);
-  std::ranges::fill(arrays.back().bytes.first(arrays.back().element_size), std::byte{0xff});
-  EXPECT_FALSE(kernel->has_columns_in_range());
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheR
                             Shape{7, 7, 0.0}, Shape{1, 1, 1.0}}) {
     const auto block = random_block(shape, random);
     for (const auto& row : kernel_table()) {
-      if (row.make_for_several == nullptr) continue;
+      if (!row.makes_several) continue;
       for (const int vector_count : vector_counts) {
         for (const auto set : of_this_processor(sets_without_gathers)) {
           for (const int thread_count : {1, 3}) {
@@ -142,7 +142,7 @@ TEST(SeveralVectorsTest, OtherNumbersOfVectorsAreRefused) {
   const auto block = random_block({.row_count = 3, .column_count = 3, .density = 1.0}, random);
   for (const int count : {0, 1, 3, 32, 33}) {
     EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
-    EXPECT_THROW(make_several_csr(block.copy(), {.vector_count = count}), std::invalid_argument);
+    EXPECT_THROW(make_several_rows("csr-simd", block.copy(), {.vector_count = count}), std::invalid_argument);
   }
 }
 
@@ -155,7 +155,7 @@ TEST(SeveralVectorsTest, FewerVectorsAreFilledUp) {
 }
 
 TEST(SeveralVectorsTest, TheDefaultKernelTakesThem) {
-  EXPECT_NE(default_kernel_for_several().make_for_several, nullptr);
+  EXPECT_TRUE(default_kernel_for_several().makes_several);
   EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
 }
 

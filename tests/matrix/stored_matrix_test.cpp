@@ -216,7 +216,7 @@ TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
     const auto matrix = stored(n, entries);
     const auto starts = matrix->balanced_piece_starts(comm::equal_shares(group().size()), group());
     const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
-    const auto expected = comm::BlockLayout::weighted(lengths, grid);
+    const auto expected = test::weighted_layout(lengths, grid);
     for (int k = 0; k < group().size(); ++k)
       EXPECT_EQ(starts[static_cast<size_t>(k)], expected.piece(k).begin);
     EXPECT_EQ(starts.back(), n);

@@ -60,8 +60,7 @@ void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, cons
   for (int panel = 0; panel < panel_count; ++panel) {
     const auto range = strips.rows_of(panel, {.begin = 0, .end = std::ssize(block.rows)});
     const test::Rows rows(block.rows.begin() + range.begin, block.rows.begin() + range.end);
-    const auto kernel =
-        row.maker_for(options)(kernels::CsrBlock::from_rows(block.column_count, rows), options);
+    const auto kernel = row.make(kernels::CsrBlock::from_rows(block.column_count, rows), options);
     writer.append(*kernel, std::ssize(rows));
   }
   writer.finish({.nonzero_count = 17, .row_lengths = {}, .source = {.final_seed = 3}});
@@ -205,7 +204,7 @@ TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
 TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
   int tested_count = 0;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.make_several_external == nullptr) continue;
+    if (!row.makes_several_external) continue;
     ++tested_count;
     std::vector<test::TestBlock> blocks{tall_block()};
     for (int number = 0; number < 12; ++number) blocks.push_back(test::BlockMaker(number).make());
@@ -213,7 +212,7 @@ TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
       for (const int vector_count : kernels::vector_counts) {
         const kernels::KernelOptions options{.vector_count = vector_count};
         const WrittenPanels panels(row, block, options);
-        const auto whole = row.make_for_several(block.csr(), options);
+        const auto whole = row.make(block.csr(), options);
         const auto expected = product_of(*whole, row, block, vector_count);
         for (const auto& memory : {StreamMemory{.resident_count = 0, .buffer_count = 2},
                                    StreamMemory{.resident_count = 3, .buffer_count = 3},

@@ -135,9 +135,9 @@ TEST(KernelCheckTest, FindsSharesThatAreTooLarge) {
 
 TEST(KernelCheckTest, FindsAVectorThatIsMixedUp) {
   auto row = kernels::kernel_named("csr-short");
-  row.make_for_several = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
+  row.make = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
     move_one_column(block);
-    return kernels::kernel_named("csr-short").make_for_several(std::move(block), options);
+    return kernels::kernel_named("csr-short").make(std::move(block), options);
   };
   expect_failed(check_kernel(row, {.vector_count = 4}, make_known_products(), group()));
 }
@@ -217,7 +217,7 @@ class FaultyCommunicator final : public comm::Communicator, public comm::Mirrore
  private:
   void start_collection() override {
     is_in_parts_ = true;
-    under_way_.emplace(inner_->begin_collect());
+    under_way_.emplace(*inner_);
   }
   void wait_for_collected(size_t part) override { under_way_->wait_for_part(part); }
   void finish_collection() override {

@@ -76,7 +76,7 @@ class Campaign {
   void inject_next(uint64_t first_seed, int seed_count) {
     const auto grid_index = turn_ % grids_.size();
     auto config = test::config_number(turn_ / grids_.size() % config_count, kernels_, transports_);
-    config.is_reproducible = config.kernel->make_reproducible != nullptr && turn_ % 2 == 1;
+    config.is_reproducible = config.kernel->makes_reproducible && turn_ % 2 == 1;
     ++turn_;
     const auto place = "grid " + grids_[grid_index].name() + ", " + test::describe(config);
     test::GuardedSolver solver(problem_on(grid_index), config);

@@ -95,7 +95,7 @@ TEST(GuardedSolveTest, AGuardChangesNoBit) {
 std::vector<const kernels::KernelRow*> kernels_with_reproducible_form() {
   std::vector<const kernels::KernelRow*> rows;
   for (const auto* const row : test::usable_kernels()) {
-    if (row->make_reproducible != nullptr) rows.push_back(row);
+    if (row->makes_reproducible) rows.push_back(row);
   }
   return rows;
 }
@@ -152,11 +152,10 @@ TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
   for (const auto& grid : comm::factorizations(group().size())) {
     const GuardedProblem on_grid(problem, grid);
     for (const auto* const kernel : test::usable_kernels()) {
-      const test::SolverConfig config{
-          .kernel = kernel,
-          .transport = transports[number % transports.size()],
-          .overlaps = number % 2 == 1,
-          .is_reproducible = kernel->make_reproducible != nullptr && number % 3 == 0};
+      const test::SolverConfig config{.kernel = kernel,
+                                      .transport = transports[number % transports.size()],
+                                      .overlaps = number % 2 == 1,
+                                      .is_reproducible = kernel->makes_reproducible && number % 3 == 0};
       ++number;
       SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
       // A column number far out of range: a product with it would crash.

@@ -55,7 +55,7 @@ std::vector<double> figures_of_one_rank(const Problem& problem) {
 std::vector<const kernels::KernelRow*> reproducible_kernels() {
   std::vector<const kernels::KernelRow*> rows;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.make_reproducible != nullptr && row.why_unavailable().empty()) rows.push_back(&row);
+    if (row.makes_reproducible && row.why_unavailable().empty()) rows.push_back(&row);
   }
   return rows;
 }

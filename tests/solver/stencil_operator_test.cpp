@@ -13,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "support/bits.hpp"
+#include "support/halo_check.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
 #include "support/solver_run.hpp"
@@ -224,7 +225,7 @@ TEST(StencilOperatorTest, ProductsConsistOfHaloInteriorAndBoundary) {
   EXPECT_EQ(parts.timer.records()[index_of(Phase::halo)].hidden_clocks,
             parts.timer.records()[index_of(Phase::interior)].clocks);
   EXPECT_EQ(parts.halo->sent(),
-            comm::halo_traffic(comm::halo_parts(parts.layout, group().rank(), halo_shape(stencil))));
+            test::halo_traffic(comm::halo_parts(parts.layout, group().rank(), halo_shape(stencil))));
   EXPECT_EQ(parts.matrix.product_byte_count(), 16 * parts.layout.box(group().rank()).size());
 }
 

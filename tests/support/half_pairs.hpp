@@ -1,6 +1,6 @@
 #pragma once
 
-// Symmetric matrices with positive numbers as lists of pairs, blocks of them with half storage, and the products with these blocks.
+// Symmetric matrices with positive numbers as lists of pairs, and blocks of them with half storage.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/spmv.hpp"
+#include "kernels/csr_block.hpp"
 #include "support/random_blocks.hpp"
 
 namespace cg2d::test {
@@ -115,31 +115,6 @@ struct HalfBlock {
     return kernels::CsrBlock::from_rows(column_count, rows);
   }
 };
-
-/// The sums of rows and columns of one product; where both are the same index, together.
-inline std::vector<double> all_sums(kernels::SpmvKernel& kernel, const kernels::CsrBlock& shape,
-                                    int64_t column_of_row_0, int share_count, double before = 0.0) {
-  std::vector<double> p_columns;
-  std::vector<double> p_rows;
-  const auto element = [](int64_t index) { return 1.5 + std::sin(static_cast<double>(index)); };
-  for (int64_t k = 0; k < shape.column_count; ++k) p_columns.push_back(element(k));
-  for (int64_t k = 0; k < shape.row_count; ++k) p_rows.push_back(element(k + column_of_row_0));
-  std::vector<double> q_rows(p_rows.size(), before);
-  std::vector<double> q_columns(p_columns.size(), before);
-  for (int share = 0; share < share_count; ++share) {
-    kernel.multiply({.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
-                    {.is_added = before != 0.0,
-                     .is_continued = before != 0.0,
-                     .share = share,
-                     .share_count = share_count});
-  }
-  std::vector<double> sums(p_rows.size() + p_columns.size());
-  const auto offset = std::max<int64_t>(-column_of_row_0, 0);  // of column 0
-  const auto row_offset = std::max<int64_t>(column_of_row_0, 0);
-  for (size_t k = 0; k < p_columns.size(); ++k) sums[static_cast<size_t>(offset) + k] += q_columns[k];
-  for (size_t k = 0; k < p_rows.size(); ++k) sums[static_cast<size_t>(row_offset) + k] += q_rows[k];
-  return sums;
-}
 
 /// All numbers are positive, so a sum of some hundred products errs by 1e-13 of itself at most.
 inline void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {

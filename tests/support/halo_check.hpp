@@ -12,6 +12,15 @@
 
 namespace cg2d::test {
 
+/// Messages and bytes that a rank sends in one exchange of these parts, where each is a message.
+inline comm::Traffic halo_traffic(const std::vector<comm::HaloPart>& parts) {
+  comm::Traffic traffic;
+  for (const auto& part : parts) {
+    traffic += {.message_count = 1, .byte_count = part.sent.size() * static_cast<int64_t>(sizeof(double))};
+  }
+  return traffic;
+}
+
 /// One rank's part of one exchange after the other.
 class HaloCheck {
  public:

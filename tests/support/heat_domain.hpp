@@ -8,7 +8,7 @@
 
 #include "cg/stencil/plane_layout.hpp"
 #include "cg/stencil/wavefront.hpp"
-#include "kernels/heat_lines.hpp"
+#include "kernels/unfused_lines.hpp"
 
 namespace cg2d::test {
 

@@ -2,8 +2,12 @@
 
 // Threads in place of ranks, late at random: here the thread sanitizer sees both sides of every exchange.
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -33,6 +37,17 @@ class Delays {
  private:
   std::minstd_rand random_;
 };
+
+/// Zeroed memory on a border of pages.
+struct PageDelete {
+  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{4096}); }
+};
+using Pages = std::unique_ptr<std::byte, PageDelete>;
+inline Pages zeroed_pages(size_t byte_count) {
+  Pages pages(static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{4096})));
+  std::fill_n(pages.get(), byte_count, std::byte{0});
+  return pages;
+}
 
 /// Runs work(rank) in a thread for each rank.
 inline void run_ranks(int rank_count, const std::function<void(int)>& work) {

@@ -29,9 +29,9 @@ class ConfigFile final : public CLI::ConfigTOML {
     std::istringstream lines(text_);
     std::vector<CLI::ConfigItem> own;
     std::set<const CLI::Option*> given;
-    const auto items = CLI::ConfigBase::from_config(lines);
-    if (items.empty()) throw InputError("{}: holds no options", name_);
-    for (const auto& item : items) {
+    const auto all = CLI::ConfigBase::from_config(lines);
+    if (all.empty()) throw InputError("{}: holds no options", name_);
+    for (const auto& item : all) {
       const auto section =
           item.parents.empty() ? command_.get_name() : fmt::format("{}", fmt::join(item.parents, "."));
       require_known(name_ + ": section", section, command_names(*command_.get_parent()));

@@ -39,7 +39,7 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
     if (group.maximum(int64_t{is_here}) != 0) loops.push_back({.instruction_set = set});
   }
   loops.push_back({.thread_count = 2});
-  if (row.make_for_several == nullptr) return loops;
+  if (!row.makes_several) return loops;
   for (const int count : kernels::vector_counts) loops.push_back({.vector_count = count});
   return loops;
 }

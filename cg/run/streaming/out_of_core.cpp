@@ -168,7 +168,7 @@ struct PanelMaker {
         if (row.stores_half())
           keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
         first_row += row_count;
-        const auto panel = row.maker_for(options)(std::move(strip), options);
+        const auto panel = row.make(std::move(strip), options);
         writer->append(*panel, row_count);
       });
     });

@@ -147,15 +147,14 @@ std::string stream_lines(const OutOfCoreFacts& facts) {
 
 std::vector<std::string> kernel_names_for(int vector_count, bool is_streamed) {
   return names_where(kernels::kernel_table(), [&](const kernels::KernelRow& row) {
-    return is_streamed ? row.external_maker_for(vector_count) != nullptr
-                       : row.maker_for({.vector_count = vector_count}) != nullptr;
+    return is_streamed ? row.takes_external(vector_count) : row.takes(vector_count);
   });
 }
 
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
   const auto bytes = [&](const kernels::KernelRow& row) {
-    return row.external_maker_for(vector_count) == nullptr ? std::numeric_limits<double>::infinity()
-                                                           : row.bytes_per_nonzero;
+    return !row.takes_external(vector_count) ? std::numeric_limits<double>::infinity()
+                                             : row.bytes_per_nonzero;
   };
   return *std::ranges::min_element(kernels::kernel_table(), {}, bytes);
 }

@@ -1,29 +1,69 @@
-// SELL-4-1024 in column blocks for several vectors (sell_matrix.hpp): whole storage, kernel "csr-short", and half storage, kernel
-// "symmetric". A block's parts of the vectors stay in the second-level cache, where plain CSR takes each entry's elements from the
-// third-level one. Four rows at once: their sums do not wait for each other, and rows of a chunk end together, so that the processor
-// foresees it.
-//
-// An entry takes a contiguous load of p over its column for the sums of its row, which are in registers. With half storage it also adds to q over
-// its column, which is in memory. Lanes may have the same column: they add one after the other.
+// Kernels for several vectors, all but "blocks": the sums of a row are in registers, and each entry takes one contiguous load of as many elements
+// as there are vectors.
 
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/several_sell.cpp"
+#define HWY_TARGET_INCLUDE "kernels/several_vectors.cpp"
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
 
+#include "kernels/csr_rows_kernel.hpp"
 #include "kernels/several_loops-inl.hpp"
-#include "kernels/several_sell.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
+
+namespace several_csr {
+
+constexpr int64_t prefetch_distance = 256;
+
+struct CsrLoop {
+  using Operands = std::pair<const CsrBlock&, const CsrRowOperands&>;
+
+  template <typename Row>
+  static HWY_INLINE void run(const Operands& operands) {
+    const auto& [block, rows] = operands;
+    const int64_t* starts = block.row_starts.data();
+    const int32_t* columns = block.columns.data();
+    const double* values = block.values.data();
+    for (int64_t row = rows.first_row; row < rows.last_row; ++row) {
+      double* const q = rows.q + row * Row::size;
+      Row sums{};
+      if (rows.are_added) {
+        sums.load(q);
+      } else {
+        sums.clear();
+      }
+      for (int64_t k = starts[row]; k < starts[row + 1]; ++k) {
+        prefetch_entries(values + k, columns + k, prefetch_distance);
+        Row elements{};
+        elements.load(rows.p + columns[k] * Row::size);
+        sums.add_scaled(values[k], elements);
+      }
+      sums.store(q);
+    }
+  }
+};
+
+using Loops = several::LoopsByCount<CsrLoop::Operands>;
+Loops loops_for(InstructionSet set) { return several_loops_for<CsrLoop>(set); }
+
+}  // namespace several_csr
+
+/// SELL-4-1024 in column blocks for several vectors (sell_matrix.hpp): whole storage, kernel "csr-short", and half storage, kernel
+/// "symmetric". A block's parts of the vectors stay in the second-level cache, where plain CSR takes each entry's elements from the
+/// third-level one. Four rows at once: their sums do not wait for each other, and rows of a chunk end together, so that the processor
+/// foresees it.
+///
+/// An entry takes a contiguous load of p over its column for the sums of its row, which are in registers. With half storage it also adds to q over
+/// its column, which is in memory. Lanes may have the same column: they add one after the other.
 namespace several_sell {
 
-constexpr auto lanes = several_sell_lanes;
-constexpr auto window_rows = several_sell_window_rows;
+constexpr auto lanes = several::sell_lanes;
+constexpr auto window_rows = several::sell_window_rows;
 constexpr int64_t prefetch_distance = 512;
 
 /// Four rows of a window in one column block.
@@ -89,7 +129,7 @@ HWY_INLINE void multiply_lanes(const Chunk& chunk, int64_t first_lane) {
 
 template <bool StoresHalf>
 struct Loop {
-  using Operands = SeveralSellOperands;
+  using Operands = several::SellOperands;
 
   template <typename Row>
   static HWY_INLINE void run(const Operands& operands) {
@@ -130,11 +170,12 @@ struct Loop {
   }
 };
 
-using Loops = several::LoopsByCount<SeveralSellOperands>;
+using Loops = several::LoopsByCount<several::SellOperands>;
 Loops whole_loops_for(InstructionSet set) { return several_loops_for<Loop<false>>(set); }
 Loops half_loops_for(InstructionSet set) { return several_loops_for<Loop<true>>(set); }
 
 }  // namespace several_sell
+
 }  // namespace
 }  // namespace cg2d::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -145,9 +186,20 @@ HWY_AFTER_NAMESPACE();
 
 #include "kernels/column_sums.hpp"
 #include "kernels/parts_kernel.hpp"
-#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
+
+std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
+                                              const KernelOptions& options) {
+  const auto set = several::chosen_set(options);
+  const auto loop = CG2D_OF_SET(set, several_csr::loops_for)[several::place_of_count(options.vector_count)];
+  const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
+    loop({rows_block, operands});
+  };
+  return std::make_unique<CsrRowsKernel>(name, name_of(set), multiply_rows, std::move(block),
+                                         options.thread_count);
+}
+
 namespace {
 namespace several_sell {
 
@@ -158,10 +210,17 @@ SellShape shape_for(const KernelOptions& options) {
   constexpr int64_t cached_bytes = int64_t{256} << 10;
   static_cast<void>(several::place_of_count(options.vector_count));
   const auto bytes_per_column = static_cast<int64_t>(sizeof(double)) * options.vector_count;
-  return {.lanes = several_sell_lanes,
+  return {.lanes = several::sell_lanes,
           .block_width = std::min<int64_t>(options.tuning.block_width.value_or(max_block_width),
                                            cached_bytes / bytes_per_column),
-          .window_rows = several_sell_window_rows};
+          .window_rows = several::sell_window_rows};
+}
+
+several::LoopFunction<several::SellOperands> loop_for(Storage storage, const KernelOptions& options) {
+  const auto set = several::chosen_set(options);
+  const auto loops = storage == Storage::half ? CG2D_OF_SET(set, several_sell::half_loops_for)
+                                              : CG2D_OF_SET(set, several_sell::whole_loops_for);
+  return loops[several::place_of_count(options.vector_count)];
 }
 
 class Kernel final : public PartsKernel<SellPart> {
@@ -170,10 +229,7 @@ class Kernel final : public PartsKernel<SellPart> {
       : PartsKernel(storage == Storage::half ? "symmetric" : "csr-short", several::chosen_set(options),
                     std::move(parts)),
         stores_half_(storage == Storage::half),
-        loop_(several::loop_for(
-            stores_half_ ? CG2D_OF_SET(several::chosen_set(options), several_sell::half_loops_for)
-                         : CG2D_OF_SET(several::chosen_set(options), several_sell::whole_loops_for),
-            options.vector_count)),
+        loop_(loop_for(storage, options)),
         vector_count_(options.vector_count),
         column_sums_(part_at(0).column_count * vector_count_, stores_half_ ? part_count() : 1) {}
 
@@ -231,7 +287,7 @@ class Kernel final : public PartsKernel<SellPart> {
   }
 
   bool stores_half_;
-  several::LoopFunction<SeveralSellOperands> loop_;
+  several::LoopFunction<several::SellOperands> loop_;
   int64_t vector_count_;
   ColumnSums column_sums_;
 };

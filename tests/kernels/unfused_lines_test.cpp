@@ -1,16 +1,18 @@
-// The loops of s-step CG on lines: the same bits from all instruction sets, those of the definitions.
+// The loops of the heat equation and of s-step CG on lines: the same bits from all instruction sets, those of the definitions.
 
-#include "kernels/power_lines.hpp"
+#include "kernels/unfused_lines.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
-namespace cg2d::kernels::power_lines_test {
+namespace cg2d::kernels::unfused_lines_test {
 namespace {
 
 constexpr std::array<int64_t, 8> counts{1, 2, 7, 8, 9, 31, 64, 1000};
@@ -23,6 +25,42 @@ std::vector<std::vector<double>> random_lines(size_t line_count, int64_t count) 
     for (auto& value : line) value = static_cast<double>(random()) / 3e8 - 3.0;
   }
   return lines;
+}
+
+TEST(HeatLinesTest, AStepHasTheBitsOfTheDefinitionAndMovesALineUp) {
+  constexpr HeatWeights weights{.centre = 0.25, .side = 0.125};
+  for (const auto count : counts) {
+    const auto before = random_lines(5, count);
+    const auto at = [&](size_t line, size_t place) { return before[line][place]; };
+    for (const auto set : of_this_processor(sets_without_gathers)) {
+      SCOPED_TRACE(std::string(name_of(set)) + ", " + std::to_string(count) + " points");
+      auto lines = before;
+      std::vector<double> target(static_cast<size_t>(count) + 1, -1.0);
+      heat_loop(set)({.previous = &lines[0][1],
+                      .lower = &lines[1][1],
+                      .middle = &lines[2][1],
+                      .upper = &lines[3][1],
+                      .next = &lines[4][1]},
+                     weights, count, target.data());
+      for (size_t x = 1; x < target.size(); ++x) {
+        // volatile keeps each rounding.
+        volatile double sides = at(2, x - 1) + at(2, x + 1);
+        volatile double planes_around = at(1, x) + at(3, x);
+        volatile double lines_around = at(0, x) + at(4, x);
+        volatile double first = sides + planes_around;
+        volatile double sum = first + lines_around;
+        volatile double centre = weights.centre * at(2, x);
+        volatile double around = weights.side * sum;
+        EXPECT_EQ(target[x - 1], centre + around) << x;
+        EXPECT_EQ(lines[0][x], at(4, x)) << "the line before has become the one after";
+      }
+      EXPECT_EQ(target.back(), -1.0) << "written after the line";
+      // Nothing else has changed, nor the points around the line.
+      EXPECT_TRUE(std::equal(lines.begin() + 1, lines.end(), before.begin() + 1));
+      EXPECT_EQ(lines[0].front(), before[0].front());
+      EXPECT_EQ(lines[0].back(), before[0].back());
+    }
+  }
 }
 
 TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
@@ -104,9 +142,10 @@ TEST(PowerLinesTest, PolynomialsAreAddedToThreeLines) {
   }
 }
 
-TEST(PowerLinesTest, AMissingInstructionSetIsRefused) {
+TEST(UnfusedLinesTest, AnInstructionSetWithoutALoopIsRefused) {
+  EXPECT_THROW(heat_loop(InstructionSet::fma), std::invalid_argument);
   EXPECT_THROW((void)power_loops(InstructionSet::fma), std::invalid_argument);
 }
 
 }  // namespace
-}  // namespace cg2d::kernels::power_lines_test
+}  // namespace cg2d::kernels::unfused_lines_test

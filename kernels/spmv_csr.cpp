@@ -1,18 +1,106 @@
-// Kernel "csr-short": CSR in column blocks with 16-bit columns; 10 bytes per nonzero instead of 12, in the
-// loops of plain CSR. Blocks are as wide as 16 bits reach, so that rows stay long and their lengths cost
-// little.
+// Kernels "csr-simd", plain CSR, 12 bytes per nonzero and no conversion, and "csr-short", CSR in column blocks with 16-bit columns, 10 bytes, in
+// the same loops. Rows from the critical vector length on take a loop with several sums. Shorter rows take a scalar loop, since setting up and
+// summing up vector registers costs more than a few scalar products. (On the CP-PACS the paper's first compiler switched at 50 entries, and the
+// best grid depended on it.)
 
 #include "kernels/vector_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/spmv_csr_short.cpp"
+#define HWY_TARGET_INCLUDE "kernels/spmv_csr.cpp"
 #include <hwy/foreach_target.h>
 
-#include "kernels/csr_row_loops-inl.hpp"
+#include <type_traits>
+
+#include "kernels/csr_rows_kernel.hpp"
+#include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
+
+template <typename Column>
+HWY_INLINE double short_row(const double* values, const Column* columns, int64_t length, const double* p) {
+  double sum = 0.0;
+  for (int64_t k = 0; k < length; ++k) sum += values[k] * p[columns[k]];
+  return sum;
+}
+
+/// As many lanes as gathers fill; without gathers two, which took less time than four in rows.
+template <typename Elements>
+using RowLanes =
+    std::conditional_t<Elements::are_gathered, hn::ScalableTag<double>, hn::CappedTag<double, 2>>;
+
+/// Two sums, or four where a register has two lanes at most, so that an addition does not wait for the one before it.
+template <typename Elements, typename Column>
+HWY_INLINE double long_row(const double* values, const Column* columns, int64_t length, const double* p,
+                           int64_t distance) {
+  const RowLanes<Elements> d;
+  constexpr bool has_four_sums = !Elements::are_gathered;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto sum0 = hn::Zero(d);
+  auto sum1 = hn::Zero(d);
+  [[maybe_unused]] auto sum2 = hn::Zero(d);
+  [[maybe_unused]] auto sum3 = hn::Zero(d);
+  const auto add = [&](int64_t first, VectorOf<decltype(d)>& sum) HWY_ATTR {
+    sum = hn::MulAdd(hn::LoadU(d, values + first), Elements::load(d, p, columns + first), sum);
+  };
+  int64_t k = 0;
+  const int64_t step = (has_four_sums ? 4 : 2) * lanes;
+  for (; k + step <= length; k += step) {
+    prefetch_entries(values + k, columns + k, distance);
+    add(k, sum0);
+    add(k + lanes, sum1);
+    if constexpr (has_four_sums) {
+      add(k + 2 * lanes, sum2);
+      add(k + 3 * lanes, sum3);
+    }
+  }
+  for (; k + lanes <= length; k += lanes) add(k, sum0);
+  double rest = 0.0;
+  if constexpr (Elements::has_masks) {
+    if (k < length) {
+      const auto count = static_cast<size_t>(length - k);
+      sum0 = hn::MulAdd(hn::MaskedLoad(hn::FirstN(d, count), d, values + k),
+                        Elements::load_first(d, count, p, columns + k), sum0);
+    }
+  } else {
+    rest = short_row(values + k, columns + k, length - k, p);
+  }
+  auto sum = hn::Add(sum0, sum1);
+  if constexpr (has_four_sums) sum = hn::Add(sum, hn::Add(sum2, sum3));
+  return sum_of_lanes(d, sum) + rest;
+}
+
+template <typename Elements, typename Lengths, typename Column>
+void multiply_rows(const CsrRows<Lengths, Column>& rows, const CsrLoopConfig& settings, const double* p,
+                   double* q) {
+  const double* values = rows.values;
+  const Column* columns = rows.columns;
+  for (int64_t row = 0; row < rows.row_count; ++row) {
+    const int64_t length = rows.lengths[row];
+    const double sum = length < settings.critical_vector_length
+                           ? short_row(values, columns, length, p)
+                           : long_row<Elements>(values, columns, length, p, settings.prefetch_distance);
+    q[row] = rows.are_added ? q[row] + sum : sum;
+    values += length;
+    columns += length;
+  }
+}
+
+template <typename Lengths, typename Column>
+CsrRowsLoop<Lengths, Column> csr_loop_for(InstructionSet set) {
+  return with_elements_of(
+      set, []<typename Elements>(Elements) { return &multiply_rows<Elements, Lengths, Column>; });
+}
+
+namespace csr_simd {
+
+using Loop = CsrRowsLoop<RowLengths, int32_t>;
+
+Loop loop_for(InstructionSet set) { return csr_loop_for<RowLengths, int32_t>(set); }
+
+}  // namespace csr_simd
+
 namespace csr_short {
 
 using Loop = CsrRowsLoop<const uint32_t*, uint16_t>;
@@ -20,12 +108,14 @@ using Loop = CsrRowsLoop<const uint32_t*, uint16_t>;
 Loop loop_for(InstructionSet set) { return csr_loop_for<const uint32_t*, uint16_t>(set); }
 
 }  // namespace csr_short
+
 }  // namespace
 }  // namespace cg2d::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <utility>
@@ -36,6 +126,51 @@ HWY_AFTER_NAMESPACE();
 
 namespace cg2d::kernels {
 namespace {
+namespace csr_simd {
+
+constexpr Tuning defaults{.critical_vector_length = 8, .prefetch_distance = 256};
+
+CsrRows<RowLengths, int32_t> rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
+  const int64_t* starts = block.row_starts.data() + operands.first_row;
+  return {.lengths = {.starts = starts},
+          .columns = block.columns.data() + *starts,
+          .values = block.values.data() + *starts,
+          .row_count = operands.last_row - operands.first_row,
+          .are_added = operands.are_added};
+}
+
+InstructionSet preferred_instruction_set();
+
+/// Reproducible sums, in vector registers where this processor has them.
+std::unique_ptr<SpmvKernel> make_reproducible(CsrBlock block, const KernelOptions& options) {
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::sve};
+  const auto set = options.instruction_set == InstructionSet::portable ? InstructionSet::portable
+                                                                       : of_this_processor(sets).back();
+  return make_exact_csr("csr-simd", set, std::move(block), options);
+}
+
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count > 1) return make_several_rows("csr-simd", std::move(block), options);
+  if (options.most_terms > 0.0) return make_reproducible(std::move(block), options);
+  const auto set =
+      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
+  const auto loop = CG2D_OF_SET(set, csr_simd::loop_for);
+  const auto settings = csr_loop_config(options.tuning, defaults);
+  const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
+    loop(rows_of(rows_block, operands), settings, operands.p, operands.q + operands.first_row);
+  };
+  return std::make_unique<CsrRowsKernel>("csr-simd", name_of(set), multiply_rows, std::move(block),
+                                         options.thread_count);
+}
+
+InstructionSet preferred_instruction_set() {
+  static const auto fastest = fastest_loop(make, csr_instruction_sets(), fastest_gathering_instruction_set());
+  return fastest;
+}
+
+}  // namespace csr_simd
+
+/// Blocks are as wide as 16 bits reach, so that rows stay long and their lengths cost little.
 namespace csr_short {
 
 constexpr Tuning defaults{
@@ -172,6 +307,7 @@ class CsrShortKernel final : public PartsKernel<Part> {
 };
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count > 1) return make_several_blocks(std::move(block), options);
   const auto set =
       choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
   const int64_t block_width = options.tuning.block_width.value_or(*defaults.block_width);
@@ -186,7 +322,23 @@ InstructionSet preferred_instruction_set() {
 }
 
 }  // namespace csr_short
+
 }  // namespace
+
+KernelRow csr_simd_kernel() {
+  return {
+      .name = "csr-simd",
+      .description =
+          "plain CSR; rows from the critical vector length on (--cvl) in vector registers, with gathers",
+      .bytes_per_nonzero = 12.0,
+      .defaults = csr_simd::defaults,
+      .instruction_sets = csr_instruction_sets(),
+      .preferred_instruction_set = csr_simd::preferred_instruction_set,
+      .make = &csr_simd::make,
+      .makes_several = true,
+      .makes_reproducible = true,
+  };
+}
 
 KernelRow csr_short_kernel() {
   return {
@@ -200,7 +352,7 @@ KernelRow csr_short_kernel() {
       .instruction_sets = csr_instruction_sets(),
       .preferred_instruction_set = csr_short::preferred_instruction_set,
       .make = csr_short::make,
-      .make_for_several = &make_several_blocks,
+      .makes_several = true,
       .is_default_for_several = true,
   };
 }

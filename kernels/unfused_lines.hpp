@@ -1,8 +1,8 @@
 #pragma once
 
-// Powers of the 7-point Laplacian on lines of points, as Chebyshev polynomials, for every instruction set: the loops of s-step CG. They
-// know lines in memory, neither boxes nor ranks. All loops have one order of sums, and fuse no product with a sum: the same bits from
-// every instruction set.
+// Loops on lines of points, for every instruction set: explicit steps of the heat equation, u + c (sum of 6 neighbours - 6 u), and powers of the
+// 7-point Laplacian, as Chebyshev polynomials, for s-step CG. They know lines in memory, neither boxes nor ranks. All loops have one order of
+// sums, and fuse no product with a sum: the same bits from every instruction set.
 
 #include <array>
 #include <cstdint>
@@ -11,6 +11,33 @@
 #include "kernels/cpu_features.hpp"
 
 namespace cg2d::kernels {
+
+// ---------------------------------------------------------------- heat equation
+
+/// The lines around the points of one line, each pointing to its point 0: line y of plane z is in the middle. No line overlaps another.
+struct HeatLines {
+  double* previous = nullptr;      ///< line y-1; overwritten by `next` (see HeatLoop)
+  const double* lower = nullptr;   ///< line y of plane z-1
+  const double* middle = nullptr;  ///< also read at -1 and at `count`
+  const double* upper = nullptr;   ///< line y of plane z+1
+  const double* next = nullptr;    ///< line y+1
+};
+
+/// The weights of a step: u_new = centre * u + side * (sum of the 6 neighbours).
+struct HeatWeights {
+  double centre = 0.0;
+  double side = 0.0;
+};
+
+/// target[x] = the step at the points 0 ... count-1 of the middle line. `previous` then holds what `next` has: who goes along y keeps two
+/// lines, and the third one, which has just been made, takes the place of the oldest.
+using HeatLoop = void (*)(const HeatLines& lines, const HeatWeights& weights, int64_t count, double* target);
+
+/// The loop for an instruction set, by default the widest of this processor. Throws std::invalid_argument where the processor does
+/// not have the set.
+HeatLoop heat_loop(std::optional<InstructionSet> set = {});
+
+// ---------------------------------------------------------------- powers of the Laplacian
 
 /// The lines around the points of one line, each pointing to its point 0.
 struct PowerLines {
