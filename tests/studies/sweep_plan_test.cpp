@@ -25,6 +25,7 @@ SweepAxes axes_of(std::vector<int> rank_counts, std::vector<comm::ProcessGrid> g
   return {.problems = problems_of({"S"}),
           .rank_counts = std::move(rank_counts),
           .named = {.grids = std::move(grids)},
+          .columns = {},
           .values = {}};
 }
 
