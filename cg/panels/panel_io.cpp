@@ -63,11 +63,6 @@ class ThreadIo final : public PanelIo {
     }
     slot.changed.notify_all();
   }
-  bool has_ended(int number) override {
-    auto& slot = slots_[static_cast<size_t>(number)];
-    const std::lock_guard lock(slot.mutex);
-    return !slot.request;
-  }
   PanelResult wait(int number) override {
     auto& slot = slots_[static_cast<size_t>(number)];
     std::unique_lock lock(slot.mutex);
@@ -131,12 +126,6 @@ class UringIo final : public PanelIo {
     slot = {.request = request, .result = {}, .is_under_way = true};
     if (fallback_) return hand_over(slot);
     submit(slot);
-  }
-  bool has_ended(int number) override {
-    const auto& slot = slots_[static_cast<size_t>(number)];
-    io_uring_cqe* done = nullptr;
-    while (slot.is_under_way && io_uring_peek_cqe(&ring_, &done) == 0) take(done);
-    return !slot.is_under_way && (!slot.is_handed_over || fallback_->has_ended(number));
   }
   PanelResult wait(int number) override {
     const auto& slot = slots_[static_cast<size_t>(number)];
