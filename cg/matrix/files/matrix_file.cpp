@@ -22,10 +22,6 @@ int64_t with_mirrored(const MarketHeader& header, int64_t line_count) {
 
 std::string entries_text(int64_t count) { return count == 1 ? "1 entry" : fmt::format("{} entries", count); }
 
-EntryValues values_of(const MarketHeader& header) {
-  return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
-}
-
 /// A matrix that is symmetric by its form has no means to take, and no triangle to mirror.
 void refuse_to_symmetrize(const MatrixFileOptions& options) {
   if (options.symmetrize_tolerance || options.mirrors)
@@ -50,10 +46,9 @@ struct MarketReading {
         throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
     });
     if (options.mirrors) header.symmetry = MarketSymmetry::symmetric;
-    const auto values = values_of(header);
-    require_place(values);
+    require_place();
     if (options.permutation_seed) permutation.emplace(header.row_count, *options.permutation_seed);
-    EntryCollector collector(header.row_count, group, values, make_scratch());
+    EntryCollector collector(header.row_count, group, make_scratch());
     collector.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
     require_complete();
@@ -71,7 +66,7 @@ struct MarketReading {
   }
 
   /// Room for the entries: in memory, or in the scratch folder.
-  void require_place(EntryValues values) {
+  void require_place() {
     const auto order = header.row_count;
     // Those that are announced, but no more than the bytes of the file can hold; 0 where these are not known. A file may announce anything.
     constexpr int64_t shortest_line = 4;  // "1 1" and its end
@@ -80,22 +75,19 @@ struct MarketReading {
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options.symmetrize_tolerance ? 2 * entries : 0;
     if (options.scratch_folder.empty()) {
-      auto expected =
-          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group.size());
+      auto expected = expected_matrix(order, entries, group.size());
       if (half_count > 0)
-        expected.making_bytes =
-            expected_matrix(order, half_count, EntryValues::any, group.size()).making_bytes;
+        expected.making_bytes = expected_matrix(order, half_count, group.size()).making_bytes;
       return require_memory(options.check_memory, options.path, expected, group);
     }
     const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group.size()));
     require_memory(options.check_memory, options.path,
                    {.order = order,
                     .entry_count = entries,
-                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group.size()},
+                    .making_bytes = stored_bytes(order, 0) + open_bytes * group.size()},
                    group);
-    const auto all_bytes =
-        stored_entry_bytes(values) * entries + stored_entry_bytes(EntryValues::any) * half_count;
-    require_room("--scratch", options.scratch_folder, all_bytes / group.size(),
+    require_room("--scratch", options.scratch_folder,
+                 stored_entry_bytes * (entries + half_count) / group.size(),
                  comm::make_node_map(group, 0).node_of(group.rank()), group);
   }
 
@@ -287,8 +279,7 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
   agree_on(group, [&] {
     if (is_cache_file(path)) return;
     const auto header = read_market_header(path).header;
-    const auto bytes =
-        stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
+    const auto bytes = stored_bytes(header.row_count, with_mirrored(header, header.line_count));
     throw InputError(
         "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
         "together and 64 MB on each, or that much of a device with --scratch DIR",
@@ -307,7 +298,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, 
   const auto order = source->facts().key.order;
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
   const auto nonzeros = static_cast<int64_t>(source->facts().nonzero_count);
-  auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
+  auto expected = expected_matrix(order, nonzeros, group.size());
   const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
   // The source's working memory is gone when the rows are stored.
   const auto storing_bytes = expected.making_bytes;

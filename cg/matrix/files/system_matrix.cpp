@@ -32,7 +32,7 @@ std::string Symmetrization::text() const {
 
 void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
   OwnRow lowest{.row = order()};  // in the original order
-  visit_own_rows(group, [&](const OwnRow& row) {
+  visit_own_rows([&](const OwnRow& row) {
     if (row.diagonal > 0.0) return;
     if (const auto index = original(row.row); index < lowest.row)
       lowest = {.row = index, .diagonal = row.diagonal};
@@ -78,7 +78,7 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
   size_t range = 0;
   int64_t rows_before = 0;  // in the ranges before
   visit_entries(group, [&](const RowPart& part) {
-    const auto [row, columns, values, is_all_ones] = part;
+    const auto [row, columns, values] = part;
     for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
     const auto local = static_cast<size_t>(rows_before + row - own_rows_[range].begin);
     row_lengths_[local] += static_cast<uint32_t>(columns.size());
@@ -123,7 +123,7 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
 }
 
-void SystemMatrix::visit_own_rows(comm::RankGroup& /*group*/, const RowVisit& visit) const {
+void SystemMatrix::visit_own_rows(const std::function<void(const OwnRow& row)>& visit) const {
   size_t local = 0;
   for (size_t range = 0; range < own_rows_.size(); ++range) {
     OwnRow own{.row = own_rows_[range].begin, .nonzeros_before = nonzeros_before_[range]};
@@ -140,7 +140,7 @@ std::vector<int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& l
   const auto grid = layout.grid();
   std::vector<int64_t> counts(static_cast<size_t>(grid.rank_count()));
   if (grid.columns == 1) {  // the lengths of rows tell it
-    visit_own_rows(group, [&](const OwnRow& row) {
+    visit_own_rows([&](const OwnRow& row) {
       counts[static_cast<size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
     });
   } else {
@@ -158,7 +158,7 @@ std::vector<int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& l
 
 HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
   return scattered(layout, group, [&](const auto& put) {
-    visit_own_rows(group, [&](const OwnRow& row) { put(row.row, row.diagonal); });
+    visit_own_rows([&](const OwnRow& row) { put(row.row, row.diagonal); });
   });
 }
 
@@ -170,7 +170,7 @@ std::vector<int64_t> SystemMatrix::balanced_piece_starts(std::span<const double>
   std::vector<int64_t> rows_before(piece_count + 1);
   size_t piece = 1;
   int64_t row_count = 0;
-  visit_own_rows(group, [&](const OwnRow& row) {
+  visit_own_rows([&](const OwnRow& row) {
     const double middle = static_cast<double>(row.nonzeros_before) + 0.5 * static_cast<double>(row.length);
     for (; piece < piece_count; ++piece) {
       if (middle < static_cast<double>(nonzero_count_) * before[piece] / before.back()) break;

@@ -58,10 +58,8 @@ class SystemMatrix : public MatrixSource {
     int64_t length = 0;
     double diagonal = 0.0;
   };
-  using RowVisit = std::function<void(const OwnRow& row)>;
-  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Collective, but for the visits. Here: the rows
-  /// that survey() has met.
-  virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const;
+  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Local.
+  void visit_own_rows(const std::function<void(const OwnRow& row)>& visit) const;
   /// The entries of a row, or of a part of it.
   using EntryVisit = std::function<void(const RowPart& part)>;
   /// Calls visit() for all entries of this rank's rows, rows rising, columns rising in each. Without values where no survey() is to come. Collective, but for
@@ -78,7 +76,7 @@ class SystemMatrix : public MatrixSource {
   std::optional<RandomPermutation> permutation_;  // empty: the original order
   std::optional<Symmetrization> symmetrization_;
   std::vector<comm::IndexRange> own_rows_;  // ranges of this rank's rows, rising
-  // Set by survey():
+  // Set by survey(), or as the binary form has it:
   std::vector<int64_t> nonzeros_before_;  // nonzeros in all rows before each of them
   std::vector<uint32_t> row_lengths_;     // lengths of this rank's rows, one range after the other
   std::vector<double> diagonal_;          // their diagonal
@@ -90,7 +88,7 @@ class SystemMatrix : public MatrixSource {
 /// of the block.
 template <typename Visit>
 void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, const Visit& visit) {
-  const auto [row, columns, values, is_all_ones] = part;
+  const auto [row, columns, values] = part;
   const int process_row = layout.row_block_of(row);
   const auto local_row = row - layout.row_block(process_row).begin;
   for (size_t begin = 0; begin < columns.size();) {
@@ -101,8 +99,7 @@ void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, c
     visit(layout.grid().rank_at(process_row, process_column),
           RowPart{.row = local_row,
                   .columns = columns.subspan(begin, end - begin),
-                  .values = values.empty() ? values : values.subspan(begin, end - begin),
-                  .is_all_ones = is_all_ones});
+                  .values = values.empty() ? values : values.subspan(begin, end - begin)});
     begin = end;
   }
 }
