@@ -176,17 +176,6 @@ class CachedMatrix final : public SystemMatrix {
                                     header.pattern_sum, of_checksums));
   }
 
-  /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
-  /// needs one. Local, but for the exchanges of the collector.
-  void add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const {
-    const auto rows = own_rows_.front();
-    for_each_row_part<true>(rows, row_starts_of(rows), [&](const RowPart& part) {
-      const auto moved_row = permutation(part.row);
-      for (size_t k = 0; k < part.columns.size(); ++k)
-        collector.add(moved_row, permutation(part.columns[k]), part.values[k]);
-    });
-  }
-
  private:
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override {
     agree_on(group, [&] {
@@ -302,12 +291,7 @@ std::unique_ptr<SystemMatrix> open_cache(const MatrixFileOptions& options, const
                                          comm::RankGroup& group) {
   auto cached = std::make_unique<CachedMatrix>(options.path, name, group);
   if (!options.permutation_seed) return cached;
-  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
-  require_memory(options.check_memory, options.path,
-                 expected_matrix(cached->order(), cached->nonzero_count(), group.size()), group);
-  EntryCollector collector(cached->order(), group);
-  collector.attempt([&] { cached->add_own_entries(collector, permutation); });
-  return std::make_unique<StoredMatrix>(collector.finish(), name, permutation, group);
+  return in_random_order(*cached, options, group);
 }
 
 }  // namespace cg2d

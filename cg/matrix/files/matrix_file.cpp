@@ -188,10 +188,9 @@ struct MarketReading {
 /// their diagonal: 12 bytes for each.
 class SourceMatrix final : public SystemMatrix {
  public:
-  SourceMatrix(const std::string& text, int64_t memory_bytes, comm::RankGroup& group,
-               const MemoryCheck& check_memory)
-      : row_(source_row_of(text)), source_(source_from(text)) {
-    facts_.key = {.name = text, .order = source_->facts().key.order};
+  SourceMatrix(const MatrixFileOptions& options, std::optional<int64_t> memory_bytes, comm::RankGroup& group)
+      : row_(source_row_of(options.path)), source_(source_from(options.path)) {
+    facts_.key = {.name = options.path, .order = source_->facts().key.order};
     // Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
     constexpr double bytes_per_entry = 12.0;
     constexpr int64_t least_bytes = int64_t{1} << 20;
@@ -199,26 +198,28 @@ class SourceMatrix final : public SystemMatrix {
     constexpr int64_t strips_per_memory = 16;
     const auto layout = own_layout(group);
     const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
-    const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
+    const auto strip_bytes =
+        memory_bytes ? std::clamp(*memory_bytes / strips_per_memory, least_bytes, most_bytes) : most_bytes;
     const auto most_count = static_cast<double>(std::max<int64_t>(order() / group.size(), 1));
     strips_.count = static_cast<int>(group.maximum(
         std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
-    strips_.working_bytes = group.minimum(memory_bytes) / 4;
+    if (memory_bytes) strips_.working_bytes = group.minimum(*memory_bytes) / 4;
     constexpr double making = 2.0;  // a strip, and room that it grows into
     const auto needed = saturated_sum(source_->working_bytes(layout, strips_),
                                       saturated(making * share_bytes / strips_.count));
-    if (check_memory)
-      check_memory({.order = order(),
-                    .entry_count = saturated(source_->facts().nonzero_count),
-                    .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())});
-    agree_on(group, [&] {
-      if (needed <= memory_bytes) return;
-      throw RunError(ExitCode::memory,
-                     "not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
-                     "{} are left for it; raise --memory-limit or take more ranks",
-                     format_bytes(needed), facts_.key.name, format_bytes(std::max<int64_t>(memory_bytes, 0)));
-    });
-    survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
+    ExpectedMatrix expected{
+        .order = order(),
+        .entry_count = saturated(source_->facts().nonzero_count),
+        .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())};
+    // Of whole blocks, on any grid.
+    const auto pieces = comm::piece_starts_of_shares(order(), comm::equal_shares(group.size()));
+    for (const auto& grid : comm::factorizations(group.size())) {
+      if (!memory_bytes)
+        expected.working_bytes =
+            std::max(expected.working_bytes, source_->working_bytes(comm::BlockLayout(grid, pieces), {}));
+    }
+    require_memory(options.check_memory, options.path, expected, group);
+    survey(options.path, {comm::share_of(order(), group.rank(), group.size())}, group);
   }
 
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
@@ -288,38 +289,36 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
   return open_cache({.path = path}, name_of(path), group);
 }
 
-std::unique_ptr<SystemMatrix> open_source(const std::string& text, int64_t memory_bytes,
-                                          comm::RankGroup& group, const MemoryCheck& check_memory) {
-  return std::make_unique<SourceMatrix>(text, memory_bytes, group, check_memory);
+std::unique_ptr<SystemMatrix> open_source(const MatrixFileOptions& options,
+                                          std::optional<int64_t> memory_bytes, comm::RankGroup& group) {
+  auto matrix = std::make_unique<SourceMatrix>(options, memory_bytes, group);
+  if (!options.permutation_seed) return matrix;
+  return in_random_order(*matrix, options, group);
 }
 
-std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
-  const auto source = source_from(options.path);
-  const auto order = source->facts().key.order;
+std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const MatrixFileOptions& options,
+                                              comm::RankGroup& group) {
+  const auto order = matrix.order();
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
-  const auto nonzeros = static_cast<int64_t>(source->facts().nonzero_count);
-  auto expected = expected_matrix(order, nonzeros, group.size());
-  const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
-  // The source's working memory is gone when the rows are stored.
-  const auto storing_bytes = expected.making_bytes;
+  auto expected = expected_matrix(order, matrix.nonzero_count(), group.size());
+  const auto block_bytes = 12 * matrix.nonzero_count() + 8 * order;  // made first, and then stored
   expected.making_bytes =
-      block_bytes + std::max(storing_bytes, group.size() * source->working_bytes(layout, {}));
+      block_bytes + std::max(expected.making_bytes, group.size() * matrix.working_bytes(layout, {}));
   require_memory(options.check_memory, options.path, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
-  const auto block = source->build(layout, group, 1).block;
-  const double sign = source_row_of(options.path).is_negative_definite ? -1.0 : 1.0;
-  std::optional<RandomPermutation> permutation;
-  if (options.permutation_seed) permutation.emplace(order, *options.permutation_seed);
-  const auto stored = [&](int64_t index) { return permutation ? (*permutation)(index) : index; };
+  const auto block = matrix.build(layout, group, 1).block;
+  const RandomPermutation permutation(order, options.permutation_seed.value());
   EntryCollector collector(order, group);
-  for (int64_t row = 0; row < block.row_count; ++row) {
-    const auto stored_row = stored(first_row + row);
-    const auto columns = block.columns_of(row);
-    const auto values = block.values_of(row);
-    for (size_t k = 0; k < columns.size(); ++k)
-      collector.add(stored_row, stored(columns[k]), sign * values[k]);
-  }
-  return std::make_unique<StoredMatrix>(collector.finish(), options.path, permutation, group);
+  collector.attempt([&] {
+    for (int64_t row = 0; row < block.row_count; ++row) {
+      const auto moved_row = permutation(first_row + row);
+      const auto columns = block.columns_of(row);
+      const auto values = block.values_of(row);
+      for (size_t k = 0; k < columns.size(); ++k)
+        collector.add(moved_row, permutation(columns[k]), values[k]);
+    }
+  });
+  return std::make_unique<StoredMatrix>(collector.finish(), matrix.facts().key.name, permutation, group);
 }
 
 }  // namespace cg2d
