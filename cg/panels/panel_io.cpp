@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 #include <liburing.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -105,14 +103,6 @@ class UringIo final : public PanelIo {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
       throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
-    // Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
-    // user hold little: ulimit -l) does that.
-    if (setup.buffers.empty()) return;
-    std::vector<iovec> parts;
-    for (auto rest = setup.buffers; !rest.empty(); rest = rest.subspan(parts.back().iov_len))
-      parts.push_back({.iov_base = rest.data(), .iov_len = std::min(rest.size(), most_bytes)});
-    if (io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size())) == 0)
-      registered_ = setup.buffers;
   }
   ~UringIo() override {
     for (size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
@@ -171,16 +161,6 @@ class UringIo final : public PanelIo {
     fallback_->start(slot.request);
   }
 
-  /// The number of the registered part that the bytes lie in as a whole.
-  std::optional<int> registered_part(std::span<const std::byte> bytes) const {
-    const auto begin = std::bit_cast<uintptr_t>(bytes.data());
-    const auto first = std::bit_cast<uintptr_t>(registered_.data());
-    if (begin < first || begin + bytes.size() > first + registered_.size()) return std::nullopt;
-    const auto part = (begin - first) / most_bytes;
-    if ((begin - first + bytes.size() - 1) / most_bytes != part) return std::nullopt;
-    return static_cast<int>(part);
-  }
-
   /// The part of a request that is still missing.
   void submit(Slot& slot) {
     const auto rest = slot.request.memory.subspan(static_cast<size_t>(slot.result.byte_count));
@@ -189,11 +169,8 @@ class UringIo final : public PanelIo {
     const auto size = static_cast<unsigned>(std::min(rest.size(), most_bytes));
     const auto position = static_cast<uint64_t>(slot.request.position + slot.result.byte_count);
     const bool reads = slot.request.direction == PanelDirection::read;
-    const auto part = registered_part(rest);
-    const auto usual = reads ? IORING_OP_READ : IORING_OP_WRITE;
-    const auto fixed = reads ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
-    io_uring_prep_rw(part ? fixed : usual, entry, descriptor_, rest.data(), size, position);
-    if (part) entry->buf_index = static_cast<uint16_t>(*part);
+    io_uring_prep_rw(reads ? IORING_OP_READ : IORING_OP_WRITE, entry, descriptor_, rest.data(), size,
+                     position);
     io_uring_sqe_set_data(entry, &slot);
     int error = 0;
     do {
@@ -217,12 +194,11 @@ class UringIo final : public PanelIo {
     }
   }
 
-  // Most bytes of a request, and of a registered part.
+  // Most bytes of a request.
   static constexpr size_t most_bytes = size_t{1} << 30;
 
   int descriptor_;
   io_uring ring_{};
-  std::span<std::byte> registered_;  // empty: none
   std::vector<Slot> slots_;
   std::optional<ThreadIo> fallback_;  // from the first refusal on
   int refusal_ = 0;
@@ -294,8 +270,7 @@ double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading
   const auto panel_bytes = reading.panel_bytes;
   const auto panel_count = byte_count_ / panel_bytes;
   kernels::PageBuffer<std::byte> buffers(static_cast<size_t>(panel_bytes * reading.depth));
-  const auto readings =
-      reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
+  const auto readings = reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth});
   const auto request = [&](int64_t number) {
     const auto slot = static_cast<int>(number % reading.depth);
     return PanelRequest{.slot = slot,

@@ -48,8 +48,6 @@ class PanelIo : public Interface {
 struct PanelIoSetup {
   int descriptor = -1;  ///< descriptor of the file; its owner outlives the reader
   int slot_count = 1;   ///< slots are 0 ... slot_count - 1
-  /// Memory that most requests are for, and that outlives the reader: it may tell the system of it once and for all.
-  std::span<std::byte> buffers{};
 };
 
 /// One way to read and write. A new one is a class derived from PanelIo, and its row in the table of panel_io.cpp.

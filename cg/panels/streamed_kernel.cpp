@@ -35,9 +35,8 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
   const auto& entries = file_->panels;
   buffers_ =
       kernels::PageBuffer<std::byte>(static_cast<size_t>(file_->most_panel_bytes * memory_.buffer_count));
-  reader_ = reader.make({.descriptor = file_->descriptor.number(),
-                         .slot_count = std::max(memory_.buffer_count, 1),
-                         .buffers = buffers_.span()});
+  reader_ = reader.make(
+      {.descriptor = file_->descriptor.number(), .slot_count = std::max(memory_.buffer_count, 1)});
   panels_.reserve(entries.size());
   std::vector<size_t> residents;
   for (size_t index = 0; index < entries.size(); ++index) {
