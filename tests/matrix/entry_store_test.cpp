@@ -53,13 +53,13 @@ TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
   // Rank 1 of 20 has its rows from all ranks; messages of the later ranks come first, and in between.
   constexpr int64_t order = 4000;
   constexpr int rank_count = 20;
-  EntryStore store(RowDeal(order, rank_count), 1);
+  EntryStore store(RowShares(order, rank_count), 1);
   int64_t count = 0;
   for (const int step : {7, 3}) {
     for (int k = 0; k < rank_count; ++k) {
       const int origin = k * step % rank_count;
       for (int64_t row = 0; row < order; ++row) {
-        if (store.deal().owner_of(row) != 1) continue;
+        if (store.shares().owner_of(row) != 1) continue;
         const auto column = static_cast<int32_t>(2 * origin + (step == 7 ? 0 : 1));
         store.add(row, column, value_of(row, column));
         ++count;
@@ -72,10 +72,10 @@ TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
 
 TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
   constexpr int64_t order = 20'000;
-  EntryStore store(RowDeal(order, 3), 2);
+  EntryStore store(RowShares(order, 3), 2);
   int64_t count = 0;
   for (int64_t row = 0; row < order; ++row) {
-    if (store.deal().owner_of(row) != 2) continue;
+    if (store.shares().owner_of(row) != 2) continue;
     for (int32_t column = 0; column < 5; ++column, ++count) store.add(row, column, value_of(row, column));
   }
   store.seal();
@@ -86,7 +86,7 @@ TEST(EntryStoreTest, EntriesThatComeSeveralTimesAreSummed) {
   // Rows longer than a chunk, every seventh entry twice, every 35th three times.
   constexpr int64_t order = 40;
   constexpr int32_t row_length = 30'000;
-  EntryStore store(RowDeal(order, 1), 0);
+  EntryStore store(RowShares(order, 1), 0);
   const auto times = [](int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
   for (int32_t k = 0; k < row_length; ++k) {
     for (int64_t row = 0; row < order; ++row) {
@@ -122,17 +122,17 @@ void add_jumping_entries(EntryStore& store) {
 TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   if (test::has_address_sanitizer) GTEST_SKIP() << "the sanitizer keeps what is freed";
   const test::TemporaryFolder folder;
-  const RowDeal deal(jumping_order, 1);
+  const RowShares shares(jumping_order, 1);
   const auto bytes_before = resident_bytes();
-  EntryStore store(deal, 0, std::make_unique<ScratchChunks>(folder.path()));
+  EntryStore store(shares, 0, std::make_unique<ScratchChunks>(folder.path()));
   add_jumping_entries(store);
   const auto bytes_while_open = resident_bytes();
   store.seal();
   expect_ordered(store, jumping_entry_count);
   EXPECT_EQ(store.value_at(77'777, 19), value_of(77'777, 19));
   constexpr int64_t room = 8'000'000;  // bytes of the bucket that is put in order, and of the allocator
-  EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
-  EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
+  EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(shares) + room);
+  EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(shares) + room);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -151,7 +151,7 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
   for (const bool is_sealed : {false, true}) {
     for (int k = 0; k < 12; ++k) {
       const test::TemporaryFolder folder;
-      EntryStore store(RowDeal(jumping_order, 1), 0, std::make_unique<ScratchChunks>(folder.path()));
+      EntryStore store(RowShares(jumping_order, 1), 0, std::make_unique<ScratchChunks>(folder.path()));
       add_jumping_entries(store);
       if (is_sealed) store.seal();
       const int descriptor = scratch_descriptor(folder.path());
@@ -170,7 +170,7 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
 
 TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
   constexpr int64_t entry_count = jumping_entry_count;
-  EntryStore store(RowDeal(jumping_order, 1), 0);
+  EntryStore store(RowShares(jumping_order, 1), 0);
   add_jumping_entries(store);
   store.seal();
   expect_ordered(store, entry_count);

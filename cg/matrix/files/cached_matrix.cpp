@@ -94,7 +94,7 @@ class SharedOutput {
   /// On rank 0, when all is on the disk. The permissions come last: ranks must open the file before.
   void put_in_place() {
     keep_permissions(path_, file_->descriptor());
-    if (file_->take_name(ExistingFile::is_replaced)) return;
+    if (file_->take_name()) return;
     const auto* const reason = std::strerror(errno);
     throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}", path_, reason,
                    file_->keep());
@@ -123,8 +123,8 @@ class CachedMatrix final : public SystemMatrix {
       reader_ = std::make_unique<CacheReader>(path);
       const auto rows = comm::share_of(reader_->header().order, group.rank(), group.size());
       const auto starts = row_starts_of(rows);
-      own_rows_ = {rows};
-      nonzeros_before_ = {starts.front()};
+      own_rows_ = rows;
+      nonzeros_before_ = starts.front();
       for (size_t k = 1; k < starts.size(); ++k)
         row_lengths_.push_back(static_cast<uint32_t>(starts[k] - starts[k - 1]));
       diagonal_.resize(row_lengths_.size());
@@ -178,10 +178,7 @@ class CachedMatrix final : public SystemMatrix {
 
  private:
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override {
-    agree_on(group, [&] {
-      const auto rows = own_rows_.front();
-      for_each_row_part<false>(rows, row_starts_of(rows), visit);
-    });
+    agree_on(group, [&] { for_each_row_part<false>(own_rows_, row_starts_of(own_rows_), visit); });
   }
 
   /// The row starts of these rows, and the end of the last one.
@@ -251,11 +248,11 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
     std::vector<int64_t> row_starts;
     std::vector<double> values;
     std::vector<int32_t> columns;
+    auto start = matrix.nonzeros_before_;
     for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
       const auto [first_row, end_row] = store.rows_of(bucket);
-      const auto local_row = store.local_row(first_row);
+      const auto local_row = matrix.local_row(first_row);
       const auto row_count = static_cast<size_t>(end_row - first_row);
-      const auto start = matrix.nonzeros_before_[bucket];
       const auto lengths = std::span(matrix.row_lengths_).subspan(local_row, row_count);
       row_starts.resize(row_count);
       std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
@@ -270,6 +267,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
                         std::as_bytes(std::span(matrix.diagonal_).subspan(local_row, row_count)));
       output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
       output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
+      start += std::ssize(columns);
     }
     if (group.rank() == 0)
       output.write_data(layout.row_starts + 8 * header.order,

@@ -16,18 +16,16 @@ int shift_for(int64_t order, int rank_count) {
 
 }  // namespace
 
-RowDeal::RowDeal(int64_t order, int rank_count)
+RowShares::RowShares(int64_t order, int rank_count)
     : order_(order), rank_count_(rank_count), shift_(shift_for(order, rank_count)) {
-  for (int64_t bucket = 0; bucket < bucket_count(); ++bucket) {
-    owners_.push_back(static_cast<int32_t>(bucket % rank_count));
-    places_.push_back(static_cast<uint32_t>(bucket / rank_count));
-  }
+  for (int rank = 0; rank < rank_count; ++rank)
+    owners_.insert(owners_.end(), static_cast<size_t>(buckets_of(rank).size()), rank);
 }
 
-EntryStore::EntryStore(const RowDeal& deal, int rank, std::unique_ptr<ScratchChunks> scratch)
-    : deal_(deal), scratch_(std::move(scratch)) {
-  for (int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
-    buckets_.push_back({.first_row = bucket * deal.rows_per_bucket()});
+EntryStore::EntryStore(const RowShares& shares, int rank, std::unique_ptr<ScratchChunks> scratch)
+    : shares_(shares), numbers_(shares.buckets_of(rank)), scratch_(std::move(scratch)) {
+  for (auto number = numbers_.begin; number < numbers_.end; ++number)
+    buckets_.push_back({.first_row = number * shares.rows_per_bucket()});
 }
 
 size_t EntryStore::add_to_memory() {
@@ -71,7 +69,7 @@ void EntryStore::seal() {
       return column != other.column ? column < other.column : value < other.value;
     }
   };
-  std::vector<size_t> row_ends(static_cast<size_t>(deal_.rows_per_bucket()));
+  std::vector<size_t> row_ends(static_cast<size_t>(shares_.rows_per_bucket()));
   std::vector<Entry> entries;
   for (auto& bucket : buckets_) {
     put_open_chunk(bucket);
@@ -117,7 +115,7 @@ void EntryStore::drop(size_t bucket_number) {
 }
 
 std::optional<double> EntryStore::value_at(int64_t row, int32_t column) const {
-  const Bucket& bucket = buckets_[deal_.place_of(row)];
+  const Bucket& bucket = buckets_[place_of(row)];
   const auto wanted = std::pair(static_cast<uint16_t>(row - bucket.first_row), column);
   size_t begin = 0;
   size_t end = bucket.chunks.empty() ? 0 : (bucket.chunks.size() - 1) * capacity + bucket.fill;

@@ -14,26 +14,28 @@
 
 namespace cg2d {
 
-/// Deals rows out to ranks: buckets of 2^k consecutive rows, in turns, so that neither a dense corner of the
-/// matrix nor the order of a file lands on one rank.
-class RowDeal {
+/// Consecutive rows for each rank, in buckets of 2^k rows: about as many buckets for each.
+class RowShares {
  public:
-  RowDeal(int64_t order, int rank_count);
+  RowShares(int64_t order, int rank_count);
 
-  int64_t order() const { return order_; }
   int rank_count() const { return rank_count_; }
-  int64_t bucket_count() const { return (order_ + rows_per_bucket() - 1) >> shift_; }
+  int64_t bucket_count() const { return bucket_of(order_ + rows_per_bucket() - 1); }
   int64_t rows_per_bucket() const { return int64_t{1} << shift_; }
-  int owner_of(int64_t row) const { return owners_[static_cast<size_t>(row >> shift_)]; }
-  /// The number of a bucket among its owner's.
-  size_t place_of(int64_t row) const { return places_[static_cast<size_t>(row >> shift_)]; }
+  int64_t bucket_of(int64_t row) const { return row >> shift_; }
+  int owner_of(int64_t row) const { return owners_[static_cast<size_t>(bucket_of(row))]; }
+  comm::IndexRange buckets_of(int rank) const { return comm::share_of(bucket_count(), rank, rank_count_); }
+  /// The rows of some consecutive buckets.
+  comm::IndexRange rows_of(const comm::IndexRange& buckets) const {
+    return {.begin = std::min(buckets.begin << shift_, order_),
+            .end = std::min(buckets.end << shift_, order_)};
+  }
 
  private:
   int64_t order_;
   int rank_count_;
   int shift_;
-  std::vector<int32_t> owners_;   // owner of each bucket: a division per entry would cost more
-  std::vector<uint32_t> places_;  // number of each bucket among its owner's
+  std::vector<int32_t> owners_;  // owner of each bucket: a division per entry would cost more
 };
 
 /// Bytes that a store takes for an entry: column, row and value.
@@ -53,17 +55,20 @@ struct RowPart {
 class EntryStore {
  public:
   /// scratch: where the entries lie, in place of memory, of which a chunk per bucket is used then; nullptr: nowhere else.
-  EntryStore(const RowDeal& deal, int rank, std::unique_ptr<ScratchChunks> scratch = nullptr);
+  EntryStore(const RowShares& shares, int rank, std::unique_ptr<ScratchChunks> scratch = nullptr);
   /// The most memory that chunks take where entries lie elsewhere, until a bucket is put in order.
-  static int64_t open_bytes(const RowDeal& deal) {
-    return static_cast<int64_t>(ScratchChunks::chunk_bytes) * (deal.bucket_count() / deal.rank_count() + 1);
+  static int64_t open_bytes(const RowShares& shares) {
+    return static_cast<int64_t>(ScratchChunks::chunk_bytes) *
+           (shares.bucket_count() / shares.rank_count() + 1);
   }
 
-  const RowDeal& deal() const { return deal_; }
+  const RowShares& shares() const { return shares_; }
+  /// This rank's.
+  comm::IndexRange rows() const { return shares_.rows_of(numbers_); }
 
   /// row: one of this rank's.
   void add(int64_t row, int32_t column, double value) {
-    Bucket& bucket = buckets_[deal_.place_of(row)];
+    Bucket& bucket = buckets_[place_of(row)];
     append(bucket, static_cast<size_t>(row - bucket.first_row), column, value);
   }
 
@@ -74,13 +79,8 @@ class EntryStore {
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   size_t bucket_count() const { return buckets_.size(); }
   comm::IndexRange rows_of(size_t bucket) const {
-    const auto first = buckets_[bucket].first_row;
-    return {.begin = first, .end = std::min(first + deal_.rows_per_bucket(), deal_.order())};
-  }
-  /// The number of a row among this rank's; those of a bucket lie together, and the last bucket has numbers without a row.
-  size_t local_row(int64_t row) const {
-    return deal_.place_of(row) * static_cast<size_t>(deal_.rows_per_bucket()) +
-           static_cast<size_t>(row % deal_.rows_per_bucket());
+    const auto number = numbers_.begin + static_cast<int64_t>(bucket);
+    return shares_.rows_of({.begin = number, .end = number + 1});
   }
   /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none.
   template <typename Visit>
@@ -115,6 +115,8 @@ class EntryStore {
     std::vector<size_t> chunks{};  // their numbers, in memory or in the scratch file
   };
 
+  /// The number of a row's bucket among this rank's.
+  size_t place_of(int64_t row) const { return static_cast<size_t>(shares_.bucket_of(row) - numbers_.begin); }
   void append(Bucket& bucket, size_t row, int32_t column, double value) {
     if (bucket.fill == capacity) open_chunk(bucket);
     bucket.open->values[bucket.fill] = value;
@@ -136,7 +138,8 @@ class EntryStore {
     }
   }
 
-  RowDeal deal_;
+  RowShares shares_;
+  comm::IndexRange numbers_;  // of this rank's buckets
   std::vector<Bucket> buckets_;
   std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
   std::vector<kernels::PageBuffer<Chunk>> slabs_;

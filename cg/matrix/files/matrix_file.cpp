@@ -80,7 +80,7 @@ struct MarketReading {
         expected.making_bytes = expected_matrix(order, half_count, group.size()).making_bytes;
       return require_memory(options.check_memory, options.path, expected, group);
     }
-    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group.size()));
+    const auto open_bytes = EntryStore::open_bytes(RowShares(order, group.size()));
     require_memory(options.check_memory, options.path,
                    {.order = order,
                     .entry_count = entries,
@@ -219,7 +219,7 @@ class SourceMatrix final : public SystemMatrix {
             std::max(expected.working_bytes, source_->working_bytes(comm::BlockLayout(grid, pieces), {}));
     }
     require_memory(options.check_memory, options.path, expected, group);
-    survey(options.path, {comm::share_of(order(), group.rank(), group.size())}, group);
+    survey(options.path, comm::share_of(order(), group.rank(), group.size()), group);
   }
 
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {

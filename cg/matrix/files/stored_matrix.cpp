@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <limits>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -15,7 +15,7 @@ namespace cg2d {
 
 EntryCollector::EntryCollector(int64_t order, comm::RankGroup& group, std::unique_ptr<ScratchChunks> scratch)
     : agreement_(group),
-      store_(RowDeal(order, group.size()), group.rank(), std::move(scratch)),
+      store_(RowShares(order, group.size()), group.rank(), std::move(scratch)),
       rounds_(group, [this](WordRounds::Words words) {
         // A rank that has no more room goes on without it: the others wait for it to take what they send.
         agreement_.attempt([&] {
@@ -26,7 +26,7 @@ EntryCollector::EntryCollector(int64_t order, comm::RankGroup& group, std::uniqu
       }) {}
 
 void EntryCollector::add(int64_t row, int64_t column, double value) {
-  auto& buffer = rounds_.to(store_.deal().owner_of(row), 2);
+  auto& buffer = rounds_.to(store_.shares().owner_of(row), 2);
   buffer.push_back(pair_of(row, column));
   buffer.push_back(std::bit_cast<uint64_t>(value));
 }
@@ -51,7 +51,7 @@ ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, int rank_coun
       4;  // short rows: two words of their part, and one and a half of the entry
   const auto share = entry_count / rank_count + 1;
   // Of all ranks together; a chunk of each bucket is not full.
-  const auto open_chunks = std::min(RowDeal(order, rank_count).bucket_count(), entry_count);
+  const auto open_chunks = std::min(RowShares(order, rank_count).bucket_count(), entry_count);
   const auto bytes =
       stored_bytes(order, entry_count) + static_cast<int64_t>(ScratchChunks::chunk_bytes) * open_chunks;
   return {.order = order,
@@ -85,13 +85,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
                            comm::RankGroup& group)
     : store_(std::move(store)) {
   permutation_ = permutation;
-  survey_store(name, group);
-}
-
-void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group) {
-  std::vector<comm::IndexRange> rows;
-  for (size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) rows.push_back(store_.rows_of(bucket));
-  survey(name, std::move(rows), group);
+  survey(std::move(name), store_.rows(), group);
 }
 
 void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
@@ -273,8 +267,7 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
     (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
     if (mirrored == value) return;
     // Without overflow on the way.
-    const double scale =
-        std::sqrt(std::abs(diagonal)) * std::sqrt(std::abs(diagonal_[store_.local_row(column)]));
+    const double scale = std::sqrt(std::abs(diagonal)) * std::sqrt(std::abs(diagonal_[local_row(column)]));
     pair.difference = scale == 0.0 ? std::numeric_limits<double>::infinity()
                                    : 2.0 * (std::abs(0.5 * value - 0.5 * mirrored) / scale);
     if (pair.row < pair.column) {
@@ -294,10 +287,10 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
   });
   agreement.attempt([&] {
     store_.for_each_part([&](const RowPart& part) {
-      const auto diagonal = std::bit_cast<uint64_t>(diagonal_[store_.local_row(part.row)]);
+      const auto diagonal = std::bit_cast<uint64_t>(diagonal_[local_row(part.row)]);
       for (size_t k = 0; k < part.columns.size(); ++k) {
         if (part.columns[k] == part.row) continue;
-        auto& buffer = rounds.to(store_.deal().owner_of(part.columns[k]), word_count);
+        auto& buffer = rounds.to(store_.shares().owner_of(part.columns[k]), word_count);
         buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
                                      std::bit_cast<uint64_t>(part.values[k]), diagonal});
       }
@@ -352,7 +345,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
     }
   });
   store_ = collector.finish();
-  survey_store(facts_.key.name, group);
+  survey(facts_.key.name, store_.rows(), group);
 }
 
 }  // namespace cg2d

@@ -89,7 +89,6 @@ class StoredMatrix final : public SystemMatrix {
 
   /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Collective. Cost: a search for each entry.
   Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
-  void survey_store(const std::string& name, comm::RankGroup& group);
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
   EntryStore store_;
