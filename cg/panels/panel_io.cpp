@@ -6,14 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
-#include <mutex>
-#include <optional>
+#include <future>
 #include <random>
-#include <stop_token>
-#include <thread>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -43,53 +39,29 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
   return result;
 }
 
-/// A thread for each request under way, which calls pread or pwrite.
+/// A thread for each request, which calls pread or pwrite. Where the system has no thread left, wait() does it.
 class ThreadIo final : public PanelIo {
  public:
-  explicit ThreadIo(const PanelIoSetup& setup) : slots_(static_cast<size_t>(setup.slot_count)) {
-    for (auto& slot : slots_)
-      slot.thread = std::jthread([&slot, descriptor = setup.descriptor](const std::stop_token& stop) {
-        serve(slot, descriptor, stop);
-      });
-  }
+  explicit ThreadIo(const PanelIoSetup& setup)
+      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)) {}
 
   void start(const PanelRequest& request) override {
-    auto& slot = slots_[static_cast<size_t>(request.slot)];
-    {
-      const std::lock_guard lock(slot.mutex);
-      slot.request = request;
-    }
-    slot.changed.notify_all();
+    slots_[static_cast<size_t>(request.slot)].under_way =
+        std::async(std::launch::async | std::launch::deferred, &move_all, descriptor_, request);
   }
   PanelResult wait(int number) override {
     auto& slot = slots_[static_cast<size_t>(number)];
-    std::unique_lock lock(slot.mutex);
-    slot.changed.wait(lock, [&] { return !slot.request; });
+    if (slot.under_way.valid()) slot.result = slot.under_way.get();
     return slot.result;
   }
 
  private:
   struct Slot {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::optional<PanelRequest> request;  // until it has ended
-    PanelResult result;
-    std::jthread thread;  // ends first, after a request under way
+    std::future<PanelResult> under_way{};  // its destructor waits
+    PanelResult result{};
   };
 
-  static void serve(Slot& slot, int descriptor, const std::stop_token& stop) {
-    std::unique_lock lock(slot.mutex);
-    while (slot.changed.wait(lock, stop, [&] { return slot.request.has_value(); })) {
-      const auto request = *slot.request;
-      lock.unlock();
-      const auto result = move_all(descriptor, request);
-      lock.lock();
-      slot.result = result;
-      slot.request.reset();
-      slot.changed.notify_all();
-    }
-  }
-
+  int descriptor_;
   std::vector<Slot> slots_;
 };
 
@@ -99,7 +71,7 @@ class ThreadIo final : public PanelIo {
 class UringIo final : public PanelIo {
  public:
   explicit UringIo(const PanelIoSetup& setup)
-      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)) {
+      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)), threads_(setup) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
       throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
@@ -114,7 +86,7 @@ class UringIo final : public PanelIo {
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<size_t>(request.slot)];
     slot = {.request = request, .result = {}, .is_under_way = true};
-    if (fallback_) return hand_over(slot);
+    if (refusal_ != 0) return hand_over(slot);
     submit(slot);
   }
   PanelResult wait(int number) override {
@@ -123,7 +95,7 @@ class UringIo final : public PanelIo {
     while (slot.is_under_way) {
       if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
     }
-    return slot.is_handed_over ? fallback_->wait(number) : slot.result;
+    return slot.is_handed_over ? threads_.wait(number) : slot.result;
   }
   int refusal() const override { return refusal_; }
 
@@ -132,7 +104,7 @@ class UringIo final : public PanelIo {
     PanelRequest request;
     PanelResult result;
     bool is_under_way = false;    ///< in the ring
-    bool is_handed_over = false;  ///< to the fallback
+    bool is_handed_over = false;  ///< to threads
   };
 
   /// Kernels 5.1 to 5.5 set up a ring and have no such operation (EINVAL), shared folders may refuse it (EOPNOTSUPP), and a seccomp profile
@@ -153,12 +125,9 @@ class UringIo final : public PanelIo {
 
   /// All of a request, whatever has been moved of it.
   void hand_over(Slot& slot) {
-    if (!fallback_)
-      fallback_.emplace(
-          PanelIoSetup{.descriptor = descriptor_, .slot_count = static_cast<int>(slots_.size())});
     slot.is_under_way = false;
     slot.is_handed_over = true;
-    fallback_->start(slot.request);
+    threads_.start(slot.request);
   }
 
   /// The part of a request that is still missing.
@@ -200,7 +169,7 @@ class UringIo final : public PanelIo {
   int descriptor_;
   io_uring ring_{};
   std::vector<Slot> slots_;
-  std::optional<ThreadIo> fallback_;  // from the first refusal on
+  ThreadIo threads_;  // from the first refusal on
   int refusal_ = 0;
 };
 
