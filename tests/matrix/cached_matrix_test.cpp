@@ -215,29 +215,6 @@ TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
   if (group().rank() < 2) std::filesystem::remove_all(folder);
 }
 
-TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefused) {
-  write_cache(*made_matrix(97), path_, group());
-  const auto good = content();
-  static_cast<void>(open_cache({.path = path_}, "made", group()));
-  const auto expect_refusal = [&](const std::string& changed) {
-    write(changed);
-    EXPECT_EQ(message_of_reading().substr(0, 8), ": found ");
-  };
-  const size_t stride = test::is_thorough() ? 29 : 397;
-  for (size_t size = 0; size < good.size(); size += size < 60 ? 1 : stride) {
-    SCOPED_TRACE(std::to_string(size) + " bytes");
-    expect_refusal(good.substr(0, size));
-  }
-  for (size_t position = 0; position < sizeof(CacheHeader); ++position) {
-    for (int bit = 0; bit < 8; bit += test::is_thorough() ? 1 : 5) {
-      SCOPED_TRACE("bit " + std::to_string(bit) + " of byte " + std::to_string(position));
-      auto changed = good;
-      changed[position] = static_cast<char>(static_cast<unsigned char>(changed[position]) ^ (1U << bit));
-      expect_refusal(changed);
-    }
-  }
-}
-
 TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
   write_cache(*made_matrix(3000), path_, group());
   const auto good = content();

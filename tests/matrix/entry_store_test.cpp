@@ -70,18 +70,6 @@ TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
   expect_ordered(store, count);
 }
 
-TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
-  constexpr int64_t order = 20'000;
-  EntryStore store(RowShares(order, 3), 2);
-  int64_t count = 0;
-  for (int64_t row = 0; row < order; ++row) {
-    if (store.shares().owner_of(row) != 2) continue;
-    for (int32_t column = 0; column < 5; ++column, ++count) store.add(row, column, value_of(row, column));
-  }
-  store.seal();
-  expect_ordered(store, count);
-}
-
 TEST(EntryStoreTest, EntriesThatComeSeveralTimesAreSummed) {
   // Rows longer than a chunk, every seventh entry twice, every 35th three times.
   constexpr int64_t order = 40;

@@ -95,7 +95,7 @@ std::vector<MalformedFile> malformed_headers() {
       {"not square", "%%MatrixMarket matrix coordinate real general\n%\n\n3 4 1\n1 1 1\n",
        ":4: found 3 rows and 4 columns, expected a square matrix"},
       {"long comment", banner + "%" + std::string(2'000'000, 'x') + "\n1 1 1\n1 1 1\n",
-       ":2: found a line of more than 65536 bytes, expected a shorter one"},
+       ":2: found a line of more than 1048576 bytes, expected a shorter one"},
   };
 }
 
@@ -167,7 +167,7 @@ std::vector<MalformedFile> malformed_entries() {
       {"pattern with a value", pattern + "3 3 2\n1 1\n2 2 1.0\n",
        R"(:4: found "1.0" after 2 numbers, expected row and column)"},
       {"long line", sized + good + "1 1 1" + std::string(3'000'000, ' ') + "\n",
-       ":4: found a line of more than 65536 bytes, expected a shorter one"},
+       ":4: found a line of more than 1048576 bytes, expected a shorter one"},
   };
 }
 
@@ -247,7 +247,7 @@ std::vector<MalformedFile> malformed_vectors() {
       {"zero byte", array + std::string("3 1\n1\n2\0\n3\n", 11),
        R"(:4: found "2\x00", expected a finite number)"},
       {"long line", array + "3 1\n1\n" + std::string(3'000'000, ' ') + "2\n3\n",
-       ":4: found a line of more than 65536 bytes, expected a shorter one"},
+       ":4: found a line of more than 1048576 bytes, expected a shorter one"},
   };
 }
 

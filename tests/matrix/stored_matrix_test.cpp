@@ -128,14 +128,6 @@ TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
   for (const int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n));
 }
 
-TEST(StoredMatrixTest, AnUnsymmetricPatternIsRefused) {
-  // The entry (0, 1) comes twice, its mirror once.
-  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}};
-  const auto matrix = stored(2, entries);
-  EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { matrix->require_symmetric(group()); }),
-            "test: not symmetric: entry (2, 1) is 1, entry (1, 2) is 2; conjugate gradients need equal ones");
-}
-
 TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
   constexpr int64_t n = 40'000;  // a chunk has 4680 entries, a message 4096, a round 65536 words
   std::vector<Entry> entries;
@@ -312,22 +304,6 @@ TEST(SymmetrizeTest, WorksOnAScratchDevice) {
   StoredMatrix matrix(collector.finish(), "test", std::nullopt, group());
   matrix.symmetrize(0.9, scratch(), group());
   expect_even_block(matrix, comm::factorizations(group().size()).back(), means_of(summed(entries)));
-}
-
-TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
-  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0},
-                                   {{1, 1}, 1.0}, {{1, 2}, 1.0}, {{2, 1}, 1.0}, {{2, 2}, 1.0}};
-  const auto matrix = stored(3, entries);
-  matrix->symmetrize(0.5, nullptr, group());
-  EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.5) << "1 / sqrt(1 * 4)";
-  expect_even_block(*matrix, comm::factorizations(group().size()).front(),
-                    {{{0, 0}, 1.0},
-                     {{0, 1}, 0.5},
-                     {{1, 0}, 0.5},
-                     {{1, 1}, 4.0},
-                     {{1, 2}, 1.0},
-                     {{2, 1}, 1.0},
-                     {{2, 2}, 1.0}});
 }
 
 TEST(SymmetrizeTest, OneTriangleOnlyIsNotHalved) {

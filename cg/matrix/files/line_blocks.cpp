@@ -219,19 +219,7 @@ bool LineBlocks::read_more() {
   return filled_ > 0;
 }
 
-/// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
-/// Searches from the end of the longest line that is allowed, so that it looks at few bytes and at most lines not at
-/// all. Only so are the same lines refused wherever the blocks and the shares of the ranks begin.
-size_t LineBlocks::end_of_short_lines(size_t end) const {
-  size_t line = 0;
-  while (end - line > most_line_bytes + 1) {
-    const auto found = content().substr(line, most_line_bytes + 1).rfind('\n');
-    if (found == std::string_view::npos) return line;
-    line += found + 1;
-  }
-  return end;
-}
-
+/// The buffer begins with a line: so the same lines are too long wherever the blocks and the shares of the ranks begin.
 std::string_view LineBlocks::next() {
   std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
@@ -241,7 +229,7 @@ std::string_view LineBlocks::next() {
   auto last = std::string_view::npos;
   if (range_left < filled_) last = content().find('\n', range_left - 1);
   if (last == std::string_view::npos) last = content().rfind('\n');
-  handed_out_ = end_of_short_lines(last + 1);  // of none: npos + 1 is 0
+  handed_out_ = last + 1;  // 0: none, since npos + 1 is 0
   if (handed_out_ == 0)
     throw TextFault(
         offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));

@@ -46,7 +46,7 @@ class ByteSource {
 class LineBlocks {
  public:
   /// Longer lines are refused: the standard has at most 1024 bytes.
-  static constexpr size_t most_line_bytes = size_t{1} << 16;
+  static constexpr size_t most_line_bytes = size_t{1} << 20;
 
   /// The end of a range that goes to the end of the file.
   static constexpr int64_t end_of_file = std::numeric_limits<int64_t>::max();
@@ -78,11 +78,10 @@ class LineBlocks {
   const ByteSource& source() const { return source_; }
 
  private:
-  static constexpr size_t most_bytes = (size_t{1} << 20) + most_line_bytes;
+  static constexpr size_t most_bytes = most_line_bytes + 1;  // with its end
 
   std::string_view content() const { return {buffer_.get(), filled_}; }
   bool read_more();
-  size_t end_of_short_lines(size_t end) const;
 
   ByteSource source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
