@@ -131,10 +131,11 @@ class EntryStore {
   template <typename Visit>
   void for_each_chunk(const Bucket& bucket, const Visit& visit) const {
     std::vector<Chunk> buffer(scratch_ ? 1 : 0);
-    for (const auto number : bucket.chunks) {
+    for (size_t c = 0; c < bucket.chunks.size(); ++c) {
+      const auto number = bucket.chunks[c];
       if (scratch_) scratch_->get(number, std::as_writable_bytes(std::span(buffer)));
       visit(scratch_ ? buffer.front() : *in_memory_[number],
-            &number == &bucket.chunks.back() ? bucket.fill : capacity);
+            c + 1 == bucket.chunks.size() ? bucket.fill : capacity);
     }
   }
 
