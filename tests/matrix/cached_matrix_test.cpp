@@ -215,7 +215,8 @@ TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
   if (group().rank() < 2) std::filesystem::remove_all(folder);
 }
 
-TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
+/// damaged_cache_test has every truncation and every flip of a bit, on one rank.
+TEST_F(CachedMatrixTest, DamagedFilesAreRefusedAlikeOnAllRanks) {
   write_cache(*made_matrix(3000), path_, group());
   const auto good = content();
   const auto with = [&](size_t position, std::string_view bytes) {
@@ -223,7 +224,6 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
     changed.replace(position, bytes.size(), bytes);
     return changed;
   };
-  const std::string header = ": found a damaged header, expected one that meets its checksum";
   const auto flipped = [&](size_t position) {
     auto changed = good;
     changed[position] = static_cast<char>(changed[position] ^ 0x10);
@@ -237,20 +237,8 @@ TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
     std::string message;  ///< its begin
   };
   const std::vector<Case> cases{
-      {"empty", "", ": found 0 bytes, expected a header of 48"},
-      {"truncated header", good.substr(0, 20), ": found 20 bytes, expected a header of 48"},
-      {"header only", good.substr(0, 48), ": found 48 bytes, expected "},
-      {"truncated data", good.substr(0, good.size() / 2), ": found "},
-      {"one byte too many", good + "x", ": found "},
-      {"other magic", with(0, "CG3D"),
-       ": found other first bytes, expected those of a matrix in binary form"},
       {"other version", with(8, std::string_view("\x02\x00\x00\x00", 4)),
        ": found version 2 of the format, expected 1; make it anew by cg2d convert"},
-      {"other order of bytes", with(12, std::string_view("\x01\x02\x03\x04", 4)),
-       ": found another order of bytes, expected a matrix in binary form of such a machine as this"},
-      {"order", flipped(16), header},
-      {"number of nonzeros", flipped(24), header},
-      {"checksum of the header", flipped(44), header},
       {"row starts", flipped(static_cast<size_t>(layout.row_starts) + 8),
        ": found damaged data in bytes 4096 to "},
       {"diagonal", flipped(static_cast<size_t>(layout.diagonal)), ": found damaged data in bytes 4096 to "},

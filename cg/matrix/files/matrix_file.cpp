@@ -215,15 +215,18 @@ class SourceMatrix final : public SystemMatrix {
     const auto pieces = comm::piece_starts_of_shares(order(), comm::equal_shares(group.size()));
     for (const auto& grid : comm::factorizations(group.size())) {
       if (!memory_bytes)
-        expected.working_bytes =
-            std::max(expected.working_bytes, source_->working_bytes(comm::BlockLayout(grid, pieces), {}));
+        expected.working_bytes = std::max(expected.working_bytes,
+                                          SourceMatrix::working_bytes(comm::BlockLayout(grid, pieces), {}));
     }
     require_memory(options.check_memory, options.path, expected, group);
     survey(options.path, comm::share_of(order(), group.rank(), group.size()), group);
   }
 
+  /// With the figures of the rows, but where strips are made: then the memory for them is what the process leaves.
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
-    return source_->working_bytes(layout, strips);
+    constexpr int64_t bytes_per_row = 12;
+    const auto kept_bytes = bytes_per_row * (order() / layout.grid().rank_count() + 1);
+    return saturated_sum(source_->working_bytes(layout, strips), strips.working_bytes ? 0 : kept_bytes);
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {
