@@ -144,9 +144,8 @@ class EntryStore {
   std::vector<Bucket> buckets_;
   std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
   std::vector<kernels::PageBuffer<Chunk>> slabs_;
-  std::vector<Chunk*> in_memory_;  // chunks of the slabs that are in use or were
-  std::vector<size_t>
-      free_chunks_;  // numbers of chunks whose entries have been taken, the next one to be used last
+  std::vector<Chunk*> in_memory_;    // chunks of the slabs that are in use or were
+  std::vector<size_t> free_chunks_;  // numbers of chunks without entries, the next one to be used last
 };
 
 template <typename Visit>

@@ -265,25 +265,18 @@ LocatedHeader read_market_header(const std::string& path) {
   return located;
 }
 
-LocatedLine locate_line(const std::string& path, int64_t offset, int64_t allowed_count) {
-  const auto body_offset = read_market_header(path).body_offset;
-  LocatedLine located{.number = 0, .is_surplus = false};
-  int64_t entry_count = 0;
-  bool is_found = false;
+int64_t line_number_at(const std::string& path, int64_t offset) {
+  int64_t number = 1;
   try {
     LineBlocks blocks(path);
-    blocks.for_each_line([&](std::string_view line, int64_t begin) {
-      ++located.number;
-      if (begin >= body_offset && !is_blank_line(line)) ++entry_count;
-      located.is_surplus = entry_count > allowed_count && begin < offset;
-      is_found = located.is_surplus || begin >= offset;
-      return !is_found;
+    blocks.for_each_line([&](std::string_view /*line*/, int64_t begin) {
+      number += begin < offset ? 1 : 0;
+      return begin < offset;
     });
   } catch (const TextFault&) {
-    // A line that is too long: it begins after the last one, and none is found.
+    // A line that is too long: the one at the offset.
   }
-  if (!is_found) ++located.number;
-  return located;
+  return number;
 }
 
 }  // namespace cg2d

@@ -161,13 +161,9 @@ struct MarketReading {
     const auto messages = group.gather_all(own_offset == offset && fault ? fault->what() : std::string());
     agree_on(group, [&] {
       if (group.rank() != 0) return;
-      const auto line = locate_line(options.path, offset, header.line_count);
-      if (line.is_surplus)
-        throw FileError(options.path, line.number,
-                        "found one more entry, expected the end of the file after the {} that are announced",
-                        header.line_count);
-      if (offset != nowhere) throw FileError(options.path, line.number, *std::ranges::max_element(messages));
-      throw FileError(options.path, line.number,
+      const auto line = line_number_at(options.path, offset);
+      if (offset != nowhere) throw FileError(options.path, line, *std::ranges::max_element(messages));
+      throw FileError(options.path, line,
                       "found the end of the file after {}, expected the {} that are announced",
                       entries_text(entry_count), header.line_count);
     });
