@@ -216,7 +216,7 @@ void OutputFile::commit() {
   if (descriptor_ >= 0) write_out();
   if (descriptor_ >= 0 && !file_) return;
   const std::lock_guard pause(end_pause());
-  if (file_ && file_->take_name(ExistingFile::is_replaced)) return;
+  if (file_ && file_->take_name()) return;
   // In place, for reasons that were known before (then there is no file) or not: a mount of another kind, a file system without hard links.
   const int reason = errno;
   // Now, since the name may have come to lead elsewhere meanwhile.

@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 #include <liburing.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
-#include <mutex>
-#include <optional>
+#include <future>
 #include <random>
-#include <stop_token>
-#include <thread>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -45,58 +39,29 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
   return result;
 }
 
-/// A thread for each request under way, which calls pread or pwrite.
+/// A thread for each request, which calls pread or pwrite. Where the system has no thread left, wait() does it.
 class ThreadIo final : public PanelIo {
  public:
-  explicit ThreadIo(const PanelIoSetup& setup) : slots_(static_cast<size_t>(setup.slot_count)) {
-    for (auto& slot : slots_)
-      slot.thread = std::jthread([&slot, descriptor = setup.descriptor](const std::stop_token& stop) {
-        serve(slot, descriptor, stop);
-      });
-  }
+  explicit ThreadIo(const PanelIoSetup& setup)
+      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)) {}
 
   void start(const PanelRequest& request) override {
-    auto& slot = slots_[static_cast<size_t>(request.slot)];
-    {
-      const std::lock_guard lock(slot.mutex);
-      slot.request = request;
-    }
-    slot.changed.notify_all();
-  }
-  bool has_ended(int number) override {
-    auto& slot = slots_[static_cast<size_t>(number)];
-    const std::lock_guard lock(slot.mutex);
-    return !slot.request;
+    slots_[static_cast<size_t>(request.slot)].under_way =
+        std::async(std::launch::async | std::launch::deferred, &move_all, descriptor_, request);
   }
   PanelResult wait(int number) override {
     auto& slot = slots_[static_cast<size_t>(number)];
-    std::unique_lock lock(slot.mutex);
-    slot.changed.wait(lock, [&] { return !slot.request; });
+    if (slot.under_way.valid()) slot.result = slot.under_way.get();
     return slot.result;
   }
 
  private:
   struct Slot {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::optional<PanelRequest> request;  // until it has ended
-    PanelResult result;
-    std::jthread thread;  // ends first, after a request under way
+    std::future<PanelResult> under_way{};  // its destructor waits
+    PanelResult result{};
   };
 
-  static void serve(Slot& slot, int descriptor, const std::stop_token& stop) {
-    std::unique_lock lock(slot.mutex);
-    while (slot.changed.wait(lock, stop, [&] { return slot.request.has_value(); })) {
-      const auto request = *slot.request;
-      lock.unlock();
-      const auto result = move_all(descriptor, request);
-      lock.lock();
-      slot.result = result;
-      slot.request.reset();
-      slot.changed.notify_all();
-    }
-  }
-
+  int descriptor_;
   std::vector<Slot> slots_;
 };
 
@@ -106,18 +71,10 @@ class ThreadIo final : public PanelIo {
 class UringIo final : public PanelIo {
  public:
   explicit UringIo(const PanelIoSetup& setup)
-      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)) {
+      : descriptor_(setup.descriptor), slots_(static_cast<size_t>(setup.slot_count)), threads_(setup) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
       throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
-    // Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
-    // user hold little: ulimit -l) does that.
-    if (setup.buffers.empty()) return;
-    std::vector<iovec> parts;
-    for (auto rest = setup.buffers; !rest.empty(); rest = rest.subspan(parts.back().iov_len))
-      parts.push_back({.iov_base = rest.data(), .iov_len = std::min(rest.size(), most_bytes)});
-    if (io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size())) == 0)
-      registered_ = setup.buffers;
   }
   ~UringIo() override {
     for (size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
@@ -129,14 +86,8 @@ class UringIo final : public PanelIo {
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<size_t>(request.slot)];
     slot = {.request = request, .result = {}, .is_under_way = true};
-    if (fallback_) return hand_over(slot);
+    if (refusal_ != 0) return hand_over(slot);
     submit(slot);
-  }
-  bool has_ended(int number) override {
-    const auto& slot = slots_[static_cast<size_t>(number)];
-    io_uring_cqe* done = nullptr;
-    while (slot.is_under_way && io_uring_peek_cqe(&ring_, &done) == 0) take(done);
-    return !slot.is_under_way && (!slot.is_handed_over || fallback_->has_ended(number));
   }
   PanelResult wait(int number) override {
     const auto& slot = slots_[static_cast<size_t>(number)];
@@ -144,7 +95,7 @@ class UringIo final : public PanelIo {
     while (slot.is_under_way) {
       if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
     }
-    return slot.is_handed_over ? fallback_->wait(number) : slot.result;
+    return slot.is_handed_over ? threads_.wait(number) : slot.result;
   }
   int refusal() const override { return refusal_; }
 
@@ -153,7 +104,7 @@ class UringIo final : public PanelIo {
     PanelRequest request;
     PanelResult result;
     bool is_under_way = false;    ///< in the ring
-    bool is_handed_over = false;  ///< to the fallback
+    bool is_handed_over = false;  ///< to threads
   };
 
   /// Kernels 5.1 to 5.5 set up a ring and have no such operation (EINVAL), shared folders may refuse it (EOPNOTSUPP), and a seccomp profile
@@ -174,22 +125,9 @@ class UringIo final : public PanelIo {
 
   /// All of a request, whatever has been moved of it.
   void hand_over(Slot& slot) {
-    if (!fallback_)
-      fallback_.emplace(
-          PanelIoSetup{.descriptor = descriptor_, .slot_count = static_cast<int>(slots_.size())});
     slot.is_under_way = false;
     slot.is_handed_over = true;
-    fallback_->start(slot.request);
-  }
-
-  /// The number of the registered part that the bytes lie in as a whole.
-  std::optional<int> registered_part(std::span<const std::byte> bytes) const {
-    const auto begin = std::bit_cast<uintptr_t>(bytes.data());
-    const auto first = std::bit_cast<uintptr_t>(registered_.data());
-    if (begin < first || begin + bytes.size() > first + registered_.size()) return std::nullopt;
-    const auto part = (begin - first) / most_bytes;
-    if ((begin - first + bytes.size() - 1) / most_bytes != part) return std::nullopt;
-    return static_cast<int>(part);
+    threads_.start(slot.request);
   }
 
   /// The part of a request that is still missing.
@@ -200,11 +138,8 @@ class UringIo final : public PanelIo {
     const auto size = static_cast<unsigned>(std::min(rest.size(), most_bytes));
     const auto position = static_cast<uint64_t>(slot.request.position + slot.result.byte_count);
     const bool reads = slot.request.direction == PanelDirection::read;
-    const auto part = registered_part(rest);
-    const auto usual = reads ? IORING_OP_READ : IORING_OP_WRITE;
-    const auto fixed = reads ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
-    io_uring_prep_rw(part ? fixed : usual, entry, descriptor_, rest.data(), size, position);
-    if (part) entry->buf_index = static_cast<uint16_t>(*part);
+    io_uring_prep_rw(reads ? IORING_OP_READ : IORING_OP_WRITE, entry, descriptor_, rest.data(), size,
+                     position);
     io_uring_sqe_set_data(entry, &slot);
     int error = 0;
     do {
@@ -228,14 +163,13 @@ class UringIo final : public PanelIo {
     }
   }
 
-  // Most bytes of a request, and of a registered part.
+  // Most bytes of a request.
   static constexpr size_t most_bytes = size_t{1} << 30;
 
   int descriptor_;
   io_uring ring_{};
-  std::span<std::byte> registered_;  // empty: none
   std::vector<Slot> slots_;
-  std::optional<ThreadIo> fallback_;  // from the first refusal on
+  ThreadIo threads_;  // from the first refusal on
   int refusal_ = 0;
 };
 
@@ -305,8 +239,7 @@ double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading
   const auto panel_bytes = reading.panel_bytes;
   const auto panel_count = byte_count_ / panel_bytes;
   kernels::PageBuffer<std::byte> buffers(static_cast<size_t>(panel_bytes * reading.depth));
-  const auto readings =
-      reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
+  const auto readings = reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth});
   const auto request = [&](int64_t number) {
     const auto slot = static_cast<int>(number % reading.depth);
     return PanelRequest{.slot = slot,

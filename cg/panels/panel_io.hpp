@@ -38,8 +38,6 @@ class PanelIo : public Interface {
  public:
   /// Returns at once, unless the system itself delays it.
   virtual void start(const PanelRequest& request) = 0;
-  /// Whether wait() would return at once: the request of the slot has ended, or there was none. Does not wait.
-  virtual bool has_ended(int slot) = 0;
   /// Waits for the request of a slot.
   virtual PanelResult wait(int slot) = 0;
   /// The error (errno) with which the system has refused requests of this kind, so that fallback_panel_io() serves them; 0: none.
@@ -50,8 +48,6 @@ class PanelIo : public Interface {
 struct PanelIoSetup {
   int descriptor = -1;  ///< descriptor of the file; its owner outlives the reader
   int slot_count = 1;   ///< slots are 0 ... slot_count - 1
-  /// Memory that most requests are for, and that outlives the reader: it may tell the system of it once and for all.
-  std::span<std::byte> buffers{};
 };
 
 /// One way to read and write. A new one is a class derived from PanelIo, and its row in the table of panel_io.cpp.

@@ -35,16 +35,16 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
   const auto& entries = file_->panels;
   buffers_ =
       kernels::PageBuffer<std::byte>(static_cast<size_t>(file_->most_panel_bytes * memory_.buffer_count));
-  reader_ = reader.make({.descriptor = file_->descriptor.number(),
-                         .slot_count = std::max(memory_.buffer_count, 1),
-                         .buffers = buffers_.span()});
+  reader_ = reader.make(
+      {.descriptor = file_->descriptor.number(), .slot_count = std::max(memory_.buffer_count, 1)});
   panels_.reserve(entries.size());
+  std::vector<size_t> residents;
   for (size_t index = 0; index < entries.size(); ++index) {
     // Resident panels are spread evenly among the others.
     const auto before = [&](size_t number) {
       return number * static_cast<size_t>(memory_.resident_count) / entries.size();
     };
-    (before(index + 1) > before(index) ? residents_ : streamed_).push_back(index);
+    (before(index + 1) > before(index) ? residents : streamed_).push_back(index);
     const auto sizes = file_->array_bytes(index);
     panels_.push_back({.kernel = row_.make_external({.row_count = entries[index].row_count,
                                                      .column_count = file_->header.key.column_count,
@@ -54,7 +54,7 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
   }
   resident_ = kernels::PageBuffer<std::byte>(static_cast<size_t>(file_->panel_bytes - streamed_byte_count()));
   auto room = resident_.span();
-  for (const auto index : residents_) {
+  for (const auto index : residents) {
     const auto bytes = room.first(static_cast<size_t>(entries[index].byte_count));
     reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
     check(entries[index], reader_->wait(0), bytes);
@@ -62,8 +62,8 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     room = room.subspan(bytes.size());
   }
   if (streamed_.empty()) return;
-  under_way_.resize(static_cast<size_t>(memory_.buffer_count));
-  for (size_t buffer = 0; buffer < under_way_.size(); ++buffer) begin_reading(buffer);
+  for (size_t number = 0; number < static_cast<size_t>(memory_.buffer_count); ++number)
+    reader_->start(request_for(number));
 }
 
 std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
@@ -74,37 +74,24 @@ void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
     arrays[index].memory->lend(bytes + panel.array_positions[index]);
 }
 
-PanelRequest StreamedKernel::request_for(size_t buffer) {
-  const auto& entry = file_->panels[panel_in(buffer)];
+PanelRequest StreamedKernel::request_for(size_t number) {
+  const auto& entry = file_->panels[panel_of(number)];
+  const auto buffer = number % static_cast<size_t>(memory_.buffer_count);
   return {.slot = static_cast<int>(buffer),
           .position = entry.position,
           .memory = buffers_.span().subspan(buffer * static_cast<size_t>(file_->most_panel_bytes),
                                             static_cast<size_t>(entry.byte_count))};
 }
 
-void StreamedKernel::begin_reading(size_t buffer) {
-  under_way_[buffer] = next_to_begin_++;
-  reader_->start(request_for(buffer));
-}
-
-size_t StreamedKernel::oldest() const {
-  return static_cast<size_t>(std::ranges::min_element(under_way_) - under_way_.begin());
-}
-
-std::optional<size_t> StreamedKernel::arrived(size_t end) const {
-  std::optional<size_t> first;
-  for (size_t buffer = 0; buffer < under_way_.size(); ++buffer) {
-    const auto number = under_way_[buffer];
-    if (number >= end || (first && under_way_[*first] < number)) continue;
-    if (reader_->has_ended(static_cast<int>(buffer))) first = buffer;
-  }
-  return first;
+void StreamedKernel::go_on() {
+  reader_->start(request_for(next_ + static_cast<size_t>(memory_.buffer_count)));
+  ++next_;
 }
 
 /// Returns the panel's bytes.
-std::byte* StreamedKernel::finish_reading(size_t buffer) {
-  const auto& entry = file_->panels[panel_in(buffer)];
-  const auto request = request_for(buffer);
+std::byte* StreamedKernel::finish_reading(size_t number) {
+  const auto& entry = file_->panels[panel_of(number)];
+  const auto request = request_for(number);
   const Stopwatch stopwatch;
   const auto result = reader_->wait(request.slot);
   figures_.wait_s += stopwatch.seconds();
@@ -134,14 +121,12 @@ double StreamedKernel::measure_reading(double least_s) {
   bool is_complete = true;
   // Panels that were read before are not of this time. A product begins with the first panel.
   for (size_t count = 0; time_s < least_s || count % streamed_.size() != 0; ++count) {
-    const auto buffer = oldest();
-    const auto request = request_for(buffer);
+    const auto request = request_for(next_);
     const auto result = reader_->wait(request.slot);
-    begin_reading(buffer);
+    go_on();
     is_complete &= result.byte_count == std::ssize(request.memory);
     time_s = stopwatch.seconds();
-    if (count >= under_way_.size()) byte_count += std::ssize(request.memory);
-    ++product_end_;
+    if (count >= static_cast<size_t>(memory_.buffer_count)) byte_count += std::ssize(request.memory);
   }
   return is_complete ? static_cast<double>(byte_count) / time_s : 0.0;
 }
@@ -170,25 +155,14 @@ void StreamedKernel::multiply_panel(size_t index, const kernels::Operands& opera
   panels_[index].kernel->multiply(of_panel, mode);
 }
 
-/// With half storage in the order of the rows; otherwise the panel that has arrived, and a resident one while none has.
 void StreamedKernel::multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode) {
-  const bool is_ordered = row_.stores_half();
-  size_t resident = 0;  // the next one of residents_
-  for (size_t count = 0; count < panels_.size(); ++count) {
-    const kernels::ProductMode panel_mode{.is_added = mode.is_added,
-                                          .is_continued = mode.is_continued || (is_ordered && count > 0)};
-    const bool has_resident = resident < residents_.size() && (!is_ordered || residents_[resident] == count);
-    std::optional<size_t> buffer;
-    if (!is_ordered) buffer = arrived(product_end_);
-    if (!buffer && !has_resident) buffer = oldest();
-    if (buffer) {
-      const auto index = panel_in(*buffer);
-      lend(panels_[index], finish_reading(*buffer));
-      multiply_panel(index, operands, panel_mode);
-      begin_reading(*buffer);
-    } else {
-      multiply_panel(residents_[resident++], operands, panel_mode);
-    }
+  for (size_t index = 0; index < panels_.size(); ++index) {
+    const bool is_streamed = !streamed_.empty() && panel_of(next_) == index;
+    if (is_streamed) lend(panels_[index], finish_reading(next_));
+    multiply_panel(
+        index, operands,
+        {.is_added = mode.is_added, .is_continued = mode.is_continued || (row_.stores_half() && index > 0)});
+    if (is_streamed) go_on();
   }
 }
 
@@ -196,10 +170,7 @@ void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::
   assert(mode.share_count == 1);
   const Stopwatch stopwatch;
   try {
-    if (!failure_) {
-      product_end_ += streamed_.size();
-      multiply_panels(operands, mode);
-    }
+    if (!failure_) multiply_panels(operands, mode);
   } catch (const RunError& error) {
     failure_ = error;
   }

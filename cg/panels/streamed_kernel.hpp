@@ -35,8 +35,8 @@ struct StreamFigures {
 ///     buffers            a             b             a            the rest goes through the buffers, in turns; the first panels of
 ///                                                                 the next product are read while the solver works on vectors
 ///
-/// With half storage each panel goes on with the sums over columns of those before it, in the order of the rows. Other kernels take panels
-/// in the order in which they arrive, and resident ones while none has: their rows have nothing to do with each other. The file is shared by no one who writes. A product that
+/// Panels are multiplied in the order of the rows: with half storage each goes on with the sums over columns of those before it. The file is
+/// shared by no one who writes. A product that
 /// cannot read fills q with NaN, so that every rank learns of it by the next sum;
 /// failure() tells why, and so does every later product. The bits are those of the kernel with the whole block in memory.
 class StreamedKernel final : public kernels::SpmvKernel {
@@ -76,15 +76,12 @@ class StreamedKernel final : public kernels::SpmvKernel {
 
   void multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode);
   void multiply_panel(size_t index, const kernels::Operands& operands, const kernels::ProductMode& mode);
-  // The streamed panels have numbers that count on through all products. They are begun in this order.
-  void begin_reading(size_t buffer);
-  std::byte* finish_reading(size_t buffer);
-  size_t panel_in(size_t buffer) const { return streamed_[under_way_[buffer] % streamed_.size()]; }
-  /// The buffer whose panel was begun first.
-  size_t oldest() const;
-  /// The buffer with the lowest panel of those below `end` that have arrived.
-  std::optional<size_t> arrived(size_t end) const;
-  [[nodiscard]] PanelRequest request_for(size_t buffer);
+  // The streamed panels have numbers that count on through all products: they are read, and multiplied, in this order.
+  size_t panel_of(size_t number) const { return streamed_[number % streamed_.size()]; }
+  [[nodiscard]] PanelRequest request_for(size_t number);
+  std::byte* finish_reading(size_t number);
+  /// The buffer of the next panel is free: the one that goes there is begun.
+  void go_on();
   void check(const PanelEntry& entry, const PanelResult& result, std::span<const std::byte> bytes) const;
   static void lend(Panel& panel, std::byte* bytes);
 
@@ -94,12 +91,9 @@ class StreamedKernel final : public kernels::SpmvKernel {
   StreamMemory memory_;
   std::vector<Panel> panels_;
   std::vector<size_t> streamed_;             // panels that go through the buffers
-  std::vector<size_t> residents_;            // resident panels
   kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
   kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
-  std::vector<size_t> under_way_;            // the number of the panel in each buffer
-  size_t next_to_begin_ = 0;                 // the number of the panel that is read next
-  size_t product_end_ = 0;                   // the first number of the next product
+  size_t next_ = 0;                          // number of the streamed panel that is multiplied next
   std::unique_ptr<PanelIo> reader_;          // gone before the buffers
   std::optional<RunError> failure_;
   StreamFigures figures_;

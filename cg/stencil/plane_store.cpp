@@ -38,9 +38,7 @@ class FileStore final : public PlaneStore {
         buffers_(2 * static_cast<size_t>(depth_) * static_cast<size_t>(layout.size())),
         checksums_(static_cast<size_t>(options.stored.size())),
         written_places_(static_cast<size_t>(depth_)),
-        reader_(options.reader->make({.descriptor = file_.descriptor(),
-                                      .slot_count = 2 * depth_,
-                                      .buffers = std::as_writable_bytes(buffers_.span())})) {}
+        reader_(options.reader->make({.descriptor = file_.descriptor(), .slot_count = 2 * depth_})) {}
 
   const double* next() override {
     const auto number = next_++;
@@ -132,7 +130,7 @@ class FileStore final : public PlaneStore {
   }
 
   std::string name_of(int64_t stored_place) const {
-    return fmt::format("--out-of-core {}: plane {} of a rank's file, at byte {},", file_.folder(),
+    return fmt::format("--out-of-core {}: plane {} of a rank's file, at byte {},", file_.path(),
                        stored_place, stored_place * plane_bytes_);
   }
 

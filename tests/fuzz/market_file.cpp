@@ -71,8 +71,8 @@ bool take_matrix(const std::string& path, const LocatedHeader& located) {
   promise(parts.fault == whole.fault && parts.fault_offset == whole.fault_offset,
           "shares have the same first fault as the whole file");
   if (!whole.fault.empty()) {
-    const auto line = locate_line(path, whole.fault_offset, located.header.line_count);
-    promise(line.number > located.line_count, "a fault is in a line after the header");
+    promise(line_number_at(path, whole.fault_offset) > located.line_count,
+            "a fault is in a line after the header");
     return false;
   }
   return std::ssize(whole.entries) == located.header.line_count;

@@ -53,15 +53,15 @@ TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
   // Rank 1 of 20 has its rows from all ranks; messages of the later ranks come first, and in between.
   constexpr int64_t order = 4000;
   constexpr int rank_count = 20;
-  EntryStore store(RowDeal(order, rank_count), 1);
+  EntryStore store(RowShares(order, rank_count), 1);
   int64_t count = 0;
   for (const int step : {7, 3}) {
     for (int k = 0; k < rank_count; ++k) {
       const int origin = k * step % rank_count;
       for (int64_t row = 0; row < order; ++row) {
-        if (store.deal().owner_of(row) != 1) continue;
+        if (store.shares().owner_of(row) != 1) continue;
         const auto column = static_cast<int32_t>(2 * origin + (step == 7 ? 0 : 1));
-        store.add(row, column, value_of(row, column), store.origin_of(origin));
+        store.add(row, column, value_of(row, column));
         ++count;
       }
     }
@@ -70,41 +70,25 @@ TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
   expect_ordered(store, count);
 }
 
-TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
-  constexpr int64_t order = 20'000;
-  EntryStore store(RowDeal(order, 3), 2);
-  int64_t count = 0;
-  for (int64_t row = 0; row < order; ++row) {
-    if (store.deal().owner_of(row) != 2) continue;
-    for (int32_t column = 0; column < 5; ++column, ++count)
-      store.add(row, column, value_of(row, column), store.origin_of(column / 2));
-  }
-  store.seal();
-  expect_ordered(store, count);
-}
-
-TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
+TEST(EntryStoreTest, EntriesThatComeSeveralTimesAreSummed) {
   // Rows longer than a chunk, every seventh entry twice, every 35th three times.
   constexpr int64_t order = 40;
   constexpr int32_t row_length = 30'000;
-  EntryStore store(RowDeal(order, 1), 0, EntryValues::ones);
+  EntryStore store(RowShares(order, 1), 0);
   const auto times = [](int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
   for (int32_t k = 0; k < row_length; ++k) {
     for (int64_t row = 0; row < order; ++row) {
-      for (int time = 0; time < times(k); ++time) store.add(row, k, 1.0, store.origin_of(0));
+      for (int time = 0; time < times(k); ++time) store.add(row, k, 1.0);
     }
   }
   store.seal();
   EXPECT_EQ(entry_count_of(store), order * row_length);
   int64_t faults = 0;
-  int64_t ones_count = 0;
   store.for_each_part([&](const RowPart& part) {
-    ones_count += part.is_all_ones ? 1 : 0;
     for (size_t k = 0; k < part.columns.size(); ++k)
       faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
   });
   EXPECT_EQ(faults, 0);
-  EXPECT_EQ(ones_count, 0) << "every part has an entry that comes twice";
   EXPECT_EQ(store.value_at(3, 6), 1.0);
   EXPECT_EQ(store.value_at(3, 7), 2.0);
   EXPECT_EQ(store.value_at(39, 70), 3.0);
@@ -119,24 +103,24 @@ void add_jumping_entries(EntryStore& store) {
   for (int64_t k = 0; k < jumping_entry_count; ++k) {
     const auto row = k * 77'777 % jumping_order;
     const auto column = static_cast<int32_t>((jumping_entry_count - k) / jumping_order);
-    store.add(row, column, value_of(row, column), store.origin_of(0));
+    store.add(row, column, value_of(row, column));
   }
 }
 
 TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   if (test::has_address_sanitizer) GTEST_SKIP() << "the sanitizer keeps what is freed";
   const test::TemporaryFolder folder;
-  const RowDeal deal(jumping_order, 1);
+  const RowShares shares(jumping_order, 1);
   const auto bytes_before = resident_bytes();
-  EntryStore store(deal, 0, EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
+  EntryStore store(shares, 0, std::make_unique<ScratchChunks>(folder.path()));
   add_jumping_entries(store);
   const auto bytes_while_open = resident_bytes();
   store.seal();
   expect_ordered(store, jumping_entry_count);
   EXPECT_EQ(store.value_at(77'777, 19), value_of(77'777, 19));
   constexpr int64_t room = 8'000'000;  // bytes of the bucket that is put in order, and of the allocator
-  EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
-  EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
+  EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(shares) + room);
+  EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(shares) + room);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -155,8 +139,7 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
   for (const bool is_sealed : {false, true}) {
     for (int k = 0; k < 12; ++k) {
       const test::TemporaryFolder folder;
-      EntryStore store(RowDeal(jumping_order, 1), 0, EntryValues::any,
-                       std::make_unique<ScratchChunks>(folder.path()));
+      EntryStore store(RowShares(jumping_order, 1), 0, std::make_unique<ScratchChunks>(folder.path()));
       add_jumping_entries(store);
       if (is_sealed) store.seal();
       const int descriptor = scratch_descriptor(folder.path());
@@ -175,7 +158,7 @@ TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
 
 TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
   constexpr int64_t entry_count = jumping_entry_count;
-  EntryStore store(RowDeal(jumping_order, 1), 0);
+  EntryStore store(RowShares(jumping_order, 1), 0);
   add_jumping_entries(store);
   store.seal();
   expect_ordered(store, entry_count);

@@ -138,9 +138,9 @@ TEST_F(MatrixFileTest, LargeFilesAreTheSameFromAnyNumberOfRanks) {
 }
 
 TEST_F(MatrixFileTest, LongLinesAreRefusedAlikeWhereverTheyStand) {
-  // 65536 bytes without the line feed are allowed. They stand within a block, across its end, and at the end of the
+  // 1 MiB without the line feed is allowed. They stand within a block, across its end, and at the end of the
   // file; with more than one rank also at the begin of a share and across several.
-  constexpr size_t most = 65536;
+  constexpr size_t most = size_t{1} << 20;
   const std::string entry = "1 1 1";
   for (const size_t lines_before : {0U, 1U, 9000U, 11'000U, 180'000U}) {
     for (const size_t lines_after : {0U, 1U, 40'000U}) {
@@ -158,7 +158,7 @@ TEST_F(MatrixFileTest, LongLinesAreRefusedAlikeWhereverTheyStand) {
       for (const size_t length : {most + 1, 3 * most}) {
         EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { read(with_line(length)); }),
                   path_ + ":" + std::to_string(lines_before + 3) +
-                      ": found a line of more than 65536 bytes, expected a shorter one");
+                      ": found a line of more than 1048576 bytes, expected a shorter one");
       }
     }
   }

@@ -66,9 +66,8 @@ double at(const Reference& matrix, int64_t row, int64_t column) {
 }
 
 /// Every rank adds each P-th entry.
-std::unique_ptr<StoredMatrix> stored(int64_t n, const std::vector<Entry>& entries,
-                                     EntryValues values = EntryValues::any) {
-  EntryCollector collector(n, group(), values);
+std::unique_ptr<StoredMatrix> stored(int64_t n, const std::vector<Entry>& entries) {
+  EntryCollector collector(n, group());
   for (size_t k = static_cast<size_t>(group().rank()); k < entries.size();
        k += static_cast<size_t>(group().size()))
     collector.add(entries[k].place.first, entries[k].place.second, entries[k].value);
@@ -109,9 +108,9 @@ void expect_even_block(const StoredMatrix& matrix, const comm::ProcessGrid& grid
 }
 
 /// Expects the blocks of the matrix on all grids and cuts.
-void expect_blocks(int64_t n, const std::vector<Entry>& entries, EntryValues values) {
+void expect_blocks(int64_t n, const std::vector<Entry>& entries) {
   const auto reference = summed(entries);
-  const auto matrix = stored(n, entries, values);
+  const auto matrix = stored(n, entries);
   EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
   matrix->require_symmetric(group());
   test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
@@ -126,23 +125,7 @@ void expect_blocks(int64_t n, const std::vector<Entry>& entries, EntryValues val
 }
 
 TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
-  for (const int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n), EntryValues::any);
-}
-
-TEST(StoredMatrixTest, CountsTheEntriesOfAPatternThatComeMoreThanOnce) {
-  for (const int64_t n : {1, 2, 7, 97, 1400}) {
-    auto entries = symmetric_entries(n);
-    for (auto& entry : entries) entry.value = 1.0;
-    expect_blocks(n, entries, EntryValues::ones);
-  }
-}
-
-TEST(StoredMatrixTest, AnUnsymmetricPatternIsRefused) {
-  // The entry (0, 1) comes twice, its mirror once.
-  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}};
-  const auto matrix = stored(2, entries, EntryValues::ones);
-  EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { matrix->require_symmetric(group()); }),
-            "test: not symmetric: entry (2, 1) is 1, entry (1, 2) is 2; conjugate gradients need equal ones");
+  for (const int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n));
 }
 
 TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
@@ -163,7 +146,7 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
 TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
   constexpr int64_t n = 4000;
   const test::TemporaryFolder folder;
-  EntryCollector collector(n, group(), EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
+  EntryCollector collector(n, group(), std::make_unique<ScratchChunks>(folder.path()));
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   auto* const signal_before = std::signal(SIGXFSZ, SIG_IGN);
@@ -314,29 +297,13 @@ TEST(SymmetrizeTest, WorksOnAScratchDevice) {
   constexpr int64_t n = 1400;
   const auto entries = nearly_symmetric_entries(n);
   const auto scratch = [] { return std::make_unique<ScratchChunks>("."); };
-  EntryCollector collector(n, group(), EntryValues::any, scratch());
+  EntryCollector collector(n, group(), scratch());
   if (group().rank() == 0) {
     for (const auto& entry : entries) collector.add(entry.place.first, entry.place.second, entry.value);
   }
   StoredMatrix matrix(collector.finish(), "test", std::nullopt, group());
   matrix.symmetrize(0.9, scratch(), group());
   expect_even_block(matrix, comm::factorizations(group().size()).back(), means_of(summed(entries)));
-}
-
-TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
-  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0},
-                                   {{1, 1}, 1.0}, {{1, 2}, 1.0}, {{2, 1}, 1.0}, {{2, 2}, 1.0}};
-  const auto matrix = stored(3, entries, EntryValues::ones);
-  matrix->symmetrize(0.5, nullptr, group());
-  EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.5) << "1 / sqrt(1 * 4)";
-  expect_even_block(*matrix, comm::factorizations(group().size()).front(),
-                    {{{0, 0}, 1.0},
-                     {{0, 1}, 0.5},
-                     {{1, 0}, 0.5},
-                     {{1, 1}, 4.0},
-                     {{1, 2}, 1.0},
-                     {{2, 1}, 1.0},
-                     {{2, 2}, 1.0}});
 }
 
 TEST(SymmetrizeTest, OneTriangleOnlyIsNotHalved) {

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -148,55 +147,6 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
           EXPECT_EQ(kernel.figures().byte_count > 0, memory.buffer_count > 0);
         }
       }
-    }
-  }
-}
-
-/// The first panel in the file arrives last: after all others that are under way.
-class LateReader final : public PanelIo {
- public:
-  explicit LateReader(const PanelIoSetup& setup) : inner_(find_panel_io("threads")->make(setup)) {}
-
-  static std::vector<int64_t>& positions() {
-    static std::vector<int64_t> waited_for;
-    return waited_for;
-  }
-  void start(const PanelRequest& request) override {
-    positions_[request.slot] = request.position;
-    inner_->start(request);
-  }
-  bool has_ended(int slot) override {
-    if (positions_.at(slot) == panel_alignment) return false;
-    inner_->wait(slot);
-    return true;
-  }
-  PanelResult wait(int slot) override {
-    positions().push_back(positions_.at(slot));
-    return inner_->wait(slot);
-  }
-
- private:
-  std::unique_ptr<PanelIo> inner_;
-  std::map<int, int64_t> positions_;
-};
-
-TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
-  const PanelIoRow late{.name = "late", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
-                          return std::make_unique<LateReader>(setup);
-                        }};
-  const auto block = tall_block();
-  for (const auto* const row : streamed_rows()) {
-    const WrittenPanels panels(*row, block);
-    const auto expected = whole_product(*row, block);
-    StreamedKernel kernel(*row, {}, panels.folder.existing(key_of(block)),
-                          {.resident_count = 2, .buffer_count = 3}, late);
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      LateReader::positions().clear();
-      ASSERT_TRUE(product_of(kernel, *row, block) == expected) << row->name;
-      const auto& order = LateReader::positions();
-      ASSERT_EQ(order.size(), panel_count - 2) << "the resident panels are not read again";
-      EXPECT_EQ(order.front() == panel_alignment, row->stores_half()) << row->name;
-      EXPECT_EQ(order.back() == panel_alignment, !row->stores_half()) << row->name;
     }
   }
 }

@@ -54,11 +54,6 @@ class FaultyReader final : public PanelIo {
     }
     inner_->start(request);
   }
-  /// Waits for it, so that requests end in the order in which they are asked for, and faults strike the same ones each time.
-  bool has_ended(int slot) override {
-    inner_->wait(slot);
-    return true;
-  }
   PanelResult wait(int slot) override {
     auto result = inner_->wait(slot);
     auto& one = under_way_[slot];

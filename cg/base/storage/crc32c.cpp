@@ -70,34 +70,29 @@ bool has_instruction() { return (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0; }
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 #ifdef CG2D_CRC_ATTRIBUTE
-CG2D_CRC_ATTRIBUTE uint32_t by_instruction(uint32_t state, std::span<const std::byte> bytes) {
-  uint64_t wide = state;
-  while (bytes.size() >= sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof(word));
-    wide = after_word(wide, word);
-    bytes = bytes.subspan(sizeof(word));
-  }
-  return by_table(static_cast<uint32_t>(wide), bytes);
+uint64_t word_at(const std::byte* place) {
+  uint64_t word = 0;
+  std::memcpy(&word, place, sizeof(word));
+  return word;
 }
 
 /// Three pieces of long data at a time, since the instruction waits for its own result only: f(s, a b) = f(f(s, a), 0 ... 0) + f(0, b).
-CG2D_CRC_ATTRIBUTE uint32_t by_three_pieces(uint32_t state, std::span<const std::byte> bytes) {
+CG2D_CRC_ATTRIBUTE uint32_t by_instruction(uint32_t state, std::span<const std::byte> bytes) {
   constexpr size_t piece_bytes = 8192;
   constexpr auto piece_of_zeros = after_zeros(polynomial_one, piece_bytes);
   for (; bytes.size() >= 3 * piece_bytes; bytes = bytes.subspan(3 * piece_bytes)) {
     std::array<uint64_t, 3> wide{state, 0, 0};
     for (size_t done = 0; done < piece_bytes; done += sizeof(uint64_t)) {
-      for (size_t piece = 0; piece < wide.size(); ++piece) {
-        uint64_t word = 0;
-        std::memcpy(&word, bytes.data() + piece * piece_bytes + done, sizeof(word));
-        wide[piece] = after_word(wide[piece], word);
-      }
+      for (size_t piece = 0; piece < wide.size(); ++piece)
+        wide[piece] = after_word(wide[piece], word_at(bytes.data() + piece * piece_bytes + done));
     }
     state = product(static_cast<uint32_t>(wide[0]), piece_of_zeros) ^ static_cast<uint32_t>(wide[1]);
     state = product(state, piece_of_zeros) ^ static_cast<uint32_t>(wide[2]);
   }
-  return by_instruction(state, bytes);
+  uint64_t wide = state;
+  for (; bytes.size() >= sizeof(uint64_t); bytes = bytes.subspan(sizeof(uint64_t)))
+    wide = after_word(wide, word_at(bytes.data()));
+  return by_table(static_cast<uint32_t>(wide), bytes);
 }
 #endif
 
@@ -112,7 +107,7 @@ uint32_t crc32c_share(uint32_t checksum, int64_t byte_count, int64_t bytes_after
 
 uint32_t crc32c(std::span<const std::byte> bytes, uint32_t before) {
 #ifdef CG2D_CRC_ATTRIBUTE
-  if (has_instruction()) return ~by_three_pieces(~before, bytes);
+  if (has_instruction()) return ~by_instruction(~before, bytes);
 #endif
   return ~by_table(~before, bytes);
 }

@@ -99,9 +99,9 @@ bool UnnamedFile::link_to(const std::string& name) const {
   return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-bool UnnamedFile::take_name(ExistingFile existing) {
+bool UnnamedFile::take_name() {
   if (!name_.empty() || !link_to(path_)) {
-    if (name_.empty() && errno == EEXIST && existing == ExistingFile::is_replaced)
+    if (name_.empty() && errno == EEXIST)
       name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
     if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
     name_.clear();
@@ -119,7 +119,7 @@ std::string UnnamedFile::keep() {
 }
 
 NewFile::NewFile(const std::string& folder, const std::string& name)
-    : UnnamedFile(folder + "/" + name, FileNaming::at_the_end), folder_(folder) {
+    : UnnamedFile(folder + "/" + name, FileNaming::at_the_end) {
   if (!is_open()) cannot_create(path());
 }
 
@@ -131,7 +131,7 @@ void NewFile::append(std::span<const std::byte> bytes) {
 void NewFile::reserve(int64_t byte_count) const {
   if (fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
   const int error = errno;
-  const auto free_bytes = folder_room(folder_).available_bytes;
+  const auto free_bytes = folder_room(folder_of(path())).available_bytes;
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   if (!is_full && byte_count <= free_bytes) return;
   throw RunError(ExitCode::cannot_create,
@@ -145,7 +145,7 @@ void NewFile::end_at(int64_t byte_count) const {
 }
 
 void NewFile::take_name() {
-  if (!UnnamedFile::take_name(ExistingFile::is_kept)) cannot_write(path());
+  if (!UnnamedFile::take_name()) cannot_write(path());
 }
 
 void remove_unfinished_files(const std::string& folder,
@@ -158,11 +158,10 @@ void remove_unfinished_files(const std::string& folder,
   }
 }
 
-ScratchFile::ScratchFile(std::string folder, FileCaching caching, int64_t byte_count)
+ScratchFile::ScratchFile(const std::string& folder, FileCaching caching, int64_t byte_count)
     : UnnamedFile(folder + "/.cg2d-scratch", FileNaming::never,
-                  caching == FileCaching::direct ? O_DIRECT : 0),
-      folder_(std::move(folder)) {
-  if (!is_open()) cannot_create_in(folder_);
+                  caching == FileCaching::direct ? O_DIRECT : 0) {
+  if (!is_open()) cannot_create_in(folder);
   if (byte_count > 0) take_room({.begin = 0, .end = byte_count});
 }
 
@@ -171,7 +170,7 @@ void ScratchFile::take_room(const comm::IndexRange& bytes) const {
     return;
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
-  throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", folder_,
+  throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", path(),
                  format_bytes(bytes.end), std::strerror(error));
 }
 
@@ -189,7 +188,7 @@ size_t ScratchChunks::add() {
 }
 
 void ScratchChunks::put(size_t chunk, std::span<const std::byte> bytes) {
-  std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
+  known_.clear();
   checksums_[chunk] = crc32c(bytes);
   if (!write_whole(file_.descriptor(), position_of(chunk), bytes)) fail("written", chunk, errno);
   // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
@@ -207,29 +206,24 @@ void ScratchChunks::get(size_t chunk, std::span<std::byte> bytes) const {
   throw RunError(ExitCode::bad_data,
                  "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
                  "was written there: its device loses data",
-                 file_.folder(), position_of(chunk));
+                 file_.path(), position_of(chunk));
 }
 
 std::span<const std::byte> ScratchChunks::look_at(size_t chunk) {
   constexpr size_t most_known = 64;
-  auto known = std::ranges::find(known_, chunk, &KnownChunk::chunk);
-  if (known == known_.end()) {
-    KnownChunk fresh{.chunk = chunk};
-    if (known_.size() == most_known) {
-      fresh.bytes = std::move(known_.back().bytes);
-      known_.pop_back();
-    }
-    fresh.bytes.resize(chunk_bytes);
-    get(chunk, fresh.bytes);
-    known = known_.insert(known_.end(), std::move(fresh));
+  known_.resize(most_known);
+  auto& known = known_[chunk % most_known];
+  if (known.chunk != chunk) {
+    known = {.chunk = std::nullopt, .bytes = std::vector<std::byte>(chunk_bytes)};
+    get(chunk, known.bytes);
+    known.chunk = chunk;
   }
-  std::rotate(known_.begin(), known, known + 1);
-  return known_.front().bytes;
+  return known.bytes;
 }
 
 void ScratchChunks::fail(std::string_view what, size_t chunk, int error) const {
   throw RunError(ExitCode::cannot_write,
-                 "the unlinked temporary file in the folder {} cannot be {} at byte {}: {}", file_.folder(),
+                 "the unlinked temporary file in the folder {} cannot be {} at byte {}: {}", file_.path(),
                  what, position_of(chunk), std::strerror(error));
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,9 +37,6 @@ enum class FileNaming {
   of_another_process,  ///< it is there, and has the name of its path; the other process gives it the final one
 };
 
-/// The fate of a file that has the name already.
-enum class ExistingFile { is_replaced, is_kept };
-
 /// Open for reading and writing. Nothing is left of a file that has no name, whatever ends the process. Where the file system has none without
 /// names, it gets a temporary one at once: that of its path with ".PROCESS-NUMBER" after it, which only a kill leaves; `never`: that goes
 /// at once, too. Whatever returns false or nothing leaves the reason in errno.
@@ -63,7 +61,7 @@ class UnnamedFile {
 
   /// A new file gets its name in one step, one that replaces another needs a second name for a moment. Then the name is on the disk;
   /// throws RunError (cannot_write) where the folder does not get there.
-  [[nodiscard]] bool take_name(ExistingFile existing);
+  [[nodiscard]] bool take_name();
   /// Leaves it under a temporary name, which it returns; empty where it can have none.
   std::string keep();
 
@@ -90,11 +88,10 @@ class NewFile : public UnnamedFile {
   void reserve(int64_t byte_count) const;
   /// Cuts the file after so many bytes.
   void end_at(int64_t byte_count) const;
-  /// Takes its name, which no file may have, and puts it on the disk.
+  /// Takes its name, and puts it on the disk.
   void take_name();
 
  private:
-  std::string folder_;
   int64_t size_ = 0;
 };
 
@@ -111,16 +108,11 @@ enum class FileCaching { direct, cached };
 class ScratchFile : public UnnamedFile {
  public:
   /// Takes the room for so many bytes at once. Throws RunError (cannot_create): the folder will not do, or its device has less room.
-  ScratchFile(std::string folder, FileCaching caching, int64_t byte_count = 0);
+  ScratchFile(const std::string& folder, FileCaching caching, int64_t byte_count = 0);
 
   bool is_direct() const;
-  const std::string& folder() const { return folder_; }
-
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
   void take_room(const comm::IndexRange& bytes) const;
-
- private:
-  std::string folder_;
 };
 
 /// Keeps of each chunk the CRC-32C of what was put, and compares it with what comes back: a device that loses data after it has taken them
@@ -131,7 +123,7 @@ class ScratchChunks {
   static constexpr size_t chunk_bytes = size_t{1} << 16;
 
   /// Throws RunError (cannot_create).
-  explicit ScratchChunks(std::string folder) : file_(std::move(folder), FileCaching::cached) {}
+  explicit ScratchChunks(const std::string& folder) : file_(folder, FileCaching::cached) {}
 
   /// The number of a new chunk, which must be put before it is taken back. Throws RunError (cannot_create) where the device has no room.
   size_t add();
@@ -139,12 +131,12 @@ class ScratchChunks {
   void put(size_t chunk, std::span<const std::byte> bytes);
   /// The bytes that were put last. Throws RunError: cannot_write for an error of the device (74), bad_data where it gives others (65).
   void get(size_t chunk, std::span<std::byte> bytes) const;
-  /// The bytes that were put last, for access here and there: 64 chunks that were looked at stay in memory. Valid until the next call.
+  /// The bytes that were put last, for access here and there: up to 64 chunks that were looked at stay in memory. Valid until the next call.
   std::span<const std::byte> look_at(size_t chunk);
 
  private:
   struct KnownChunk {
-    size_t chunk = 0;
+    std::optional<size_t> chunk{};
     std::vector<std::byte> bytes{};
   };
 
@@ -153,7 +145,7 @@ class ScratchChunks {
   ScratchFile file_;
   size_t chunks_with_room_ = 0;
   std::vector<uint32_t> checksums_;
-  std::vector<KnownChunk> known_;  // the last one that was looked at first
+  std::vector<KnownChunk> known_;  // a chunk at its number modulo their count
 };
 
 }  // namespace cg2d

@@ -14,9 +14,8 @@
 namespace cg2d {
 namespace {
 
-constexpr int64_t window_entries = int64_t{1} << 20;  // 12 MB at a time
-// 3 MB at a time: strips are made where there is little memory.
-constexpr int64_t strip_window_entries = int64_t{1} << 18;
+constexpr int64_t window_entries = int64_t{1}
+                                   << 18;  // 3 MB at a time: strips are made where there is little memory
 
 // ---------------------------------------------------------------- writing
 
@@ -76,7 +75,7 @@ class SharedOutput {
       all.assign(shares_.size(), crc32c_of_zeros(CacheLayout::chunk_bytes));
       all.back() = crc32c_of_zeros(layout_.chunk_size(layout_.chunk_count - 1));
     }
-    WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+    WordRounds rounds(group, [&](WordRounds::Words words) {
       for (const auto word : words)
         all[static_cast<size_t>(high_of(word))] ^= static_cast<uint32_t>(low_of(word));
     });
@@ -95,7 +94,7 @@ class SharedOutput {
   /// On rank 0, when all is on the disk. The permissions come last: ranks must open the file before.
   void put_in_place() {
     keep_permissions(path_, file_->descriptor());
-    if (file_->take_name(ExistingFile::is_replaced)) return;
+    if (file_->take_name()) return;
     const auto* const reason = std::strerror(errno);
     throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}", path_, reason,
                    file_->keep());
@@ -119,24 +118,26 @@ class SharedOutput {
 class CachedMatrix final : public SystemMatrix {
  public:
   CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
-    std::vector<uint32_t> lengths;
     require_same_file(path, group);
     agree_on(group, [&] {
       reader_ = std::make_unique<CacheReader>(path);
-      own_rows_ = {comm::share_of(reader_->header().order, group.rank(), group.size())};
-      const auto starts = row_starts_of(own_rows_.front());
+      const auto rows = comm::share_of(reader_->header().order, group.rank(), group.size());
+      const auto starts = row_starts_of(rows);
+      own_rows_ = rows;
+      nonzeros_before_ = starts.front();
       for (size_t k = 1; k < starts.size(); ++k)
-        lengths.push_back(static_cast<uint32_t>(starts[k] - starts[k - 1]));
+        row_lengths_.push_back(static_cast<uint32_t>(starts[k] - starts[k - 1]));
+      diagonal_.resize(row_lengths_.size());
+      reader_->read_diagonal(rows.begin, diagonal_);
     });
     const auto& header = reader_->header();
     nonzero_count_ = header.nonzero_count;
-    facts_ =
-        facts_of_rows({.name = std::move(name), .order = header.order}, lengths, header.pattern_sum, group);
+    facts_ = facts_of_rows({.name = std::move(name), .order = header.order}, row_lengths_, header.pattern_sum,
+                           group);
   }
 
-  int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
-    if (!strips.working_bytes) return int64_t{2} * 12 * window_entries;
-    return layout.grid().columns == 1 ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
+  int64_t working_bytes(const comm::BlockLayout& /*layout*/, const Strips& /*strips*/) const override {
+    return 12 * window_entries;
   }
 
   /// Counts all columns. Cost: 64 KiB of the file for each strip.
@@ -158,13 +159,8 @@ class CachedMatrix final : public SystemMatrix {
     Agreement agreement(group);
     const auto columns = layout.columns_of(group.rank());
     for (int strip = 0; strip < strips.count; ++strip) {
-      agreement.attempt([&] {
-        const auto rows = strips.rows_of(strip, layout.rows_of(group.rank()));
-        sink(layout.grid().columns == 1
-                 ? read_whole_rows(rows, columns.size())
-                 : read_columns_of_rows(rows, columns,
-                                        strips.working_bytes ? strip_window_entries : window_entries));
-      });
+      agreement.attempt(
+          [&] { sink(read_block(strips.rows_of(strip, layout.rows_of(group.rank())), columns)); });
     }
     agreement.reach();
     return {};
@@ -180,38 +176,9 @@ class CachedMatrix final : public SystemMatrix {
                                     header.pattern_sum, of_checksums));
   }
 
-  /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
-  /// needs one. Local, but for the exchanges of the collector.
-  void add_own_entries(EntryCollector& collector, const RandomPermutation& permutation) const {
-    const auto rows = own_rows_.front();
-    for_each_row_part<true>(rows, row_starts_of(rows), window_entries, [&](const RowPart& part) {
-      const auto moved_row = permutation(part.row);
-      for (size_t k = 0; k < part.columns.size(); ++k)
-        collector.add(moved_row, permutation(part.columns[k]), part.values[k]);
-    });
-  }
-
  private:
-  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override {
-    const auto rows = own_rows_.front();
-    std::vector<int64_t> starts;
-    std::vector<double> diagonal(static_cast<size_t>(rows.size()));
-    agree_on(group, [&] {
-      starts = row_starts_of(rows);
-      reader_->read_diagonal(rows.begin, diagonal);
-    });
-    for (size_t k = 0; k < diagonal.size(); ++k)
-      visit({.row = rows.begin + static_cast<int64_t>(k),
-             .nonzeros_before = starts[k],
-             .length = starts[k + 1] - starts[k],
-             .diagonal = diagonal[k]});
-  }
-
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override {
-    agree_on(group, [&] {
-      const auto rows = own_rows_.front();
-      for_each_row_part<false>(rows, row_starts_of(rows), window_entries, visit);
-    });
+    agree_on(group, [&] { for_each_row_part<false>(own_rows_, row_starts_of(own_rows_), visit); });
   }
 
   /// The row starts of these rows, and the end of the last one.
@@ -221,16 +188,15 @@ class CachedMatrix final : public SystemMatrix {
     return starts;
   }
 
-  /// Calls visit(part) for the parts of these rows, as far as they are read together: `window` entries at a time. starts: those
-  /// of the rows, and the end of the last one.
+  /// Calls visit(part) for the parts of these rows, as far as they are read together. starts: those of the rows, and the end of the last one.
   template <bool has_values, typename Visit>
-  void for_each_row_part(const comm::IndexRange& rows, std::span<const int64_t> starts, int64_t window,
+  void for_each_row_part(const comm::IndexRange& rows, std::span<const int64_t> starts,
                          const Visit& visit) const {
     std::vector<int32_t> columns;
     std::vector<double> values;
     size_t row = 0;
     for (auto first = starts.front(); first < starts.back();) {
-      const auto end = std::min(first + window, starts.back());
+      const auto end = std::min(first + window_entries, starts.back());
       columns.resize(static_cast<size_t>(end - first));
       reader_->read_columns(first, columns);
       if (has_values) {
@@ -248,34 +214,20 @@ class CachedMatrix final : public SystemMatrix {
     }
   }
 
-  /// Rows of a block, whose columns are all taken: both arrays are read to their places.
-  kernels::CsrBlock read_whole_rows(const comm::IndexRange& rows, int64_t column_count) const {
-    auto block = kernels::CsrBlock::with_room(rows.size(), column_count);
-    reader_->read_row_starts(rows.begin, block.row_starts.span());
-    const auto first = block.row_starts[0];
-    for (auto& start : block.row_starts.span()) start -= first;
-    block.resize(static_cast<size_t>(block.nonzero_count()));
-    reader_->read_columns(first, block.columns.span());
-    reader_->read_values(first, block.values.span());
-    return block;
-  }
-
-  /// The entries of some columns. Room is reserved for all, and taken by those that are there.
-  kernels::CsrBlock read_columns_of_rows(const comm::IndexRange& rows, const comm::IndexRange& columns,
-                                         int64_t window) const {
+  /// The entries of these rows and columns. Room is reserved for those of all columns, and taken by those that are there.
+  kernels::CsrBlock read_block(const comm::IndexRange& rows, const comm::IndexRange& columns) const {
     const auto starts = row_starts_of(rows);
     auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
                                               static_cast<size_t>(starts.back() - starts.front()));
     size_t kept = 0;
-    const auto keep = [&](const RowPart& part) {
+    for_each_row_part<true>(rows, starts, [&](const RowPart& part) {
       for (size_t k = 0; k < part.columns.size(); ++k) {
         if (!columns.contains(part.columns[k])) continue;
         ++block.row_starts[static_cast<size_t>(part.row - rows.begin) + 1];
         block.columns[kept] = static_cast<int32_t>(part.columns[k] - columns.begin);
         block.values[kept++] = part.values[k];
       }
-    };
-    for_each_row_part<true>(rows, starts, window, keep);
+    });
     block.make_room_by_lengths();
     return block;
   }
@@ -296,11 +248,11 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
     std::vector<int64_t> row_starts;
     std::vector<double> values;
     std::vector<int32_t> columns;
+    auto start = matrix.nonzeros_before_;
     for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
       const auto [first_row, end_row] = store.rows_of(bucket);
-      const auto local_row = store.local_row(first_row);
+      const auto local_row = matrix.local_row(first_row);
       const auto row_count = static_cast<size_t>(end_row - first_row);
-      const auto start = matrix.nonzeros_before_[bucket];
       const auto lengths = std::span(matrix.row_lengths_).subspan(local_row, row_count);
       row_starts.resize(row_count);
       std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
@@ -315,6 +267,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
                         std::as_bytes(std::span(matrix.diagonal_).subspan(local_row, row_count)));
       output.write_data(layout.values + 8 * start, std::as_bytes(std::span(values)));
       output.write_data(layout.columns + 4 * start, std::as_bytes(std::span(columns)));
+      start += std::ssize(columns);
     }
     if (group.rank() == 0)
       output.write_data(layout.row_starts + 8 * header.order,
@@ -336,13 +289,7 @@ std::unique_ptr<SystemMatrix> open_cache(const MatrixFileOptions& options, const
                                          comm::RankGroup& group) {
   auto cached = std::make_unique<CachedMatrix>(options.path, name, group);
   if (!options.permutation_seed) return cached;
-  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
-  require_memory(options.check_memory, options.path,
-                 expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()),
-                 group);
-  EntryCollector collector(cached->order(), group);
-  collector.attempt([&] { cached->add_own_entries(collector, permutation); });
-  return std::make_unique<StoredMatrix>(collector.finish(), name, permutation, group);
+  return in_random_order(*cached, options, group);
 }
 
 }  // namespace cg2d

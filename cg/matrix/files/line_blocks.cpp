@@ -125,19 +125,8 @@ class ZstdStream final : public ByteSource::Stream {
   bool is_between_frames_ = false;
 };
 
-/// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
-/// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
-bool is_harwell_boeing(std::string_view begin) {
-  const auto lines = split_at(begin, '\n');
-  const auto is_one_of = [&](size_t place, std::string_view letters) {
-    return letters.find(lines[2][place]) != std::string_view::npos;
-  };
-  return lines.size() > 2 && lines[2].size() > 3 && is_one_of(0, "RCPIQrcpiq") &&
-         is_one_of(1, "SUHZRsuhzr") && is_one_of(2, "AEae") && is_one_of(3, " ");
-}
-
-/// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
-std::string foreign_format(std::string_view begin) {
+/// Names the format of a file that is no Matrix Market file; empty where that is not known.
+std::string_view foreign_format(std::string_view begin) {
   constexpr size_t tar_mark_at = 257;  // POSIX.1, ustar header
   struct Mark {
     size_t place;
@@ -145,9 +134,6 @@ std::string foreign_format(std::string_view begin) {
     std::string_view name;
   };
   using namespace std::string_view_literals;
-  constexpr std::string_view unpack = "expected a file of its own: unpack it first";
-  constexpr std::string_view write_anew =
-      "expected a Matrix Market file: write one there, by mmwrite (in Python: scipy.io.mmwrite)";
   constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
                              Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
                              Mark{0, "\x93NUMPY"sv, "a NumPy file"},
@@ -157,20 +143,10 @@ std::string foreign_format(std::string_view begin) {
                              Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
                              Mark{0, "\xfd\x37zXZ"sv, "an xz file"},
                              Mark{0, "BZh"sv, "a bzip2 file"}};
-  constexpr size_t first_archive = 4;
-  // A zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).
-  constexpr size_t name_length_at = 26;
-  constexpr size_t name_at = 30;
-  if (begin.starts_with("PK\x03\x04") && begin.size() > name_at &&
-      begin.substr(name_at, static_cast<unsigned char>(begin[name_length_at])).ends_with(".npy"))
-    return fmt::format("found a file of NumPy or SciPy (.npz), {}", write_anew);
-  for (size_t k = 0; k < marks.size(); ++k) {
-    if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
-      return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);
-  }
-  if (is_harwell_boeing(begin))
-    return fmt::format("found a Harwell-Boeing or Rutherford-Boeing file, {}", write_anew);
-  return {};
+  const auto found = std::ranges::find_if(marks, [&](const Mark& mark) {
+    return begin.size() > mark.place && begin.substr(mark.place).starts_with(mark.bytes);
+  });
+  return found == marks.end() ? std::string_view() : found->name;
 }
 
 }  // namespace
@@ -243,19 +219,7 @@ bool LineBlocks::read_more() {
   return filled_ > 0;
 }
 
-/// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
-/// Searches from the end of the longest line that is allowed, so that it looks at few bytes and at most lines not at
-/// all. Only so are the same lines refused wherever the blocks and the shares of the ranks begin.
-size_t LineBlocks::end_of_short_lines(size_t end) const {
-  size_t line = 0;
-  while (end - line > most_line_bytes + 1) {
-    const auto found = content().substr(line, most_line_bytes + 1).rfind('\n');
-    if (found == std::string_view::npos) return line;
-    line += found + 1;
-  }
-  return end;
-}
-
+/// The buffer begins with a line: so the same lines are too long wherever the blocks and the shares of the ranks begin.
 std::string_view LineBlocks::next() {
   std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
@@ -265,7 +229,7 @@ std::string_view LineBlocks::next() {
   auto last = std::string_view::npos;
   if (range_left < filled_) last = content().find('\n', range_left - 1);
   if (last == std::string_view::npos) last = content().rfind('\n');
-  handed_out_ = end_of_short_lines(last + 1);  // of none: npos + 1 is 0
+  handed_out_ = last + 1;  // 0: none, since npos + 1 is 0
   if (handed_out_ == 0)
     throw TextFault(
         offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));
@@ -289,7 +253,11 @@ LocatedHeader read_market_header(const std::string& path) {
     if (located.line_count == 0) {
       std::string begin(1024, '\0');
       begin.resize(ByteSource(path).read(begin));
-      if (const auto foreign = foreign_format(begin); !foreign.empty()) throw FileError(path, foreign);
+      if (const auto foreign = foreign_format(begin); !foreign.empty())
+        throw FileError(path,
+                        "found {}, expected a Matrix Market file, which mmwrite writes (in Python: "
+                        "scipy.io.mmwrite); unpack an archive first",
+                        foreign);
     }
     throw FileError(path, located.line_count + 1, fault.what());
   }
@@ -297,25 +265,18 @@ LocatedHeader read_market_header(const std::string& path) {
   return located;
 }
 
-LocatedLine locate_line(const std::string& path, int64_t offset, int64_t allowed_count) {
-  const auto body_offset = read_market_header(path).body_offset;
-  LocatedLine located{.number = 0, .is_surplus = false};
-  int64_t entry_count = 0;
-  bool is_found = false;
+int64_t line_number_at(const std::string& path, int64_t offset) {
+  int64_t number = 1;
   try {
     LineBlocks blocks(path);
-    blocks.for_each_line([&](std::string_view line, int64_t begin) {
-      ++located.number;
-      if (begin >= body_offset && !is_blank_line(line)) ++entry_count;
-      located.is_surplus = entry_count > allowed_count && begin < offset;
-      is_found = located.is_surplus || begin >= offset;
-      return !is_found;
+    blocks.for_each_line([&](std::string_view /*line*/, int64_t begin) {
+      number += begin < offset ? 1 : 0;
+      return begin < offset;
     });
   } catch (const TextFault&) {
-    // A line that is too long: it begins after the last one, and none is found.
+    // A line that is too long: the one at the offset.
   }
-  if (!is_found) ++located.number;
-  return located;
+  return number;
 }
 
 }  // namespace cg2d

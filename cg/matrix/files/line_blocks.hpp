@@ -46,7 +46,7 @@ class ByteSource {
 class LineBlocks {
  public:
   /// Longer lines are refused: the standard has at most 1024 bytes.
-  static constexpr size_t most_line_bytes = size_t{1} << 16;
+  static constexpr size_t most_line_bytes = size_t{1} << 20;
 
   /// The end of a range that goes to the end of the file.
   static constexpr int64_t end_of_file = std::numeric_limits<int64_t>::max();
@@ -78,11 +78,10 @@ class LineBlocks {
   const ByteSource& source() const { return source_; }
 
  private:
-  static constexpr size_t most_bytes = (size_t{1} << 20) + most_line_bytes;
+  static constexpr size_t most_bytes = most_line_bytes + 1;  // with its end
 
   std::string_view content() const { return {buffer_.get(), filled_}; }
   bool read_more();
-  size_t end_of_short_lines(size_t end) const;
 
   ByteSource source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
@@ -102,14 +101,9 @@ struct LocatedHeader {
 /// Reads it. Throws FileError.
 LocatedHeader read_market_header(const std::string& path);
 
-/// A line of a file, found by reading the file from its begin.
-struct LocatedLine {
-  int64_t number = 0;       ///< counted from 1
-  bool is_surplus = false;  ///< not the line that was looked for, but the first one after the last allowed
-};
-/// The line at the offset or, if one comes before it, the first line with an entry after the `allowed_count` that
-/// the header announces. Without either: the line after the last. Throws FileError.
-LocatedLine locate_line(const std::string& path, int64_t offset, int64_t allowed_count);
+/// The number of the line at an offset, counted from 1; beyond the end: that of the line after the last. Cost: reads the file up to there.
+/// Throws FileError.
+int64_t line_number_at(const std::string& path, int64_t offset);
 
 /// A line that breaks the rules, counted from 1.
 struct LineFault {
@@ -127,16 +121,11 @@ std::optional<LineFault> parse_vector_lines(const std::string& path, const Locat
   const bool is_array = header.form == MarketForm::array;
   int64_t line_number = located.line_count + 1;  // number of the next line, whole or too long
   int64_t value_count = 0;
-  MatrixEntry
-      next;  // the place of the next value of an array: column by column, of a symmetric one from the diagonal on
+  // Place of the next value of an array: column by column, of a symmetric one from the diagonal on.
+  MatrixEntry next;
   const auto take_value = [&](std::string_view line) {
-    if (value_count == header.line_count)
-      throw TextFault(0,
-                      fmt::format("found one more value, expected the end of the file after the {} that are "
-                                  "announced",
-                                  header.line_count));
     auto entry = next;
-    if (is_array && ++next.row == header.row_count) {
+    if (is_array && value_count < header.line_count && ++next.row == header.row_count) {
       ++next.column;
       next.row = header.symmetry == MarketSymmetry::symmetric ? next.column : 0;
     }

@@ -148,22 +148,16 @@ inline bool parse_value(const char*& place, const char* end, MarketField field, 
   const bool is_negative = *place == '-';
   const char* const first = is_negative ? place + 1 : place;
   if (!(*first >= '0' && *first <= '9') && *first != '.') return false;  // "nan", "+1", nothing at all
-  if (field == MarketField::integer) {
-    int64_t whole = 0;
-    const auto [after, error] = std::from_chars(place, end, whole);
-    place = after;
-    value = static_cast<double>(whole);
-    return error == std::errc();
-  }
   // Values of a few digits, as stencils have them, are whole numbers as a double has them. For all others the
   // standard library finds the nearest double: it has the algorithms of Clinger and of Eisel and Lemire.
   const DigitRun run = digits_at(first, end);
   if (run.length > 0 && run.length < 8 && is_end_of_word(first[run.length])) {
     const auto whole = static_cast<double>(static_cast<int64_t>(run.value));
-    value = is_negative ? -whole : whole;
+    value = is_negative && (run.value != 0 || field == MarketField::real) ? -whole : whole;
     place = first + run.length;
     return true;
   }
+  if (field == MarketField::integer) return false;
   const auto [after, error] = std::from_chars(place, end, value);
   place = after;
   return error == std::errc();

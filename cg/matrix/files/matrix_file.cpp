@@ -22,10 +22,6 @@ int64_t with_mirrored(const MarketHeader& header, int64_t line_count) {
 
 std::string entries_text(int64_t count) { return count == 1 ? "1 entry" : fmt::format("{} entries", count); }
 
-EntryValues values_of(const MarketHeader& header) {
-  return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
-}
-
 /// A matrix that is symmetric by its form has no means to take, and no triangle to mirror.
 void refuse_to_symmetrize(const MatrixFileOptions& options) {
   if (options.symmetrize_tolerance || options.mirrors)
@@ -50,10 +46,9 @@ struct MarketReading {
         throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
     });
     if (options.mirrors) header.symmetry = MarketSymmetry::symmetric;
-    const auto values = values_of(header);
-    require_place(values);
+    require_place();
     if (options.permutation_seed) permutation.emplace(header.row_count, *options.permutation_seed);
-    EntryCollector collector(header.row_count, group, values, make_scratch());
+    EntryCollector collector(header.row_count, group, make_scratch());
     collector.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
     require_complete();
@@ -71,7 +66,7 @@ struct MarketReading {
   }
 
   /// Room for the entries: in memory, or in the scratch folder.
-  void require_place(EntryValues values) {
+  void require_place() {
     const auto order = header.row_count;
     // Those that are announced, but no more than the bytes of the file can hold; 0 where these are not known. A file may announce anything.
     constexpr int64_t shortest_line = 4;  // "1 1" and its end
@@ -80,22 +75,19 @@ struct MarketReading {
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options.symmetrize_tolerance ? 2 * entries : 0;
     if (options.scratch_folder.empty()) {
-      auto expected =
-          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group.size());
+      auto expected = expected_matrix(order, entries, group.size());
       if (half_count > 0)
-        expected.making_bytes =
-            expected_matrix(order, half_count, EntryValues::any, group.size()).making_bytes;
+        expected.making_bytes = expected_matrix(order, half_count, group.size()).making_bytes;
       return require_memory(options.check_memory, options.path, expected, group);
     }
-    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group.size()));
+    const auto open_bytes = EntryStore::open_bytes(RowShares(order, group.size()));
     require_memory(options.check_memory, options.path,
                    {.order = order,
                     .entry_count = entries,
-                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group.size()},
+                    .making_bytes = stored_bytes(order, 0) + open_bytes * group.size()},
                    group);
-    const auto all_bytes =
-        stored_entry_bytes(values) * entries + stored_entry_bytes(EntryValues::any) * half_count;
-    require_room("--scratch", options.scratch_folder, all_bytes / group.size(),
+    require_room("--scratch", options.scratch_folder,
+                 stored_entry_bytes * (entries + half_count) / group.size(),
                  comm::make_node_map(group, 0).node_of(group.rank()), group);
   }
 
@@ -169,13 +161,9 @@ struct MarketReading {
     const auto messages = group.gather_all(own_offset == offset && fault ? fault->what() : std::string());
     agree_on(group, [&] {
       if (group.rank() != 0) return;
-      const auto line = locate_line(options.path, offset, header.line_count);
-      if (line.is_surplus)
-        throw FileError(options.path, line.number,
-                        "found one more entry, expected the end of the file after the {} that are announced",
-                        header.line_count);
-      if (offset != nowhere) throw FileError(options.path, line.number, *std::ranges::max_element(messages));
-      throw FileError(options.path, line.number,
+      const auto line = line_number_at(options.path, offset);
+      if (offset != nowhere) throw FileError(options.path, line, *std::ranges::max_element(messages));
+      throw FileError(options.path, line,
                       "found the end of the file after {}, expected the {} that are announced",
                       entries_text(entry_count), header.line_count);
     });
@@ -196,10 +184,9 @@ struct MarketReading {
 /// their diagonal: 12 bytes for each.
 class SourceMatrix final : public SystemMatrix {
  public:
-  SourceMatrix(const std::string& text, int64_t memory_bytes, comm::RankGroup& group,
-               const MemoryCheck& check_memory)
-      : row_(source_row_of(text)), source_(source_from(text)) {
-    facts_.key = {.name = text, .order = source_->facts().key.order};
+  SourceMatrix(const MatrixFileOptions& options, std::optional<int64_t> memory_bytes, comm::RankGroup& group)
+      : row_(source_row_of(options.path)), source_(source_from(options.path)) {
+    facts_.key = {.name = options.path, .order = source_->facts().key.order};
     // Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
     constexpr double bytes_per_entry = 12.0;
     constexpr int64_t least_bytes = int64_t{1} << 20;
@@ -207,30 +194,35 @@ class SourceMatrix final : public SystemMatrix {
     constexpr int64_t strips_per_memory = 16;
     const auto layout = own_layout(group);
     const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
-    const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
+    const auto strip_bytes =
+        memory_bytes ? std::clamp(*memory_bytes / strips_per_memory, least_bytes, most_bytes) : most_bytes;
     const auto most_count = static_cast<double>(std::max<int64_t>(order() / group.size(), 1));
     strips_.count = static_cast<int>(group.maximum(
         std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
-    strips_.working_bytes = group.minimum(memory_bytes) / 4;
+    if (memory_bytes) strips_.working_bytes = group.minimum(*memory_bytes) / 4;
     constexpr double making = 2.0;  // a strip, and room that it grows into
     const auto needed = saturated_sum(source_->working_bytes(layout, strips_),
                                       saturated(making * share_bytes / strips_.count));
-    if (check_memory)
-      check_memory({.order = order(),
-                    .entry_count = saturated(source_->facts().nonzero_count),
-                    .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())});
-    agree_on(group, [&] {
-      if (needed <= memory_bytes) return;
-      throw RunError(ExitCode::memory,
-                     "not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
-                     "{} are left for it; raise --memory-limit or take more ranks",
-                     format_bytes(needed), facts_.key.name, format_bytes(std::max<int64_t>(memory_bytes, 0)));
-    });
-    survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
+    ExpectedMatrix expected{
+        .order = order(),
+        .entry_count = saturated(source_->facts().nonzero_count),
+        .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())};
+    // Of whole blocks, on any grid.
+    const auto pieces = comm::piece_starts_of_shares(order(), comm::equal_shares(group.size()));
+    for (const auto& grid : comm::factorizations(group.size())) {
+      if (!memory_bytes)
+        expected.working_bytes = std::max(expected.working_bytes,
+                                          SourceMatrix::working_bytes(comm::BlockLayout(grid, pieces), {}));
+    }
+    require_memory(options.check_memory, options.path, expected, group);
+    survey(options.path, comm::share_of(order(), group.rank(), group.size()), group);
   }
 
+  /// With the figures of the rows, but where strips are made: then the memory for them is what the process leaves.
   int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
-    return source_->working_bytes(layout, strips);
+    constexpr int64_t bytes_per_row = 12;
+    const auto kept_bytes = bytes_per_row * (order() / layout.grid().rank_count() + 1);
+    return saturated_sum(source_->working_bytes(layout, strips), strips.working_bytes ? 0 : kept_bytes);
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {
@@ -287,8 +279,7 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
   agree_on(group, [&] {
     if (is_cache_file(path)) return;
     const auto header = read_market_header(path).header;
-    const auto bytes =
-        stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
+    const auto bytes = stored_bytes(header.row_count, with_mirrored(header, header.line_count));
     throw InputError(
         "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
         "together and 64 MB on each, or that much of a device with --scratch DIR",
@@ -297,38 +288,36 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
   return open_cache({.path = path}, name_of(path), group);
 }
 
-std::unique_ptr<SystemMatrix> open_source(const std::string& text, int64_t memory_bytes,
-                                          comm::RankGroup& group, const MemoryCheck& check_memory) {
-  return std::make_unique<SourceMatrix>(text, memory_bytes, group, check_memory);
+std::unique_ptr<SystemMatrix> open_source(const MatrixFileOptions& options,
+                                          std::optional<int64_t> memory_bytes, comm::RankGroup& group) {
+  auto matrix = std::make_unique<SourceMatrix>(options, memory_bytes, group);
+  if (!options.permutation_seed) return matrix;
+  return in_random_order(*matrix, options, group);
 }
 
-std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
-  const auto source = source_from(options.path);
-  const auto order = source->facts().key.order;
+std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const MatrixFileOptions& options,
+                                              comm::RankGroup& group) {
+  const auto order = matrix.order();
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
-  const auto nonzeros = static_cast<int64_t>(source->facts().nonzero_count);
-  auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
-  const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
-  // The source's working memory is gone when the rows are stored.
-  const auto storing_bytes = expected.making_bytes;
+  auto expected = expected_matrix(order, matrix.nonzero_count(), group.size());
+  const auto block_bytes = 12 * matrix.nonzero_count() + 8 * order;  // made first, and then stored
   expected.making_bytes =
-      block_bytes + std::max(storing_bytes, group.size() * source->working_bytes(layout, {}));
+      block_bytes + std::max(expected.making_bytes, group.size() * matrix.working_bytes(layout, {}));
   require_memory(options.check_memory, options.path, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
-  const auto block = source->build(layout, group, 1).block;
-  const double sign = source_row_of(options.path).is_negative_definite ? -1.0 : 1.0;
-  std::optional<RandomPermutation> permutation;
-  if (options.permutation_seed) permutation.emplace(order, *options.permutation_seed);
-  const auto stored = [&](int64_t index) { return permutation ? (*permutation)(index) : index; };
+  const auto block = matrix.build(layout, group, 1).block;
+  const RandomPermutation permutation(order, options.permutation_seed.value());
   EntryCollector collector(order, group);
-  for (int64_t row = 0; row < block.row_count; ++row) {
-    const auto stored_row = stored(first_row + row);
-    const auto columns = block.columns_of(row);
-    const auto values = block.values_of(row);
-    for (size_t k = 0; k < columns.size(); ++k)
-      collector.add(stored_row, stored(columns[k]), sign * values[k]);
-  }
-  return std::make_unique<StoredMatrix>(collector.finish(), options.path, permutation, group);
+  collector.attempt([&] {
+    for (int64_t row = 0; row < block.row_count; ++row) {
+      const auto moved_row = permutation(first_row + row);
+      const auto columns = block.columns_of(row);
+      const auto values = block.values_of(row);
+      for (size_t k = 0; k < columns.size(); ++k)
+        collector.add(moved_row, permutation(columns[k]), values[k]);
+    }
+  });
+  return std::make_unique<StoredMatrix>(collector.finish(), matrix.facts().key.name, permutation, group);
 }
 
 }  // namespace cg2d

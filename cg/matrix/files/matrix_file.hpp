@@ -13,7 +13,7 @@ namespace cg2d {
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
 
 struct MatrixFileOptions {
-  std::string path;  ///< for generate_matrix() the text of a matrix, as source_from() takes it
+  std::string path;  ///< for open_source() the text of a matrix, as source_from() takes it
   /// Rows and columns in a random order of this seed, the same for both.
   std::optional<uint64_t> permutation_seed{};
   /// Where read_market_matrix() keeps the entries in place of memory, on this rank. Empty: in memory.
@@ -52,16 +52,16 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
 std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
                                                  comm::RankGroup& group);
 
-/// A matrix of the library's own sources, stored like one that a user's file has, by the path, the permutation and the check of the options: every rank
-/// generates an equal share of the rows, and sends the entries to the ranks that store them. A matrix
-/// that is negative definite (SourceRow) is stored as -A. Collective. Cost: 16 bytes per entry that moves; memory:
-/// the share beside the store. Throws InputError for a bad text, alike on every rank; MpiError, std::bad_alloc.
-std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+/// A matrix of the library's own sources (the path of the options is its text), of which nothing is stored, unless a permutation is asked for: its
+/// blocks are made when they are asked for. One that is negative definite (SourceRow) becomes -A. Makes it once, strip by strip, to count its rows,
+/// where memory_bytes are given within so many per rank. The check of the options is asked before. Collective. Throws InputError for a bad text,
+/// RunError (memory), alike on every rank; MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> open_source(const MatrixFileOptions& options,
+                                          std::optional<int64_t> memory_bytes, comm::RankGroup& group);
 
-/// A matrix of the library's own sources of which nothing is stored, for systems that are larger than memory, with the entries and facts of generate_matrix().
-/// Makes it once, strip by strip, to count its rows, within memory_bytes per rank. check_memory: asked before, with the bytes that counting takes. Collective.
-/// Throws InputError for a bad text, RunError (memory), alike on every rank; MpiError, std::bad_alloc.
-std::unique_ptr<SystemMatrix> open_source(const std::string& text, int64_t memory_bytes,
-                                          comm::RankGroup& group, const MemoryCheck& check_memory = {});
+/// A matrix with rows and columns in the random order of the options, for the cut that needs one; it is stored. Each rank makes an equal share of
+/// the rows, and sends the entries to the ranks that store them. Collective. Throws RunError, alike on every rank; MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const MatrixFileOptions& options,
+                                              comm::RankGroup& group);
 
 }  // namespace cg2d

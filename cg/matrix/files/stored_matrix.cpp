@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <cstring>
-#include <numeric>
+#include <limits>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -13,26 +13,22 @@
 namespace cg2d {
 // ---------------------------------------------------------------- collection
 
-EntryCollector::EntryCollector(int64_t order, comm::RankGroup& group, EntryValues values,
-                               std::unique_ptr<ScratchChunks> scratch)
+EntryCollector::EntryCollector(int64_t order, comm::RankGroup& group, std::unique_ptr<ScratchChunks> scratch)
     : agreement_(group),
-      store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
-      rounds_(group, [this](WordRounds::Words message, int sender) {
-        const auto origin = store_.origin_of(sender);
-        const bool has_value = store_.values() == EntryValues::any;
+      store_(RowShares(order, group.size()), group.rank(), std::move(scratch)),
+      rounds_(group, [this](WordRounds::Words words) {
         // A rank that has no more room goes on without it: the others wait for it to take what they send.
         agreement_.attempt([&] {
-          for (size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
-            store_.add(high_of(message[k]), static_cast<int32_t>(low_of(message[k])),
-                       has_value ? std::bit_cast<double>(message[k + 1]) : 1.0, origin);
+          for (size_t k = 0; k < words.size(); k += 2)
+            store_.add(high_of(words[k]), static_cast<int32_t>(low_of(words[k])),
+                       std::bit_cast<double>(words[k + 1]));
         });
       }) {}
 
 void EntryCollector::add(int64_t row, int64_t column, double value) {
-  const bool has_value = store_.values() == EntryValues::any;
-  auto& buffer = rounds_.to(store_.deal().owner_of(row), has_value ? 2 : 1);
+  auto& buffer = rounds_.to(store_.shares().owner_of(row), 2);
   buffer.push_back(pair_of(row, column));
-  if (has_value) buffer.push_back(std::bit_cast<uint64_t>(value));
+  buffer.push_back(std::bit_cast<uint64_t>(value));
 }
 
 EntryStore EntryCollector::finish() {
@@ -44,32 +40,24 @@ EntryStore EntryCollector::finish() {
 
 // ---------------------------------------------------------------- memory
 
-int64_t stored_bytes(int64_t order, int64_t entry_count, EntryValues values) {
+int64_t stored_bytes(int64_t order, int64_t entry_count) {
   constexpr int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
-  return stored_entry_bytes(values) * entry_count + bytes_per_row * order;
+  return stored_entry_bytes * entry_count + bytes_per_row * order;
 }
 
-/// Working memory: messages, what the rows of a rank take more than the block that is made of them, and the chunks that are not dropped at
-/// once (EntryStore::order_chunks).
-ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, EntryValues values, int rank_count) {
+/// Working memory: messages, and all rows of a rank, of which many may be left when the first process row has its blocks.
+ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, int rank_count) {
   constexpr int64_t words_per_entry =
       4;  // short rows: two words of their part, and one and a half of the entry
-  constexpr int64_t most_kept_bytes = int64_t{32} << 20;
-  constexpr int64_t block_entry_bytes = 12;
   const auto share = entry_count / rank_count + 1;
-  const auto row_bytes = stored_bytes(order, 0, values);
-  // These are of all ranks together; a chunk of each bucket is not full.
-  const auto open_chunks = std::min(RowDeal(order, rank_count).bucket_count(), entry_count);
-  const auto bytes = stored_entry_bytes(values) * entry_count +
-                     static_cast<int64_t>(ScratchChunks::chunk_bytes) * open_chunks;
-  const auto own_bytes = bytes / rank_count;
-  const auto beyond_block = std::max<int64_t>(0, own_bytes - block_entry_bytes * share);
-  const auto word_count = values == EntryValues::any ? 2 * share : share;
+  // Of all ranks together; a chunk of each bucket is not full.
+  const auto open_chunks = std::min(RowShares(order, rank_count).bucket_count(), entry_count);
+  const auto bytes =
+      stored_bytes(order, entry_count) + static_cast<int64_t>(ScratchChunks::chunk_bytes) * open_chunks;
   return {.order = order,
           .entry_count = entry_count,
-          .working_bytes = word_round_bytes(rank_count, words_per_entry * share) + beyond_block +
-                           std::min(own_bytes, most_kept_bytes) + row_bytes / rank_count,
-          .making_bytes = bytes + row_bytes + rank_count * word_round_bytes(rank_count, word_count)};
+          .working_bytes = word_round_bytes(rank_count, words_per_entry * share) + bytes / rank_count,
+          .making_bytes = bytes + rank_count * word_round_bytes(rank_count, 2 * share)};
 }
 
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
@@ -97,13 +85,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
                            comm::RankGroup& group)
     : store_(std::move(store)) {
   permutation_ = permutation;
-  survey_store(name, group);
-}
-
-void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group) {
-  std::vector<comm::IndexRange> rows;
-  for (size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) rows.push_back(store_.rows_of(bucket));
-  survey(name, std::move(rows), group);
+  survey(std::move(name), store_.rows(), group);
 }
 
 void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
@@ -114,60 +96,37 @@ void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
 
 namespace {
 
-/// A message of a part of a row of a block: row, and twice the number of entries, and 1 if all values are 1; columns two by two; the values, unless
-/// all are 1.
+/// A message of a part of a row of a block: row and number of entries; columns two by two; the values.
 size_t word_count_of(const RowPart& part) {
   const auto count = part.columns.size();
-  return 1 + (count + 1) / 2 + (part.is_all_ones ? 0 : count);
+  return 1 + (count + 1) / 2 + count;
 }
 
 void append_part(const RowPart& part, std::vector<uint64_t>& words) {
   const auto begin = words.size();
   words.resize(begin + word_count_of(part));
   auto* const message = words.data() + begin;
-  message[0] = pair_of(part.row, 2 * std::ssize(part.columns) + (part.is_all_ones ? 1 : 0));
+  message[0] = pair_of(part.row, std::ssize(part.columns));
   std::memcpy(message + 1, part.columns.data(), part.columns.size_bytes());
-  if (!part.is_all_ones)
-    std::memcpy(message + 1 + (part.columns.size() + 1) / 2, part.values.data(), part.values.size_bytes());
+  std::memcpy(message + 1 + (part.columns.size() + 1) / 2, part.values.data(), part.values.size_bytes());
 }
 
 /// Its columns and values are to be copied only: they lie in words.
 RowPart part_of(const uint64_t* message) {
-  const auto count = static_cast<size_t>(low_of(message[0])) / 2;
-  const bool is_all_ones = low_of(message[0]) % 2 != 0;
+  const auto count = static_cast<size_t>(low_of(message[0]));
   return {.row = high_of(message[0]),
           .columns = {reinterpret_cast<const int32_t*>(message + 1), count},
-          .values = {reinterpret_cast<const double*>(message + 1 + (count + 1) / 2), is_all_ones ? 0 : count},
-          .is_all_ones = is_all_ones};
+          .values = {reinterpret_cast<const double*>(message + 1 + (count + 1) / 2), count}};
 }
 
 /// Where the row has its next entries, which is where row_starts are from then on.
 void place_part(const RowPart& part, int32_t first_column, kernels::CsrBlock& block) {
   auto& next = block.row_starts[static_cast<size_t>(part.row)];
   auto* const columns = block.columns.data() + next;
-  auto* const values = block.values.data() + next;
   std::memcpy(columns, part.columns.data(), part.columns.size_bytes());
   for (size_t k = 0; k < part.columns.size(); ++k) columns[k] -= first_column;
-  if (part.is_all_ones) {
-    std::fill_n(values, part.columns.size(), 1.0);
-  } else {
-    std::memcpy(values, part.values.data(), part.values.size_bytes());
-  }
+  std::memcpy(block.values.data() + next, part.values.data(), part.values.size_bytes());
   next += std::ssize(part.columns);
-}
-
-/// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
-/// order of rows those of the first process row would be whole while half of the store or more is still there.
-std::vector<size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
-  const auto share_before = [&](size_t bucket) {
-    const auto row = store.rows_of(bucket).begin;
-    const auto block = layout.row_block(layout.row_block_of(row));
-    return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
-  };
-  std::vector<size_t> buckets(store.bucket_count());
-  std::iota(buckets.begin(), buckets.end(), size_t{0});
-  std::ranges::stable_sort(buckets, {}, share_before);
-  return buckets;
 }
 
 }  // namespace
@@ -182,7 +141,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
   const auto starts = block.row_starts.span();
   Agreement agreement(group);
   {
-    WordRounds lengths(group, [&](WordRounds::Words words, int /*rank*/) {
+    WordRounds lengths(group, [&](WordRounds::Words words) {
       for (const auto word : words) starts[static_cast<size_t>(high_of(word)) + 1] += low_of(word);
     });
     agreement.attempt([&] {
@@ -196,7 +155,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
     agreement.reach();
   }
   block.make_room_by_lengths();
-  WordRounds entries(group, [&](WordRounds::Words words, int /*rank*/) {
+  WordRounds entries(group, [&](WordRounds::Words words) {
     while (!words.empty()) {
       const auto part = part_of(words.data());
       place_part(part, first_column, block);
@@ -204,7 +163,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
     }
   });
   agreement.attempt([&] {
-    for (const auto bucket : buckets_in_turns(store, layout)) {
+    for (size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
       store.for_each_part(bucket, [&](const RowPart& of_row) {
         for_each_block_part(layout, of_row, [&](int owner, const RowPart& part) {
           if (owner == group.rank()) {
@@ -226,7 +185,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
 }
 
 int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
-  return expected_matrix(order(), nonzero_count_, store_.values(), layout.grid().rank_count()).working_bytes;
+  return expected_matrix(order(), nonzero_count_, layout.grid().rank_count()).working_bytes;
 }
 
 SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
@@ -308,8 +267,7 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
     (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
     if (mirrored == value) return;
     // Without overflow on the way.
-    const double scale =
-        std::sqrt(std::abs(diagonal)) * std::sqrt(std::abs(diagonal_[store_.local_row(column)]));
+    const double scale = std::sqrt(std::abs(diagonal)) * std::sqrt(std::abs(diagonal_[local_row(column)]));
     pair.difference = scale == 0.0 ? std::numeric_limits<double>::infinity()
                                    : 2.0 * (std::abs(0.5 * value - 0.5 * mirrored) / scale);
     if (pair.row < pair.column) {
@@ -320,7 +278,7 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
         {.first = !tolerance || pair.difference > *tolerance ? pair : Asymmetry::Pair{}, .largest = pair});
   };
   Agreement agreement(group);
-  WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+  WordRounds rounds(group, [&](WordRounds::Words words) {
     agreement.attempt([&] {
       for (; !words.empty(); words = words.subspan(word_count))
         compare(high_of(words[0]), low_of(words[0]), std::bit_cast<double>(words[1]),
@@ -329,10 +287,10 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
   });
   agreement.attempt([&] {
     store_.for_each_part([&](const RowPart& part) {
-      const auto diagonal = std::bit_cast<uint64_t>(diagonal_[store_.local_row(part.row)]);
+      const auto diagonal = std::bit_cast<uint64_t>(diagonal_[local_row(part.row)]);
       for (size_t k = 0; k < part.columns.size(); ++k) {
         if (part.columns[k] == part.row) continue;
-        auto& buffer = rounds.to(store_.deal().owner_of(part.columns[k]), word_count);
+        auto& buffer = rounds.to(store_.shares().owner_of(part.columns[k]), word_count);
         buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
                                      std::bit_cast<uint64_t>(part.values[k]), diagonal});
       }
@@ -373,7 +331,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
                      .largest_difference = largest.difference,
                      .row = largest.row,
                      .column = largest.column};
-  EntryCollector collector(order(), group, EntryValues::any, std::move(scratch));
+  EntryCollector collector(order(), group, std::move(scratch));
   collector.attempt([&] {
     for (size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
       store_.for_each_part(bucket, [&](const RowPart& part) {
@@ -387,7 +345,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
     }
   });
   store_ = collector.finish();
-  survey_store(facts_.key.name, group);
+  survey(facts_.key.name, store_.rows(), group);
 }
 
 }  // namespace cg2d

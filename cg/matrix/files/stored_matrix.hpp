@@ -12,13 +12,12 @@ namespace cg2d {
 /// then all call finish(). Entries of the same place are summed.
 class EntryCollector {
  public:
-  /// values: alike on every rank. scratch: as EntryStore takes it.
-  EntryCollector(int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
-                 std::unique_ptr<ScratchChunks> scratch = nullptr);
+  /// scratch: as EntryStore takes it.
+  EntryCollector(int64_t order, comm::RankGroup& group, std::unique_ptr<ScratchChunks> scratch = nullptr);
   EntryCollector(const EntryCollector&) = delete;
   EntryCollector& operator=(const EntryCollector&) = delete;
 
-  /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
+  /// row, column: 0 ... order - 1. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(int64_t row, int64_t column, double value);
   /// Runs a step that adds entries. Where it fails by a RunError or std::bad_alloc, finish() throws a RunError on every rank.
   template <typename Step>
@@ -42,13 +41,13 @@ struct ExpectedMatrix {
   int64_t working_bytes = 0;
   int64_t making_bytes = 0;  ///< memory of all ranks together, until the rows are stored
 };
-ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, EntryValues values, int rank_count);
+ExpectedMatrix expected_matrix(int64_t order, int64_t entry_count, int rank_count);
 /// Refuses a matrix that the memory will not hold, before the system ends a rank, which says nothing. Collective: throws RunError
 /// (memory) on every rank alike.
 using MemoryCheck = std::function<void(const ExpectedMatrix& matrix)>;
 
 /// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
-int64_t stored_bytes(int64_t order, int64_t entry_count, EntryValues values = EntryValues::any);
+int64_t stored_bytes(int64_t order, int64_t entry_count);
 /// Asks `check`; empty: throws where a node has less room (memory_room()) than its share of making_bytes, and than what the processes will
 /// take. Collective.
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
@@ -71,7 +70,7 @@ class StoredMatrix final : public SystemMatrix {
   /// The whole block as one.
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
-  /// The rows are given back to the system while the block grows, so that both together take little more than one.
+  /// The rows are given back to the system while the block grows.
   [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
   /// Puts the mean of both in place of each pair of mirrored entries, where their difference is at most so large a part of
   /// sqrt(|a_ii a_jj|); a missing one is 0. To be called before blocks are made. scratch: as EntryStore takes it. Collective. Cost: nothing
@@ -90,7 +89,6 @@ class StoredMatrix final : public SystemMatrix {
 
   /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Collective. Cost: a search for each entry.
   Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
-  void survey_store(const std::string& name, comm::RankGroup& group);
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
   EntryStore store_;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
+#include <limits>
 #include <tuple>
 
 #include "cg/base/agreement.hpp"
@@ -32,7 +32,7 @@ std::string Symmetrization::text() const {
 
 void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
   OwnRow lowest{.row = order()};  // in the original order
-  visit_own_rows(group, [&](const OwnRow& row) {
+  visit_own_rows([&](const OwnRow& row) {
     if (row.diagonal > 0.0) return;
     if (const auto index = original(row.row); index < lowest.row)
       lowest = {.row = index, .diagonal = row.diagonal};
@@ -65,24 +65,19 @@ struct NotFinite {
 
 /// A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry: one is added, the other one taken off. Zeros that are
 /// stored count as if they were not.
-void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group) {
-  own_rows_ = std::move(own_rows);
-  size_t row_count = 0;
-  for (const auto& rows : own_rows_) row_count += static_cast<size_t>(rows.size());
-  row_lengths_.assign(row_count, 0);
-  diagonal_.assign(row_count, 0.0);
-  nonzeros_before_.assign(own_rows_.size(), 0);  // at first those of the range
+void SystemMatrix::survey(std::string name, const comm::IndexRange& own_rows, comm::RankGroup& group) {
+  own_rows_ = own_rows;
+  row_lengths_.assign(static_cast<size_t>(own_rows.size()), 0);
+  diagonal_.assign(row_lengths_.size(), 0.0);
+  int64_t nonzero_count = 0;
   uint64_t pattern_sum = 0;
   uint64_t asymmetry_sum = 0;
   NotFinite not_finite;
-  size_t range = 0;
-  int64_t rows_before = 0;  // in the ranges before
   visit_entries(group, [&](const RowPart& part) {
-    const auto [row, columns, values, is_all_ones] = part;
-    for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
-    const auto local = static_cast<size_t>(rows_before + row - own_rows_[range].begin);
+    const auto [row, columns, values] = part;
+    const auto local = local_row(row);
     row_lengths_[local] += static_cast<uint32_t>(columns.size());
-    nonzeros_before_[range] += std::ssize(columns);
+    nonzero_count += std::ssize(columns);
     for (size_t k = 0; k < columns.size(); ++k) {
       const int64_t column = columns[k];
       const double value = values[k];
@@ -108,30 +103,21 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
         "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of "
         "double precision; scale the matrix and b",
         name, first.row + 1, first.column + 1, first.value);
-  const auto order = group.sum(static_cast<int64_t>(row_count));
-  std::vector<int64_t> before(static_cast<size_t>(group.sum(std::ssize(own_rows_))) + 1);
-  const auto before_own = [&](size_t own) -> int64_t& {
-    return before[static_cast<size_t>(group.rank()) + own * static_cast<size_t>(group.size())];
-  };
-  for (size_t own = 0; own < own_rows_.size(); ++own) before_own(own) = nonzeros_before_[own];
-  group.sums(before);
-  std::exclusive_scan(before.begin(), before.end(), before.begin(), int64_t{0});
-  nonzero_count_ = before.back();
-  for (size_t own = 0; own < own_rows_.size(); ++own) nonzeros_before_[own] = before_own(own);
+  const auto order = group.sum(own_rows.size());
+  nonzeros_before_ = group.sum_of_lower_ranks(nonzero_count);
+  nonzero_count_ = group.sum(nonzero_count);
   pattern_sum_ = sum_of_words(group, pattern_sum);
   facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum_, group);
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
 }
 
-void SystemMatrix::visit_own_rows(comm::RankGroup& /*group*/, const RowVisit& visit) const {
-  size_t local = 0;
-  for (size_t range = 0; range < own_rows_.size(); ++range) {
-    OwnRow own{.row = own_rows_[range].begin, .nonzeros_before = nonzeros_before_[range]};
-    for (; own.row < own_rows_[range].end; ++own.row, own.nonzeros_before += own.length, ++local) {
-      own.length = row_lengths_[local];
-      own.diagonal = diagonal_[local];
-      visit(own);
-    }
+void SystemMatrix::visit_own_rows(const std::function<void(const OwnRow& row)>& visit) const {
+  OwnRow own{.row = own_rows_.begin, .nonzeros_before = nonzeros_before_};
+  for (size_t local = 0; local < row_lengths_.size(); ++local, ++own.row) {
+    own.length = row_lengths_[local];
+    own.diagonal = diagonal_[local];
+    visit(own);
+    own.nonzeros_before += own.length;
   }
 }
 
@@ -140,7 +126,7 @@ std::vector<int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& l
   const auto grid = layout.grid();
   std::vector<int64_t> counts(static_cast<size_t>(grid.rank_count()));
   if (grid.columns == 1) {  // the lengths of rows tell it
-    visit_own_rows(group, [&](const OwnRow& row) {
+    visit_own_rows([&](const OwnRow& row) {
       counts[static_cast<size_t>(grid.rank_at(layout.row_block_of(row.row), 0))] += row.length;
     });
   } else {
@@ -158,7 +144,7 @@ std::vector<int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& l
 
 HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
   return scattered(layout, group, [&](const auto& put) {
-    visit_own_rows(group, [&](const OwnRow& row) { put(row.row, row.diagonal); });
+    visit_own_rows([&](const OwnRow& row) { put(row.row, row.diagonal); });
   });
 }
 
@@ -170,7 +156,7 @@ std::vector<int64_t> SystemMatrix::balanced_piece_starts(std::span<const double>
   std::vector<int64_t> rows_before(piece_count + 1);
   size_t piece = 1;
   int64_t row_count = 0;
-  visit_own_rows(group, [&](const OwnRow& row) {
+  visit_own_rows([&](const OwnRow& row) {
     const double middle = static_cast<double>(row.nonzeros_before) + 0.5 * static_cast<double>(row.length);
     for (; piece < piece_count; ++piece) {
       if (middle < static_cast<double>(nonzero_count_) * before[piece] / before.back()) break;

@@ -58,39 +58,38 @@ class SystemMatrix : public MatrixSource {
     int64_t length = 0;
     double diagonal = 0.0;
   };
-  using RowVisit = std::function<void(const OwnRow& row)>;
-  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Collective, but for the visits. Here: the rows
-  /// that survey() has met.
-  virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const;
+  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Local.
+  void visit_own_rows(const std::function<void(const OwnRow& row)>& visit) const;
   /// The entries of a row, or of a part of it.
   using EntryVisit = std::function<void(const RowPart& part)>;
   /// Calls visit() for all entries of this rank's rows, rows rising, columns rising in each. Without values where no survey() is to come. Collective, but for
   /// the visits.
   virtual void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const = 0;
 
-  /// Visits the entries of this rank's rows, which are those of the ranges, and sets what follows from them. All ranges are dealt out to the ranks in
-  /// turns, the first one to rank 0. name: for people. Collective. Throws
-  /// RunError (not_finite) that names the first entry that is no number.
-  void survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group);
+  /// Visits the entries of this rank's rows, which follow those of the rank before, and sets what follows from them. name: for people. Collective.
+  /// Throws RunError (not_finite) that names the first entry that is no number.
+  void survey(std::string name, const comm::IndexRange& own_rows, comm::RankGroup& group);
+  /// The number of a row among this rank's.
+  size_t local_row(int64_t row) const { return static_cast<size_t>(row - own_rows_.begin); }
   int64_t original(int64_t row) const { return permutation_ ? permutation_->inverse(row) : row; }
 
   int64_t nonzero_count_ = 0;                     // nonzeros of all ranks
   std::optional<RandomPermutation> permutation_;  // empty: the original order
   std::optional<Symmetrization> symmetrization_;
-  std::vector<comm::IndexRange> own_rows_;  // ranges of this rank's rows, rising
-  // Set by survey():
-  std::vector<int64_t> nonzeros_before_;  // nonzeros in all rows before each of them
-  std::vector<uint32_t> row_lengths_;     // lengths of this rank's rows, one range after the other
-  std::vector<double> diagonal_;          // their diagonal
-  uint64_t pattern_sum_ = 0;              // over the entries of all ranks
-  uint64_t asymmetry_sum_ = 0;            // over the entries of all ranks; 0 for a symmetric matrix
+  comm::IndexRange own_rows_;  // this rank's rows
+  // Set by survey(), or as the binary form has it:
+  int64_t nonzeros_before_ = 0;        // nonzeros in all rows before them
+  std::vector<uint32_t> row_lengths_;  // their lengths
+  std::vector<double> diagonal_;       // their diagonal
+  uint64_t pattern_sum_ = 0;           // over the entries of all ranks
+  uint64_t asymmetry_sum_ = 0;         // over the entries of all ranks; 0 for a symmetric matrix
 };
 
 /// Cuts a part of a row at the borders of the column blocks: calls visit(owner, part) for that of each block, rows counted from the first
 /// of the block.
 template <typename Visit>
 void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, const Visit& visit) {
-  const auto [row, columns, values, is_all_ones] = part;
+  const auto [row, columns, values] = part;
   const int process_row = layout.row_block_of(row);
   const auto local_row = row - layout.row_block(process_row).begin;
   for (size_t begin = 0; begin < columns.size();) {
@@ -101,8 +100,7 @@ void for_each_block_part(const comm::BlockLayout& layout, const RowPart& part, c
     visit(layout.grid().rank_at(process_row, process_column),
           RowPart{.row = local_row,
                   .columns = columns.subspan(begin, end - begin),
-                  .values = values.empty() ? values : values.subspan(begin, end - begin),
-                  .is_all_ones = is_all_ones});
+                  .values = values.empty() ? values : values.subspan(begin, end - begin)});
     begin = end;
   }
 }

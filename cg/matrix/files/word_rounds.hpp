@@ -41,7 +41,7 @@ class WordRounds {
  public:
   using Words = std::span<const uint64_t>;
   /// Takes what another rank has sent, whole messages.
-  using Receive = std::function<void(Words words, int rank)>;
+  using Receive = std::function<void(Words words)>;
   WordRounds(comm::RankGroup& group, Receive receive)
       : group_(group),
         receive_(std::move(receive)),
@@ -78,7 +78,7 @@ class WordRounds {
 
   void receive_own() {
     auto& buffer = outgoing_[static_cast<size_t>(group_.rank())];
-    if (!buffer.empty()) receive_(buffer, group_.rank());
+    if (!buffer.empty()) receive_(buffer);
     buffer.clear();
   }
 
@@ -89,7 +89,7 @@ class WordRounds {
     for (auto& words : outgoing_) words.clear();
     for (int rank = 0; rank < group_.size(); ++rank) {
       const auto words = exchange_.received_from(rank);
-      if (!words.empty()) receive_(words, rank);
+      if (!words.empty()) receive_(words);
     }
     return group_.maximum(int64_t{has_more ? 1 : 0}) > 0;
   }
@@ -110,7 +110,7 @@ HugePageVector scattered(const comm::BlockLayout& layout, comm::RankGroup& group
   const auto add = [&](int64_t index, double value) {
     values[static_cast<size_t>(index - mine.begin)] += value;
   };
-  WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+  WordRounds rounds(group, [&](WordRounds::Words words) {
     for (size_t k = 0; k < words.size(); k += 2)
       add(static_cast<int64_t>(words[k]), std::bit_cast<double>(words[k + 1]));
   });

@@ -44,8 +44,8 @@ void SolveRun::read_matrix() {
   } else if (matrix_ == nullptr) {  // the matrix stays where it is, within the memory of the rank
     if (options_.assembles) {
       progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
-      read_matrix_ = open_source(options_.operator_text, report_.environment->memory_of_rank(group_.rank()),
-                                 group_, check);
+      read_matrix_ = open_source({.path = options_.operator_text, .check_memory = check},
+                                 report_.environment->memory_of_rank(group_.rank()), group_);
     } else {
       read_matrix_ = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
     }
@@ -125,7 +125,6 @@ std::unique_ptr<BlockProduct> SolveRun::make_product(const comm::BlockLayout& la
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
 std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
   auto& result = *report_.matrix;
-  result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, group_));
   const auto other_layout =
       configuration().cut == nonzeros_cut
           ? equal_pieces(matrix_->order(), configuration().grid)
@@ -137,6 +136,7 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   auto block = read_matrix_ ? matrix_->take(layout, group_)
                             : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
+  result.balance = balance_of(group_.gather_one(block.nonzero_count()));
   // Now, since a symmetric kernel drops half of the block.
   if (checkpoints_)
     value_hash_ =
@@ -185,7 +185,7 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
                                .mirrors = options.mirrors,
                                .check_memory = check_memory,
                                .progress = say};
-  auto matrix = options.assembles ? generate_matrix(file, group) : open_matrix(file, group);
+  auto matrix = options.assembles ? open_source(file, std::nullopt, group) : open_matrix(file, group);
   matrix->require_symmetric(group);
   matrix->require_positive_diagonal(group);
   return matrix;
