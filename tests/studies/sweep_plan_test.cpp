@@ -24,8 +24,8 @@ std::vector<Problem> problems_of(const std::vector<std::string>& letters) {
 SweepAxes axes_of(std::vector<int> rank_counts, std::vector<comm::ProcessGrid> grids = {}) {
   return {.problems = problems_of({"S"}),
           .rank_counts = std::move(rank_counts),
-          .named = {.grids = std::move(grids)},
           .columns = {},
+          .named = {.grids = std::move(grids)},
           .values = {}};
 }
 
