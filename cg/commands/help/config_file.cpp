@@ -30,7 +30,7 @@ class ConfigFile final : public CLI::ConfigTOML {
     std::vector<CLI::ConfigItem> own;
     std::set<const CLI::Option*> given;
     const auto all = CLI::ConfigBase::from_config(lines);
-    if (all.empty()) throw InputError("{}: holds no options", name_);
+    if (text_.empty()) throw InputError("{}: holds no options", name_);
     for (const auto& item : all) {
       const auto section =
           item.parents.empty() ? command_.get_name() : fmt::format("{}", fmt::join(item.parents, "."));
