@@ -69,11 +69,14 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
   const double nonzeros = source.facts().nonzero_count / static_cast<double>(environment.ranks.size());
   if (nonzeros > most_nonzeros_per_rank)
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
-  int64_t rank_bytes = 0;  // about what each has at once
+  int64_t rank_bytes = 0;     // about what each has at once
+  int64_t working_bytes = 0;  // stored rows are there once
   for (const auto& [configuration, kernel] : candidates) {
     const auto plan = plan_memory(source, configuration, make_layout(source.facts(), configuration), 0);
-    rank_bytes += plan.total_bytes() + (kernel.vector_count - 1) * plan.vector_bytes;
+    rank_bytes += plan.total_bytes() - plan.working_bytes + (kernel.vector_count - 1) * plan.vector_bytes;
+    working_bytes = std::max(working_bytes, plan.working_bytes);
   }
+  rank_bytes += working_bytes;
   for (const auto& node : environment.nodes) {
     const auto bytes = rank_bytes * node.rank_count;
     // Half of it stays free: the estimate is for one block, with nothing else in the process.

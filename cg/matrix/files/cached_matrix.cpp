@@ -113,7 +113,7 @@ class SharedOutput {
 
 // ---------------------------------------------------------------- reading
 
-/// The matrix of such a file. Blocks are read as often as they are asked for: nothing of the matrix is kept. A rank
+/// The matrix of such a file. Blocks are read as often as they are asked for; lengths and diagonal of this rank's rows are kept. A rank
 /// reads the rows of its block, all columns of them. Every byte that it takes is checked.
 class CachedMatrix final : public SystemMatrix {
  public:
@@ -125,6 +125,7 @@ class CachedMatrix final : public SystemMatrix {
       const auto starts = row_starts_of(rows);
       own_rows_ = rows;
       nonzeros_before_ = starts.front();
+      row_lengths_.reserve(static_cast<size_t>(rows.size()));
       for (size_t k = 1; k < starts.size(); ++k)
         row_lengths_.push_back(static_cast<uint32_t>(starts[k] - starts[k - 1]));
       diagonal_.resize(row_lengths_.size());
@@ -136,8 +137,14 @@ class CachedMatrix final : public SystemMatrix {
                            group);
   }
 
-  int64_t working_bytes(const comm::BlockLayout& /*layout*/, const Strips& /*strips*/) const override {
-    return 12 * window_entries;
+  /// The window, the row starts of what is read, and the figures of the rows; where strips are made, the memory for them is what the process
+  /// leaves.
+  int64_t working_bytes(const comm::BlockLayout& layout, const Strips& strips) const override {
+    constexpr int64_t bytes_per_row = 12;
+    const auto grid = layout.grid();
+    const auto start_bytes = 8 * (order() / grid.rows / strips.count + 2);
+    const auto kept_bytes = strips.working_bytes ? 0 : bytes_per_row * (order() / grid.rank_count() + 1);
+    return 12 * window_entries + start_bytes + kept_bytes;
   }
 
   /// Counts all columns. Cost: 64 KiB of the file for each strip.

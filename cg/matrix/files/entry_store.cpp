@@ -100,18 +100,24 @@ void EntryStore::seal() {
     }
     put_open_chunk(bucket);
   }
+  give_back(free_chunks_);
   if (!scratch_) return;
   in_memory_.clear();
   slabs_.clear();
 }
 
-void EntryStore::drop(size_t bucket_number) {
-  auto& bucket = buckets_[bucket_number];
-  for (const auto number : bucket.chunks) {
+void EntryStore::give_back(std::span<const size_t> chunks) {
+  if (scratch_) return;
+  for (const auto number : chunks) {
     const auto place = number % chunks_per_slab;
-    if (!scratch_) slabs_[number / chunks_per_slab].drop(place, place + 1);
+    slabs_[number / chunks_per_slab].drop(place, place + 1);
   }
-  bucket.chunks.clear();
+}
+
+void EntryStore::drop(size_t bucket_number) {
+  auto& chunks = buckets_[bucket_number].chunks;
+  give_back(chunks);
+  chunks.clear();
 }
 
 std::optional<double> EntryStore::value_at(int64_t row, int32_t column) const {

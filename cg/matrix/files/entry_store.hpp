@@ -127,6 +127,8 @@ class EntryStore {
   void open_chunk(Bucket& bucket);
   void put_open_chunk(const Bucket& bucket);
   size_t add_to_memory();
+  /// To the system, in memory: huge pages are split by this.
+  void give_back(std::span<const size_t> chunks);
   /// Calls visit(chunk, number of its entries) for the chunks of a bucket, none of which is open.
   template <typename Visit>
   void for_each_chunk(const Bucket& bucket, const Visit& visit) const {

@@ -215,6 +215,14 @@ class SourceMatrix final : public SystemMatrix {
                                           SourceMatrix::working_bytes(comm::BlockLayout(grid, pieces), {}));
     }
     require_memory(options.check_memory, options.path, expected, group);
+    agree_on(group, [&] {
+      if (!memory_bytes || needed <= *memory_bytes) return;
+      throw RunError(
+          ExitCode::memory,
+          "not enough memory: counting the rows of {} takes {} on a rank, {} are left for it; raise "
+          "--memory-limit or take more ranks",
+          options.path, format_bytes(needed), format_bytes(std::max<int64_t>(*memory_bytes, 0)));
+    });
     survey(options.path, comm::share_of(order(), group.rank(), group.size()), group);
   }
 
@@ -300,7 +308,9 @@ std::unique_ptr<SystemMatrix> in_random_order(const SystemMatrix& matrix, const 
   const auto order = matrix.order();
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
   auto expected = expected_matrix(order, matrix.nonzero_count(), group.size());
-  const auto block_bytes = 12 * matrix.nonzero_count() + 8 * order;  // made first, and then stored
+  constexpr int64_t bytes_per_row = 8 + 12;  // of the block, and lengths and diagonal
+  const auto block_bytes =
+      12 * matrix.nonzero_count() + bytes_per_row * order;  // made first, and then stored
   expected.making_bytes =
       block_bytes + std::max(expected.making_bytes, group.size() * matrix.working_bytes(layout, {}));
   require_memory(options.check_memory, options.path, expected, group);

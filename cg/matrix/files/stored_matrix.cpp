@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -41,7 +42,7 @@ EntryStore EntryCollector::finish() {
 // ---------------------------------------------------------------- memory
 
 int64_t stored_bytes(int64_t order, int64_t entry_count) {
-  constexpr int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
+  constexpr int64_t bytes_per_row = 12;  // lengths and the diagonal
   return stored_entry_bytes * entry_count + bytes_per_row * order;
 }
 
@@ -86,6 +87,7 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
     : store_(std::move(store)) {
   permutation_ = permutation;
   survey(std::move(name), store_.rows(), group);
+  count_own_nonzeros(group);
 }
 
 void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
@@ -184,8 +186,13 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
   return block;
 }
 
+void StoredMatrix::count_own_nonzeros(comm::RankGroup& group) {
+  most_own_nonzeros_ = group.maximum(std::accumulate(row_lengths_.begin(), row_lengths_.end(), int64_t{0}));
+}
+
 int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
-  return expected_matrix(order(), nonzero_count_, layout.grid().rank_count()).working_bytes;
+  const auto rank_count = layout.grid().rank_count();
+  return expected_matrix(order(), most_own_nonzeros_ * rank_count, rank_count).working_bytes;
 }
 
 SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
@@ -346,6 +353,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
   });
   store_ = collector.finish();
   survey(facts_.key.name, store_.rows(), group);
+  count_own_nonzeros(group);
 }
 
 }  // namespace cg2d

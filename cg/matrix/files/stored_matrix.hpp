@@ -90,8 +90,10 @@ class StoredMatrix final : public SystemMatrix {
   /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Collective. Cost: a search for each entry.
   Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
+  void count_own_nonzeros(comm::RankGroup& group);
 
   EntryStore store_;
+  int64_t most_own_nonzeros_ = 0;  // of any rank's stored rows
 };
 
 }  // namespace cg2d

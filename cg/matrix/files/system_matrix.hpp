@@ -29,7 +29,7 @@ class SystemMatrix : public MatrixSource {
   /// The order of rows and columns in the blocks, where it is not the original one.
   const std::optional<RandomPermutation>& permutation() const { return permutation_; }
   /// Makes this rank's block as build() does, and is the last call: afterwards no more blocks can be made.
-  /// Takes little more memory than the block.
+  /// Rows that are stored leave meanwhile (working_bytes()).
   [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) {
     return build(layout, group, 1).block;
   }
