@@ -64,6 +64,7 @@ FIGURES = (
     Row("rank-speeds", "Ranks of different speed", figures_phases.speeds),
     Row("counters", "Counted events in each phase", figures_counters.counters),
     Row("row-length", "Time per nonzero over the row length", figures_machine.row_lengths),
+    Row("bench-row-length", "Benchmark over the row length", figures_machine.bench_rows),
     Row("roofline", "Roofline", figures_roofline.roofline),
     Row("storage", "Speed of each storage format", figures_roofline.storage),
     Row("machines", "Machines side by side", figures_machine.machines),

@@ -10,7 +10,7 @@ from .progress import SILENT
 from .schema import schema_of
 from .verdict import json_of
 
-KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
+KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench or row_length_bench"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +127,13 @@ class Inputs:
 
     @property
     def bench(self):
-        return [point for bench in self.benches for point in bench] or None
+        """Points of spmv_bench."""
+        return [point for bench in self.benches for point in bench if "row_length" not in point] or None
+
+    @property
+    def bench_rows(self):
+        """Points of row_length_bench."""
+        return [point for bench in self.benches for point in bench if "row_length" in point]
 
 
 def add_file(inputs, path, progress):

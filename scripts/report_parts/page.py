@@ -207,12 +207,6 @@ def head():
     )
 
 
-HATCH = (
-    '<svg width="0" height="0" aria-hidden="true" class="patterns"><defs><pattern id="hatch" width="6" height="6" '
-    'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V6" class="hatch-line"/></pattern></defs></svg>'
-)
-
-
 def make_page(material, figures, missing):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
     steps = material.inputs.traces
@@ -233,7 +227,8 @@ def make_page(material, figures, missing):
     scripts = ["page.js", *(["animation.js"] if animations else [])]
     parts = [
         head(),
-        f'<body>{HATCH}<a class="skip" href="#main">Skip to the results</a>',
+        f'<body><svg width="0" height="0" aria-hidden="true" class="patterns">{svg_paint.HATCH}</svg>',
+        '<a class="skip" href="#main">Skip to the results</a>',
         f"<header><h1>cg2d: which grid is best, and where the time goes</h1>{origin_html(material.runs)}</header>",
         '<div class="columns">',
         contents([(name, title) for name, title, _ in sections]),

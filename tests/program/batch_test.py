@@ -135,14 +135,6 @@ class Lists(Batch):
             fcntl.flock(other, fcntl.LOCK_EX)
             self.assert_refused(self.batch(3), USAGE, f"{self.results}: another batch is writing it; wait for its end, or name another file")
 
-    def test_the_page_shows_who_did_what(self):
-        self.write(f"name=first {SHORT}", f"name=second {SHORT} --reference 8")
-        self.ends_with(VERIFICATION_FAILED, self.batch(2))
-        page = self.folder / "page.html"
-        self.ends_with(SUCCESS, run_program(0, "report", self.results, "-o", page))
-        for words in ("Tasks of a batch", "tasks.results.jsonl: ", "first", "verification-failed: zeta"):
-            self.assertIn(words, page.read_text())
-
 
 class Times(Batch):
     def test_times_beside_other_tasks_are_not_compared(self):

@@ -6,7 +6,7 @@ import pathlib
 import re
 import unittest
 
-from program_runner import USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import BackgroundRun, ProgramTest
 
 
 def processors_of(text):
@@ -77,15 +77,6 @@ class BindingTest(ProgramTest):
     def test_openmps_own_binding_stands(self):
         document = self.document_of(1, "run", "--class", "S", "--threads", "2", env={**os.environ, "OMP_PROC_BIND": "true"})
         self.assertIn("OMP_PROC_BIND", document["environment"]["thread_binding"]["why_not"])
-
-    def test_the_text_says_it(self):
-        text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none", "--verbose").stdout
-        self.assertIn("\n Binding         = none: not requested (--bind none)\n", text)
-
-    def test_a_wrong_word_is_one_line(self):
-        for command in ("run", "sweep", "tune"):
-            line = self.assert_refused(run_program(0, command, "--class", "S", "--bind", "cores"), USAGE)
-            self.assertRegex(line, r"--bind.*cores.*auto, none")
 
     def test_the_system_says_the_same_while_it_runs(self):
         output = self.folder / "result.json"

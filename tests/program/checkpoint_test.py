@@ -114,32 +114,8 @@ class Damage(CheckpointTest):
         rest = self.document_of(2, *FIXED, "--grid", "1x2", "--restart", self.state)
         self.assertEqual(rest["restart"]["rejected"], ["generation 14: found 1 of its 2 files"])
 
-    def test_without_an_intact_one_the_run_ends_with_the_reasons(self):
-        self.saved(2, "1x2")
-        for path in self.state.iterdir():
-            path.write_bytes(path.read_bytes()[:50])
-        for rank_count in (0, 2, 3):
-            outcome = run_program(rank_count, *FIXED, "--restart", self.state, "--format", "json")
-            self.assert_refused(outcome, BAD_DATA, "found no intact checkpoint (generation 14: ", "generation 13: ")
-            self.assertEqual(self.assert_valid(outcome.document())["status"], "bad-data")
-
 
 class Refusals(CheckpointTest):
-    def test_files_of_different_cuts_are_not_one_checkpoint(self):
-        def save(folder, shares):
-            file = self.folder / "shares"
-            file.write_text(shares)
-            self.run_well(2, *FIXED, "--grid", "1x2", "--cut", f"file:{file}", "--checkpoint", folder, "--checkpoint-interval", "0s")
-
-        long_second, long_first = self.folder / "long-second", self.folder / "long-first"
-        save(long_second, "1\n3\n")
-        save(long_first, "3\n1\n")
-        # The piece of rank 0 now ends after that of rank 1 has begun.
-        for path in long_first.glob("*.0-of-2.*"):
-            path.replace(long_second / path.name)
-        outcome = run_program(2, *FIXED, "--grid", "1x2", "--restart", long_second)
-        self.assert_refused(outcome, BAD_DATA, "its files do not cut the vectors into pieces")
-
     def test_folders_that_will_not_do(self):
         file = self.folder / "file"
         file.write_text("x")
@@ -224,17 +200,6 @@ class Signals(CheckpointTest):
             run.finish()
         with BackgroundRun(2, *command[1:]) as run:  # the lock of the killed run is none
             run.wait_for(r"outer iteration \d+")
-
-    def test_the_grid_that_was_chosen_is_named(self):
-        file = self.folder / "result.json"
-        with BackgroundRun(2, *self.LONG, "--grid", "auto", "--format", "json", "--output", file, "--checkpoint", self.state) as run:
-            run.wait_for(r"outer iteration [3-9]")
-            run.send(signal.SIGTERM)
-            self.assertEqual(run.finish().exit_code, INTERRUPTED)
-        document = json.loads(file.read_text())
-        command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
-        self.assertNotIn("auto", command)
-        self.assertEqual(command[command.index("--grid") + 1], document["configuration"]["grid"]["name"])
 
 
 if __name__ == "__main__":

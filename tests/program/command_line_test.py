@@ -18,59 +18,39 @@ RANK_COUNTS = (1, 2, 3) if THOROUGH else (1, 2)
 # Arguments, and texts that the one line must have: those of the user, and what would be right.
 USAGE_ERRORS = (
     (["--bogus"], ["--bogus", "run", "--help"]),
-    (["bogus"], ["bogus", "run", "--help"]),
     (["--class", "S"], ["--class", "run"]),
-    (["run", "--class", "S", "--bogus"], ["--bogus", "cg2d run --help"]),
     (["run", "--class", "S", "extra"], ["extra", "cg2d run --help"]),
     (["run"], ["--class", "--n --nonzer --shift --niter"]),
     (["run", "--n", "100", "--shift", "10"], ["missing --nonzer --niter"]),
-    (["run", "--class"], ["--class", "missing"]),
     (["run", "--class", "S", "--class", "W"], ["--class", "1"]),
     *(([command, "--class", name], [f"--class {name}", "S, W, A, B, C, D, E, F"]) for command, name in (("run", "Q"), ("run", "SW"), ("tune", "X"))),
     (["run", "--class", "Q\nR"], ["line break"]),
     (["run", "--class", "S", "--grid", "fast"], ["--grid fast", "PXxPY", "2x4"]),
     *((["run", "--class", "S", "--grid", grid], [f"--grid {grid}", "PXxPY"]) for grid in ("0x1", "-1x-1", "1x1x1", "99999999999x1")),
-    (["run", "--class", "S", "--px", "1.5"], ["--px", "1.5", "whole number"]),
     (["run", "--class", "S", "--px", "1", "--grid", "1x1"], ["--px", "--grid", "one of them"]),
     (["run", "--class", "S", "--kernel", "magic"], ["--kernel magic", "scalar, csr-simd, csr-short, sell, sell-rows"]),
     (["run", "--class", "S", "--transport", "pigeon"], ["--transport pigeon", "two-sided"]),
     (["run", "--class", "S", "--format", "xml"], ["--format xml", "text, json, csv"]),
-    (["run", "--class", "S", "--sum", "tree"], ["--sum tree", "reduce-scatter, whole-block"]),
     (["run", "--class", "S", "--sum", "whole-block", "--transport", "shared"], ["--sum whole-block", "shared", "valid: reduce-scatter"]),
-    (["sweep", "--class", "S", "--sum", "whole-block", "--transport", "two-sided,shared"], ["--sum whole-block", "shared", "valid: reduce-scatter"]),
     (["run", "--class", "S", "--overlap", "yes"], ["--overlap yes", "off, on"]),
     (["run", "--class", "S", "--n", "0"], ["--n 0", "1 ... 2147483647"]),
-    (["run", "--class", "S", "--n", "3000000000"], ["--n 3000000000", "1 ... 2147483647"]),
     (["run", "--class", "S", "--n", "many"], ["--n", "many", "whole number"]),
-    (["run", "--class", "S", "--n", ""], ["--n", '""', "whole number"]),
     (["run", "--class", "S", "--nonzer", "0"], ["--nonzer 0", "1 ... 1400"]),
-    (["run", "--class", "S", "--nonzer", "1401"], ["--nonzer 1401", "1 ... 1400"]),
     (["run", "--class", "S", "--niter", "0"], ["--niter 0", "at least 1"]),
-    (["run", "--class", "S", "--niter", "99999999999"], ["--niter", "99999999999", "2147483647"]),
     (["run", "--class", "S", "--shift", "inf"], ["--shift", "inf", "finite"]),
-    (["run", "--class", "S", "--shift", "ten"], ["--shift", "ten", "finite number"]),
-    (["run", "--class", "S", "--reference", "nan"], ["--reference", "nan", "finite number"]),
     (["run", "--class", "S", "--reference", "0"], ["--reference 0", "not be zero"]),
     (["run", "--class", "S", "--threads", "0"], ["--threads 0", "1 ... 1024"]),
-    (["run", "--class", "S", "--threads", "100000"], ["--threads 100000", "1 ... 1024"]),
     (["run", "--class", "S", "--repeat", "0"], ["--repeat 0", "1 ..."]),
-    (["run", "--class", "S", "--repeat", "-2"], ["--repeat -2", "1 ..."]),
     (["run", "--class", "S", "--ranks", "4"], ["--ranks", "--dry-run", "mpiexec -n"]),
-    (["run", "--class", "S", "--dry-run", "--ranks", "0"], ["--ranks 0", "1 ..."]),
     (["run", "--class", "S", "--dry-run", "--format", "csv"], ["--format csv", "text, json"]),
     (["run", "--class", "S", "--block-width", "3000"], ["--block-width 3000", "power of two", "64 ... 65536"]),
     (["run", "--class", "S", "--no-profile", "--profile", "p.json"], ["--no-profile", "--profile"]),
     (["run", "--class", "S", "--profile", ""], ["--profile", "name"]),
     (["tune", "--grid", "auto"], ["--grid auto", "named grids"]),
-    (["tune", "--threads", "0"], ["--threads 0", "1 ... 1024"]),
-    (["tune", "--bogus"], ["--bogus", "cg2d tune --help"]),
     (["run", "--class", "S", "--cvl", "-1"], ["--cvl -1", "negative"]),
-    (["run", "--class", "S", "--prefetch", "far"], ["--prefetch", "far", "whole number"]),
     (["run", "--class", "S", "--memory-limit", "lots"], ["--memory-limit", "lots", "8GB"]),
-    (["run", "--class", "S", "--memory-limit", "0"], ["--memory-limit", "0", "8GB"]),
     (["run", "--class", "S", "--dry-run", "--ranks", "8", "--memory-limit", "8GB"], ["--memory-limit", "--ranks"]),
     (["run", "--class", "S", "--output", ""], ["--output", "name"]),
-    (["run", "--class", "S", "--export-mtx", ""], ["--export-mtx", "name"]),
 )
 
 
@@ -106,9 +86,6 @@ class Usage(ErrorTest):
             outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid)
             self.assertTrue(self.assert_fails(outcome, USAGE, f"--grid {grid}").endswith(f": {valid}"), outcome)
 
-    def test_a_grid_whose_product_overflows_does_not_match(self):
-        self.assert_fails(run_program(1, "run", "--class", "S", "--grid", "65536x65536"), USAGE, "--grid 65536x65536", "valid")
-
     def test_columns_that_do_not_divide_list_the_valid_grids(self):
         for rank_count, columns, valid in (
             (1, 2, "1x1"),
@@ -128,25 +105,6 @@ class Usage(ErrorTest):
                 self.assert_fails(outcome, USAGE, "different arguments", "the same")
 
 
-class Help(ProgramTest):
-    def test_texts_that_are_asked_for_end_well(self):
-        for arguments, word in (
-            ([], "run"),
-            (["--help"], "run"),
-            (["run", "--help"], "--grid"),
-            (["tune", "--help"], "--profile"),
-            (["model", "--help"], "--calibrate"),
-            (["--version"], "cg2d "),
-            (["run", "--list-kernels"], "scalar"),
-            (["run", "--list-transports"], "two-sided"),
-        ):
-            with self.subTest(arguments=arguments):
-                outcomes = [self.run_well(rank_count, *arguments) for rank_count in (1, 2)]
-                self.assertIn(word, outcomes[0].stdout)
-                self.assertEqual(*((outcome.stdout, outcome.error_lines()) for outcome in outcomes))
-                self.assertEqual(outcomes[0].error_lines(), [])
-
-
 class Memory(ErrorTest):
     TWO_NUMBERS = re.compile(r"needs (\d\S* [kMGTP]?B) .* (\d\S* [kMGTP]?B) are available")
 
@@ -155,15 +113,10 @@ class Memory(ErrorTest):
         self.assertRegex(line, self.TWO_NUMBERS)
         return self.TWO_NUMBERS.search(line).groups()
 
-    def test_a_limit_that_is_too_small(self):
-        for rank_count in RANK_COUNTS:
-            with self.subTest(ranks=rank_count):
-                self.assertEqual(self.assert_refuses(run_program(rank_count, "run", "--class", "W", "--memory-limit", "1MB"))[1], "1 MB")
-
     def test_units_of_the_limit(self):
         for limit, said in (("1MB", "1 MB"), ("1m", "1 MB"), ("1MiB", "1.05 MB"), ("500000", "500 kB"), ("0.5mb", "500 kB")):
             with self.subTest(limit=limit):
-                self.assertEqual(self.assert_refuses(run_program(1, "run", "--class", "W", "--memory-limit", limit))[1], said)
+                self.assertEqual(self.assert_refuses(run_program(2, "run", "--class", "W", "--memory-limit", limit))[1], said)
 
     def test_the_plan_obeys_the_limit(self):
         for limit, fits in (("1MB", False), ("1GB", True)):
@@ -202,11 +155,6 @@ class Output(ErrorTest):
             target = self.folder / "missing" / "file"
             self.assert_fails_alike(["run", "--class", "S", option, target], CANNOT_CREATE, str(target), "folder")
 
-    def test_a_folder_in_place_of_a_file(self):
-        for option in ("--output", "--export-mtx"):
-            arguments = ["run", "--class", "S", option, self.folder]
-            self.assert_fails_alike(arguments, CANNOT_CREATE, str(self.folder), rank_counts=(1, 2))
-
     def test_a_full_disk(self):
         for format_name in ("text", "json", "csv"):
             arguments = ["run", "--class", "S", "--output", "/dev/full", "--format", format_name]
@@ -226,12 +174,6 @@ class Output(ErrorTest):
         self.run_well(2, "run", "--class", "S", "--output", self.file)
         self.assertEqual(self.files(), ["result"])
         self.assertIn("VERIFICATION SUCCESSFUL", self.file.read_text())
-
-    def test_a_result_replaces_an_older_one(self):
-        self.file.write_text("old\n" * 100_000)
-        self.run_well(2, "run", "--class", "S", "--output", self.file, "--format", "csv")
-        self.assertEqual(self.files(), ["result"])
-        self.assertTrue(self.file.read_text().startswith("status,"))
 
     def test_a_result_has_the_rights_of_the_user_s_mask(self):
         self.run_well(1, "run", "--class", "S", "--output", self.file, umask=0o027)
@@ -324,19 +266,11 @@ class Signals(ProgramTest):
 
                     self.check(rank_count, send)
 
-    def test_a_signal_to_one_rank_ends_all(self):
-        self.check(3, lambda run: os.kill(run.ranks()[-1], signal.SIGTERM))
-
     def test_a_signal_without_a_launcher(self):
         """Libraries take SIGHUP (UCX) and SIGUSR1 (MPICH) for themselves; the program takes them back."""
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, *some_of((signal.SIGUSR2, signal.SIGXCPU), 2)):
             with self.subTest(signal=number.name):
                 self.check(0, lambda run, number=number: os.kill(run.launcher, number))
-
-    def test_a_signal_of_a_batch_system_to_one_rank(self):
-        for number in some_of((signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2), 3):
-            with self.subTest(signal=number.name):
-                self.check(2, lambda run, number=number: os.kill(run.ranks()[0], number))
 
     def test_under_nohup_a_hangup_is_ignored(self):
         """Also where the program starts itself anew, as with --threads."""
@@ -410,16 +344,6 @@ class Verdict(ErrorTest):
         for factor, exit_code in ((1 + 0.99e-10, SUCCESS), (1 + 1.01e-10, VERIFICATION_FAILED)):
             self.ends_with(exit_code, run_program(1, "run", "--class", "S", "--reference", repr(zeta * factor)))
 
-    def test_the_reference_of_the_class(self):
-        for rank_count in RANK_COUNTS:
-            with self.subTest(ranks=rank_count):
-                outcome = self.run_well(rank_count, "run", "--class", "S")
-                self.assertIn(" VERIFICATION SUCCESSFUL \n", outcome.stdout)
-                self.assertEqual(outcome.error_lines(), [])
-                document = self.document_of(rank_count, "run", "--class", "S")
-                self.assertEqual((document["status"], document["exit_code"]), ("success", SUCCESS))
-                self.assertIs(document["result"]["verified"], True)
-
     def test_a_problem_without_a_reference(self):
         for rank_count in RANK_COUNTS:
             with self.subTest(ranks=rank_count):
@@ -446,14 +370,6 @@ class Verdict(ErrorTest):
                 document = outcome.document()
                 self.assertEqual((document["status"], document["exit_code"]), ("not-finite", NOT_FINITE))
                 self.assertIsNone(document["result"])
-
-    def test_a_grid_error_in_json(self):
-        outcome = run_program(2, "run", "--class", "S", "--grid", "3x1", "--format", "json")
-        line = self.assert_fails(outcome, USAGE, "1x2, 2x1")
-        document = outcome.document()
-        self.assertEqual((document["status"], document["exit_code"]), ("usage-error", USAGE))
-        self.assertEqual("cg2d: " + document["reason"], line)
-        self.assertIsNone(document["result"])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import itertools
 import unittest
 
-from program_runner import BAD_DATA, THOROUGH, USAGE, ProgramTest, factorizations, run_program
+from program_runner import THOROUGH, USAGE, ProgramTest, factorizations, run_program
 
 RUN = ("run", "--class", "S", "--no-profile")
 
@@ -107,28 +107,6 @@ class Cut(ProgramTest):
         ):
             self.assert_refused(run_program(2, *RUN, "--slow-rank", words), USAGE, line)
         self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:9x9", "--slow-rank", "1:2"), USAGE, "--slow-rank: needs a matrix")
-
-    def test_bad_shares_are_refused_before_anything_is_made(self):
-        for text, line in (
-            ("1 2", f"{self.shares}: found 2 shares, expected 3, one for each rank"),
-            ("1\n0\n1\n", f'{self.shares}:2: found "0", expected a share: a finite number greater than 0'),
-        ):
-            self.shares.write_text(text)
-            self.assert_refused(run_program(3, *RUN, "--grid", "1x3", "--cut", f"file:{self.shares}"), BAD_DATA, line)
-
-    def test_the_file_of_shares_is_no_result(self):
-        cut = self.cut_by((1, 2))
-        text = self.shares.read_text()
-        self.assert_refused(run_program(2, *RUN, "--cut", cut, "--output", self.shares), USAGE, "--cut", "--output", str(self.shares))
-        self.assertEqual(self.shares.read_text(), text)
-
-    def test_cuts_that_the_benchmark_has_not(self):
-        line = "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE"
-        self.assert_refused(run_program(2, *RUN, "--cut", "random:1"), USAGE, line)
-        self.assert_refused(run_program(2, *RUN, "--cut", "speed", "--out-of-core", "/tmp"), USAGE, "--cut speed: goes with a matrix in memory only")
-        system = ("solve", "--operator", "laplace2d:9x9", "--assembled", "--rhs", "random:1", "--rhs-count", "2", "--cut", "speed")
-        self.assert_refused(run_program(2, *system), USAGE, "2 right-hand sides: --cut speed takes one; take even, nonzeros or file:FILE")
-        self.assert_refused(run_program(2, *RUN, "--cut", "odd"), USAGE, "--cut odd: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE")
 
 
 if __name__ == "__main__":

@@ -235,17 +235,6 @@ class FileFaults(InjectorTest):
         self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "write", "zeros", 4))
         self.assert_refused(Convert(place, self.matrix).solved(), BAD_DATA, "A.cg2d: found damaged data in bytes ")
 
-    def test_a_binary_matrix_that_is_lost_by_any_sync(self):
-        for number in range(2):
-            place = self.place()
-            self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", "lose", number))
-            self.assert_refused(Convert(place, self.matrix).solved(), BAD_DATA, "A.cg2d: found ")
-            self.assertEqual(self.fault_lines(place), 1)
-        place = self.place()
-        # The one after them is that of the folder, which loses nothing.
-        self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", "lose", number + 2))
-        self.assertEqual(self.fault_lines(place), 0, "there are more syncs than this test makes fail")
-
     def test_a_page_of_mapped_memory_that_is_gone(self):
         """7a50f6c: signal 7 without a line."""
         words = ("run", "--class", "S", "--grid", "1x2", "--transport", "shared")

@@ -61,9 +61,6 @@ class ForeignPathTest(ProgramTest):
             self.assertIn(f"folder{REPLACED}", line["configuration"]["tuning"]["no_profile_because"])
         self.assertEqual(self.run_here(*words).stdout, outcome.stdout)
 
-    def test_scaling(self):
-        self.assertTrue(self.run_for_json("scaling", "--class", "S", "--cores", "2", "--rounds", "1")["ways"])
-
 
 class FullStderrTest(ProgramTest):
     def test_lines_that_cannot_be_written_do_not_end_a_run(self):

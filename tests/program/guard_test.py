@@ -73,14 +73,6 @@ class Guard(GuardTest):
         text = run_program(1, "run", "--class", "S", "--inject", "1:3").stdout
         self.assertRegex(text, r" Injected +=  ?\d of 3 bit flips \(seed 1\)\n   rank 0, outer iteration \d+, product \d+: ")
 
-    def test_reproducible_sums_under_guard(self):
-        options = ("run", "--class", "S", "--reproducible", "on")
-        free = self.valid_document_of(2, *options)
-        self.assertEqual({"guard", "injected"} & set(free), set(), "without the options there is neither")
-        document = self.valid_document_of(1, *options, "--guard")
-        self.assertEqual(document["guard"]["detections"], [])
-        self.assertEqual(document["result"]["zeta"], free["result"]["zeta"])
-
     def test_bad_values(self):
         for value in ("x", "1:0", "-1", "1:2:3"):
             self.assert_refused(run_program(2, "run", "--class", "S", f"--inject={value}"), USAGE, "SEED:COUNT")

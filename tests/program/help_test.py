@@ -1,8 +1,6 @@
 """Help, misspelt names, completion, manual pages and files of options, for all commands and options that there are."""
 
-import concurrent.futures
 import functools
-import random
 import re
 import shlex
 import shutil
@@ -10,12 +8,10 @@ import subprocess
 import unittest
 
 from program_runner import (
-    DEFECT, MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, some_of,
-    temporary_folder,
+    DEFECT, MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, temporary_folder,
 )  # fmt: skip
 
 MOST_COLUMNS = 100
-TYPO_COUNT = 200
 ENTRY = re.compile(r"(?m)^  (\S.*)\n((?:    .*\n)*)")
 MATRIX = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n"
 
@@ -58,63 +54,7 @@ def examples_of(command):
     return [line.strip() for line in help_of(command).partition("Examples:\n")[2].splitlines() if line.startswith("  ")]
 
 
-def misspelt(word, generator):
-    """The word with one letter left out, doubled, replaced, or exchanged with the next one, within its last letters."""
-    position = generator.randrange(1, len(word) - 1)
-    letter = word[position]
-    kind = generator.randrange(4)
-    if kind == 0:
-        return word[:position] + word[position + 1 :]
-    if kind == 1:
-        return word[:position] + letter + word[position:]
-    if kind == 2:
-        return word[:position] + ("q" if letter != "q" else "z") + word[position + 1 :]
-    return word[:position] + word[position + 1] + letter + word[position + 2 :]
-
-
-def typos():
-    """(arguments, wrong word, right words) of misspelt commands, options and values, the same ones each time."""
-    generator = random.Random(19)
-    found = []
-    taken = {command: set(options_of(command)) for command in commands()}
-    named = [("run", "--kernel"), ("run", "--transport"), ("run", "--sum"), ("solve", "--preconditioner"), ("solve", "--variant"), ("run", "--format")]
-    system = {"run": ["--class", "S"], "solve": ["--operator", "laplace3d:4x4x4"]}
-    while len(found) < TYPO_COUNT:
-        kind = generator.randrange(5)
-        command = generator.choice(commands())
-        if kind == 0:
-            wrong = misspelt(command, generator)
-            if wrong not in commands():
-                found.append(([wrong], wrong, commands()))
-        elif kind < 4:
-            long_options = [option for option in taken[command] if len(option) > 5]
-            if not long_options:
-                continue
-            wrong = "--" + misspelt(generator.choice(long_options)[2:], generator)
-            if wrong not in taken[command]:
-                found.append(([command, wrong], wrong, sorted(taken[command])))
-        else:
-            command, option = generator.choice(named)
-            right = generator.choice([value for value in values_of(command, option) if len(value) > 3])
-            wrong = misspelt(right, generator)
-            if wrong not in values_of(command, option):
-                found.append(([command, *system[command], option, wrong], wrong, values_of(command, option)))
-    return found
-
-
 class Typos(ProgramTest):
-    def check(self, typo):
-        arguments, wrong, right = typo
-        outcome = run_program(0, *arguments)
-        meant = re.search(r"did you mean (?:cg2d )?([\w-]+)\?", outcome.stderr)
-        one_line = outcome.exit_code == USAGE and len(outcome.stderr.splitlines()) == 1 and outcome.stdout == ""
-        return "" if one_line and wrong in outcome.stderr and meant and meant[1] in right else str(outcome)
-
-    def test_misspelt_words(self):
-        with concurrent.futures.ThreadPoolExecutor(2) as executor:
-            faults = [fault for fault in executor.map(self.check, some_of(typos(), 7)) if fault]
-        self.assertEqual(faults, [])
-
     def test_the_nearest_word(self):
         for arguments, meant in (
             (["rnu"], "did you mean cg2d run?"),
@@ -353,16 +293,6 @@ class Quiet(ProgramTest):
     def test_every_command_that_measures_has_it(self):
         for command in commands():
             self.assertEqual("--quiet" in options_of(command), "--progress" in options_of(command), command)
-
-
-class OfficialGrid(ProgramTest):
-    def test_powers_of_two(self):
-        for rank_count, grid in ((1, "1x1"), (2, "2x1"), (4, "2x2"), (8, "4x2")):
-            document = self.document_of(rank_count, "run", "--class", "S", "--grid", "official")
-            self.assertEqual(document["configuration"]["grid"]["name"], grid)
-
-    def test_other_numbers_of_ranks(self):
-        self.assert_refused(run_program(3, "run", "--class", "S", "--grid", "official"), USAGE, "valid grids (PXxPY): 1x3, 3x1")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,8 @@
 """Limits of the system, other processes, signals, and options that contradict each other: the program ends with the right
 code and one line, and changes no file that it refuses."""
 
-import concurrent.futures
-import json
 import os
 import pathlib
-import re
 import resource
 import signal
 import stat
@@ -13,8 +10,8 @@ import subprocess
 import unittest
 
 from program_runner import (
-    BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE,
-    BackgroundRun, ProgramTest, at_the_same_time, comes_true, launch_words, run_command, run_program, send_to_all, some_of,
+    BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, SUCCESS, THOROUGH, UNAVAILABLE, USAGE, BackgroundRun,
+    ProgramTest, at_the_same_time, comes_true, launch_words, run_command, run_program, send_to_all, some_of,
 )  # fmt: skip
 
 # Nothing is tried before the matrix is made.
@@ -59,31 +56,8 @@ class Inputs(InFolder):
         self.assert_line(BAD_DATA, "nested in more than 100 levels", run_program(0, "report", deep, "-o", page))
         self.assertFalse(page.exists())
 
-    def test_files_without_results(self):
-        empty = self.file("empty.json", "")
-        self.assert_line(USAGE, "holds no result", run_program(0, "export", empty, "--output", self.file("output.csv")))
-        self.assert_line(USAGE, "holds no result", run_program(0, "sweep", "--show", empty))
-        self.assertEqual(self.names(), ["empty.json"])
-
-    def test_exit_codes_of_a_file_are_those_of_the_program(self):
-        file = self.file("sweep.jsonl")
-        self.run_well(0, "sweep", "--class", "S", "--repeat", "1", "--output", file)
-        self.file("sweep.jsonl", file.read_text().replace('"exit_code":0', '"exit_code":42'))
-        self.assert_line(USAGE, "exit_code is 42", run_program(0, "sweep", "--show", file))
-
 
 class Options(InFolder):
-    def test_grids_that_no_machine_has(self):
-        for grid in ("65536x65536", "2147483647x2147483647", "1048577x1"):
-            self.assert_line(USAGE, "grid", run_program(0, "model", "--machine", "cp-pacs", "--grid", grid))
-
-    def test_words_that_a_command_refuses_are_not_named_as_valid(self):
-        for command, valid in (("run", ["auto", "rule"]), ("pingpong", ["auto", "rule"]), ("model", []), ("tune", [])):
-            outcome = run_program(0, command, "--class", "S", "--grid", "ruler")
-            self.assert_line(USAGE, "--grid ruler: must be PXxPY", outcome)
-            for word in ("auto", "rule"):
-                self.assertEqual(re.search(rf"\b(or|,) {word}\b", outcome.stderr) is not None, word in valid, outcome)
-
     def test_estimates_do_not_overflow(self):
         words = ["run", "--n", "2147483647", "--nonzer", "2147483647", "--shift", "10", "--niter", "1"]
         plan = self.document_of(0, *words, "--dry-run")["plan"]
@@ -169,25 +143,6 @@ class Limits(InFolder):
         (groups / "memory.stat").write_text("inactive_file 0\n")
         outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
         self.assert_line(MEMORY, "MB are available; a control group's memory limit of 3.", outcome)
-
-
-class OtherProcesses(InFolder):
-    @unittest.skipUnless(THOROUGH, "tunes twice, for seconds each")
-    def test_two_that_tune_at_once(self):
-        profile = self.file("profile.json")
-        words = ("tune", "--class", "S", "--grid", "1x1", "--profile", profile, "--keep-disturbed")
-        commands = [(*words, "--threads", threads) for threads in "12"]
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            outcomes = list(pool.map(lambda words: run_program(0, *words), commands))
-        # Each disturbs the other: times that make no sense are refused even with --keep-disturbed.
-        for outcome in outcomes:
-            self.assertIn(outcome.exit_code, (SUCCESS, TRY_AGAIN), outcome)
-        tuned = [threads for threads, outcome in zip((1, 2), outcomes, strict=True) if outcome.exit_code == SUCCESS]
-        if not tuned:
-            self.skipTest("the machine is too busy for a measurement that makes sense")
-        (processor,) = json.loads(profile.read_text())["processors"].values()
-        self.assertEqual(sorted(case["threads"] for case in processor["cases"]), tuned)
-        self.assertEqual(self.names(), ["profile.json"])
 
 
 class Signals(InFolder):

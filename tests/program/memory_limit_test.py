@@ -9,7 +9,6 @@ import unittest
 
 from program_runner import (
     CAMPAIGN, MEMORY, MPIEXEC, PROGRAM, PROJECT, SUCCESS, THOROUGH, TRY_AGAIN, ProgramTest, run_command, run_program, temporary_folder,
-    thorough_only,
 )  # fmt: skip
 
 WRAPPER = PROJECT / "tests" / "support" / "peak_memory.py"
@@ -259,35 +258,6 @@ class SmallSystem(ProgramTest):
         process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
         # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
         self.assertLess(needed, 8 * (process + 8e6))
-
-
-class OneRefusal(ProgramTest):
-    """The first refusal names the limit for all that is to come."""
-
-    def test_the_limit_of_a_streamed_operator_is_named_before_its_rows_are_counted(self):
-        command = ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile", "--out-of-core", f"{self.folder}/panels")
-        outcome = self.ends_with(MEMORY, run_program(2, *command, "--memory-limit", "20MB"))
-        limit = named_limit(outcome)
-        self.assertIsNotNone(limit, outcome)
-        self.run_well(2, *command, "--memory-limit", str(limit))
-
-
-class Plan(ProgramTest):
-    def test_a_plan_has_the_processes(self):
-        plan = self.document_of(1, "run", "--class", "A", "--dry-run", "--ranks", "4096")["plan"]
-        process = plan["memory_per_rank_bytes"]["process"]
-        self.assertGreater(process, 10e6)  # MPI alone takes more
-        self.assertGreater(plan["memory_bytes"], 4096 * process)
-
-
-class Determinism(LimitTest):
-    @thorough_only("forty runs")
-    def test_a_streamed_run_near_its_limit_ends_alike(self):
-        arguments = ("run", "--class", "B", "--niter", "1", "--no-profile", "--out-of-core", "DIR", "--dry-run")
-        for limit in (70, 75, 80, 85):
-            with self.subTest(limit=limit):
-                codes = {run_program(2, *self.words(arguments), "--memory-limit", f"{limit}MB").exit_code for _ in range(10)}
-                self.assertEqual(len(codes), 1, codes)
 
 
 if __name__ == "__main__":

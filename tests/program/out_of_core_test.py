@@ -9,7 +9,6 @@ import signal
 import unittest
 
 from kill_test import kill_once, wait_for_ends
-from page_reader import read_page
 from program_runner import (
     BAD_DATA, CAMPAIGN, CANNOT_CREATE, FOLDER_IN_USE, MEMORY, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program,
     some_of,
@@ -158,11 +157,6 @@ class Streaming(OutOfCoreTest):
         self.assertIs(sets[1][1], sets[1][0] == "portable")
         self.assertIs(reused(sets[1][0])[1], True)
 
-    def test_half_storage_is_taken_where_no_kernel_is_asked_for(self):
-        document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store, "--no-profile")
-        configuration = document["configuration"]
-        self.assertEqual((configuration["kernel"], configuration["symmetric_storage"]), ("symmetric", True))
-
     def test_the_plan_knows_files_and_storage(self):
         problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
         limit = self.limit(2, 14)  # some panels stay, most are read for each product
@@ -179,25 +173,6 @@ class Streaming(OutOfCoreTest):
         text = self.run_well(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", "--no-profile").stdout
         for line in ("Files of panels ", "Storage ", "A product reads ", "A product multiplies   not known"):
             self.assertIn(f"\n {line}", text)
-
-    def test_limits_follow_from_rates(self):  # on one rank: the rates of ranks that share a core mean nothing
-        problem = ("--n", "20000", "--nonzer", "12", "--shift", "20", "--niter", "2", "--grid", "1x1", "--memory-limit", self.limit(1, 20))
-        document = self.streamed(1, *problem, "--roofline")
-        facts = document["out_of_core"]
-        self.assertEqual(facts["memory_limit_bytes"], int(problem[-1]))
-        self.assertLessEqual(facts["unbound_memory_limit_bytes"], facts["in_core_memory_limit_bytes"])
-        self.assertGreater(facts["in_core_memory_limit_bytes"], sum(rank["file_bytes"] for rank in facts["ranks"]))
-        for rank in facts["ranks"]:
-            self.assertGreater(rank["storage_bytes_per_s"], 0)
-            self.assertLessEqual(rank["wait_s"] + rank["check_s"], rank["product_s"])
-        self.assertGreater(document["roofline"]["storage_bytes_per_step"], 0)
-        text = self.run_well(1, "run", *problem, *KERNEL, "--no-profile", "--out-of-core", self.store, "--roofline").stdout
-        self.assertRegex(text, r"(?m)^ Storage bandwidth, reading only: .* GB/s; products reached ")
-        self.assertRegex(text, r"(?m)^ By these rates reading takes no longer than multiplying from --memory-limit ")
-        self.assertRegex(text, r"(?m)^ Storage, all ranks at once: .* GB/s; a CG step reads ")
-        # What the plan said holds: with that limit nothing is streamed.
-        enough = (*problem[:-1], str(facts["in_core_memory_limit_bytes"] + 20_000_000))
-        self.assertEqual({rank["buffers"] for rank in self.streamed(1, *enough)["out_of_core"]["ranks"]}, {0})
 
     def test_the_text_says_so(self):
         text = self.expect_text("--class", "S")
@@ -233,13 +208,6 @@ class Results(OutOfCoreTest):
             self.assertRegex(text, rf"(?m)^Class .*, {re.escape(storage)}$")
         self.assertIn("no configuration is in both", run_program(0, "compare", *self.results[:2]).stderr)
         self.assertIn(self.storages[1], run_program(0, "compare", self.results[1], self.results[1]).stdout)
-
-    def test_the_page_has_their_figure(self):
-        page = self.folder / "report.html"
-        self.run_well(0, "report", *self.results, "-o", page)
-        text = read_page(page).text_of("streaming")
-        for words in ("--memory-limit of a node, MB (the matrix has ", "in memory", "from here on nothing is read", "1.00 x"):
-            self.assertIn(words, text)
 
 
 class Trouble(OutOfCoreTest):

@@ -1,7 +1,5 @@
 """cg2d pingpong as a user meets it: table, JSON and CSV say the same, and bad input is one line."""
 
-import csv
-import io
 import unittest
 
 from program_runner import CANNOT_CREATE, USAGE, ProgramTest, names_listed, run_program
@@ -55,23 +53,6 @@ class PingPongTest(ProgramTest):
         self.assertRegex(text, r"(?m)^ Class S, grid \dx\d: ")
         for transport in names_listed("--list-transports"):
             self.assertRegex(text, rf"(?m)^ +{transport} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
-
-    def test_csv_has_a_line_per_time(self):
-        place = self.folder / "pingpong.csv"
-        outcome = self.run_well(2, *SMALL, "--methods", "nonblocking", "--variables", "2", "--format", "csv", "--output", place)
-        self.assertEqual(outcome.stdout, "")
-        rows = list(csv.DictReader(io.StringIO(place.read_text())))
-        transfers = [row for row in rows if row["list"] == "pairs.transfers"]
-        found = [(row["ranks"], row["method"], row["variables"], row["bytes"]) for row in transfers]
-        self.assertEqual(found, [("0 1", "nonblocking", "2", "8"), ("0 1", "nonblocking", "2", "1000")])
-        for row in transfers:
-            self.assertGreaterEqual(float(row["seconds_per_variable.median_s"]), float(row["seconds_per_variable.minimum_s"]))
-        of_phases = [row for row in rows if row["list"] == "phases.transports"]
-        self.assertEqual({row["grid"] for row in of_phases} - {"1x2", "2x1"}, set())
-        for phase in PHASES:
-            for row in of_phases:
-                self.assertGreaterEqual(float(row[f"phases.{phase}.median_s"]), 0.0)
-        self.assertIn("MPI_Iallreduce", [row["way"] for row in rows if row["list"] == "sums"])
 
     def test_bad_input_is_one_line(self):
         for rank_count, arguments, words in (

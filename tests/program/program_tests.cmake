@@ -105,22 +105,11 @@ cg2d_add_program_test(progress_test WAITS SCRIPT program/progress_test.py TIMEOU
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
 cg2d_add_program_test(hostile_surroundings_test WAITS SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)
-# Random inputs and kills: samples of the large numbers for which these tests have options.
+# Random files and kills: samples of the large numbers for which these tests have options.
 cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
 cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
 
-cg2d_add_program_test(
-  solve_refused_test
-  SCRIPT program/solve_refused_test.py
-  LABELS thorough
-  TIMEOUT 900)
-
 if(CG2D_BUILD_BENCH)
-  cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)
-  set_property(
-    TEST bench_figures_test
-    APPEND
-    PROPERTY ENVIRONMENT CG2D_SPMV_BENCH=$<TARGET_FILE:spmv_bench> CG2D_ROW_LENGTH_BENCH=$<TARGET_FILE:row_length_bench>)
   # It takes both programs from the build folder.
   cg2d_add_program_test(regression_test SCRIPT scripts/regression_test.py LABELS thorough TIMEOUT 300)
 endif()

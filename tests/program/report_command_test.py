@@ -12,7 +12,7 @@ import unittest
 
 from page_reader import read_page
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
-from report_facts import as_class_b, real_sweep, simulated_sweep, write_lines
+from report_facts import real_sweep, simulated_sweep, write_lines
 from session_facts import session_files
 from terminal import open_terminal
 
@@ -197,32 +197,6 @@ class Compare(ReportCommand):
             outcome = run_program(0, "compare", before, write_lines(self.folder / "odd.jsonl", lines))
             self.assert_refused(outcome, BAD_DATA, f"odd.jsonl: line 2: its time is {time_s:g} s")
 
-    def test_sets_side_by_side_have_one_range_and_one_unit(self):
-        sweep = real_sweep()
-        grids = {document["configuration"]["grid"]["name"] for document in sweep}
-        days = {"monday": {}, "tuesday": dict.fromkeys(grids, 0.2)}
-        files = [write_lines(self.folder / f"{day}.jsonl", simulated_sweep(sweep, times_s)) for day, times_s in days.items()]
-        self.made(*files, "--compare")
-        sections = re.findall(r'<section id="([\w-]+)">(.*?)</section>', self.page.read_text(), re.DOTALL)
-        compared = {}
-        for name, text in sections:
-            if name in ("comparison", "time-by-grid", "time-over-px", "phases-by-grid", "repeats"):
-                self.assertEqual(len(set(re.findall(r"\d\s(s|ms|µs)\b", text))), 1, name)
-            pictures = re.findall(r'<svg class="chart".*?</svg>', text, re.DOTALL)
-            compared[name] = [re.findall(r'class="tick" text-anchor="end">([^<]*)<', picture) for picture in pictures]
-        monday, tuesday = compared["time-over-px"]
-        self.assertEqual(monday, tuesday, "ticks of the times")
-        monday, tuesday = compared["repeats"]
-        self.assertEqual(monday, tuesday, "ticks of the deviations")
-        maps = dict(sections)["time-by-grid"]
-        slow, fast = (set(re.findall(r'class="bar (h\d+)"[^>]*><title>', part)) for part in maps.split("</figure>")[:2])
-        self.assertEqual((slow, fast), ({"h12"}, {"h0"}), "one scale of colours for both")
-
-    def test_nothing_in_common_is_a_note(self):
-        page = self.made(self.sweep, write_lines(self.folder / "b.jsonl", as_class_b(real_sweep())), "--compare")
-        self.assertIn("no configuration is in both", page.text_of("notes"))
-        self.assertNotIn("comparison", page.sections)
-
     def test_one_set_cannot_be_compared(self):
         for words, code in (((self.sweep,), USAGE), ((self.sweep, self.files[2]), BAD_DATA)):
             self.assertRegex(self.ends_with(code, self.report(*words, "--compare")).stderr, r"\Acg2d: .*--compare: takes two files.*\n\Z")
@@ -278,11 +252,6 @@ class Refusals(ReportCommand):
             self.assert_refused(UNAVAILABLE, f"old-python ended with code {code} and made no page", self.sweep, env=with_variables(CG2D_PYTHON=str(old)))
         outcome = self.ends_with(UNAVAILABLE, self.report(self.sweep, env=with_variables(PYTHONHOME="/none")))
         self.assertRegex(outcome.stderr, r"cg2d: report: python3 ended with code 1 and made no page; install Python 3\.10 or later[^\n]*\n\Z")
-        (self.folder / "matplotlib.py").write_text("raise ImportError\n")
-        figures = ("--figures", self.folder / "figures")
-        bare = with_variables(PYTHONPATH=str(self.folder))
-        self.assert_refused(UNAVAILABLE, "has no matplotlib", self.sweep, *figures, env=bare)
-        self.assertEqual(self.report(self.sweep, env=bare).exit_code, SUCCESS, "the page needs none")
 
     def test_a_program_without_its_package(self):
         program = pathlib.Path(shutil.copy(PROGRAM, self.folder / "cg2d"))
@@ -305,12 +274,6 @@ class Surroundings(ReportCommand):
         for ranks in (1, 2):
             outcome = self.ends_with(SUCCESS, run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page]))
             self.assertEqual(outcome.stdout.count("figures"), 1, "one rank acts")
-
-    def test_progress(self):
-        outcome = self.report(self.sweep, "--progress")
-        self.assertRegex(outcome.stderr, r"cg2d: report: \d\.\d s: reading .*\n(.*\n)*.*asking for the verdicts\n(.*\n)*.*drawing\n")
-        outcome = self.report(self.sweep, "--quiet")
-        self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (SUCCESS, "", ""))
 
     def test_a_terminal_sees_a_line_that_goes_away(self):
         master, slave = open_terminal()

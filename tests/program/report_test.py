@@ -5,7 +5,7 @@ import io
 import re
 import unittest
 
-from program_runner import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, USAGE, ProgramTest, run_program
+from program_runner import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, ProgramTest, run_program
 
 
 class Csv(ProgramTest):
@@ -27,17 +27,6 @@ class Csv(ProgramTest):
             phase_seconds = sum(float(row[f"{phase}_s"]) for phase in PHASES)
             self.assertGreater(phase_seconds, 0.5 * float(row["time_s"]))
             self.assertLessEqual(phase_seconds, 1.02 * float(row["time_s"]))
-
-    def test_columns_stay_without_phases(self):
-        (row,) = self.rows_of(2, "run", "--class", "S", "--no-phases")
-        (timed,) = self.rows_of(2, "run", "--class", "S")
-        self.assertEqual(list(row), list(timed))
-        for phase in PHASES:
-            self.assertEqual(row[f"{phase}_s"], "")
-
-    def test_zeta_has_all_its_digits(self):
-        (row,) = self.rows_of(2, "run", "--class", "S", "--grid", "1x2")
-        self.assertEqual(float(row["zeta"]), self.document_of(2, "run", "--class", "S", "--grid", "1x2")["result"]["zeta"])
 
 
 class Text(ProgramTest):
@@ -72,27 +61,6 @@ class Text(ProgramTest):
         for line, pattern in zip(lines[first : first + len(patterns)], patterns, strict=True):
             self.assertRegex(line, rf"\A(?:{pattern})\Z")
         return lines[first : first + len(patterns)]
-
-    def test_the_patterns_take_the_official_lines(self):
-        # From a run of the official program, class B on 2 ranks.
-        official = (
-            " VERIFICATION SUCCESSFUL \n"
-            " Zeta is     0.2271274548263E+02\n"
-            " Error is    0.3253523206851E-13\n"
-            "\n\n CG Benchmark Completed.\n"
-            " Class           =                        B\n"
-            " Size            =                    75000\n"
-            " Iterations      =                       75\n"
-            " Time in seconds =                    19.64\n"
-            " Total processes =                        2\n"
-            " Active procs    =                        2\n"
-            " Mop/s total     =                  2784.92\n"
-            " Mop/s/process   =                  1392.46\n"
-            " Operation type  =           floating point\n"
-            " Verification    =               SUCCESSFUL\n"
-        )
-        as_class_s = official.replace(" " * 24 + "B", " " * 24 + "S").replace("   75000", "    1400")
-        self.assert_lines(as_class_s.replace(" 75\n", " 15\n"), self.BLOCK)
 
     def test_closing_block(self):
         text = self.run_well(2, "run", "--class", "S").stdout
@@ -142,14 +110,6 @@ class Text(ProgramTest):
             r" Huge pages      = \w+; .+",
         ):
             self.assert_lines(text, (pattern,))
-
-    def test_row_lengths_of_the_whole_matrix(self):
-        for cvl, words in (
-            (9, r"below the critical vector length 9: 0\.[1-9] % of rows, 0\.\d % of nonzeros"),
-            (2**31 - 1, "no critical vector length: vectors pay for none of them"),
-        ):
-            text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--cvl", cvl, "--kernel", "csr-simd", "--verbose").stdout
-            self.assert_lines(text, (rf" Row lengths     = 8 to 127, mean 55\.8 in the blocks; {words}",))
 
     def test_what_the_conversion_made(self):
         # CSR: 12 bytes per nonzero and 8 per row, of which there are 1400 and the end: 12.14 in all.
@@ -252,17 +212,6 @@ class Text(ProgramTest):
             self.assertLess(sum(times[:-1]), 0.2, "no more than needed") if len(times) > 2 else None
         times = self.document_of(1, "run", "--class", "S", "--min-time", "0s", "--repeat", "2")["result"]["repeats"]["times_s"]
         self.assertEqual(len(times), 2)
-
-    def test_a_minimum_time_that_is_none(self):
-        for word in ("2q", "-1s", "", "nan", "1e99h"):
-            self.assert_refused(run_program(2, "run", "--class", "S", "--min-time", word), USAGE, "--min-time")
-
-    def test_repetitions(self):
-        self.assertRegex(
-            self.run_well(2, "run", "--class", "S", "--repeat", "3", "--verbose").stdout,
-            r"(?m)^ Seconds         = \d+\.\d{6} "
-            r"\(median of 3; minimum \d+\.\d{6}, quartiles \d+\.\d{6} and \d+\.\d{6}, maximum \d+\.\d{6}, spread \d+\.\d %\)$",
-        )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import unittest
 
-from program_runner import PHASES, USAGE, ProgramTest, run_program
+from program_runner import PHASES, ProgramTest
 
 
 PRODUCTS_PER_SOLVE = 26
@@ -78,9 +78,6 @@ class Roofline(ProgramTest):
         document, roofline = self.roofline_of(sum(node["cores"] for node in document["environment"]["nodes"]) + 1)
         self.assertIsNone(roofline)
         self.assertEqual(len([text for text in document["warnings"] if "--roofline" in text]), 1)
-
-    def test_needs_phases(self):
-        self.assertIn("--no-phases", self.ends_with(USAGE, run_program(0, "run", "--class", "S", "--roofline", "--no-phases")).stderr)
 
 
 if __name__ == "__main__":

@@ -82,16 +82,6 @@ class Restart(SolveCheckpointTest):
         earlier = rest["restart"]["earlier_iterations"]
         self.assertIn(f" Restart from {self.state} after iteration {earlier}: the time is that of the iterations since", text)
 
-    def test_the_older_generation_is_taken(self):
-        whole = self.saved(2, "--grid", "1x2")
-        names = sorted(path.name for path in self.state.iterdir())
-        self.assertEqual(len(names), 4)
-        (self.state / names[-1]).write_bytes(b"")
-        rest = self.document(2, *FIXED, "--grid", "1x2", "--restart", self.state)
-        self.assertEqual(rest["restart"]["generation"], int(names[0].split(".")[0]))
-        self.assertEqual(rest["result"]["history"], whole["result"]["history"])
-        self.assertEqual(len(rest["restart"]["rejected"]), 1)
-
 
 class Refusals(SolveCheckpointTest):
     def test_another_system(self):

@@ -155,21 +155,6 @@ class Streaming(SolveOutOfCoreTest):
         for rank in much["ranks"]:
             self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
 
-    def test_rows_that_are_much_longer_than_others_get_shorter_panels(self):
-        """A dense block of 1500 rows in 60 000."""
-        text = self.folder / "A.mtx"
-        order, dense = 60_000, 1500
-        entries = [f"{row + 1} {row + 1} 2000" for row in range(order)]
-        entries += [f"{row + 1} {column + 1} -1" for row in range(dense) for column in range(row)]
-        text.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n{order} {order} {len(entries)}\n" + "\n".join(entries) + "\n")
-        binary = self.folder / "A.cg2d"
-        self.run_well(2, "convert", text, binary)
-        arguments = (binary, "--kernel", "sell", "--cut", "even", "--grid", "1x2")
-        (document, _) = self.expect_bits_of_memory(2, arguments, "--memory-limit", self.least_limit(2, arguments))
-        for rank in document["out_of_core"]["ranks"]:
-            # The dense rows are 24 MB; they are converted 512 at a time.
-            self.assertLess(rank["most_panel_bytes"], 9e6)
-
     def test_several_right_hand_sides_take_each_panel_once(self):
         binary, _ = self.converted()
         for grid, count in some_of((("1x2", 8), ("2x1", 3)), 2):
@@ -184,14 +169,6 @@ class Streaming(SolveOutOfCoreTest):
                         # Iterations, and the residual that is recomputed, now and then once more.
                         self.assertLess(rank["products"], 2 * document["result"]["iterations"])
                         self.assertLessEqual(rank["read_bytes"], rank["products"] * rank["most_panel_bytes"] * streamed)
-
-    def test_kernels_and_files_of_several_right_hand_sides(self):
-        arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--grid", "2x1")
-        several = (*arguments, "--rhs", "random:1", "--rhs-count", "3")
-        for more, is_reused in ((several, False), (several, True), (arguments, False), (several, False)):
-            document = self.streamed(2, *more)
-            self.assertEqual(document["configuration"]["kernel"], "symmetric")
-            self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {is_reused})
 
     def test_the_text_says_so(self):
         self.expect_text("--operator", "laplace2d:30x30", "--assembled")
@@ -226,15 +203,6 @@ class Trouble(SolveOutOfCoreTest):
         x = self.x.read_text()
         whole = self.document(2, binary, "--grid", "1x2", "--kernel", "symmetric")
         self.expect_same(document, x, whole, self.x.read_text())
-
-    def test_damage_of_the_matrix_ends_all_ranks_while_panels_are_written(self):
-        binary, _ = self.converted(12)
-        bad = bytearray(binary.read_bytes())
-        bad[len(bad) // 2] ^= 1
-        binary.write_bytes(bad)
-        outcome = run_program(2, "solve", binary, "--grid", "1x2", "--no-profile", "--out-of-core", self.store)
-        self.assert_refused(outcome, BAD_DATA, str(binary), "found damaged data")
-        self.assertEqual(list(self.store.iterdir()), [])
 
     def test_a_file_that_fails_under_way_ends_the_solve_on_all_ranks(self):
         endless = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--grid", "1x2", "--kernel", "sell", "--rtol", "0", "--rhs", "random:1")

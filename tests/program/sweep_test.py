@@ -5,20 +5,15 @@ import copy
 import csv
 import itertools
 import json
-import os
 import re
 import resource
-import signal
 import time
 import unittest
-from random import Random
 
 from program_runner import (
-    CANNOT_CREATE, INTERRUPTED, MEMORY, PHASES, SUCCESS, THOROUGH, USAGE, VERIFICATION_FAILED, BackgroundRun, ProgramTest, factorizations,
-    kill_all, run_program, temporary_folder,
+    CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, kill_all, run_program, temporary_folder,
 )  # fmt: skip
 from report_facts import write_lines
-from verdict_words import complaints_of_compare, complaints_of_sweep
 
 REGRESSION, UNDECIDED = 1, 2
 
@@ -79,11 +74,6 @@ class SweepTest(ProgramTest):
         self.assertRegex(session, r"^20\d\d-\d\d-\d\dT")
         self.assertEqual(self.run_well(0, "sweep", "--show", self.file).stdout, outcome.stdout)
 
-    def test_every_second_round_goes_backwards(self):
-        self.assertEqual(self.sweep(2, "--repeat", "3").exit_code, SUCCESS)
-        grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
-        self.assertEqual(grids, ["1x2", "2x1", "2x1", "1x2", "1x2", "2x1"])
-
     def test_counted_and_traced_runs_come_after_the_timed_ones(self):
         """Lines of their own, which no table takes for timed ones; a second call makes nothing."""
         words = ["--repeat", "2", "--retries", "0", "--papi", "software", "--roofline", "--trace-best"]
@@ -115,11 +105,6 @@ class SweepTest(ProgramTest):
         self.assertTrue(trace.exists())
         rows = list(csv.DictReader(self.run_well(0, "export", self.file, "--format", "csv").stdout.splitlines()))
         self.assertEqual(len(rows), 4)
-
-    def test_events_of_the_environment_do_not_slow_timed_runs(self):
-        words = ["sweep", "--class", "S", "--output", self.file, "--repeat", "1"]
-        self.run_well(1, *words, env={**os.environ, "PAPI_EVENTS": "perf::TASK-CLOCK"})
-        self.assertTrue(all(line["counters"] is None for line in lines_of(self.file)))
 
     def test_events_that_cannot_be_counted_end_it_before_the_first_run(self):
         self.assert_refused(self.sweep(2, "--papi", "perf::TASK-CLOCKS"), USAGE, "--papi: perf::TASK-CLOCKS is no event")
@@ -168,18 +153,6 @@ class SweepTest(ProgramTest):
         self.assertEqual((left_out["place"], left_out["reason"]), (str(counted), "it ran with --papi"))
         self.assertIn("Left out, 1 run: it ran with --papi: S 1x1 ", text)
 
-    def test_the_verdict_names_the_runs_that_were_repeated(self):
-        self.assertEqual(self.sweep(2, "--repeat", "2").exit_code, SUCCESS)
-        self.assertEqual(self.document_of(0, "sweep", "--show", self.file)["replaced"], [])
-        again = lines_of(self.file)[1]
-        again["sweep"]["attempt"] = 2
-        with self.file.open("a") as file:
-            file.write(json.dumps(again) + "\n")
-        verdicts = self.valid_document_of(0, "sweep", "--show", self.file)
-        self.assertEqual(verdicts["replaced"], [f"{self.file}:2"])
-        compared = [place for row in verdicts["grids"] for cell in row["cells"] for place in cell["runs"]]
-        self.assertEqual(sorted(compared), [f"{self.file}:{line}" for line in (1, 3, 4, 5)])
-
     def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
         few = self.ends_with(SUCCESS, self.sweep(2, "--niter", "1", "--repeat", "2", "--progress"))
         self.assertIn("2 configurations, 2 rounds; a verdict on them needs 7\n", few.stderr)
@@ -205,23 +178,6 @@ class SweepTest(ProgramTest):
         self.assertEqual({line["sweep"]["sitting"] for line in lines}, {1, 2})
         self.assertEqual(len({line["sweep"]["session"] for line in lines}), 1)
         self.assert_valid(lines[-1])
-
-    def test_a_killed_sweep_goes_on_where_it_was(self):
-        arguments = ["sweep", "--class", "S", "--ranks", "1,2,3", "--repeat", "3", "--output", self.file]
-        for runs in (2, 6):
-            with BackgroundRun(3, *arguments) as run:
-                run.wait_for(rf"cg2d: run {runs} of ")
-                kill_all(run._process)
-        # And a line that is cut off, as a kill within a write would leave it.
-        lines = self.file.read_text().splitlines(keepends=True)
-        self.assertGreaterEqual(len(lines), 8)
-        self.file.write_text("".join(lines[:-1]) + lines[-1][:100])
-        self.assertIn("dropped a line that was cut off", self.run_well(3, *arguments, "--progress").stderr)
-        self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
-        self.assert_complete([1, 2, 3], 3)
-        before = self.file.read_text()
-        self.assertEqual(run_program(3, *arguments).exit_code, SUCCESS)
-        self.assertEqual(self.file.read_text(), before)
 
     def test_killed_at_any_moment_it_ends_with_what_an_uninterrupted_one_has(self):
         arguments = ["--ranks", "1,3,4", "--repeat", "3"]
@@ -259,15 +215,6 @@ class SweepTest(ProgramTest):
         self.assertIn("dropped a line that was cut off", self.run_well(4, *words, "--progress").stderr)
         self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
         self.assert_complete([2, 4], 2)
-
-    def test_a_signal_ends_it_behind_the_run_under_way(self):
-        with BackgroundRun(2, "sweep", "--class", "S", "--repeat", "5000", "--output", self.file) as run:
-            run.wait_for(r"cg2d: run 3 of ")
-            run.send(signal.SIGTERM)
-            outcome = self.ends_with(INTERRUPTED, run.finish())
-        self.assertIn(f"the same command goes on where {self.file} ends", outcome.stderr)
-        for line in lines_of(self.file):
-            self.assertEqual(line["status"], "success")
 
     def test_a_file_of_another_machine_is_refused_unless_fresh(self):
         self.assertEqual(self.sweep(1, "--repeat", "1").exit_code, SUCCESS)
@@ -319,10 +266,6 @@ class SweepTest(ProgramTest):
         self.assertEqual(self.run_well(2, *words).stdout, outcome.stdout)
         self.assertEqual(self.file.read_text(), before)
 
-    def test_memory_limit_and_reference_count(self):
-        self.assertEqual(self.sweep(1, "--memory-limit", "1kB", "--repeat", "1").exit_code, MEMORY)
-        self.ends_with(VERIFICATION_FAILED, self.sweep(1, "--fresh", "--repeat", "1", "--reference", "17.5"))
-
     def test_what_cannot_be_swept(self):
         for arguments, code, text in (
             (["--ranks", "4"], USAGE, "mpiexec -n 4"),
@@ -342,66 +285,6 @@ class SweepTest(ProgramTest):
         ):
             self.assert_refused(run_program(2, "sweep", "--class", "S", *arguments), code, text)
         self.assertFalse(self.file.exists())
-
-
-def described_machine(processor):
-    """A calibrated description by hand: 1 ns for any operation on a number, 1 us for a message."""
-    network = {"start_up_s": 1e-6, "bytes_per_s": 8e9, "add_seconds_per_element": 1e-9}
-    passes = {"dot_seconds_per_element": 1e-9, "update_seconds_per_element": 1e-9}
-    shape = {"rows": 700, "columns": 1400, "nonzeros": 39000, "seconds_per_nonzero": 1e-9, **passes}
-    return {
-        "schema_version": 1,
-        "name": processor,
-        "calibrated": {"ranks": 2, "threads": 1},
-        "network": network,
-        "vectors": passes,
-        "kernels": [{"name": name, "shapes": [shape]} for name in ("sell", "scalar")],
-    }
-
-
-class PredictionTest(ProgramTest):
-    def test_tables_show_predicted_beside_measured(self):
-        environment = {"env": {**os.environ, "XDG_CACHE_HOME": self.folder}}
-        place = self.folder / "cg2d" / "machine.json"
-        place.parent.mkdir()
-        place.write_text(json.dumps(described_machine("another")))
-        processor = re.search(r"nothing of this processor \((.*)\); give", run_program(1, "model", "--class", "S", **environment).stderr)[1]
-        place.write_text(json.dumps(described_machine(processor)))
-        file = self.folder / "sweep.jsonl"
-        words = ["--class", "S", "--kernel", "auto,scalar,csr-simd", "--repeat", "3", "--output", file]
-        text = self.run_well(2, "sweep", *words, **environment).stdout
-        *tables, together, _ = text.split("\n\n")
-        self.assertEqual(len(tables), 3)
-        self.assertRegex(together, r"^All tables of the same ranks together\n  Class S, P = 2, 1 thread per rank: ")
-        self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
-        for kernel, table in zip(("auto", "scalar"), tables):
-            self.assertEqual(re.search(r"(?m)^    grid +of +(.*)$", table)[1].split(), [*PHASES, "total"])
-            for grid in ("1x2", "2x1"):
-                with self.subTest(kernel=kernel, grid=grid):
-                    self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} shared 1 thread"))
-        self.assertEqual(self.run_well(0, "sweep", "--show", file).stdout, text)
-
-    @staticmethod
-    def median_run(file, key):
-        lines = [line for line in lines_of(file) if line["sweep"]["key"] == key]
-        return sorted(lines, key=lambda line: line["result"]["time_s"])[1]
-
-    def check_grid(self, table, grid, run):
-        """The numbers of the table are those of the run, which has the median time."""
-        ranks = run["phases"]["ranks"]
-        measured = [sum(rank["phases"][phase]["seconds"] for rank in ranks) / len(ranks) for phase in PHASES]
-        measured.append(run["result"]["time_s"])
-        predicted = [*run["prediction"]["phases"].values(), run["prediction"]["total_s"]]
-        lines = re.search(rf"(?m)^    {grid} +measured (.*)\n +predicted (.*)\n +difference (.*)$", table)
-        for shown, numbers in ((lines[1], measured), (lines[2], predicted)):
-            for text, number in zip(shown.split(), numbers, strict=True):
-                self.assertAlmostEqual(float(text), number, delta=0.6e-6)
-        differences = re.findall(r"-(?= )|[-+][\d.]+(?= %)", " " + lines[3] + " ")
-        for text, before, after in zip(differences, measured, predicted, strict=True):
-            if text == "-":
-                self.assertEqual(after, 0.0)
-            else:
-                self.assertAlmostEqual(float(text), 100 * (after / before - 1), delta=0.06)
 
 
 def slowed(line, factor):
@@ -452,29 +335,6 @@ class ReadersTest(ProgramTest):
             pair.append(write_lines(self.folder / f"factor-{factor}.jsonl", changed))
         outcome = self.ends_with(REGRESSION, run_program(0, "compare", *pair))
         self.assertIn("All together: B/A 1.200; REGRESSION: slower by 20 % (20 ... 20 %)", outcome.stdout)
-
-    def test_no_verdict_contradicts_the_figures_beside_it(self):
-        """On times that are drawn, quiet and disturbed: the words are read back and compared with the tables and the runs."""
-        random, lines, seen = Random(7), lines_of(self.sweep), collections.Counter()
-        for _ in range(24):
-            pair, gap, noise = [], random.choice((1.0, 1.02, 1.5)), random.choice((0.002, 0.05, 0.5))
-            for name in "AB":
-                rounds, busy = random.choice((2, 3, 9)), random.choice((0.0, 0.3, 1.0))
-                drawn = copy.deepcopy([line for line in lines if line["sweep"]["round"] <= rounds])
-                for line in drawn:
-                    grid = line["configuration"]["grid"]["name"]
-                    time_s = (gap if (grid, name) in (("1x2", "A"), ("2x1", "B")) else 1.0) * random.lognormvariate(0.0, noise)
-                    line["result"].update(time_s=time_s, repeats=line["result"]["repeats"] | {"times_s": [time_s]})
-                    reasons = ["a compiler"] if random.random() < busy else []
-                    (repeat, *_) = line["quiet"]["repeats"]
-                    line["quiet"] = {"disturbed": bool(reasons), "reason": "".join(reasons), "repeats": [repeat | {"reasons": reasons}]}
-                pair.append(write_lines(self.folder / f"drawn-{name}.jsonl", drawn))
-                text = self.run_well(0, "sweep", "--show", pair[-1]).stdout
-                self.assertEqual(complaints_of_sweep(text, drawn), [], text)
-                seen.update(word for word in ("best is", "no clear winner", "too noisy", "take --repeat", "below the noise") if word in text)
-            text = run_program(0, "compare", *pair).stdout
-            self.assertEqual(complaints_of_compare(text, json.loads(run_program(0, "compare", *pair, "--format", "json").stdout)), [], text)
-        self.assertEqual(len(seen), 5, seen)
 
     def test_what_cannot_be_compared(self):
         broken = self.folder / "broken.json"

@@ -1,7 +1,5 @@
 """cg2d scaling of a user's own system: strong and weak, with a matrix and without one."""
 
-import csv
-import io
 import unittest
 
 from program_runner import USAGE, ProgramTest, run_program
@@ -60,20 +58,6 @@ class SystemScalingTest(ProgramTest):
         self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
         outcome = self.run_well(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
         self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
-
-    def test_cuts_of_the_matrix_are_compared(self):
-        words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "2", "--transport", "shared", "--cut")
-        ways = self.scaling(*words, "nonzeros,speed,random:1", ranks=2)["ways"]
-        found = [(way["form"], way["ranks"], way.get("cut")) for way in ways if way["cores"] == 2]
-        of_the_matrix = [("matrix", 2, cut) for cut in ("nonzeros", "speed", "random:1")]
-        self.assertEqual(found, [("matrix-free", 2, None), ("matrix-free", 1, None), *of_the_matrix, ("matrix", 1, None)])
-        self.assertEqual({way["arrangement"] for way in ways if way.get("cut")}, {"grid 1x2"})
-
-    def test_rounds_are_added_and_csv_names_the_forms(self):
-        words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "1", "--rounds", "1", "--until-sure", "2%", "--budget", "2s")
-        lines = list(csv.DictReader(io.StringIO(self.run_well(1, "scaling", *words, "--format", "csv").stdout)))
-        self.assertEqual([(line["form"], line["n"]) for line in lines], [("matrix-free", "400"), ("matrix", "400")])
-        self.assertGreater(int(lines[0]["runs"]), 1)
 
     def test_options_that_make_no_sense(self):
         laplacian = ("--operator", "laplace2d:20x20")

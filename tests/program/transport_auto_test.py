@@ -5,7 +5,7 @@ import os
 import unittest
 
 
-from program_runner import CLASS_S_ZETA, USAGE, ProgramTest, names_listed, run_program
+from program_runner import CLASS_S_ZETA, ProgramTest, names_listed
 
 CLASS_S = ("run", "--class", "S", "--grid", "1x2", "--transport", "auto")
 
@@ -112,32 +112,6 @@ class TransportAutoTest(ProgramTest):
             self.assertEqual(len([text for text in warnings if words in text]), 1, warnings)
         self.assertRegex(self.run_well(0, "tune", "--list", "--profile", self.profile).stdout, r": transport \S+, measured 20")
 
-    def test_a_profile_that_cannot_be_written_is_a_warning(self):
-        path = self.folder / "no folder" / "profile.json"
-        configuration, warnings = self.configuration_of("--profile", path)
-        self.assertEqual(configuration["transport_trial"]["kept_in"], None)
-        self.assertEqual(len([warning for warning in warnings if str(path) in warning]), 1, warnings)
-
-    def test_the_default_place_is_used_without_being_named(self):
-        environment = {"env": {**os.environ, "XDG_CACHE_HOME": str(self.folder)}}
-        self.run_well(2, *CLASS_S, "--keep-disturbed", **environment)
-        trial = self.run_well(2, *CLASS_S, "--format", "json", **environment).document()["configuration"]["transport_trial"]
-        self.assertEqual((trial["from"], trial["kept_in"]), ("profile", str(self.folder / "cg2d" / "profile.json")))
-
-    def test_the_grid_is_chosen_first(self):
-        configuration = self.document_of(2, "run", "--class", "S", "--transport", "auto", "--no-profile")["configuration"]
-        self.assertTrue(configuration["grid"]["automatic"])
-        self.assertIn(configuration["transport"], names_listed("--list-transports"))
-        self.assertEqual(configuration["transport_trial"]["from"], "measurement")
-
-    def test_a_sweep_may_leave_it_open(self):
-        output = self.folder / "sweep.jsonl"
-        words = ("--transport", "auto,two-sided", "--px", "1", "--repeat", "2", "--profile", self.profile, "--keep-disturbed")
-        self.run_well(2, "sweep", "--class", "S", *words, "--output", output)
-        documents = [json.loads(line) for line in output.read_text().splitlines()]
-        open_ones = [document for document in documents if document["sweep"]["configuration"]["transport"] == "auto"]
-        self.assertEqual([document["configuration"]["transport_trial"]["from"] for document in open_ones], ["measurement", "profile"])
-
     def solve_of(self, *arguments):
         """The configuration of a solve on two ranks, and its warnings."""
         document = self.valid_document_of(2, "solve", *arguments, "--transport", "auto", "--profile", self.profile, "--keep-disturbed")
@@ -159,22 +133,6 @@ class TransportAutoTest(ProgramTest):
         self.assertEqual(third["transport_trial"]["from"], "measurement")
         text = self.run_well(2, "solve", *words, "--transport", "auto", "--profile", self.profile, "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
-
-    def test_a_solve_without_a_matrix_measures_each_time(self):
-        for operator in ("laplace3d:8x8x8", "npb-factored:S"):
-            with self.subTest(operator):
-                for _ in range(2):
-                    trial = self.solve_of("--operator", operator)[0]["transport_trial"]
-                    self.assertEqual((trial["from"], trial["kept_in"]), ("measurement", None))
-                    self.assertEqual(trial["not_kept_because"], "profiles have no operators without a matrix")
-        self.assertFalse(self.profile.exists())
-
-    def test_tune_wants_a_name(self):
-        self.assert_refused(run_program(0, "tune", "--class", "S", "--transport", "auto"), USAGE, "--transport auto")
-
-    def test_a_plan_needs_none(self):
-        self.run_well(2, *CLASS_S, "--dry-run", "--profile", self.profile)
-        self.assertFalse(self.profile.exists())
 
 
 if __name__ == "__main__":

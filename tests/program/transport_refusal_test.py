@@ -84,10 +84,6 @@ class RanksInContainers(ProgramTest):
         for transport in ("two-sided", "native") * REPETITIONS:
             self.ends_with(SUCCESS, run_in(CONTAINERS, "--transport", transport))
 
-    def test_messages_are_right_where_ranks_sleep(self):
-        for prefix in (ONE_PROCESSOR,) * REPETITIONS:
-            self.ends_with(SUCCESS, run_in(CONTAINERS, "--transport", "two-sided", prefix=prefix))
-
     def test_auto_takes_messages_and_says_why(self):
         for prefix in ((), ONE_PROCESSOR) * REPETITIONS:
             outcome = self.ends_with(SUCCESS, run_in(CONTAINERS, "--transport", "auto", "--format", "json", prefix=prefix))

@@ -2,14 +2,12 @@
 keyboard, and on paper. Screenshots go into the folder of CG2D_SCREENSHOTS, for eyes."""
 
 import base64
-import io
 import json
 import os
 import pathlib
 import unittest
 import xml.etree.ElementTree
 
-from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common import utils
@@ -53,13 +51,6 @@ const box = document.getElementById("tip").getBoundingClientRect();
 return [box.left, box.top, box.right, box.bottom];
 """
 WIDTHS_OF_THE_PAGE = "const page = document.documentElement; return [page.scrollWidth, page.clientWidth];"
-# The plain ground below a number on a hatched bar, and the number.
-NUMBERS_ON_HATCHED_BARS = """
-const sides = (element) => { const box = element.getBoundingClientRect(); return [box.left, box.right]; };
-return [...document.querySelectorAll(".plain")].map((ground) => [...sides(ground), ...sides(ground.nextElementSibling)]);
-"""
-# Tables that scroll, as far to the left as they go.
-WIDE_TABLES = "return [...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth + 40)"
 SMALLEST_TEXT = """
 const sizes = (chart) => (9.5 * chart.getBoundingClientRect().width) / chart.viewBox.baseVal.width;
 return Math.min(...[...document.querySelectorAll(".chart")].map(sizes));
@@ -162,20 +153,6 @@ class ReportPage(ProgramTest):
                     self.keep_screenshot(f"session-{width}-{scheme}")
                     self.assertEqual(self.browser.get_log("browser"), [])
 
-    def test_the_whole_width_is_used(self):
-        self.show(2560, "light")
-        self.open(self.session)
-        rights = self.run_script("return [...document.querySelectorAll('section')].map((s) => s.getBoundingClientRect().right)")
-        self.assertGreater(max(rights), 2500)
-
-    def test_two_sets_side_by_side(self):
-        self.show(420, "light")
-        first, second = (write_lines(self.folder / f"{day}.jsonl", self.sweep) for day in ("monday", "tuesday"))
-        self.open(self.made("days", first, second, "--compare"))
-        self.assertLessEqual(*self.run_script(WIDTHS_OF_THE_PAGE))
-        self.assertEqual(self.run_script(TEXTS_OF_PICTURES), [])
-        self.keep_screenshot("days-420-light")
-
     def test_the_keyboard_reaches_contents_and_numbers(self):
         self.open(self.session)
         seen = []
@@ -209,34 +186,6 @@ class ReportPage(ProgramTest):
             self.assertTrue(self.find("#tip:not([hidden])"), chart.get_attribute("aria-label"))
             left, top, right, bottom = self.run_script(BOX_OF_THE_TIP)
             self.assertTrue(0 <= left < right <= 1280 and 0 <= top < bottom <= 900, chart.get_attribute("aria-label"))
-
-    def test_numbers_on_hatched_bars_stand_on_a_plain_ground(self):
-        self.open(self.session)
-        numbers = self.run_script(NUMBERS_ON_HATCHED_BARS)
-        self.assertGreater(len(numbers), 0)
-        for left, right, text_left, text_right in numbers:
-            self.assertTrue(left <= text_left < text_right <= right, (left, right, text_left, text_right))
-
-    def edges_of(self, box):
-        """Light of the ground at the left and the right edge of a box, 0 to 255, in a row without text."""
-        shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {})
-        image = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("L")
-        left, right, top = self.run_script("const b = arguments[0].getBoundingClientRect(); return [b.left, b.right, b.top]", box)
-        return [image.getpixel((round(x), round(top) + 3)) for x in (left + 1, right - 2)]
-
-    def test_a_table_that_scrolls_shows_that_it_does(self):
-        for scheme in SCHEMES:
-            self.show(420, scheme)
-            self.open(self.session)
-            box = self.run_script(WIDE_TABLES)[0]
-            self.run_script("arguments[0].scrollIntoView({block: 'start', behavior: 'instant'})", box)
-            page = style.channels(style.PAGE_COLOURS["page"][SCHEMES.index(scheme)])
-            ground = self.run_script("return arguments[0].scrollLeft", box), round(sum(page) / 3)
-            self.assertEqual(ground[0], 0)
-            for scroll, is_more_there in ((0, (False, True)), (100_000, (True, False))):
-                self.run_script("arguments[0].scrollLeft = arguments[1]", box, scroll)
-                edges = self.edges_of(box)
-                self.assertEqual(tuple(abs(edge - ground[1]) > 30 for edge in edges), is_more_there, (scheme, edges))
 
     def test_every_picture_can_be_saved(self):
         """From a dark screen, as a light file that needs no style sheet."""
@@ -359,15 +308,6 @@ class ReportPage(ProgramTest):
         self.assertTrue(set(doing) <= {"collection", "multiply", "summation", "shuffle", "dot", "vector updates", "between phases"})
         self.assertRegex(slider.get_attribute("aria-valuetext"), r"µs of .* µs")
         self.assertEqual(self.browser.get_log("browser"), [])
-
-    def test_one_cg_step_without_motion(self):
-        """It stands still between changes of a phase, which come a second apart."""
-        self.show(1280, "light", {"name": "prefers-reduced-motion", "value": "reduce"})
-        self.open(self.step_page())
-        moments = "const times = new Set(); const output = document.querySelector('#cg-step output'); const done = arguments[0];"
-        moments += "new MutationObserver(() => times.add(output.textContent)).observe(output, {childList: true});"
-        moments += "document.querySelector('#cg-step .play').click(); setTimeout(() => done(times.size), 2500);"
-        self.assertIn(self.browser.execute_async_script(moments), (1, 2))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import unittest
 import xml.etree.ElementTree
 
 from program_runner import PROJECT, SUCCESS, ProgramTest, run_command
-import report_facts  # noqa: F401  (the path of report_parts)
 
 from report_parts import animation, html_parts, inputs
 from report_parts.errors import BAD_DATA, NO_INPUT, ReportError
@@ -51,11 +50,6 @@ class TraceTest(ProgramTest):
             self.assertAlmostEqual(lane.phase_us("collection"), 10)
             self.assertAlmostEqual(lane.bars[0].begin_us, lane.rank)
         self.assertIn("class S, grid 1x2, kernel sell, transport put: CG step 3", animation.note_of(step))
-
-    def test_ranks_without_a_grid_stand_in_a_row(self):
-        document = made_trace([10])
-        document["traceEvents"] = [found for found in document["traceEvents"] if found["ph"] == "X"]
-        self.assertEqual([(lane.column, lane.row) for lane in self.read(document).lanes], [(0, 0), (1, 0)])
 
     def test_what_is_no_trace_is_refused(self):
         for document, words in (
@@ -114,14 +108,6 @@ class TraceTest(ProgramTest):
         self.assertEqual(re.findall(r"<span>(.*?)</span>", text), ["1: rank 0", "2: rank 0", "1: rank 1", "2: rank 1"])
         self.assertIn("<td class=number>2</td><td>laptop, simulated, sell</td><td class=number>11.0</td><td class=number>5.0</td>", text)
         self.assertEqual(animation.same_steps(steps[1:]), [])
-
-    def test_many_ranks_are_cut(self):
-        document = made_trace([10])
-        for rank in range(2, 100):
-            document["traceEvents"] += [event("dot", "phase", 100, 5, rank), event("CG step 1", "cg_step", 100, 10, rank)]
-        step = self.read(document)
-        self.assertEqual((len(step.lanes), step.left_out_count), (64, 36))
-        self.assertIn("The page leaves out 36 more ranks", animation.note_of(step))
 
     def test_a_real_trace_on_a_page(self):
         run, file, made = (self.folder / name for name in ("run.json", "t.json", "report.html"))
