@@ -111,9 +111,9 @@ constexpr std::string_view single_run_complaint = "it holds the result of a sing
 
 /// Documents of cg2d that are no result of a run: two keys that only each has, and what it holds.
 constexpr std::array<std::array<const char*, 3>, 12> other_documents{
-    {{"machine", "interconnect", "a result of cg2d simulate, which cg2d report shows"},
+    {{"machine", "interconnect", "a result of cg2d simulate, which prints it as tables"},
      {"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
-     {"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
+     {"machine", "tables", "the paper beside cg2d model, which prints it as tables"},
      {"per_cg_step", "steps", "a plan of messages of cg2d explain, which draws it with --format text or svg"},
      {"method", "passes", "a result of cg2d stencil, which prints it as text without --format json"},
      {"checks", "failed", "a result of cg2d check, which prints it as a table without --format json"},

@@ -76,9 +76,6 @@ FIGURES = (
     Row("system-ways", "Scaling of a solve", figures_commands.system_ways),
     Row("messages", "Messages between ranks", figures_machine.pingpong),
     Row("model", "Predicted time of each grid", figures_prediction.models),
-    Row("simulation", "Simulated CG steps on a shared network", figures_prediction.simulations),
-    Row("paper", "The paper and the model", figures_prediction.papers),
-    Row("paper-speed-up", "Speed-up in the paper and in the model", figures_prediction.paper_speed_ups),
     Row("kernels", "Kernels of the tuning profile", figures_machine.kernels),
     Row("solves", "Solved systems", figures_commands.solves),
 )

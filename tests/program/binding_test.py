@@ -91,22 +91,6 @@ class BindingTest(ProgramTest):
         for thread in threads:
             self.assertIn(frozenset(processors_of(thread)), allowed[0])
 
-    def test_a_sweep_binds_the_ranks_that_work(self):
-        output = self.folder / "sweep.jsonl"
-        words = ("--class", "S", "--ranks", "1,2", "--threads", "1,2", "--px", "1", "--repeat", "2")
-        self.run_well(2, "sweep", *words, "--output", output)
-        documents = [json.loads(line) for line in output.read_text().splitlines()]
-        self.assertEqual(len(documents), 8)
-        for document in documents:
-            configuration = document["sweep"]["configuration"]
-            with self.subTest(configuration=configuration):
-                ranks = document["environment"]["binding"]
-                self.assertEqual(len(ranks), configuration["rows"])
-                # Threads are unbound again after every run: the next one may use the same processors as the first.
-                first = documents[0]["environment"]["binding"][0]["processors"]
-                self.assertEqual({rank["processors"] for rank in ranks}, {first})
-                self.assert_bound_where_cores_suffice(document, configuration["threads"])
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -86,17 +86,6 @@ class Usage(ErrorTest):
             outcome = run_program(rank_count, "run", "--class", "S", "--grid", grid)
             self.assertTrue(self.assert_fails(outcome, USAGE, f"--grid {grid}").endswith(f": {valid}"), outcome)
 
-    def test_columns_that_do_not_divide_list_the_valid_grids(self):
-        for rank_count, columns, valid in (
-            (1, 2, "1x1"),
-            (2, 0, "1x2, 2x1"),
-            (2, -1, "1x2, 2x1"),
-            (3, 2, "1x3, 3x1"),
-            (6, 4, "1x6, 2x3, 3x2, 6x1"),
-        ):
-            outcome = run_program(rank_count, "run", "--class", "S", "--px", columns)
-            self.assertTrue(self.assert_fails(outcome, USAGE, f"--px {columns}").endswith(f": {valid}"), outcome)
-
     def test_ranks_with_different_arguments(self):
         run_s = [PROGRAM, "run", "--class", "S"]
         for others in ([PROGRAM, "run", "--class", "W"], [PROGRAM, "--bogus"], [PROGRAM, "--help"]):
@@ -125,13 +114,6 @@ class Memory(ErrorTest):
                 self.assertIs(self.document_of(2, *arguments)["plan"]["fits"], fits)
                 verdict = ": fits" if fits else f"has {limit[0]} {limit[1:]}: does not fit"
                 self.assertIn(verdict, self.run_well(2, *arguments).stdout)
-
-    def test_a_class_that_this_machine_cannot_hold(self):
-        plan = self.document_of(1, "run", "--class", "F", "--dry-run")["plan"]
-        if plan["fits"]:
-            self.skipTest("this machine can hold class F")
-        for rank_count in RANK_COUNTS:
-            self.assert_refuses(run_program(rank_count, "run", "--class", "F"))
 
     def test_nothing_is_allocated_before_the_refusal(self):
         # Class D takes over 8 GB, the bare program less than 100 MB, several times that with the address sanitizer.
@@ -343,20 +325,6 @@ class Verdict(ErrorTest):
         zeta = 8.5971775078648
         for factor, exit_code in ((1 + 0.99e-10, SUCCESS), (1 + 1.01e-10, VERIFICATION_FAILED)):
             self.ends_with(exit_code, run_program(1, "run", "--class", "S", "--reference", repr(zeta * factor)))
-
-    def test_a_problem_without_a_reference(self):
-        for rank_count in RANK_COUNTS:
-            with self.subTest(ranks=rank_count):
-                outcome = self.run_well(rank_count, *self.NO_REFERENCE)
-                self.assertIn("not verified: no reference\n", outcome.stdout)
-                self.assertNotIn("SUCCESSFUL", outcome.stdout)
-                self.assertEqual(outcome.error_lines(), [])
-                document = self.document_of(rank_count, *self.NO_REFERENCE)
-                self.assertEqual((document["status"], document["exit_code"]), ("success", SUCCESS))
-                self.assertIsNone(document["result"]["verified"])
-                self.assertIsNone(document["problem"]["reference_zeta"])
-                # The numbers are those of class S.
-                self.assert_close(document["result"]["zeta"], 8.5971775078648, 1e-12)
 
     def test_not_finite(self):
         for rank_count in RANK_COUNTS:

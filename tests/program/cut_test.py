@@ -36,20 +36,6 @@ class Cut(ProgramTest):
         for found, share in zip(nonzeros, (0.25, 0.25, 0.5)):
             self.assertAlmostEqual(found / sum(nonzeros), share, delta=0.002)
 
-    def test_speeds_are_measured_and_told(self):
-        document = self.document_of(4, *RUN, "--grid", "2x2", "--cut", "speed")
-        self.assertIs(document["result"]["verified"], True)
-        trial = document["configuration"]["speed_trial"]
-        self.assertEqual((len(trial["speeds"]), len(trial["shares"])), (4, 4))
-        self.assertAlmostEqual(sum(trial["shares"]), 1, delta=1e-9)
-        self.assertAlmostEqual(sum(trial["speeds"]) / trial["ideal_nonzeros_per_s"], 1, delta=1e-9)
-        self.assertLessEqual(trial["even_nonzeros_per_s"], trial["reachable_nonzeros_per_s"] * (1 + 1e-9))
-        self.assertLessEqual(trial["reachable_nonzeros_per_s"], trial["ideal_nonzeros_per_s"] * (1 + 1e-9))
-        text = self.run_well(3, *RUN, "--grid", "1x3", "--cut", "speed", "--verbose").stdout
-        number, share = r"[0-9.e+-]+", r"[0-9.e+-]+ \([0-9]+ %\)"
-        self.assertRegex(text, rf"(?m)^ Speeds +.*sum of the ranks' own {number}( \(measured beside other load\))?, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds?, measured now in .*not kept: --no-profile$")
-        self.assertRegex(text, r"(?m)^ Cut +. speed$")
-
     def test_speeds_are_measured_once(self):
         """The tests' machine may be busy: what is measured is kept all the same."""
         profile = self.folder / "profile.json"
@@ -78,17 +64,6 @@ class Cut(ProgramTest):
         self.assertEqual(trial_of("--grid", "2x1")["from"], "measurement")
         self.assertRegex(self.run_well(0, "tune", "--list", "--profile", profile).stdout, r"(?m)^   S, grid 2x1, 1 thread, kernel \S+: speeds of 2 ranks, measured 20")
         self.assertIn("3 measurements of S removed", self.run_well(0, "tune", "--remove", "S", "--profile", profile).stdout)
-
-    def test_an_open_grid_is_chosen_by_the_speeds(self):
-        words = ("--cut", "speed", "--slow-rank", "3:20")
-        trial = self.document_of(4, *RUN, *words)["configuration"]["grid"]["trial"]
-        reached = {one["grid"]: one["share"] for one in trial["reached"]}
-        self.assertEqual(list(reached), ["1x4", "2x2", "4x1"])
-        self.assertGreater(min(reached["1x4"], reached["4x1"]), 0.99)
-        self.assertLess(reached["2x2"], 0.9)
-        text = self.run_well(4, *RUN, *words, "--verbose").stdout
-        self.assertRegex(text, r"(?m)^ Grid trial +=.*; (1x4|2x2|4x1) (since|as for equal ranks:|by the trial:) its shares reach [0-9]+ % of the ranks' own speeds")
-        self.assertEqual(self.document_of(4, *RUN)["configuration"]["grid"]["trial"]["reached"], [])
 
     def test_a_slow_rank_gets_less_and_is_told(self):
         document = self.document_of(2, *RUN, "--grid", "1x2", "--cut", "speed", "--slow-rank", "1:20")

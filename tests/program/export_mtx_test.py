@@ -1,6 +1,5 @@
 """--export-mtx: the matrix in the Matrix Market format, the same to the bit from every grid."""
 
-import fractions
 import math
 import unittest
 
@@ -29,36 +28,6 @@ class MatrixMarketFile:
             yield row, column, float(value)
             if row != column:
                 yield column, row, float(value)
-
-
-def matrix_by_definition(n, nonzer, shift):
-    """The NAS CG matrix straight from its definition (npb-cg: sum of w_i v_i v_i^T + (rcond - shift) I), exact in all but
-    the weights: {(row, column): value}, both triangles."""
-    modulus, multiplier, seed = 2**46, 5**13, 314159265
-    rcond = 0.1
-
-    def draw():
-        nonlocal seed
-        seed = multiplier * seed % modulus
-        return fractions.Fraction(seed, modulus)
-
-    draw()
-    power = 1
-    while power < n:
-        power *= 2
-    matrix = {(k, k): fractions.Fraction(rcond) - fractions.Fraction(shift) for k in range(n)}
-    for i in range(n):
-        vector = {}
-        while len(vector) < nonzer:
-            value, position = draw(), int(draw() * power)
-            if position < n and position not in vector:
-                vector[position] = value
-        vector[i] = fractions.Fraction(1, 2)
-        weight = fractions.Fraction(rcond ** (i / n))
-        for row, left in vector.items():
-            for column, right in vector.items():
-                matrix[row, column] = matrix.get((row, column), 0) + weight * left * right
-    return {place: float(value) for place, value in matrix.items()}
 
 
 class Export(ProgramTest):
@@ -99,21 +68,6 @@ class Export(ProgramTest):
         whole = self.export(1, "1x1", *self.CLASS_S, "--kernel", "scalar").entries
         for rank_count, grid in ((1, "1x1"), (4, "2x2")):
             self.assertEqual(self.export(rank_count, grid, *self.CLASS_S, "--kernel", "symmetric").entries, whole, grid)
-
-    def test_a_tiny_matrix_is_the_one_of_the_definition(self):
-        expected = matrix_by_definition(n=7, nonzer=3, shift=2.5)
-        texts = []
-        # 7 rows on 8 ranks: an empty piece.
-        for rank_count, grid in ((1, "1x1"), (6, "3x2"), (8, "2x4")):
-            with self.subTest(grid=grid):
-                file = self.export(rank_count, grid, *self.TINY)
-                actual = {(row, column): value for row, column, value in file.full()}
-                self.assertEqual(sorted(actual), sorted(expected))
-                for place, value in expected.items():
-                    # A handful of products of up to 0.3 each, beside a diagonal of 2.4: absolute rounding errors.
-                    self.assertAlmostEqual(actual[place], value, delta=1e-15 * 10, msg=str(place))
-                texts.append(file.entries)
-        self.assertTrue(all(entries == texts[0] for entries in texts))
 
 
 if __name__ == "__main__":

@@ -95,17 +95,6 @@ class FilePairsTest(ProgramTest):
                             self.assert_pair_refused(outcome, one, other)
         self.assertGreater(pair_count, 150)  # a help that is not understood has none
 
-    def test_no_file_is_named_like_standard_output(self):
-        """7a50f6c: each option that writes makes a file named "-", or a folder. What a run writes is in standard_output_test."""
-        for command in commands():
-            for option in file_options(command):
-                if command == "tune" or is_read(command, option):
-                    continue
-                needed = {"run": ["--dry-run"], "sweep": ["--show", "one"], "model": ["--class", "S", "--ranks", "2"]}.get(command, [])
-                outcome = run_program(0, *self.words(command, {option: "-"}), *needed, cwd=self.folder)
-                self.assertFalse((self.folder / "-").exists(), outcome)
-                self.assertLessEqual(len(outcome.error_lines()), 1, outcome)
-
     def test_every_command_with_files_is_tried(self):
         with_files = {command for command in commands() if file_options(command)}
         self.assertLessEqual({"run", "solve", "convert", "sweep", "report", "events", "stencil", "tune"}, with_files)

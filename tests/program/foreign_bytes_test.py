@@ -51,16 +51,6 @@ class ForeignPathTest(ProgramTest):
         self.assertIn("traceEvents", json.loads(trace.read_text()))
         self.assertIn(str(profile), self.run_here("run", "--class", "S", "--profile", profile, "--trace", trace, "--verbose").stdout)
 
-    def test_sweep(self):
-        file = self.folder / "sweep.jsonl"
-        words = ["sweep", "--class", "S", "--repeat", "1", "--output", file]
-        outcome = self.run_here(*words)
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        self.assertEqual([line["status"] for line in lines], ["success"] * 2)
-        for line in lines:
-            self.assertIn(f"folder{REPLACED}", line["configuration"]["tuning"]["no_profile_because"])
-        self.assertEqual(self.run_here(*words).stdout, outcome.stdout)
-
 
 class FullStderrTest(ProgramTest):
     def test_lines_that_cannot_be_written_do_not_end_a_run(self):

@@ -105,10 +105,6 @@ class Help(ProgramTest):
         self.assertEqual(values_of("run", "--format"), ["text", "json", "csv"])
         self.assertEqual(values_of("scaling", "--class"), list("SWABCDEF"))
 
-    def test_former_names_work_and_are_not_shown(self):
-        self.assertNotIn("--rounds", " ".join(entries("scaling")))
-        self.assertIn("--repeat 0: must be within", run_program(0, "scaling", "--class", "S", "--rounds", "0").stderr)
-
 
 class Examples(ProgramTest):
     def test_every_command_has_two_that_run(self):
@@ -184,17 +180,6 @@ class Completion(ProgramTest):
         for command in commands():
             self.assertEqual(set(self.completions("cg2d", command, "--")), set(options_of(command)))
 
-    def test_values(self):
-        self.assertEqual(self.completions("cg2d", "run", "--kernel", "se"), ["sell", "sell-rows"])
-        self.assertEqual(self.completions("cg2d", "run", "--kernel", "=", "sca"), ["scalar"])
-        self.assertEqual(self.completions("cg2d", "sweep", "--kernel", "sell,csr-si"), ["sell,csr-simd"])
-        self.assertEqual(self.completions("cg2d", "solve", "--preconditioner", "che"), ["chebyshev"])
-        self.assertEqual(self.completions("cg2d", "run", "--output", "zs"), ["zsh"])
-        self.assertEqual(self.completions("cg2d", "help", "mod"), ["model"])
-        for command in commands():
-            for option in (re.search(r"--[a-z][a-z0-9-]*", head)[0] for head in entries(command) if re.search("--.* ", head)):
-                self.assertEqual(set(self.completions("cg2d", command, option, "")) - {"bash", "zsh", "fish"}, set(values_of(command, option)))
-
     def test_zsh_and_fish_have_every_option(self):
         zsh, fish = ((self.folder / shell).read_text() for shell in ("zsh", "fish"))
         for command in commands():
@@ -235,20 +220,9 @@ class ConfigFiles(ProgramTest):
                 self.assertEqual(first.read_text(), second.read_text())
                 self.assertGreaterEqual(len(first.read_text().splitlines()), len([word for word in arguments if str(word).startswith("--")]))
 
-    def test_the_same_run(self):
-        saved = self.folder / "a.toml"
-        given = ["run", "--class", "S", "--grid", "2x1", "--kernel", "scalar", "--format", "json"]
-        documents = [self.run_well(2, *words).document() for words in ((*given, "--save-config", saved), ("run", "--config", saved))]
-        self.assertEqual(*(document["configuration"] for document in documents))
-        self.assertEqual(*(document["result"]["zeta"] for document in documents))
-
     def test_the_command_line_overrides_it(self):
         path = self.write('class = "S"\nkernel = "sell"\nformat = "json"\n')
         self.assertEqual(self.run_well(1, "run", "--config", path, "--kernel", "scalar").document()["configuration"]["kernel"], "scalar")
-
-    def test_sections_are_for_one_command(self):
-        path = self.write('[run]\nclass = "S"\nformat = "json"\n[sweep]\nkernl = "sell"\n')
-        self.run_well(1, "run", f"--config={path}")
 
     def test_faults(self):
         for text, words in (

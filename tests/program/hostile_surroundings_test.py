@@ -5,12 +5,11 @@ import os
 import pathlib
 import resource
 import signal
-import stat
 import subprocess
 import unittest
 
 from program_runner import (
-    BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, SUCCESS, THOROUGH, UNAVAILABLE, USAGE, BackgroundRun,
+    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, SUCCESS, THOROUGH, UNAVAILABLE, USAGE, BackgroundRun,
     ProgramTest, at_the_same_time, comes_true, launch_words, run_command, run_program, send_to_all, some_of,
 )  # fmt: skip
 
@@ -50,12 +49,6 @@ class Inputs(InFolder):
                 self.assert_line(USAGE, r"nested in more than 100 levels|is no result", run_program(0, *words))
             self.assertEqual(deep.read_text(), text)
 
-    def test_report_of_texts_that_are_nested_deeply(self):
-        deep = self.file("deep.json", DEEP)
-        page = self.file("page.html")
-        self.assert_line(BAD_DATA, "nested in more than 100 levels", run_program(0, "report", deep, "-o", page))
-        self.assertFalse(page.exists())
-
 
 class Options(InFolder):
     def test_estimates_do_not_overflow(self):
@@ -66,23 +59,6 @@ class Options(InFolder):
         self.assertTrue(all(count >= 0 for count in plan["memory_per_rank_bytes"].values()), plan)
         self.assertNotIn("-", self.run_well(0, *words, "--dry-run", "--kernel", "scalar").stdout.split("Memory")[1][:200])
         self.assert_line(MEMORY, "not enough memory", run_program(0, *words))
-
-    def test_one_file_for_two_outputs(self):
-        run = ["run", "--class", "S", "--format", "json"]
-        one, link = self.file("one"), self.file("link")
-        link.symlink_to("one")
-        for words in (("--trace", one), ("--export-mtx", one), ("--profile", one), ("--trace", self.folder / "." / "one")):
-            self.assert_line(USAGE, "name the same file", run_program(0, *run, "--output", one, *words))
-        self.assert_line(USAGE, "name the same file", run_program(0, *run, "--trace", one, "--export-mtx", link))
-        self.assertEqual(self.names(), ["link"])
-        self.run_well(0, *run, "--output", "/dev/null", "--export-mtx", "/dev/null")
-
-    def test_an_output_keeps_its_mode(self):
-        output = self.file("run.json", "the old one")
-        output.chmod(0o600)
-        self.run_well(0, "run", "--class", "S", "--output", output)
-        self.assertEqual(stat.S_IMODE(output.stat().st_mode), 0o600)
-        self.assertIn("SUCCESSFUL", output.read_text())
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can make links of other users")
     def test_links_of_other_users_are_refused(self):
@@ -194,14 +170,6 @@ class Orphans(ProgramTest):
     def test_they_end_in_set_up_and_in_iterations(self):
         long_run = ("run", "--class", "A", "--niter", "1000000", "--reference", "17")
         at_the_same_time(self.check, [(("run", "--class", "C"), "generating class C"), (long_run, "outer iteration [2-9]/")])
-
-    def test_a_process_by_itself_may_outlive_its_parent(self):
-        """As a daemon does."""
-        output = self.folder / "result.json"
-        command = '"$@" >/dev/null 2>&1 & echo $!; exec 1>&-; sleep 0.2'
-        words = [PROGRAM, "run", "--class", "A", "--no-profile", "--format", "json", "--repeat", "3", "--output", str(output)]
-        subprocess.run(["sh", "-c", command, "sh", *words], check=True, stdout=subprocess.DEVNULL)
-        self.assertTrue(comes_true(output.exists, 60.0))
 
 
 class Aborts(InFolder):

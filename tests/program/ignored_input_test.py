@@ -102,13 +102,6 @@ class Descriptions(IgnoredInput):
 
 
 class Options(IgnoredInput):
-    def test_tables_go_to_a_file(self):
-        self.run_well(1, "sweep", "--class", "S", "--repeat", "2", "--output", self.folder / "s.jsonl")
-        for form in ("text", "json"):
-            words = ("sweep", "--show", self.folder / "s.jsonl", "--format", form)
-            self.assertEqual(self.run_well(0, *words, "--output", self.folder / "tables").stdout, "")
-            self.assertEqual((self.folder / "tables").read_text(), self.run_well(0, *words).stdout)
-
     def test_options_without_effect(self):
         run, system = ["run", "--class", "S"], ["--operator", "laplace2d:8x8"]
         for words, *options in (
@@ -226,10 +219,6 @@ class InstructionSets(ProgramTest):
     def run_with(self, rank_count, name, *arguments):
         environment = {**os.environ, "CG2D_INSTRUCTION_SET": name}
         return run_program(rank_count, *arguments, "--no-profile", "--format", "json", env=environment)
-
-    def test_the_set_is_taken(self):
-        document = self.run_with(1, "portable", "run", "--class", "S", "--kernel", "sell").document()
-        self.assertEqual(document["configuration"]["instruction_set"], "portable")
 
     def test_another_name_is_refused(self):
         for command in (("run", "--class", "S"), ("solve", "--operator", "npb:S")):

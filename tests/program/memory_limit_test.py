@@ -247,18 +247,5 @@ class ByUser(LimitTest):
                 self.assertRegex(outcome.said(), r"--memory-limit 1 GB: the system says that .* has .* left for its ranks; the limit counts")
 
 
-class SmallSystem(ProgramTest):
-    def test_a_small_system_on_many_ranks_needs_little(self):
-        """400 rows on 8 ranks: what is refused, or runs, with 400 MB is not buffers that nothing fills."""
-        path = self.folder / "small.mtx"
-        path.write_text(matrix_text(400))
-        outcome = self.ends_with(MEMORY, run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB"))
-        needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
-        self.assertIn(f"--memory-limit of {re.search(r'needs (.*?) there', outcome.stderr)[1]} would do", outcome.stderr)
-        process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
-        # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
-        self.assertLess(needed, 8 * (process + 8e6))
-
-
 if __name__ == "__main__":
     unittest.main()

@@ -1,11 +1,8 @@
 """cg2d run --out-of-core: the bits of a run in memory, files that the next run takes, and every trouble with them."""
 
 import fcntl
-import json
 import os
 import random
-import re
-import signal
 import unittest
 
 from kill_test import kill_once, wait_for_ends
@@ -157,57 +154,10 @@ class Streaming(OutOfCoreTest):
         self.assertIs(sets[1][1], sets[1][0] == "portable")
         self.assertIs(reused(sets[1][0])[1], True)
 
-    def test_the_plan_knows_files_and_storage(self):
-        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
-        limit = self.limit(2, 14)  # some panels stay, most are read for each product
-        arguments = (*problem, "--memory-limit", limit)
-        plan = self.valid_document_of(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", "--no-profile")
-        self.assertFalse(self.store.exists())
-        planned = plan["plan"]["out_of_core"]
-        ranks = self.document(2, *arguments, "--kernel", plan["plan"]["kernel"], "--out-of-core", self.store)["out_of_core"]["ranks"]
-        self.assertAlmostEqual(sum(rank["file_bytes"] for rank in ranks), planned["file_bytes"], delta=0.1 * planned["file_bytes"])
-        read = sum(rank["read_bytes"] / rank["products"] for rank in ranks)
-        self.assertAlmostEqual(read, planned["streamed_bytes_per_product"], delta=0.3 * planned["file_bytes"])
-        self.assertGreater(planned["storage_bytes_per_s"], 0)
-        self.assertIsNone(planned["multiply_s_per_product"])
-        text = self.run_well(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", "--no-profile").stdout
-        for line in ("Files of panels ", "Storage ", "A product reads ", "A product multiplies   not known"):
-            self.assertIn(f"\n {line}", text)
-
     def test_the_text_says_so(self):
         text = self.expect_text("--class", "S")
         self.assertRegex(text, r"(?m)^ Conversion +.= none: panels of .* are streamed")
         self.assertRegex(text, r"(?m)^ Files +0-of-2\.panels to 1-of-2\.panels, \d+\.?\d* \w+, in ")
-
-
-class Results(OutOfCoreTest):
-    """Files of results with runs that differ in the memory limit, or in being streamed: the same for all tests."""
-
-    documents = ()
-
-    def setUp(self):
-        super().setUp()
-        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
-        limits = [self.limit(2, room_mb) for room_mb in (20, 25)]
-        self.storages = ["", *(f"streamed within {int(limit) / 1e6:.15g} MB" for limit in limits)]
-        if not Results.documents:
-            Results.documents = [self.document(2, *problem), *(self.streamed(2, *problem, "--memory-limit", limit) for limit in limits)]
-        self.results = [self.folder / f"{number}.json" for number in range(3)]
-        for path, document in zip(self.results, self.documents):
-            path.write_text(json.dumps(document))
-
-    def test_they_are_no_repeats_of_each_other(self):
-        shown = [word for path in self.results for word in ("--show", path)]
-        verdicts = self.valid_document_of(0, "sweep", *shown)
-        self.assertEqual([row.get("storage", "") for row in verdicts["grids"]], self.storages)
-        self.assertEqual([[cell["runs"] for cell in row["cells"]] for row in verdicts["grids"]], [[[str(path)]] for path in self.results])
-        (choice,) = verdicts["choices"]
-        self.assertEqual([one["key"] for one in choice["alternatives"]], [verdicts["grids"][0]["cells"][0]["key"]])
-        text = self.run_well(0, "sweep", *shown).stdout
-        for storage in self.storages[1:]:
-            self.assertRegex(text, rf"(?m)^Class .*, {re.escape(storage)}$")
-        self.assertIn("no configuration is in both", run_program(0, "compare", *self.results[:2]).stderr)
-        self.assertIn(self.storages[1], run_program(0, "compare", self.results[1], self.results[1]).stdout)
 
 
 class Trouble(OutOfCoreTest):
@@ -224,17 +174,6 @@ class Trouble(OutOfCoreTest):
             fcntl.flock(lock, fcntl.LOCK_EX)
             outcome = run_program(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store)
             self.assert_refused(outcome, FOLDER_IN_USE, "another run uses this folder")
-
-    def test_a_kill_leaves_what_the_next_run_takes_or_removes(self):
-        arguments = ("--class", "W", "--grid", "1x2", "--niter", "100000", "--reference", "17", "--out-of-core", self.store)
-        for pattern in ("writing the matrix", "outer iteration [2-9]"):
-            with BackgroundRun(2, "run", *arguments, *KERNEL, "--no-profile", "--progress") as run:
-                run.wait_for(pattern)
-                run.send(signal.SIGKILL)
-                run.finish()
-            whole = self.document(2, "--class", "W", "--grid", "1x2")
-            self.assertEqual(self.streamed(2, "--class", "W", "--grid", "1x2")["outer_steps"], whole["outer_steps"])
-            self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
 
     def test_kills_at_random_times(self):
         """50 in the campaign. After each the next run is right, and leaves whole files and nothing else."""

@@ -73,15 +73,6 @@ class OnATerminal(ProgressTest):
                 self.assert_rewritten(text)
                 self.assertRegex(str(Screen(text)), r"(?m)^cg2d: .*memory")
 
-    def test_a_calibration_names_its_stages(self):
-        with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", self.folder / "machine.json") as run:
-            for stage in ("class S, grid 1x2, transport two-sided: ", "class S: CG steps of 2 grids", "messages"):
-                run.wait_for(rf"\rcg2d: {stage}[^\r\n]*, about [^\r\n]* left\)\033\[K")
-            run.send(signal.SIGINT)
-            code, text = run.finish()
-            self.assertIn(code, INTERRUPTED_AT_ONCE, text)
-            self.assert_rewritten(text)
-
     def test_lines_fit_the_terminal(self):
         text, _ = self.show(2, "run", "--class", "A", "--no-profile", columns=30)
         drawn = re.findall(r"\r(cg2d: [^\r\n\033]*)\033\[K", text)

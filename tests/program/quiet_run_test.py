@@ -78,17 +78,6 @@ class Disturbed(QuietTest):
         exported = csv.DictReader(self.bound(0, "export", file).stdout.splitlines())
         self.assertEqual([line["disturbed"] for line in exported], ["yes"] * 6)
 
-    def test_a_way_of_the_scaling_study(self):
-        words = ("scaling", *PROBLEM, "--cores", "1", "--rounds", "1")
-        with busy_process(self.core):
-            text = self.bound(1, *words).stdout
-            document = self.bound(1, *words, "--format", "json").document()
-        self.assertRegex(text, r"(?m)^  Disturbed \(!\): .*, 1 of 1 run, in round 1: ")
-        self.assertRegex(text, r"(?m)^ +1  one core .* 1\.000 !$")
-        (run,) = document["ways"][0]["rounds"]
-        self.assertIs(run["disturbed"], True)
-        self.assertNotEqual(run["disturbance"], "")
-
     def test_a_trial_of_transports_is_not_kept(self):
         profile = self.folder / "profile.json"
         words = ("run", *PROBLEM, "--grid", "1x1", "--transport", "auto", "--profile", profile, "--format", "json")

@@ -3,23 +3,19 @@
 import json
 import os
 import pathlib
-import re
 import resource
 import shutil
 import subprocess
-import sys
 import unittest
 
 from page_reader import read_page
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
 from report_facts import real_sweep, simulated_sweep, write_lines
 from session_facts import session_files
-from terminal import open_terminal
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.make_report import write_all
-from report_parts.times import in_unit, seconds
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page
 MOST_SECONDS = 5.0  # of processor time: what the machine does besides is not counted
@@ -91,31 +87,6 @@ class OnePage(ReportCommand):
         page = self.made(*(path for path in self.files if path.name in ("pingpong.json", "solve.json")))
         self.assertEqual([name for name in page.sections if name != "left-out"], ["messages", "solves"])
 
-    def test_models(self):
-        """Predictions of several machines, and the paper beside the model: each number is on the page."""
-        files = {"cp-pacs": ["--ranks", "16,256"], "laptop": ["--class", "A", "--ranks", "2"], "paper": []}
-        for name, words in files.items():
-            machine = ["--paper"] if name == "paper" else ["--machine", name]
-            output = ["--format", "json", "--output", self.folder / f"{name}.json"]
-            self.assertEqual(run_command([PROGRAM, "model", *machine, *words, *output]).exit_code, SUCCESS)
-        page = self.made(*(self.folder / f"{name}.json" for name in files))
-        self.assertEqual([name for name in page.sections if name != "left-out"], ["model", "paper", "paper-speed-up"])
-        shown = page.text_of("model")
-        (unit,) = set(re.findall(r"\d (s|ms|µs)\b", shown))
-        (problem,) = json.loads((self.folder / "cp-pacs.json").read_text())["problems"]
-        for row in problem["rank_counts"]:
-            times = [" ".join(in_unit(seconds(grid["total_s"]), unit).split()) for grid in row["grids"]]
-            for word in (row["best_grid"], f"{100 * row['efficiency']:.1f} %", *times):
-                self.assertIn(word, shown)
-        self.assertIn("Predicted time, laptop, class A", shown)
-        shown = page.text_of("paper")
-        for table in json.loads((self.folder / "paper.json").read_text())["tables"]:
-            self.assertIn(f"{100 * table['errors']['worst']:+.1f} %", shown)
-            for row in table["rows"]:
-                for cell in row["cells"]:
-                    self.assertIn(f"{cell['paper']:.0f}" if table["unit"] == "clocks" else f"{cell['paper']:.2f}", shown)
-        self.assertIn("Px = 8, 256 units the model: 13.", page.text_of("paper-speed-up"))
-
     def test_text_can_be_read_in_light_and_dark(self):
         for which, scheme in enumerate(("light", "dark")):
             colours = {name: pair[which] for name, pair in style.PAGE_COLOURS.items()}
@@ -154,13 +125,6 @@ class Compare(ReportCommand):
         for pair in document["compared"]:
             line = next(line for line in text.stdout.splitlines() if line.startswith(pair["key"] + " "))
             self.assertTrue(line.endswith(f" {pair['ratio']['ratio']:.3f}  {pair['text']}"), line)
-
-    def test_failed_runs_have_neither_times_nor_ratio(self):
-        sweep = real_sweep()
-        failed = json.loads(json.dumps(sweep[0])) | {"status": "unavailable", "reason": "test", "exit_code": UNAVAILABLE}
-        files = write_lines(self.folder / "a.jsonl", sweep), write_lines(self.folder / "b.jsonl", [failed, *sweep[1:]])
-        pair = json.loads(self.compared(*files).stdout)["compared"][0]
-        self.assertEqual((pair["after"], pair["ratio"], pair["change"]), (None, None, "regression"))
 
     def test_two_days_are_side_by_side(self):
         page = self.made(*self.slower(1.25), "--compare")
@@ -274,25 +238,6 @@ class Surroundings(ReportCommand):
         for ranks in (1, 2):
             outcome = self.ends_with(SUCCESS, run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page]))
             self.assertEqual(outcome.stdout.count("figures"), 1, "one rank acts")
-
-    def test_a_terminal_sees_a_line_that_goes_away(self):
-        master, slave = open_terminal()
-        with subprocess.Popen([PROGRAM, "report", self.sweep, "-o", self.page], stderr=slave, stdout=subprocess.DEVNULL) as process:
-            process.wait(60)
-        os.close(slave)
-        text = os.read(master, 65536).decode()
-        os.close(master)
-        self.assertIn("\r\x1b[Kcg2d: report: 0 s: reading", text)
-        self.assertTrue(text.endswith("\r\x1b[K"), text[-60:])
-
-    def test_the_older_way_to_start_it(self):
-        trace = next(path for path in self.files if path.name == "trace.json")
-        words = [self.sweep, "--trace", trace, f"--cg2d={PROGRAM}", "-o", self.page]
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words])
-        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
-        self.assertIn("cg-step", read_page(self.page).sections)
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", self.sweep, "--trace"])
-        self.assertEqual((outcome.exit_code, outcome.stderr.count("\n")), (USAGE, 1), outcome)
 
 
 if __name__ == "__main__":

@@ -146,17 +146,6 @@ class Steps(ProgramTest):
         self.assertEqual({key: document["problem"][key] for key in facts}, facts)
         self.assertEqual(sum(rank["nonzeros"] for rank in document["setup"]["ranks"]), CLASS_S_NONZEROS)
 
-    def test_a_repeated_run_on_the_same_grid_repeats_its_bits(self):
-        for rank_count, arguments in (
-            (1, []),
-            (2, ["--grid", "2x1"]),
-            (6, ["--grid", "3x2"]),
-            (6, ["--grid", "2x3", "--sum", "whole-block"]),
-            (1, ["--threads", "2"]),
-        ):
-            with self.subTest(ranks=rank_count, arguments=arguments):
-                self.assertEqual(*(self.valid_document_of(rank_count, "run", "--class", "S", *arguments)["outer_steps"] for _ in range(2)))
-
 
 class Configuration(ProgramTest):
     def test_a_forced_kernel_is_the_one_that_ran(self):

@@ -111,43 +111,6 @@ class Text(ProgramTest):
         ):
             self.assert_lines(text, (pattern,))
 
-    def test_what_the_conversion_made(self):
-        # CSR: 12 bytes per nonzero and 8 per row, of which there are 1400 and the end: 12.14 in all.
-        unchanged = r" Conversion      = none: the kernel takes the 949 kB of CSR as they are \(12\.14 bytes per nonzero\)"
-        changed = r" Conversion      = \d+\.\d{6} s; 949 kB of CSR became \d+ kB \(BYTES bytes per nonzero\)"
-        for kernel, pattern in (
-            ("scalar", unchanged),
-            ("csr-simd", unchanged),
-            ("sell", changed.replace("BYTES", r"1[01]\.\d\d")),
-            # Half of the nonzeros and half of the diagonal, and all row starts.
-            ("symmetric-scalar", changed.replace("BYTES", r"6\.25")),
-            ("symmetric", changed.replace("BYTES", r"5\.\d\d")),
-            ("symmetric-distinct", changed.replace("BYTES", r"[56]\.\d\d")),
-        ):
-            with self.subTest(kernel=kernel):
-                text = self.run_well(1, "run", "--class", "S", "--niter", "1", "--kernel", kernel, "--verbose").stdout
-                self.assert_lines(text, (pattern,))
-                self.assertRegex(text, r"(?m)^ True Mflop/s    = .* \(from 78148 nonzeros;")
-
-    def test_phase_table_in_clocks(self):
-        text = self.run_well(2, "run", "--class", "S", "--grid", "2x1", "--clocks").stdout
-        number = r" +\d+"
-        columns = rf" +\d+\.\d %{number}{number}{number} +\d+\.\d %{number} +\d+\.\d\d{number}"
-        names = (*PHASES, "all phases")
-        lines = self.assert_lines(
-            text,
-            (
-                r" Phases: reference clocks per CG step \(.*\), over the ranks",
-                r" phase +share +minimum +mean +maximum +imbalance +waiting +messages +bytes",
-                *(rf" {name} {columns}" for name in names),
-                r" imbalance = maximum/mean - 1; .*",
-                r" Phases cover \d+\.\d\d % of the timed region; timing them took \d+\.\d{3} % \(\d+ clocks per scope\)",
-            ),
-        )
-        self.assertEqual(len({len(line) for line in lines[1 : 2 + len(names)]}), 1, "columns are aligned")
-        shares = [float(re.search(r"(\d+\.\d) %", line)[1]) for line in lines[2 : 2 + len(names)]]
-        self.assertAlmostEqual(sum(shares[:-1]), shares[-1], delta=0.05 * len(names))
-
     def test_phase_table_in_time(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "2x1").stdout
         number = r" +\d+\.\d\d"

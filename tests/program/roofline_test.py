@@ -52,19 +52,6 @@ class Roofline(ProgramTest):
                 self.assertLessEqual(float(share.removesuffix(" %")), 100.0, phase)
         self.assertEqual("-: the limit does not apply" in text, "-" in shares.values())
 
-    def test_the_footprints_are_those_of_all_ranks(self):
-        """Each limit says how many bytes it was read from: as many as the matrix and five vectors have."""
-        document, roofline = self.roofline_of(2, "--grid", "1x2", "--kernel", "scalar", "--bind", "none")
-        if roofline is None:
-            self.skipTest("two ranks share cores here")
-        # A rank reads whole steps of 512 bytes, at least 4096 bytes.
-        for footprint, sizes in (
-            (roofline["matrix_footprint_bytes"], [rank["block_bytes"] for rank in document["setup"]["ranks"]]),
-            (roofline["vector_footprint_bytes"], [5 * DOUBLE * document["problem"]["n"] // 2] * 2),
-        ):
-            read = [size // 512 * 512 for size in sizes]
-            self.assertEqual(footprint, {"rank": max(read), "total": sum(read)})
-
     def test_messages_are_read_and_written(self):
         document, roofline = self.roofline_of(2, "--grid", "1x2", "--transport", "two-sided", "--bind", "none")
         if roofline is None:

@@ -101,13 +101,6 @@ class Strong(ScalingTest):
         self.assertEqual({len(way["rounds"]) for way in document["ways"]}, {8})
         self.assertEqual(self.valid_document(1, "--niter", "1")["options"]["rounds"], 3, "one way")
 
-    def test_threads_beyond_the_cores_are_warned_of(self):
-        document = self.valid_document(0, *SHORT)
-        self.assertEqual(places_of(document), [ONE_CORE])
-        if document["machine"]["nodes"][0]["cores"] < 4:
-            document = self.valid_document(4, "--cores", "4", *SHORT)
-            self.assertTrue(any("4 cores: there are fewer here" in text for text in document["warnings"]))
-
     def test_threads_have_no_room_where_ranks_are_bound(self):
         processors = os.sched_getaffinity(0)
         if len(processors) < 2:
@@ -221,13 +214,6 @@ class Refused(ScalingTest):
 
     def test_an_output_that_cannot_be_made_is_refused_before_the_runs(self):
         self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
-
-    def test_a_run_that_fails_is_in_the_result(self):
-        document = self.valid_document(2, "--memory-limit", "1MB", *SHORT, exit_code=MEMORY)
-        self.assertEqual(document["status"], "not-enough-memory")
-        for way in document["ways"]:
-            self.assertIsNone(way["figures"])
-            self.assertEqual(way["rounds"][0]["status"], "not-enough-memory")
 
     def test_a_signal_ends_it_with_what_there_is(self):
         file = self.folder / "ways.json"

@@ -82,18 +82,6 @@ class SimulateTest(ProgramTest):
             self.assertEqual([step["name"] for step in steps], ["CG step 1", "CG step 2"])
             self.assertLessEqual(steps[0]["ts"] + steps[0]["dur"], steps[1]["ts"] + 1e-3)
 
-    def test_the_page_shows_it(self):
-        result, page = self.folder / "simulation.json", self.folder / "report.html"
-        self.run_well(1, *PAPER, "--grid", "2x128,8x32", "--what-if", "--format", "json", "--output", result)
-        self.run_well(0, "report", result, "-o", page)
-        text = read_page(page).text_of("simulation")
-        (problem,) = json.loads(result.read_text())["problems"]
-        for grid in problem["grids"]:
-            for phase in grid["phases"]:
-                self.assertIn(phase["busiest_link"]["link"], text)
-        for other in problem["what_if"]:
-            self.assertIn(other["name"], text)
-
     def test_bad_input_is_one_line(self):
         description = json.loads(self.run_well(1, "model", "--template").stdout)
         faults = {

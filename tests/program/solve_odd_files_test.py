@@ -6,9 +6,7 @@ import os
 import stat
 import unittest
 
-from program_runner import (
-    BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, NOT_FINITE, NOT_POSITIVE_DEFINITE, PROGRAM, SUCCESS, THOROUGH, USAGE, run_command,
-)  # fmt: skip
+from program_runner import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, PROGRAM, THOROUGH, USAGE, run_command
 from solve_test import SolveTest, vector_text
 
 SYMMETRIC = "%%MatrixMarket matrix coordinate real symmetric\n"
@@ -99,23 +97,6 @@ class OddButValid(OddFilesTest):
                     self.assertEqual(result["iterations"], plain["iterations"])
                     for ours, theirs in zip(result["history"], plain["history"], strict=True):
                         self.assertAlmostEqual(ours, theirs, delta=1e-14)
-
-    def test_small_and_empty_ones(self):
-        # More ranks than rows; rows without an entry.
-        for name, content, code in (
-            ("1 x 1", SYMMETRIC + "1 1 1\n1 1 4\n", SUCCESS),
-            ("identity by pattern", SYMMETRIC.replace("real", "pattern") + "2 2 2\n1 1\n2 2\n", SUCCESS),
-            ("no entries", SYMMETRIC + "3 3 0\n", NOT_POSITIVE_DEFINITE),
-            ("zeros on the diagonal", SYMMETRIC + "2 2 2\n1 1 1\n2 2 0\n", NOT_POSITIVE_DEFINITE),
-            ("zeros beside it", SYMMETRIC + "2 2 3\n1 1 1\n2 1 0\n2 2 1\n", SUCCESS),
-            ("sums that overflow", SYMMETRIC + "1 1 2\n1 1 1e308\n1 1 1e308\n", NOT_FINITE),
-            ("tiny numbers", SYMMETRIC + "1 1 1\n1 1 1e-200\n", SUCCESS),
-        ):
-            path = self.file("odd.mtx", content)
-            for rank_count in (*self.RANK_COUNTS, 6) if THOROUGH else (4,):
-                with self.subTest(name, ranks=rank_count):
-                    outcome = self.ends_with(code, self.solve(rank_count, path))
-                    self.assertEqual(len(outcome.error_lines()), 0 if code == SUCCESS else 1, outcome)
 
 
 class Outputs(OddFilesTest):

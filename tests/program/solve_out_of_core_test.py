@@ -5,7 +5,7 @@ import re
 import unittest
 
 from out_of_core_test import StreamingTest
-from program_runner import BAD_DATA, CANNOT_CREATE, MEMORY, USAGE, process_bytes, run_program, some_of
+from program_runner import BAD_DATA, MEMORY, USAGE, process_bytes, run_program, some_of
 
 RESULTS = ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end", "right_hand_sides")
 SIDE = 44
@@ -99,19 +99,6 @@ class Converting(SolveOutOfCoreTest):
             self.assertEqual(binary.read_bytes(), content)
         self.assertEqual([list(folder.iterdir()) for folder in scratch], [[], []])
 
-    def test_scratch_folders_that_will_not_do(self):
-        binary, text = self.converted(2)
-        content = binary.read_bytes()
-        missing = self.folder / "missing"
-        for folders, code, line in (
-            (missing, CANNOT_CREATE, f"cannot create a file in the folder {missing}: No such file or directory"),
-            (f"{self.folder},", USAGE, f"--scratch {self.folder},: must be folders on local storage, such as /scratch1,/scratch2"),
-        ):
-            for rank_count in (1, 2):
-                outcome = run_program(rank_count, "convert", text, binary, "--scratch", folders)
-                self.assertEqual(self.assert_refused(outcome, code), f"cg2d: {line}")
-        self.assertEqual(binary.read_bytes(), content)
-
 
 class Streaming(SolveOutOfCoreTest):
     def test_the_bits_are_those_of_a_solve_in_memory(self):
@@ -172,20 +159,6 @@ class Streaming(SolveOutOfCoreTest):
 
     def test_the_text_says_so(self):
         self.expect_text("--operator", "laplace2d:30x30", "--assembled")
-
-    def test_checkpoints_go_on_in_memory_and_streamed(self):
-        state = self.folder / "state"
-        arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "symmetric", "--grid", "2x2")
-        whole = self.streamed(4, *arguments, "--checkpoint", state, "--checkpoint-interval", "0s")
-        whole_x = self.x.read_text()
-        # The files are those of the solve before: their matrix is known without a pass over its entries.
-        for rest in (self.streamed(4, *arguments, "--restart", state), self.document(4, *arguments, "--restart", state)):
-            self.assertGreaterEqual(rest["restart"]["earlier_iterations"], 2)
-            self.assertEqual(rest["result"]["history"], whole["result"]["history"])
-            self.assertEqual(self.x.read_text(), whole_x)
-        other = ("--operator", "laplace3d:20x20x20:27", *arguments[2:])
-        outcome = run_program(4, "solve", *other, "--out-of-core", self.store, "--restart", state)
-        self.assert_refused(outcome, BAD_DATA, "found a checkpoint of another system")
 
 
 class Trouble(SolveOutOfCoreTest):

@@ -11,8 +11,6 @@ from program_runner import (
     run_program, some_of,
 )  # fmt: skip
 
-SYMMETRIC_BANNER = "%%MatrixMarket matrix coordinate real symmetric"
-
 
 def poisson(side):
     """The 5-point Laplacian on side x side points: {(row, column): value}, lower triangle, from 0."""
@@ -95,11 +93,6 @@ class Solutions(SolveTest):
         # The program's own residual met the tolerance; another order of additions changes the last digits.
         self.assertLessEqual(residual_norm(self.entries, values_of(self.x), self.b), 1.001 * tolerance * norm)
 
-    def test_other_work_on_the_machine_is_watched(self):
-        quiet = self.report_of(2, self.matrix)["quiet"]
-        self.assertEqual(quiet["disturbed"], quiet["reason"] != "")
-        self.assertRegex(self.solve(2, self.matrix).stdout, r"(?m)^ Quiet +(yes|no: timing unreliable|unknown: .* ms are too short to tell)")
-
     def test_a_residual_that_is_no_number_is_no_figure(self):
         b = self.file("huge.mtx", vector_text([1e300] * self.n))
         outcome = self.ends_with(NOT_CONVERGED, self.solve(2, self.matrix, "--rhs", b, "--verbose"))
@@ -129,16 +122,6 @@ class Solutions(SolveTest):
         for path in (general, packed):
             with self.subTest(path=path.name):
                 self.assertEqual(self.report_of(2, path, "--grid", "1x2")["result"]["history"], plain["history"], "the same bits")
-
-    def test_the_default_right_hand_side_is_no_eigenvector(self):
-        """As ones are of this matrix, of a graph's Laplacian, of elasticity: CG then takes one iteration, and shows nothing."""
-        matrix = self.file("two.mtx", matrix_text(2, {(0, 0): 2.0, (1, 0): 1.0, (1, 1): 2.0}))
-        for options, iterations in (((), 2), (("--rhs", "ones"), 1)):
-            report = self.report_of(1, matrix, *options)
-            self.assertEqual(report["system"]["right_hand_side"], "ones" if options else "random:1")
-            self.assertEqual(report["result"]["iterations"], iterations)
-        several = self.report_of(1, self.matrix, "--rhs-count", "2")["result"]["right_hand_sides"]
-        self.assertNotEqual(several[0]["history"], several[1]["history"])
 
     def test_a_solve_that_fails_says_its_best_iterate_and_writes_it(self):
         """Scales over six decades: without a preconditioner residuals rise far above the first one."""

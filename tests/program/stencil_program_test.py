@@ -1,13 +1,12 @@
 """cg2d stencil: one result in memory and out of core, on any number of ranks and for any temporal block; refusals; nothing is left behind."""
 
-import json
 import os
 import signal
 import time
 import unittest
 
 from program_runner import (
-    CANNOT_CREATE, INTERRUPTED, MEMORY, NOT_CONVERGED, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, send_to_all,
+    CANNOT_CREATE, INTERRUPTED, MEMORY, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, send_to_all,
 )  # fmt: skip
 
 SHAPE = ("--shape", "30x20x29")
@@ -51,17 +50,6 @@ class Results(StencilTest):
                 document = self.document(rank_count, *options, *place, steps=steps)
                 self.assertEqual((document["result"], document["solve"]), (expected["result"], expected["solve"]), (rank_count, place))
         self.assert_nothing_left()
-
-    def test_s_step_cg_has_converged_by_the_residual_of_x_alone(self):
-        # With 12 steps in a pass rounding keeps x at some 6e-11 while the recurrences go below 1e-13.
-        options = ("--shape", "32x32x32", "--method", "s-step-cg", "--steps", "400", "--temporal-block", "12", "--rtol")
-        run = self.ends_with(NOT_CONVERGED, run_program(1, "stencil", *options, "1e-13"))
-        self.assertRegex(run.stderr, r"(?m)^cg2d: NOT CONVERGED: relative residual \S+ \(true\) after .*, tolerance 1e-13; .* take a smaller --temporal-block")
-        solve = json.loads(run_program(1, "stencil", *options, "1e-13", "--format", "json").stdout)["solve"]
-        self.assertLessEqual(solve["residual"], 1e-13)
-        self.assertGreater(solve["true_residual"], 1e-13)
-        self.assertFalse(solve["is_converged"])
-        self.assertEqual(run_program(1, "stencil", *options, "1e-8").exit_code, 0)
 
     def test_bytes_are_those_of_the_passes(self):
         document = self.document(2, "--temporal-block", "5", "--out-of-core", f"{self.folder},{self.folder}")

@@ -216,56 +216,6 @@ class SweepTest(ProgramTest):
         self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
         self.assert_complete([2, 4], 2)
 
-    def test_a_file_of_another_machine_is_refused_unless_fresh(self):
-        self.assertEqual(self.sweep(1, "--repeat", "1").exit_code, SUCCESS)
-        for change in (
-            lambda line: line["program"].update(version="0.0.1"),
-            lambda line: line["environment"]["nodes"][0].update(processor="Another one"),
-        ):
-            (line,) = lines_of(self.file)
-            change(line)
-            self.file.write_text(json.dumps(line) + "\n")
-            before = self.file.read_text()
-            self.assert_refused(self.sweep(2, "--repeat", "1"), USAGE, "--fresh")
-            self.assertEqual(self.file.read_text(), before)
-            self.assertEqual(self.sweep(1, "--repeat", "1", "--fresh").exit_code, SUCCESS)
-            self.assert_complete([1], 1)
-
-    def test_a_file_that_is_no_sweeps_is_refused_and_kept(self):
-        self.assertEqual(self.sweep(1, "--repeat", "1").exit_code, SUCCESS)
-        line = self.file.read_text()
-        run = self.run_well(1, "run", "--class", "S", "--format", "json").stdout
-        compact = json.dumps(json.loads(run), separators=(",", ":"))
-        for content, text in (
-            ("one line without its end", "not written by a sweep"),
-            ("two lines\nwithout an end", "line 1 is no result"),
-            (run, "result of a single run"),
-            (line + compact, "result of a single run"),
-        ):
-            with self.subTest(content=content[:40]):
-                self.file.write_text(content)
-                self.assert_refused(self.sweep(2, "--repeat", "1"), USAGE, text, f"--output {self.file}: ")
-                self.assertEqual(self.file.read_text(), content)
-
-    def test_problems_and_sums_are_crossed(self):
-        problem = ["--n", "200", "--nonzer", "3", "--shift", "5", "--niter", "2"]
-        words = ["sweep", *problem, "--sum", "whole-block,reduce-scatter", "--repeat", "1", "--output", self.file]
-        outcome = self.run_well(2, *words, "--no-profile", "--memory-limit", "1GB")
-        lines = lines_of(self.file)
-        name = "U(n 200, nonzer 3, shift 5, niter 2)"
-        usual = [f"{name} {grid} auto two-sided 1 thread" for grid in ("1x2", "2x1")]
-        self.assertEqual([line["sweep"]["key"] for line in lines], [key + end for key in usual for end in (" whole-block", "")])
-        for line in lines:
-            self.assert_valid(line)
-            self.assertEqual(line["problem"]["n"], 200)
-            self.assertEqual(line["configuration"]["sum_form"], line["sweep"]["configuration"]["sum_form"])
-            self.assertIn("--no-profile", line["configuration"]["tuning"]["no_profile_because"])
-        for form in ("whole-block", "reduce-scatter"):
-            self.assertRegex(outcome.stdout, rf"(?m)^Class {re.escape(name)}, kernel .*, transport two-sided, sum {form}, ")
-        before = self.file.read_text()
-        self.assertEqual(self.run_well(2, *words).stdout, outcome.stdout)
-        self.assertEqual(self.file.read_text(), before)
-
     def test_what_cannot_be_swept(self):
         for arguments, code, text in (
             (["--ranks", "4"], USAGE, "mpiexec -n 4"),

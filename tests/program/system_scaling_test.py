@@ -47,18 +47,6 @@ class SystemScalingTest(ProgramTest):
             self.assertAlmostEqual(way["figures"]["efficiency"], base_s / way["figures"]["median_s"])
         self.assertEqual(self.scaling("--operator", "laplace2d:10x12", "--weak")["ways"][-1]["matrix"], "laplace2d:20x24")
 
-    def test_a_file_with_several_transports(self):
-        matrix = self.folder / "A.mtx"
-        lines = [f"{k} {k} 4.0" for k in range(1, 201)] + [f"{k} {k - 1} -1.5" for k in range(2, 201)]
-        matrix.write_text("\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"200 200 {len(lines)}", *lines]) + "\n")
-        ways = self.scaling(matrix, "--transport", "two-sided,shared", "--cores", "4")["ways"]
-        self.assertEqual({way["form"] for way in ways}, {"matrix"})
-        of_one_thread = [(way["ranks"], way["transport"]) for way in ways if way["threads"] == 1]
-        self.assertEqual(of_one_thread, [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
-        self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
-        outcome = self.run_well(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
-        self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
-
     def test_options_that_make_no_sense(self):
         laplacian = ("--operator", "laplace2d:20x20")
         self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")

@@ -4,13 +4,10 @@ import re
 import itertools
 import json
 import signal
-import sys
 import time
 import unittest
 
-from program_runner import (
-    INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_command, run_program,
-)  # fmt: skip
+from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
 
 LAPLACIAN = "laplace3d:9x8x7"
 
@@ -141,22 +138,6 @@ class SystemSweepTest(ProgramTest):
         self.refused(line, "--class", "S", "--cut", "even,random:1")
         for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
             self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
-
-    def test_the_page_shows_systems(self):
-        words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "2,4", "--iterations", "10", "--repeat", "2")
-        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
-        page = self.folder / "page.html"
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", self.file, "-o", page, "--cg2d", PROGRAM])
-        self.assertEqual((outcome.exit_code, outcome.stderr), (0, ""), outcome)
-        text = page.read_text()
-        self.assertIn(f"{LAPLACIAN}, 10 iterations", text)
-        for arrangement in (*triples(2), *triples(4), "2x2", "4x1"):
-            self.assertIn(arrangement, text)
-        # Figures compare one configuration: here the parts of the domain, by their names.
-        self.assertIn("Parts of the domain", text)
-        for cut in triples(4):
-            self.assertIn(f"domain {cut}", text)
-        self.assertNotIn("official program takes 2x2", text)
 
 
 if __name__ == "__main__":

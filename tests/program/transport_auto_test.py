@@ -62,20 +62,6 @@ class TransportAutoTest(ProgramTest):
             reasons = {one["transport"]: one["reason"] for one in trial["skipped"]}
             self.assertEqual("outnumber the cores" in reasons.get("put", ""), not is_tried, trial)
 
-    def test_whatever_the_profile_has_first_runs(self):
-        """The one that was taken when it was written: the verdict's candidate, which need not have the least median."""
-        self.configuration_of("--profile", self.profile)
-        document = json.loads(self.profile.read_text())
-        (processor,) = document["processors"].values()
-        (case,) = processor["transports"]
-        transports = case["transports"]
-        for transport in list(transports):
-            case["transports"] = [transport, *(other for other in transports if other is not transport)]
-            self.profile.write_text(json.dumps(document))
-            configuration, _ = self.configuration_of("--profile", self.profile)
-            self.assertEqual(configuration["transport"], transport["name"])
-            self.assertEqual(configuration["transport_trial"]["from"], "profile")
-
     def test_a_profile_without_transports_is_kept_and_grows(self):
         """As programs before this option wrote them."""
         self.configuration_of("--profile", self.profile)

@@ -1,7 +1,6 @@
 """cg2d tune: it writes its findings into a profile, and cg2d run follows the profile."""
 
 import json
-import os
 import unittest
 
 from program_runner import (
@@ -66,13 +65,6 @@ class TuneTest(ProgramTest):
         for setting in ("critical_vector_length", "prefetch_distance", "block_width"):
             self.assertEqual(tuning[setting], fastest[setting])
 
-    def test_the_default_place_is_used_without_being_named(self):
-        place = self.folder / "cg2d" / "profile.json"
-        place.parent.mkdir()
-        place.write_text(self.profile.read_text())
-        _, tuning = self.tuning_of(env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
-        self.assertEqual(tuning["profile"], str(place))
-
     def test_storage_is_measured_kept_and_used(self):
         folder = self.folder / "panels"
         folder.mkdir()
@@ -109,14 +101,6 @@ class TuneTest(ProgramTest):
         self.assertEqual(outcome.said().count("--no-profile"), 1, outcome)
         for path, reason in ((foreign, "knows nothing of this processor"), (missing, "is no tuning profile: there is no such file")):
             self.assert_refused(run_program(2, "run", "--class", "S", "--profile", path), USAGE, f"--profile {path}: {reason}")
-
-    def test_a_named_file_that_is_no_profile(self):
-        broken = self.folder / "broken.json"
-        broken.write_text('{"schema_version": 1')
-        for rank_count in (1, 3):
-            for command in (["run", "--class", "S"], ["tune"]):
-                self.assert_refused(run_program(rank_count, *command, "--profile", broken), USAGE, f"--profile {broken}")
-        self.assertEqual(broken.read_text(), '{"schema_version": 1', "what is no profile is left alone")
 
     def test_the_profile_says_how_it_was_measured(self):
         processor = self.processor()

@@ -21,13 +21,11 @@ LEAST_ROOM_LINES = 10
 # Options of other programs that stand in code without the program's name.
 FOREIGN_OPTIONS = {"--cpus-per-task"}
 SCRIPTS_WITH_OPTIONS = (
-    "scripts/report", "scripts/test", "scripts/teaching/answers", "scripts/compare-npb", "scripts/release-check", "scripts/packaging/deb",
+    "scripts/test", "scripts/teaching/answers", "scripts/compare-npb", "scripts/release-check", "scripts/packaging/deb",
     "tests/mutants/run.py",
 )  # fmt: skip
 # Values of options in --help, which stand in quotes as the names of variables do.
 VALUE_WORDS = {"FILE", "NAME", "SIZE", "TIME", "PERCENT"}
-# Ways to write names.
-SPELLINGS = {"CamelCase", "snake_case"}
 # History: it names things that no longer exist.
 CHANGELOG = "CHANGELOG.md"
 # Options that commands have in common: one table, below a heading with the words "all commands".
@@ -250,7 +248,7 @@ class CommandLines(unittest.TestCase):
         """bench/regression took a module that was gone, and only the extent thorough ran it."""
         files = [file for folder in ("scripts", "scripts/packaging", "scripts/teaching", "bench") for file in (PROJECT / folder).iterdir()]
         scripts = [file for file in files if file.is_file() and os.access(file, os.X_OK) and file.suffix != ".slurm"]
-        for script in set(scripts) - {PROJECT / "scripts/report"}:  # it is cg2d report
+        for script in scripts:
             outcome = run_command([script, "--help"])
             self.assertEqual((outcome.exit_code, outcome.stdout[:6]), (SUCCESS, "usage:"), outcome)
 
@@ -344,12 +342,6 @@ class References(unittest.TestCase):
                 if is_source and document.path.parent != PROJECT and not (document.path.parent / name).exists():
                     missing.append(f"{document.name}: {name} in its folder")
         self.assertEqual(missing, [])
-
-    def test_names_in_code_exist(self):
-        """Types, functions and keys: single words with a capital or an underscore within, or a call."""
-        spans = [(document.name, span) for document in present_documents() for span in document.code_spans()]
-        names = [(place, re.fullmatch(r"([A-Z][a-z]\w*|[a-z]\w*_\w+)(\(\))?", span)) for place, span in spans]
-        self.assertEqual([(place, name[0]) for place, name in names if name and name[1] not in source_words() | SPELLINGS], [])
 
 
 if __name__ == "__main__":

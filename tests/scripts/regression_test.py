@@ -111,15 +111,6 @@ class Table(RegressionTest):
                 self.assert_close(cell["time_s"]["minimum"], shortest_s, 1e-4)  # five digits are kept
                 self.assert_close(cell["ns_per_nonzero"]["minimum"] * 1e-9 * NONZEROS * PRODUCTS, shortest_s, 1e-4)
 
-    def test_rounds_and_repetitions_of_zero_leave_their_half_out(self):
-        path = self.folder / "runs.json"
-        self.ends_with(SUCCESS, regression(*PROGRAMS, *SETTINGS, "--repetitions", "0", "--shapes", "1x1", "--rounds", "1", "--output", path))
-        table = json.loads(path.read_text())
-        self.assertEqual((len(table["products"]), len(table["runs"])), (0, len(KERNELS)))
-        jsonschema.Draft202012Validator(self.schema).validate(table)
-        nothing = ("--repetitions", "0", "--rounds", "0", "--output", path)
-        self.assert_refused(USAGE, "nothing to measure", *PROGRAMS, *SETTINGS, *nothing)
-
     def test_a_measurement_that_is_killed_keeps_its_rounds(self):
         path = self.folder / "killed.json"
         partial = self.folder / "killed.json.partial"
@@ -163,18 +154,6 @@ class Comparison(RegressionTest):
     def test_a_slowdown_within_the_limit_or_the_spread_is_none(self):
         self.compare(self.slow_down(1.04))
         self.compare(self.slow_down(1.1, lower_quartile=1.005))  # the old upper quartile is 1.01
-
-    def test_cells_of_one_table_only_are_named(self):
-        def drop(table):
-            table["runs"] = [cell for cell in table["runs"] if cell["ranks"] == 1]
-            table["products"][0].update({"class": "W"})
-
-        lines = self.compare(self.steady("other.json", drop))
-        only_old = [line for line in lines if line.endswith("only in the old table")]
-        self.assertEqual(len(only_old), len(KERNELS) + 1)
-        self.assertRegex(only_old[-1], "^run S, 2 x 1, sell ")
-        (only_new,) = [line for line in lines if line.endswith("only in the new table")]
-        self.assertRegex(only_new, "^product W, 1 thread, scalar:")
 
     def test_a_new_measurement_takes_the_settings_of_the_table(self):
         path = self.folder / "again.json"

@@ -17,8 +17,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command, temporary_folder
 from report_facts import (
-    BENCH, PROFILE, RANK_COUNTS, as_class_b, as_streamed, as_uneven, real_sweep, with_counters, with_figures, with_predictions,
-    with_rooflines, with_second_kernel, write_lines,
+    BENCH, PROFILE, as_class_b, as_streamed, as_uneven, real_sweep, with_counters, with_figures, with_predictions, with_rooflines,
+    with_second_kernel, write_lines,
 )
 from session_facts import session_files
 
@@ -240,16 +240,6 @@ class ReportPage(ProgramTest):
         for element in self.find("#left-out li"):
             self.assertRegex(element.text, r": .{10,}\.$")
         self.assert_figures([row.name for row in FIGURES if row.name not in left_out])
-
-    def test_what_comes_first(self):
-        self.open(self.page)
-        self.assertEqual(self.find("main > section")[0].get_attribute("id"), "verdict")
-        (card,) = self.find("#verdict .card")
-        self.assertRegex(card.text, r"\AClass S on \d ranks (sure|not decided)\n\dx\d: [\d.]+ .?s")
-        heads = [cell.text for cell in self.find("#verdict th")]
-        self.assertEqual(heads[:4], ["problem", "ranks", "best grid", "median"])
-        self.assertEqual(len(self.find("#verdict tbody tr")), len(RANK_COUNTS))
-        self.assertIn(self.sweep[0]["environment"]["mpi"], self.browser.page_source)
 
     def test_all_data_gives_all_figures(self):
         profile, bench = self.folder / "profile.json", self.folder / "bench.json"

@@ -1,28 +1,27 @@
-"""The readers of scripts/report, its table of figures, and how it refuses."""
+"""The readers of cg2d report, its table of figures, and how it refuses."""
 
 import copy
 import json
 import re
-import sys
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import PROJECT, SUCCESS, USAGE, ProgramTest, run_command, run_program, validator_of
+from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, run_command, run_program, validator_of
 from report_facts import (
-    BENCH, PROFILE, as_class_b, as_cut_anew, as_disturbed, as_in_memory, as_streamed, as_uneven, real_sweep, simulated_sweep,
+    BENCH, PROFILE, as_class_b, as_disturbed, as_in_memory, as_streamed, as_uneven, real_sweep, simulated_sweep,
     with_counters, with_figures, with_kernel, with_predictions, with_rooflines, with_second_kernel, write_lines,
 )
 
 from report_parts import (
-    figures_commands, figures_counters, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline, figures_streaming, inputs,
+    figures_counters, figures_grid, figures_machine, figures_phases, figures_prediction, figures_roofline, figures_streaming, inputs,
     page_verdict, panels, results, style, svg_paint,
 )
 from report_parts import verdict as verdicts
 from report_parts.errors import BAD_DATA, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
-from report_parts.studies import make_studies, official_grid, percent, uncompared_notes
+from report_parts.studies import make_studies, official_grid, uncompared_notes
 from report_parts.svg_paint import log_ticks
-from report_parts.times import SPACE, in_unit, seconds
+from report_parts.times import SPACE
 
 
 def run_on(documents, grid):
@@ -90,7 +89,7 @@ class Readers(ReportParts):
             document["environment"]["nodes"][0]["processor"] = "$\\frac$ \udfff"
         path = write_lines(self.folder / "sweep.jsonl", lines)
         self.assertIn("\\ud800", path.read_text())
-        self.ends_with(SUCCESS, run_command([sys.executable, PROJECT / "scripts/report", path, "-o", self.folder / "page.html"]))
+        self.ends_with(SUCCESS, run_command([PROGRAM, "report", path, "-o", self.folder / "page.html"]))
 
     def test_numbers_that_cannot_be(self):
         def wrong(change):
@@ -228,12 +227,6 @@ class Studies(ReportParts):
         self.refusal(UNAVAILABLE, "gives no verdict", verdicts.verdicts_on, [[("a", self.sweep[0])]], "/bin/true")
         self.refusal(BAD_DATA, "refuses the results", verdicts.verdicts_on, [[("a", self.sweep[0])]], "/bin/false")
 
-    def test_texts(self):
-        texts = [seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)]
-        self.assertEqual(" ".join(texts).split(), "12.3 s 1.00 s 12.3 ms 2.00 µs".split())
-        self.assertEqual(in_unit("; ".join(texts), "ms").split(), "12300 ms; 1000 ms; 12.3 ms; 0.00200 ms".split())
-        self.assertEqual([percent(value) for value in (1.004, 0.9, 1.25)], ["+0.4 %", "-10 %", "+25 %"])
-
 
 class Quiet(ReportParts):
     """Runs that other work on the machine disturbed."""
@@ -288,19 +281,13 @@ class FigureTable(ReportParts):
         ):
             self.assertIn(words, reasons[name], name)
 
-    def test_events_that_could_not_be_counted_are_the_reason(self):
-        documents = with_counters(self.sweep)
-        for document in documents:
-            document["counters"]["events"] = []
-        self.assertIn("PAPI_L2_TCM: Event does not exist", self.reasons(documents)["counters"])
-
     def test_all_data_leaves_nothing_out(self):
         documents = with_second_kernel(with_rooflines(with_counters(with_predictions(self.sweep + as_class_b(self.sweep)))))
         documents += [as_streamed(self.sweep[2], limit, 1.0) for limit in (60_000_000, 80_000_000)]
         other = inputs.read_inputs([self.file(json.dumps(PROFILE), "profile"), self.file(json.dumps(BENCH), "bench")])
         reasons = self.reasons(documents, other)
         # Figures of other commands and options.
-        others = {"bench-row-length", "comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves", "rank-speeds", "model", "simulation", "paper", "paper-speed-up"}
+        others = {"bench-row-length", "comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves", "rank-speeds", "model"}
         self.assertEqual({name for name, why in reasons.items() if why}, others)
 
 
@@ -345,13 +332,6 @@ class Figures(ReportParts):
         self.assertEqual(shares, {alone["configuration"]["kernel"]: [50.0], "fast": [200.0]})
         self.assertEqual([row[1] for row in figure.table.rows], list(gains))
 
-    def test_a_roofline_is_found_beside_a_sweep_without(self):
-        (alone,) = with_rooflines([document for document in self.sweep if document["configuration"]["ranks"] == 2][:1])
-        (study,) = self.material([*self.sweep, alone]).studies
-        rank_count, cases = figures_roofline.roofline_cases(study)
-        self.assertEqual((rank_count, len(cases)), (2, 1))
-        self.assertEqual(cases[0].run_with("roofline").document, alone)
-
     def test_what_the_program_made_of_counts_is_a_table_of_kernels(self):
         (counted,) = with_counters(self.sweep[:1])
         (alone,) = with_figures([counted])
@@ -385,26 +365,6 @@ class Figures(ReportParts):
             self.assertIn("dot: +900.0 %", tip)
         self.assertNotIn(("dot", style.PHASE_COLOURS["dot"]), lines)
 
-    def test_a_way_that_is_not_decided_is_not_called_best(self):
-        def way(cores, **marks):
-            figures = {"median_s": 1.0, "ratio_to_best": 1.0, "grid": "1x1", "is_best": True, "may_be_best": True, **marks}
-            return {"cores": cores, "way": "threads only", "transport": "two-sided", "figures": figures}
-
-        ways = [way(1, is_decided=True), way(2, is_decided=False), way(2, is_decided=False), way(4, is_decided=True), way(4, is_decided=True, is_best=False, may_be_best=False)]
-        table = figures_commands.ways_table([{"options": {"problem": {"class": "S"}}, "ways": ways}])
-        self.assertEqual([row[4] for row in table.rows], ["", "may be best", "may be best", "best", ""])
-
-    def test_kernels_are_beside_each_other(self):
-        ((study, rank_count, grids),) = figures_grid.compared_settings(self.material(with_second_kernel(self.sweep)))
-        panel = figures_grid.settings_panel(study, rank_count, grids)
-        self.assertEqual(len(panel.bars), 2)
-        other = next(bars for bars in panel.bars if bars.name == "test")
-        self.assertEqual(other.values, [2 * cases[0].median_s for cases in grids])
-        self.assertIn("+100 % against the median of ", other.tips[0])
-        for bars in panel.bars:
-            self.assertNotIn("fastest", "".join(bars.tips))
-
-
     def test_benchmarks_over_the_row_length(self):
         """Times by size and kernel, counted instructions by kernel and instruction set; of repetitions the median."""
 
@@ -434,7 +394,7 @@ class Speeds(ReportParts):
         return [panel.cells[row, 0].value for row in (0, 1)]
 
     def test_made_up_results_are_valid(self):
-        for document in (as_uneven(self.run), as_uneven(self.run, False), as_cut_anew(self.run)):
+        for document in (as_uneven(self.run), as_uneven(self.run, False)):
             validator_of("run").validate(document)
 
     def test_before_and_after_are_beside_each_other(self):
@@ -455,25 +415,6 @@ class Speeds(ReportParts):
         rows = figure.table.rows
         self.assertEqual(rows[0][2:], ["3", "2.9", "2", "3", ""])
         self.assertEqual(rows[1][2:], ["", "", "", "2", ""])
-
-    def test_a_run_that_was_cut_anew_before_and_after(self):
-        figure = self.figure(as_cut_anew(self.run))
-        panels = {panel.title: self.values(panel) for panel in figure.panels}
-        whens = ("up to outer iteration 8", "after outer iteration 8")  # the later one has nothing after it
-        self.assertEqual(list(panels), [f"Run 1: {what} {when}" for what in ("speed", "share", "waiting") for when in whens])
-        for what, before, after in (
-            ("speed", [1.0, 0.5], [1.0, 0.5]),
-            ("share", [50.0, 50.0], [200 / 3, 100 / 3]),
-            ("waiting", [50.0, 0.0], [0.0, 0.0]),
-        ):
-            for when, expected in zip(whens, (before, after)):
-                for value, right in zip(panels[f"Run 1: {what} {when}"], expected):
-                    self.assertAlmostEqual(value, right)
-        self.assertIn("Run 1: class S, 1x2, cut even, repartitioned.", figure.note)
-        before, after = figure.panels[2:4]
-        self.assertEqual(before.limits(), after.limits())
-        self.assertGreater(before.share(1, 0), after.share(1, 0))
-        self.assertEqual(figure.table.rows[0][2:], ["", "", "", "", "after 8: 0.9 -> 0.6 s in 0.5 s, gained 1.5 s"])
 
     def test_even_runs_have_none(self):
         self.assertIn("--slow-rank", figures_phases.speeds(self.material([self.run])))
@@ -589,19 +530,6 @@ class Verdict(ReportParts):
             ],
         )
 
-    def test_three_rounds_are_not_enough(self):
-        self.assertEqual(
-            self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25}, 3)),
-            [
-                "Class S on 2 ranks not decided",
-                "2x1: 1.01 s or 1x2: 1.26 s",
-                "Mop/s",
-                "No clear winner: 2x1 (median 1.01 s) was faster than 1x2 (1.262 s) in 3 of 3 rounds; at least 7 rounds are needed "
-                "(take --repeat 7); 2x1 is the official grid.",
-                "Too few rounds for any verdict. 7 rounds should decide.",
-            ],
-        )
-
     def test_several_kernels(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.25})
         documents += [with_kernel(d, "test") for d in simulated_sweep(self.sweep, {"1x2": 2.5, "2x1": 2.0})]
@@ -615,7 +543,7 @@ class Verdict(ReportParts):
 class Command(ReportParts):
     def assert_refused(self, exit_code, pattern, *words):
         page = self.folder / "out" / "report.html"
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words, "-o", page])
+        outcome = run_command([PROGRAM, "report", *words, "-o", page])
         self.assertEqual((outcome.exit_code, outcome.stdout), (exit_code, ""), outcome)
         self.assertRegex(outcome.stderr, rf"\Acg2d: [^\n]*{pattern}[^\n]*\n\Z")
         self.assertFalse(page.parent.exists(), "something was written")
@@ -631,7 +559,7 @@ class Command(ReportParts):
     def test_files_are_where_they_were_asked_for(self):
         result = self.file(json.dumps(self.sweep[0]))
         page, figures = self.folder / "page.html", self.folder / "figures"
-        self.ends_with(SUCCESS, run_command([sys.executable, PROJECT / "scripts" / "report", result, "-o", page, "--figures", figures]))
+        self.ends_with(SUCCESS, run_command([PROGRAM, "report", result, "-o", page, "--figures", figures]))
         self.assertEqual({path.name.rpartition("-")[0] for path in figures.iterdir()}, {"convergence", "phases-by-grid"})
         self.assertTrue(page.read_text().startswith("<!DOCTYPE html>"))
         for path in figures.iterdir():

@@ -1,12 +1,13 @@
-"""The CG step that scripts/report shows of a trace: read, chosen, refused, and drawn."""
+"""The CG step that cg2d report shows of a trace: read, chosen, refused, and drawn."""
 
 import json
 import re
-import sys
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import PROJECT, SUCCESS, ProgramTest, run_command
+from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command
+
+import report_facts  # noqa: F401  (the path of report_parts)
 
 from report_parts import animation, html_parts, inputs
 from report_parts.errors import BAD_DATA, NO_INPUT, ReportError
@@ -113,7 +114,7 @@ class TraceTest(ProgramTest):
         run, file, made = (self.folder / name for name in ("run.json", "t.json", "report.html"))
         words = ("--class", "S", "--grid", "2x2", "--niter", "2", "--trace", file, "--trace-steps", "9")
         self.run_well(4, "run", *words, "--format", "json", "--output", run)
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "--trace", file, "-o", made])
+        outcome = run_command([PROGRAM, "report", run, file, "-o", made])
         self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
         self.assertEqual(made.read_text().count('id="cg-step"'), 1)
         (step,) = self.traces_of(file)
@@ -124,7 +125,7 @@ class TraceTest(ProgramTest):
             self.assertEqual(phases[:4], ["collection", "multiply", "summation", "shuffle"])
             self.assertEqual(phases.count("dot"), 2)
             self.assertLessEqual(lane.bars[-1].end_us, step.length_us + 0.01)
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "-o", made])
+        outcome = run_command([PROGRAM, "report", run, "-o", made])
         self.assertNotIn("cg-step", made.read_text())
 
 
