@@ -4,7 +4,7 @@ import math
 
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
-from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel, Table, rule
+from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel, rule
 from .results import PHASES
 from .studies import official_grid
 from .times import seconds
@@ -174,12 +174,6 @@ def models(material):
     found = [(document["machine"], problem) for document in material.inputs.models for problem in document["problems"]]
     if not material.inputs.models:
         return "no result of cg2d model --format json was given"
-    rows = [
-        [machine, problem["class"], str(count["ranks"]), count["best_grid"], seconds(count["total_s"]), f"{100 * count['efficiency']:.1f} %"]
-        for machine, problem in found
-        for count in problem["rank_counts"]
-    ]
-    heads = ["machine", "class", "ranks", "best grid", "predicted time", "efficiency"]
     panels = [*(grids_panel(*one) for one in found[: MOST_PANELS - 1]), times_panel(found)]
     note = "The model predicts these times from the machine's description; nothing was measured. A frame marks the best grid of a number of ranks."
-    return Figure(panels, note, Table("Best grids", heads, rows, range(2, 6)))
+    return Figure(panels, note)

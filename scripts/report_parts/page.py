@@ -170,7 +170,6 @@ def table_of(content):
 def figure_html(row, figure):
     inner = "\n".join(panel_html(panel) for panel in figure.panels)
     below = f"<h3>{escape(figure.table.title)}</h3>{table_of(figure.table)}" if figure.table else ""
-    below += details(figure.further.title, table_of(figure.further)) if figure.further else ""
     return (
         f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
         f'<div class="panels">{inner}</div>{below}</section>'

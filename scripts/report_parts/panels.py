@@ -222,10 +222,8 @@ class Table:
 
 @dataclasses.dataclass
 class Figure:
-    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none. further: the
-    same, closed until it is asked for."""
+    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none."""
 
     panels: list
     note: str
     table: Table | None = None
-    further: Table | None = None

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from program_runner import (
-    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED, MEMORY, NOT_FINITE, PROGRAM, SUCCESS, THOROUGH, USAGE, VERIFICATION_FAILED, BackgroundRun,
+    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED, MEMORY, PROGRAM, SUCCESS, THOROUGH, USAGE, VERIFICATION_FAILED, BackgroundRun,
     ProgramTest, launch_words, run_command, run_program, send_to_all, some_of,
 )  # fmt: skip
 
@@ -280,19 +280,6 @@ class Signals(ProgramTest):
         self.assertNotIn("VERIFICATION", text)
         self.assertNotIn("SUCCESSFUL", text)
 
-    def test_complete_repetitions_before_the_signal_are_reported_without_a_verdict(self):
-        few = ["--niter", "15", "--repeat", "1000000"]
-        arguments = ["run", "--class", "W", "--grid", "rule", *few, "--format", "json", "--output", self.file]
-        with BackgroundRun(2, *arguments) as run:
-            run.wait_for(r"run 3, outer iteration")
-            run.send(signal.SIGTERM)
-            self.ends_with(INTERRUPTED, run.finish())
-        document = json.loads(self.file.read_text())
-        self.assertEqual((document["status"], document["exit_code"]), ("interrupted", INTERRUPTED))
-        self.assertGreaterEqual(document["result"]["repeats"]["count"], 2)
-        self.assertIsNone(document["result"]["verified"])
-        self.assertEqual(len(document["outer_steps"]), 15)
-
 
 class Verdict(ErrorTest):
     """Text, JSON, CSV and exit code never disagree."""
@@ -325,19 +312,6 @@ class Verdict(ErrorTest):
         zeta = 8.5971775078648
         for factor, exit_code in ((1 + 0.99e-10, SUCCESS), (1 + 1.01e-10, VERIFICATION_FAILED)):
             self.ends_with(exit_code, run_program(1, "run", "--class", "S", "--reference", repr(zeta * factor)))
-
-    def test_not_finite(self):
-        for rank_count in RANK_COUNTS:
-            with self.subTest(ranks=rank_count):
-                outcome = run_program(rank_count, *self.BEYOND_DOUBLES)
-                line = self.assert_fails(outcome, NOT_FINITE, "NaN or infinite")
-                self.assertIn(" NOT COMPLETED: " + line.removeprefix("cg2d: "), outcome.stdout)
-                self.assertNotIn("SUCCESSFUL", outcome.stdout)
-                outcome = run_program(rank_count, *self.BEYOND_DOUBLES, "--format", "json")
-                self.assert_fails(outcome, NOT_FINITE)
-                document = outcome.document()
-                self.assertEqual((document["status"], document["exit_code"]), ("not-finite", NOT_FINITE))
-                self.assertIsNone(document["result"])
 
 
 if __name__ == "__main__":

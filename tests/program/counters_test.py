@@ -7,7 +7,6 @@ from program_runner import PHASES, UNAVAILABLE, USAGE, ProgramTest, run_program
 
 
 CLOCK, FAULTS, SWITCHES = "perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES"
-MIGRATIONS = "perf::CPU-MIGRATIONS"
 # It exists, and no 64-bit processor that cg2d runs on has it.
 NEVER = "perf::ALIGNMENT-FAULTS"
 GROUPS = ("cache", "flops", "stalls", "tlb", "branches", "software")
@@ -52,12 +51,6 @@ class Counters(ProgramTest):
                 self.assertGreaterEqual(event["outside_phases"], 0)
             self.assertGreater(events[SWITCHES]["total"], 100)
             self.assertGreater(events[CLOCK]["total"], 0)
-
-    def test_a_group_stands_for_its_events(self):
-        counters = self.counters_of(2, "--papi", f"software,{CLOCK},perf::MINOR-FAULTS")
-        self.assertEqual(counters["asked"], ["software", CLOCK, "perf::MINOR-FAULTS"])
-        names = [event["name"] for event in counters["events"]]
-        self.assertEqual(names, [SWITCHES, MIGRATIONS, FAULTS, CLOCK, "perf::MINOR-FAULTS"])
 
     def test_of_what_is_asked_for_the_rest_is_counted(self):
         document = self.valid_document_of(3, "run", "--class", "S", "--papi", f"{NEVER},{CLOCK}")

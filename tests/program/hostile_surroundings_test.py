@@ -9,8 +9,8 @@ import subprocess
 import unittest
 
 from program_runner import (
-    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, SUCCESS, THOROUGH, UNAVAILABLE, USAGE, BackgroundRun,
-    ProgramTest, at_the_same_time, comes_true, launch_words, run_command, run_program, send_to_all, some_of,
+    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, THOROUGH, UNAVAILABLE, USAGE, BackgroundRun, ProgramTest,
+    at_the_same_time, comes_true, run_program, send_to_all, some_of,
 )  # fmt: skip
 
 # Nothing is tried before the matrix is made.
@@ -96,29 +96,6 @@ class Limits(InFolder):
         ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit)
         self.assertEqual(ended.returncode, UNAVAILABLE, ended)
         self.assertRegex(ended.stderr, r"^cg2d: --threads 200: the system refuses thread \d+ of 200 on rank 0: Resource temporarily unavailable")
-
-    def test_quotas_and_limits_of_control_groups(self):
-        """In a name space where /sys/fs/cgroup is made up."""
-        groups = self.folder / "groups"
-        groups.mkdir()
-        for name, text in (
-            ("cpu.max", "200000 100000"),
-            ("memory.max", "3000000000"),
-            ("memory.current", "2900000000"),
-            ("memory.stat", "inactive_file 2000000000"),
-        ):
-            (groups / name).write_text(text + "\n")
-        mount = self.with_mount('mount --bind "$0" /sys/fs/cgroup', groups)
-        cores = len(os.sched_getaffinity(0))
-        words = ["run", "--class", "S", "--format", "json"]
-        document = self.ends_with(SUCCESS, run_command([*mount, *launch_words(3), PROGRAM, *words])).document()
-        self.assertEqual(document["environment"]["nodes"][0]["cores"], min(cores, 2))
-        self.assertEqual(document["environment"]["waiting"], "yield")
-        if cores > 2:
-            self.assertIn("time of 2 processors on node 0:", " ".join(document["warnings"]))
-        (groups / "memory.stat").write_text("inactive_file 0\n")
-        outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
-        self.assert_line(MEMORY, "MB are available; a control group's memory limit of 3.", outcome)
 
 
 class Signals(InFolder):

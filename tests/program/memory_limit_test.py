@@ -1,6 +1,5 @@
 """Limits of memory hold: a command ends within its limit, or with code 71 and the limit that would do. It is never killed."""
 
-import os
 import pathlib
 import re
 import sys
@@ -36,39 +35,6 @@ def matrix_text(order=60_000, band=12):
     lines = ["%%MatrixMarket matrix coordinate real symmetric"]
     entries = [f"{row} {row - k} {30.0 if k == 0 else -1.0}" for row in range(1, order + 1) for k in range(min(row, band + 1))]
     return "\n".join([*lines, f"{order} {order} {len(entries)}", *entries]) + "\n"
-
-
-class MemoryGroup:
-    """A memory control group of its own, of either version; raises OSError where none can be made."""
-
-    def __init__(self):
-        groups = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
-        root = pathlib.Path("/sys/fs/cgroup")
-        self.is_v1 = next((names for names in groups if "memory" in names.split(",")), None) is not None
-        # Beside our own group, not in it: in version 2 a group with processes has no groups with controllers.
-        parent = root / "memory" if self.is_v1 else root
-        self.folder = parent / f"cg2d-test-{os.getpid()}"
-        self.folder.mkdir()
-        if not (self.folder / self._limit_name).exists():
-            self.folder.rmdir()
-            raise OSError(f"no memory controller in {parent}")
-
-    @property
-    def _limit_name(self):
-        return "memory.limit_in_bytes" if self.is_v1 else "memory.max"
-
-    def limit(self, byte_count):
-        (self.folder / self._limit_name).write_text(str(byte_count))
-
-    def kills(self):
-        name = "memory.oom_control" if self.is_v1 else "memory.events"
-        return int(re.search(r"(?m)^oom_kill (\d+)", (self.folder / name).read_text())[1])
-
-    def run(self, *command, **options):
-        return run_command(["sh", "-c", 'echo $$ > "$0" && exec "$@"', self.folder / "cgroup.procs", *command], **options)
-
-    def remove(self):
-        self.folder.rmdir()
 
 
 class LimitTest(ProgramTest):
@@ -147,33 +113,6 @@ class ByOption(LimitTest):
         self.ends_well(outcome)
         self.assertFalse(is_refused(outcome), outcome)
         self.assertLessEqual(peak, limit, outcome)
-
-
-class ByControlGroup(LimitTest):
-    def setUp(self):
-        try:
-            self.group = MemoryGroup()
-        except (OSError, TypeError) as error:
-            self.skipTest(f"no control group can be made here: {error}")
-        self.addCleanup(self.group.remove)
-
-    def test_nothing_is_killed(self):
-        for name, (rank_count, arguments, _) in self.commands().items():
-            for limit in LIMITS_MB:
-                with self.subTest(command=name, limit=f"{limit}MB"):
-                    self.expect_no_kill(rank_count, arguments, limit * 10**6)
-
-    def expect_no_kill(self, rank_count, arguments, limit):
-        before = self.group.kills()
-        for _ in range(2):
-            self.group.limit(limit)
-            outcome = self.group.run(MPIEXEC, "-n", rank_count, PROGRAM, *self.words(arguments), timeout_s=300)
-            self.assertEqual(self.group.kills(), before, outcome)
-            if not is_refused(outcome):
-                break
-            limit = named_limit(outcome)
-            self.assertIsNotNone(limit, outcome)
-        self.ends_well(outcome)
 
 
 class BySystem(LimitTest):

@@ -73,16 +73,6 @@ class OnePage(ReportCommand):
         self.assertEqual(page.language, "en")
         self.assertEqual([address for address in page.addresses if not address.startswith(("#", "data:"))], [], "the page asks for nothing")
 
-    def test_counters_of_a_sweep_by_grid_and_phase_and_figures_that_are_compared(self):
-        """These under the labels and in the units that the schema gives them: the page has no list of them."""
-        page = self.made(self.sweep)
-        for word in ("1x4", "2x2", "4x1", "multiply", "shuffle", "PAPI_L3_TCM"):
-            self.assertIn(word, page.text_of("counters"))
-        text = page.text_of("runs")
-        peaks = [rank["peak_bytes"] for line in self.sweep.read_text().splitlines() for rank in json.loads(line)["setup"]["ranks"]]
-        self.assertRegex(text, rf"peak memory\s*(\S+ to )?{max(peaks) / 1e6:.4g} MB")
-        self.assertRegex(text, r"conversion time\s*\S+( to \S+)? s")
-
     def test_files_without_runs_are_enough(self):
         page = self.made(*(path for path in self.files if path.name in ("pingpong.json", "solve.json")))
         self.assertEqual([name for name in page.sections if name != "left-out"], ["messages", "solves"])

@@ -182,16 +182,6 @@ class Configuration(ProgramTest):
             text, r"(?m)^ Grid trial +=( \dx\d [0-9.]+ us,?){2} per CG step; ((\dx\d is|no clear winner: \dx\d was) .+; )?shortlist by the rule, the trial took [0-9.e-]+ s$"
         )
 
-    def test_environment(self):
-        document = self.valid_document_of(3, "run", "--class", "S")
-        environment = document["environment"]
-        self.assertEqual([place["rank"] for place in environment["binding"]], [0, 1, 2])
-        self.assertEqual(sum(node["ranks"] for node in environment["nodes"]), 3)
-        cores = sum(node["cores"] for node in environment["nodes"])
-        self.assertIs(environment["oversubscribed"], 3 > cores)
-        self.assertEqual(environment["waiting"], "yield" if 3 > cores else "spin")
-        self.assertEqual(self.run_well(1, "--version").stdout.strip(), f"{document['program']['name']} {document['program']['version']}")
-
     def test_more_ranks_than_cores_are_noticed_by_the_affinity_mask(self):
         one_core = str(min(os.sched_getaffinity(0)))
         command = ["taskset", "-c", one_core, *launch_words(2), PROGRAM, "run", "--class", "S", "--format", "json"]
@@ -227,16 +217,6 @@ class Phases(ProgramTest):
                     # The counter against the monotonic clock.
                     self.assert_close(rank["region_clocks"] / rank["clocks_per_second"], rank["region_s"], 0.02)
                 self.assert_close(document["phases"]["coverage"], sum(shares) / len(shares), 1e-9)
-
-    def test_calls_of_every_phase(self):
-        niter = 3
-        problem = ("--n", "300", "--nonzer", "5", "--niter", niter, "--shift", "10")
-        document = self.valid_document_of(4, "run", *problem, "--grid", "2x2")
-        self.assertEqual(document["phases"]["cg_steps"], niter * CG_STEPS)
-        for rank in self.assert_phases_of(document, 4):
-            for name in ("collection", "multiply", "summation", "shuffle"):
-                self.assertEqual(rank["phases"][name]["calls"], niter * PRODUCTS, name)
-            self.assertEqual(rank["phases"]["dot"]["calls"], niter * (SINGLE_SUMS + TRIPLE_SUMS))
 
     def test_messages_and_bytes_are_those_of_the_plan(self):
         niter = 3

@@ -10,8 +10,6 @@ from program_runner import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, PROGR
 from solve_test import SolveTest, vector_text
 
 SYMMETRIC = "%%MatrixMarket matrix coordinate real symmetric\n"
-GENERAL = "%%MatrixMarket matrix coordinate real general\n"
-ARRAY = "%%MatrixMarket matrix array real general\n"
 ENTRIES = "1 1 2\n2 1 -1\n2 2 2\n"
 MATRIX = SYMMETRIC + "2 2 3\n" + ENTRIES
 BANNER_LINE = 'expected a line such as "%%MatrixMarket matrix coordinate real symmetric"'
@@ -28,19 +26,6 @@ MALFORMED_MATRICES = (
     ("gzip with a tail", PACKED + b"\0" * 600, ": found damaged gzip data (incorrect header check), expected a whole gzip file"),
     ("gzip in gzip", gzip.compress(b"\x1f\x8b\x08\x00"), f':1: found "\\x1f\\x8b\\x08\\x00", {BANNER_LINE}'),
 )  # fmt: skip
-MALFORMED_VECTORS = (
-    ("matrix", MATRIX, ":2: found 2 rows and 2 columns, expected 2 rows and 1 column, as the matrix needs"),
-    ("symmetric vector", SYMMETRIC + "2 1 2\n1 1 1\n2 1 1\n", ":2: found 2 rows and 1 columns, expected a square matrix, since the file is symmetric"),
-    ("symmetric array", ARRAY.replace("general", "symmetric") + "2 1\n1\n1\n", ":2: found 2 rows and 1 columns, expected a square matrix, since the file is symmetric"),
-    ("no number", ARRAY + "2 1\n1\n0x10\n", ':4: found "0x10", expected a finite number'),
-)  # fmt: skip
-
-# The same matrix in other spellings; tests/matrix/matrix_file_test.cpp has more.
-ODD_SPELLINGS = (
-    ("general", GENERAL + "2 2 4\n1 2 -1\n" + ENTRIES),
-    ("entries that cancel", GENERAL + "2 2 6\n1 2 -2\n1 2 1\n2 2 0\n" + ENTRIES),
-    ("gzip of three members", gzip.compress(MATRIX[:60].encode()) + gzip.compress(b"") + gzip.compress(MATRIX[60:].encode())),
-)
 
 
 class OddFilesTest(SolveTest):
@@ -55,14 +40,6 @@ class Malformed(OddFilesTest):
                 self.expect_line(BAD_DATA, f"{path}{message}", "solve", path)
                 self.expect_line(BAD_DATA, f"{path}{message}", "convert", path, self.folder / "A.cg2d", rank_counts=(2,))
                 self.assertEqual([file.name for file in self.folder.iterdir()], ["bad.mtx"])
-
-    def test_vectors(self):
-        matrix = self.file("A.mtx", MATRIX)
-        for name, content, message in MALFORMED_VECTORS:
-            for option in ("--rhs", "--x0"):
-                with self.subTest(name, option=option):
-                    path = self.file("bad.mtx", content)
-                    self.expect_line(BAD_DATA, f"{path}{message}", "solve", matrix, option, path, "--rhs-count", 1)
 
     def test_no_files_at_all(self):
         matrix = self.file("A.mtx", MATRIX)
@@ -84,19 +61,6 @@ class Malformed(OddFilesTest):
         parts = [["-n", str(count), "-wdir", self.folder / name, *words] for count, name in ((1, "mine"), (2, "other"))]
         line = self.assert_refused(run_command([MPIEXEC, *parts[0], ":", *parts[1]]), BAD_DATA)
         self.assertEqual(line, "cg2d: A.mtx: found another content on rank 1 than on rank 0, expected the same file on every node")
-
-
-class OddButValid(OddFilesTest):
-    def test_every_spelling_is_the_same_matrix(self):
-        plain = self.report_of(1, self.file("A.mtx", MATRIX), "--rhs", "random:4")["result"]
-        for name, content in ODD_SPELLINGS:
-            path = self.file("odd.mtx", content)
-            for rank_count in self.RANK_COUNTS:
-                with self.subTest(name, ranks=rank_count):
-                    result = self.report_of(rank_count, path, "--rhs", "random:4", "--grid", "rule")["result"]
-                    self.assertEqual(result["iterations"], plain["iterations"])
-                    for ours, theirs in zip(result["history"], plain["history"], strict=True):
-                        self.assertAlmostEqual(ours, theirs, delta=1e-14)
 
 
 class Outputs(OddFilesTest):

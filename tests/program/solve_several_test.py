@@ -88,11 +88,6 @@ class Solutions(SeveralTest):
             with self.subTest(options=options):
                 self.expect_singles(*self.solution_of(4, "--rhs", self.rhs, "--grid", "2x2", *options))
 
-    def test_the_solution_is_a_perfect_initial_guess(self):
-        _, columns = self.solution_of(2, "--rhs", self.rhs)
-        report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", self.columns_file(columns, "guess.mtx"))
-        self.assertEqual([result["iterations"] for result in report["result"]["right_hand_sides"]], [0] * 5)
-
     def test_random_ones_differ_and_the_first_is_that_of_a_single_solve(self):
         single, single_x = self.solution_of(2, "--rhs", "random:5")
         report, columns = self.solution_of(2, "--rhs", "random:5", "--rhs-count", "3")

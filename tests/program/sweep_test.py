@@ -7,11 +7,10 @@ import itertools
 import json
 import re
 import resource
-import time
 import unittest
 
 from program_runner import (
-    CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, kill_all, run_program, temporary_folder,
+    CANNOT_CREATE, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, temporary_folder,
 )  # fmt: skip
 from report_facts import write_lines
 
@@ -20,18 +19,6 @@ REGRESSION, UNDECIDED = 1, 2
 
 def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def places_in_tables(text):
-    """{(head of a table, P, Px)} of all cells."""
-    places = set()
-    for table in re.finditer(r"(?m)^(Class .*)\n +P (.*)\n((?: +\d.*\n)+)", text):
-        columns = [int(word) for word in re.findall(r"Px = (\d+)", table[2])]
-        for row in table[3].splitlines():
-            ranks = int(row.split()[0])
-            cells = re.findall(r"(?<= )(?:-(?= |$)|\d[\d.e-]*[*~o!]* *\d+%)", row)
-            places |= {(table[1], ranks, column) for column, cell in zip(columns, cells, strict=True) if cell != "-"}
-    return places
 
 
 class SweepTest(ProgramTest):
@@ -178,22 +165,6 @@ class SweepTest(ProgramTest):
         self.assertEqual({line["sweep"]["sitting"] for line in lines}, {1, 2})
         self.assertEqual(len({line["sweep"]["session"] for line in lines}), 1)
         self.assert_valid(lines[-1])
-
-    def test_killed_at_any_moment_it_ends_with_what_an_uninterrupted_one_has(self):
-        arguments = ["--ranks", "1,3,4", "--repeat", "3"]
-        uninterrupted = self.ends_with(SUCCESS, self.sweep(4, *arguments))
-        keys = [(line["sweep"]["key"], line["sweep"]["round"]) for line in lines_of(self.file)]
-        self.file = self.folder / "killed.jsonl"
-        for delay_s in (0.0, 0.013, 0.029, 0.047, 0.101) if THOROUGH else (0.0, 0.029):
-            with BackgroundRun(4, "sweep", "--class", "S", *arguments, "--output", self.file) as run:
-                run.wait_for(r"cg2d: run 1 of ")
-                time.sleep(delay_s)
-                kill_all(run._process)
-        resumed = self.ends_with(SUCCESS, self.sweep(4, *arguments))
-        self.assertEqual([(line["sweep"]["key"], line["sweep"]["round"]) for line in lines_of(self.file)], keys)
-        places = places_in_tables(resumed.stdout)
-        self.assertEqual(places, places_in_tables(uninterrupted.stdout))
-        self.assertEqual({place[1:] for place in places}, {(1, 1), (3, 1), (3, 3), (4, 1), (4, 2), (4, 4)})
 
     def test_killed_within_the_writing_of_a_line(self):
         """The system kills a process that writes beyond its limit for files (SIGXFSZ), after the bytes within it."""

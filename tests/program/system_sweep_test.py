@@ -121,21 +121,14 @@ class SystemSweepTest(ProgramTest):
         laplacian = ("--operator", LAPLACIAN)
         without_matrix = "laplace3d without a matrix is cut by --domain; take --assembled for grids, too"
         self.refused("--class: not with a system of your own, FILE or --operator", self.matrix, "--class", "S")
-        self.refused("--n: not with a system of your own, FILE or --operator", *laplacian, "--n", "100")
         self.refused("--keep-disturbed: only with --cut speed, whose measurement it keeps", self.matrix, "--keep-disturbed")
         self.refused("--domain: only with a Laplacian, which is cut as a domain", self.matrix, "--domain", "1x1x2")
-        self.refused("--domain 2x1: must be three positive numbers, as in 1x2x4", *laplacian, "--domain", "2x1")
         self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
         self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
         self.refused("--cut middle: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE", self.matrix, "--cut", "middle")
         for option, value in (("--px", "1"), ("--kernel", "sell"), ("--sum", "whole-block")):
             self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
         self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
-        self.refused("--assembled: only with --operator", self.matrix, "--assembled")
-        self.refused("cg2d sweep takes a matrix: FILE, or --operator, and not both", self.matrix, *laplacian)
-        self.refused("--iterations 0: must be within 1 ... 2147483647", self.matrix, "--iterations", "0")
-        line = "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE"
-        self.refused(line, "--class", "S", "--cut", "even,random:1")
         for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
             self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
 

@@ -81,23 +81,6 @@ class TransportAutoTest(ProgramTest):
         grown = json.loads(self.profile.read_text())
         self.assertEqual(len(grown["processors"][name]["transports"]), 2)
 
-    def test_the_profile_says_how_it_was_measured_and_a_run_what_is_old_or_poor(self):
-        self.configuration_of("--profile", self.profile)
-        document = json.loads(self.profile.read_text())
-        (processor,) = document["processors"].values()
-        (case,) = processor["transports"]
-        self.assertLessEqual({"date", "attempts", "switches_per_s", "steal_share", "spread"}, set(case["measured"]))
-        for change, words in (
-            ({"date": "2020-01-02T03:04:05Z"}, "was measured 2020-01-02, "),
-            ({"disturbance": "a busy day"}, ", disturbed: a busy day; cg2d tune --remove S renews it"),
-        ):
-            measured = {key: value for key, value in case["measured"].items() if key != "disturbance"}
-            changed = json.loads(json.dumps(document).replace(json.dumps(case["measured"]), json.dumps(measured | change)))
-            self.profile.write_text(json.dumps(changed))
-            warnings = self.document_of(2, *CLASS_S, "--profile", self.profile)["warnings"]
-            self.assertEqual(len([text for text in warnings if words in text]), 1, warnings)
-        self.assertRegex(self.run_well(0, "tune", "--list", "--profile", self.profile).stdout, r": transport \S+, measured 20")
-
     def solve_of(self, *arguments):
         """The configuration of a solve on two ranks, and its warnings."""
         document = self.valid_document_of(2, "solve", *arguments, "--transport", "auto", "--profile", self.profile, "--keep-disturbed")

@@ -28,10 +28,6 @@ class FuzzScript(ProgramTest):
         for name, _, _ in rows():
             self.assertIn(name, message)
 
-    def test_help_says_what_it_takes(self):
-        result = self.ends_with(0, run_command([str(SCRIPT), "--help"]))
-        self.assertIn("usage: scripts/fuzz [--workers N] MINUTES [TARGET...]", result.stdout)
-
 
 class Targets(ProgramTest):
     def test_bounded_runs_have_two_million_executions(self):

@@ -1,10 +1,6 @@
-"""The page of cg2d report, made from real results and opened in a browser that is offline: at three widths, light and dark, by
-keyboard, and on paper. Screenshots go into the folder of CG2D_SCREENSHOTS, for eyes."""
+"""The page of cg2d report, made from real results and opened in a browser that is offline: at three widths, light and dark, by keyboard."""
 
-import base64
 import json
-import os
-import pathlib
 import unittest
 import xml.etree.ElementTree
 
@@ -26,7 +22,6 @@ from report_parts import style
 from report_parts.figure_table import FIGURES
 
 SCHEMES = ("light", "dark")
-MOST_PAGES = 40  # of paper, for a session
 
 # What is drawn, and whether it is on the screen: nothing is wider than the page, and no text lies on another of its picture.
 TEXTS_OF_PICTURES = """
@@ -128,15 +123,6 @@ class ReportPage(ProgramTest):
     def run_script(self, text, *arguments):
         return self.browser.execute_script(text, *arguments)
 
-    def keep_screenshot(self, name):
-        folder = os.environ.get("CG2D_SCREENSHOTS")
-        shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-        image = base64.b64decode(shot["data"])
-        self.assertEqual(image[:8], b"\x89PNG\r\n\x1a\n")
-        if folder:
-            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-            (pathlib.Path(folder) / f"{name}.png").write_bytes(image)
-
     def test_three_widths_light_and_dark(self):
         for width in (420, 1280, 2560):
             for scheme in SCHEMES:
@@ -150,7 +136,6 @@ class ReportPage(ProgramTest):
                     ground = self.run_script("return getComputedStyle(document.body).backgroundColor")
                     expected = style.channels(style.PAGE_COLOURS["page"][SCHEMES.index(scheme)])
                     self.assertEqual(ground, "rgb({}, {}, {})".format(*expected))
-                    self.keep_screenshot(f"session-{width}-{scheme}")
                     self.assertEqual(self.browser.get_log("browser"), [])
 
     def test_the_keyboard_reaches_contents_and_numbers(self):
@@ -210,18 +195,6 @@ class ReportPage(ProgramTest):
             light = style.PHASE_COLOURS["multiply"] if "phases" in name else style.HEAT[0]
             self.assertIn("rgb({}, {}, {})".format(*style.channels(light)), fills)
 
-    def test_on_paper(self):
-        self.show(1280, "dark")
-        self.open(self.session)
-        text = base64.b64decode(self.browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})["data"])
-        self.assertEqual(text[:5], b"%PDF-")
-        self.assertLess(text.count(b"/Type /Page\n") + text.count(b"/Type /Page "), MOST_PAGES)
-        paper = {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", paper)
-        self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setEmulatedMedia", {"media": ""})
-        self.assertEqual(self.run_script("return getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper is light")
-        self.assertEqual(self.run_script("return getComputedStyle(document.querySelector('nav')).display"), "none")
-
     def test_without_scripts_titles_are_there(self):
         self.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
         self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setScriptExecutionDisabled", {"value": False})
@@ -231,15 +204,6 @@ class ReportPage(ProgramTest):
     def assert_figures(self, names):
         """With a picture each, in the order of the table."""
         self.assertEqual([section.get_attribute("id") for section in self.find("section:has(.chart)")], names)
-
-    def test_a_real_sweep(self):
-        self.open(self.page)
-        missing = {"prediction", "settings", "counters", "row-length", "roofline", "machines"}
-        left_out = {element.get_attribute("id") for element in self.find("#left-out li")}
-        self.assertLessEqual(missing, left_out)
-        for element in self.find("#left-out li"):
-            self.assertRegex(element.text, r": .{10,}\.$")
-        self.assert_figures([row.name for row in FIGURES if row.name not in left_out])
 
     def test_all_data_gives_all_figures(self):
         profile, bench = self.folder / "profile.json", self.folder / "bench.json"

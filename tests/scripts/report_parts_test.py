@@ -330,7 +330,6 @@ class Figures(ReportParts):
         self.assertEqual(problem, "NPB 1400, 2 ranks")
         self.assertEqual(gains, {alone["configuration"]["kernel"]: [1.0], "fast": [4.0]})
         self.assertEqual(shares, {alone["configuration"]["kernel"]: [50.0], "fast": [200.0]})
-        self.assertEqual([row[1] for row in figure.table.rows], list(gains))
 
     def test_what_the_program_made_of_counts_is_a_table_of_kernels(self):
         (counted,) = with_counters(self.sweep[:1])
@@ -412,9 +411,6 @@ class Speeds(ReportParts):
             for value, right in zip(panels[f"{title} as it ran"], expected):
                 self.assertAlmostEqual(value, right)
         self.assertIn("Run 1: class S, 1x2, cut speed, slowed rank 1 by 2. Run 2: class S, 1x2, cut even, slowed", figure.note)
-        rows = figure.table.rows
-        self.assertEqual(rows[0][2:], ["3", "2.9", "2", "3", ""])
-        self.assertEqual(rows[1][2:], ["", "", "", "2", ""])
 
     def test_even_runs_have_none(self):
         self.assertIn("--slow-rank", figures_phases.speeds(self.material([self.run])))
@@ -450,15 +446,6 @@ class Streaming(ReportParts):
                       "reads 80 MB at 2 GB/s, and waits 25 % of its time", "the storage alone gives 4 GB/s"):  # fmt: skip
             self.assertIn(words, lines["streamed"].tips[0])
         self.assertNotIn("reads", lines["streamed"].tips[-1])
-
-    def test_the_table_has_the_numbers(self):
-        table = self.figure(*self.streamed, self.in_memory).table
-        self.assertEqual(table.title, f"Memory limits, class S, 2 ranks, 1x2, {self.run['configuration']['kernel']}")
-        rows = table.rows
-        self.assertEqual(rows[0], ["60 MB", "60 %", "20 %", "80 MB", "2 GB/s", "4 GB/s", "25 %", f"8.00{SPACE}s", "4.00 x"])
-        self.assertEqual(rows[3], ["140 MB", "140 %", "100 %", "nothing", "none", "none", "0 %", f"2.20{SPACE}s", "1.10 x"])
-        self.assertEqual(rows[4], ["in memory", *[""] * 6, f"2.00{SPACE}s", "1.00 x"])
-        self.assertEqual(len(rows), 5)
 
     def test_solves_are_drawn_by_what_they_compute(self):
         words = ("solve", "--operator", "laplace2d:9x9", "--assembled", "--kernel", "sell", "--format", "json")
@@ -554,7 +541,7 @@ class Command(ReportParts):
         self.assert_refused(USAGE, "FILE is required")
         self.assert_refused(USAGE, "--nope", result, "--nope")
         self.assert_refused(USAGE, "no figure 'nope'; there are comparison, time-by-grid, ", result, "--only", "repeats,nope")
-        self.assert_refused(BAD_DATA, "text: neither", result, "--profile", text)
+        self.assert_refused(BAD_DATA, "text: neither", result, text)
 
     def test_files_are_where_they_were_asked_for(self):
         result = self.file(json.dumps(self.sweep[0]))
