@@ -40,7 +40,7 @@ def labels_of(results):
 
 def compared_sets(inputs, arguments, progress):
     """Each file as a set of its own: (sets, comparisons)."""
-    results = {path: results_of({path: documents}, arguments.cg2d, progress) for path, documents in inputs.run_files.items()}
+    results = {path: results_of({path: documents}, progress) for path, documents in inputs.run_files.items()}
     if len(results) < 2:
         raise ReportError(BAD_DATA, "--compare: takes two files of runs or sweeps, or more")
     labels = labels_of(results)
@@ -60,7 +60,7 @@ def read_material(arguments, progress):
     if arguments.compare:
         results, found = compared_sets(inputs, arguments, progress)
         return Material(results, inputs, found)
-    results = [results_of(inputs.run_files, arguments.cg2d, progress)] if inputs.run_files else []
+    results = [results_of(inputs.run_files, progress)] if inputs.run_files else []
     return Material(results, inputs)
 
 

@@ -312,9 +312,8 @@ def read_run(place, document, notes):
     return None
 
 
-def results_of(files, program=None, progress=SILENT, label=""):
-    """files: {path: [(place, document)]}. program: cg2d, which gives the verdicts; None: the one that is found. Throws
-    ReportError if a document is no result, and if no run has finished."""
+def results_of(files, progress=SILENT):
+    """files: {path: [(place, document)]}. Throws ReportError if a document is no result, and if no run has finished."""
     runs, notes, finished = [], [], []
     for documents in files.values():
         for place, document in documents:
@@ -323,14 +322,14 @@ def results_of(files, program=None, progress=SILENT, label=""):
         finished.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:
         raise ReportError(BAD_DATA, f"{', '.join(map(str, files))}: no finished run ({notes[0]})")
-    verdicts = verdict.verdicts_on(finished, verdict.find_program(program), progress)
-    return Results(without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts, label)
+    verdicts = verdict.verdicts_on(finished, verdict.find_program(), progress)
+    return Results(without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts)
 
 
-def read_results(paths, program=None):
+def read_results(paths):
     """Of files that hold runs."""
     notes = []
-    read = results_of({path: documents_of(path, notes) for path in paths}, program)
+    read = results_of({path: documents_of(path, notes) for path in paths})
     read.notes[:0] = notes
     return read
 

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import unittest
 
 from program_runner import PROGRAM, PROJECT, SUCCESS, ProgramTest, launch_words, run_command, temporary_folder
 
@@ -112,7 +111,3 @@ class InstallConsumer(ProgramTest):
                      "fish/vendor_completions.d/cg2d.fish"):  # fmt: skip
             self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
         self.assertEqual([path for path in self.prefix.rglob("*") if path.suffix == ".cpp"], [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -5,7 +5,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import unittest
 
 from install_consumer_test import BUILD_TREE, CMAKE, CONFIGURE_OPTIONS
 from markdown_files import documents
@@ -28,7 +27,6 @@ MATRIX = """%%MatrixMarket matrix coordinate real symmetric
 3 2 1
 4 3 1
 """
-
 
 def readme_blocks():
     """CMake lines and main.cpp in the section on the library, as they stand there."""
@@ -152,7 +150,3 @@ class LibraryExamples(ProgramTest):
         for rank_count in (1, 2):
             outcome = run_command([*launch_words(rank_count), tree / target], cwd=elsewhere)
             self.assertEqual((outcome.exit_code, outcome.error_lines()), (BAD_DATA, ["A.mtx: no such file"]), outcome)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

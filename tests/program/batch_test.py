@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import time
-import unittest
 from unittest import mock
 
 from program_runner import (
@@ -215,7 +214,3 @@ class Ends(Batch):
             self.assertEqual(set(self.tasks()), {"short"})
         outcome = self.ends_with(DEFECT, start_program(3, "batch", self.list))
         self.assertIn("the job has ended 3 times while it was under way", self.tasks()["long"]["reason"], outcome)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import unittest
 
 from program_runner import BackgroundRun, ProgramTest
 
@@ -90,7 +89,3 @@ class BindingTest(ProgramTest):
         self.assertEqual(len(allowed), 1)
         for thread in threads:
             self.assertIn(frozenset(processors_of(thread)), allowed[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

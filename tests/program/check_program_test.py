@@ -1,8 +1,6 @@
 """cg2d check: its table names every kernel, transport and grid, on any number of ranks; --check of a run or a solve comes before it."""
 
-import unittest
-
-from program_runner import SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, names_listed, run_program
+from program_runner import SUCCESS, THOROUGH, ProgramTest, factorizations, names_listed
 
 
 SAID = r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s"
@@ -76,8 +74,3 @@ class CheckBeforeRunTest(ProgramTest):
         self.assertNotIn("checks of this kernel", plain.stderr)
         self.assertRegex(checked.stderr, SAID)
         self.assertEqual(*(outcome.document()["result"]["history"] for outcome in (plain, checked)))
-        self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:40x30", "--check"), USAGE, "--check", "--assembled")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

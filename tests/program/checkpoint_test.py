@@ -4,7 +4,6 @@ import json
 import pathlib
 import shlex
 import signal
-import unittest
 
 from program_runner import (
     BAD_DATA, CANNOT_CREATE, FOLDER_IN_USE, INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
@@ -135,17 +134,6 @@ class Refusals(CheckpointTest):
         self.run_well(2, *FIXED, "--restart", self.state, "--checkpoint", self.folder / "other")
         self.assertEqual({path.name: path.read_bytes() for path in self.state.iterdir()}, before)
 
-    def test_options_that_do_not_go_together(self):
-        for arguments, text in (
-            (("--checkpoint", self.state, "--repeat", "2"), "--checkpoint: goes with one repetition only"),
-            (("--restart", self.state, "--min-time", "1s"), "--restart: goes with one repetition only"),
-            (("--checkpoint-interval", "10s"), "--checkpoint-interval: goes with --checkpoint DIR"),
-            (("--checkpoint", self.state, "--checkpoint-interval", "soon"), "--checkpoint-interval soon: must be a time"),
-            (("--checkpoint", ""), "--checkpoint"),
-        ):
-            self.assert_refused(run_program(0, *FIXED, *arguments), USAGE, text)
-        self.assertFalse(self.state.exists())
-
 
 class Signals(CheckpointTest):
     # So many iterations that a signal comes before their end; zeta stands after the first twenty.
@@ -200,7 +188,3 @@ class Signals(CheckpointTest):
             run.finish()
         with BackgroundRun(2, *command[1:]) as run:  # the lock of the killed run is none
             run.wait_for(r"outer iteration \d+")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

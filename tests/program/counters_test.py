@@ -114,7 +114,3 @@ class EventList(ProgramTest):
             for name in group["events"]:
                 if name in events:  # the list has no masks
                     self.assertNotEqual(events[name]["status"], "refused", group)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

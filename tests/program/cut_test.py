@@ -1,9 +1,8 @@
 """--cut of the benchmark: pieces of equal numbers of nonzeros, and by a file of shares."""
 
 import itertools
-import unittest
 
-from program_runner import THOROUGH, USAGE, ProgramTest, factorizations, run_program
+from program_runner import THOROUGH, ProgramTest, factorizations
 
 RUN = ("run", "--class", "S", "--no-profile")
 
@@ -72,17 +71,3 @@ class Cut(ProgramTest):
         self.assertLess(document["setup"]["ranks"][1]["nonzeros"], document["setup"]["ranks"][0]["nonzeros"] / 2)
         text = self.run_well(2, *RUN, "--slow-rank", "0:1.5,1:2@52").stdout
         self.assertIn(" Slowed  rank 0 by 1.5, rank 1 by 2 from product 52 on, on purpose\n", text)
-        for words, line in (
-            ("2:2", "--slow-rank 2:2: there are 2 ranks, numbered from 0"),
-            ("1:0.5", "--slow-rank 1:0.5: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... 100, as in 1:2 or 0:1.5@600"),
-            ("1", "--slow-rank 1: must be RANK:FACTOR"),
-            ("1:2,", "--slow-rank : must be RANK:FACTOR"),
-            ("1:nan", "--slow-rank 1:nan: must be RANK:FACTOR"),
-            ("1:2@-1", "--slow-rank 1:2@-1: must be RANK:FACTOR"),
-        ):
-            self.assert_refused(run_program(2, *RUN, "--slow-rank", words), USAGE, line)
-        self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:9x9", "--slow-rank", "1:2"), USAGE, "--slow-rank: needs a matrix")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,10 +2,9 @@
 
 import concurrent.futures
 import re
-import unittest
 import xml.etree.ElementTree
 
-from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, run_program
+from program_runner import SUCCESS, THOROUGH, ProgramTest, factorizations, run_program
 
 MOST_RANKS = 12
 SVG = "{http://www.w3.org/2000/svg}"
@@ -72,20 +71,6 @@ class ExplainTest(ProgramTest):
     def test_ranks_do_not_matter(self):
         self.assertEqual(self.run_well(2, "explain", "--grid", "3x3").stdout, self.explain("--grid", "3x3"))
 
-    def test_bad_input_is_one_line(self):
-        for arguments, words in (
-            (["--grid", "2x"], "--grid 2x: must be PXxPY"),
-            (["--grid", "0x3"], "--grid 0x3: must be PXxPY"),
-            (["--grid", "auto"], "explain takes a grid, such as 2x3"),
-            (["--grid", "257x1"], "--grid 257x1: its ranks 257: must be within 1 ... 256"),
-            (["--step", "gather"], "--step gather: unknown; valid: all, collection"),
-            (["--step", "mirrored-shuffle"], "--kernel symmetric has"),
-            (["--format", "png"], "--format png: unknown; valid: text, svg, json"),
-            (["--n", "0"], "--n 0"),
-        ):
-            self.assert_refused(run_program(NO_LAUNCHER, "explain", *arguments), USAGE, words)
-        self.ends_with(CANNOT_CREATE, run_program(NO_LAUNCHER, "explain", "--output", "/no/such/folder/x.svg"))
-
 
 class PictureTest(ProgramTest):
     """The SVG."""
@@ -112,7 +97,3 @@ class PictureTest(ProgramTest):
             beginning = f"rank {message['from']} sends "
             end = f" to rank {message['to']}, {message['bytes']} bytes"
             self.assertTrue(any(title.startswith(beginning) and end in title for title in titles), message)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """--export-mtx: the matrix in the Matrix Market format, the same to the bit from every grid."""
 
 import math
-import unittest
 
 from program_runner import ProgramTest
 
@@ -68,7 +67,3 @@ class Export(ProgramTest):
         whole = self.export(1, "1x1", *self.CLASS_S, "--kernel", "scalar").entries
         for rank_count, grid in ((1, "1x1"), (4, "2x2")):
             self.assertEqual(self.export(rank_count, grid, *self.CLASS_S, "--kernel", "symmetric").entries, whole, grid)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

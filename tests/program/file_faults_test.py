@@ -350,7 +350,3 @@ class OutputPlaces(ProgramTest):
         target = self.folder / "result.json"
         self.ends_with(SUCCESS, run_command(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words, "--format", "json", "--output", str(target)]))
         self.assertTrue(json.loads(target.read_text())["result"]["verified"])
-
-
-if __name__ == "__main__":
-    unittest.main()

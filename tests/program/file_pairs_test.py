@@ -8,7 +8,6 @@ import itertools
 import os
 import pathlib
 import re
-import unittest
 
 from help_test import commands, entries
 from program_runner import CACHE_FOLDER, PROGRAM, THOROUGH, USAGE, ProgramTest, run_command, run_program
@@ -128,7 +127,3 @@ class FilePairsTest(ProgramTest):
                               (["sweep", "--class", "S", "--output"], "--output"), (["compare", "run.json"], "B")):  # fmt: skip
             outcome = run_command(["sh", "-c", 'exec "$0" "$@" >>one', PROGRAM, *words, "link"], cwd=self.folder)
             self.assert_pair_refused(outcome, option, "standard output")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import unittest
 
 from program_runner import SUCCESS, USAGE, ProgramTest, run_program, start_program
 
@@ -57,7 +56,3 @@ class FullStderrTest(ProgramTest):
         with open("/dev/full", "w", encoding="utf-8") as full:
             for arguments, code in ((["run", "--class", "S", "--progress"], SUCCESS), (["run", "--class", "Z"], USAGE)):
                 self.ends_with(code, start_program(0, *arguments, stderr=full))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import unittest
 
 from program_runner import (
     DEFECT, MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, temporary_folder,
@@ -55,27 +54,6 @@ def examples_of(command):
 
 
 class Typos(ProgramTest):
-    def test_the_nearest_word(self):
-        for arguments, meant in (
-            (["rnu"], "did you mean cg2d run?"),
-            (["--hlep"], "did you mean --help?"),
-            (["help", "swep"], "did you mean cg2d sweep?"),
-            (["run", "--kernal", "sell"], "did you mean --kernel?"),
-            (["run", "--kernal=sell"], "did you mean --kernel?"),
-            (["run", "-kernel", "sell"], "did you mean --kernel?"),
-            (["compare", "--treshold", "5%"], "did you mean --threshold?"),
-            (["run", "--weak"], "cg2d scaling has it"),
-            (["run", "--class", "S", "--papi", "cahce"], "did you mean cache?"),
-            (["run", "--class", "S", "--grid", "auot"], "did you mean auto?"),
-            (["run", "--class", "AA"], "did you mean A?"),
-            (["solve", "--operator", "laplac3d:4x4x4"], "did you mean laplace3d?"),
-            (["solve", "--operator", "laplace3d:4x4x4", "--cut", "evne"], "did you mean even?"),
-        ):
-            with self.subTest(arguments=arguments):
-                outcome = run_program(0, *arguments)
-                self.assert_refused(outcome, USAGE, meant)
-                self.assertEqual(len(outcome.stderr.splitlines()), 1, outcome)
-
     def test_a_word_that_is_like_none_gets_no_advice(self):
         for arguments in (["qqqqqq"], ["run", "--qqqqqq"], ["run", "--class", "S", "--kernel", "qqqqqq"], ["run", "--class", "Z"]):
             self.assertNotIn("did you mean", self.ends_with(USAGE, run_program(0, *arguments)).stderr)
@@ -224,16 +202,6 @@ class ConfigFiles(ProgramTest):
         path = self.write('class = "S"\nkernel = "sell"\nformat = "json"\n')
         self.assertEqual(self.run_well(1, "run", "--config", path, "--kernel", "scalar").document()["configuration"]["kernel"], "scalar")
 
-    def test_faults(self):
-        for text, words in (
-            ('clas = "S"\n', ["clas", "did you mean class?"]),
-            ('[run]\nqqqq = 1\n', ["qqqq", "not an option of cg2d run"]),
-            ('class = "S"\nkernel = "sel"\n', ["did you mean sell?"]),
-            ("", ["is empty"]),
-        ):
-            self.assert_refused(run_program(2, "run", "--config", self.write(text)), USAGE, *words)
-        self.assert_refused(run_program(2, "run", "--config", self.folder / "none.toml"), USAGE)
-
     def test_what_no_file_can_hold_is_refused(self):
         """The format has no escapes: such a value would be read back as another one."""
         saved = self.folder / "a.toml"
@@ -267,7 +235,3 @@ class Quiet(ProgramTest):
     def test_every_command_that_measures_has_it(self):
         for command in commands():
             self.assertEqual("--quiet" in options_of(command), "--progress" in options_of(command), command)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

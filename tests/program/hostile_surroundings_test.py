@@ -162,7 +162,3 @@ class Aborts(InFolder):
                 resource.prlimit(rank, resource.RLIMIT_AS, (limit, limit))
                 outcome = self.ends_with(MEMORY, run.finish())
             self.assertRegex(outcome.stderr, r"cg2d: out of memory on rank \d")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import unittest
 
 from program_runner import PROJECT, UNAVAILABLE, USAGE, ProgramTest, run_program, some_of
 
@@ -59,6 +58,9 @@ class ConfigFiles(IgnoredInput):
             ('[run]\nkernel = "sell"\nclass = "S"\nkernel = "scalar"\n', ["kernel: given twice"]),
             ('kernel = "sell"\n[run]\nkernel = "scalar"\n', ["kernel: given twice"]),
             ("[run]\npapi = []\n", ["papi: has no value"]),
+            ('clas = "S"\n', ["clas", "did you mean class?"]),
+            ("[run]\nqqqq = 1\n", ["qqqq: not an option of cg2d run"]),
+            ("", ["is empty"]),
             ('[run]\nclass = "S # a comment"\n', ["class: a quote is not closed"]),
         ):
             path = self.file("options.toml", text)
@@ -102,35 +104,6 @@ class Descriptions(IgnoredInput):
 
 
 class Options(IgnoredInput):
-    def test_options_without_effect(self):
-        run, system = ["run", "--class", "S"], ["--operator", "laplace2d:8x8"]
-        for words, *options in (
-            (["run", "--list-kernels", "--output", "F"], "--list-kernels", "--output"),
-            (["run", "--list-transports", "--class", "S"], "--list-transports", "--class"),
-            ([*run, "--trace-steps", "3"], "--trace-steps", "--trace"),
-            ([*run, "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
-            ([*run, "--kernel", "scalar", "--prefetch", "4"], "--prefetch", "--kernel scalar has no such setting"),
-            ([*run, "--kernel", "csr-simd", "--block-width", "128"], "--block-width", "--kernel csr-simd"),
-            ([*run, "--papi-multiplex"], "--papi-multiplex", "--papi only"),
-            (["solve", *system, "--papi-multiplex"], "--papi-multiplex", "--papi only"),
-            (["solve", *system, "--cvl", "4"], "--cvl", "laplace2d without a matrix has no such setting"),
-            (["solve", *system, "--prefetch", "4"], "--prefetch", "--assembled"),
-            (["solve", *system, "--kernel", "scalar"], "--kernel", "--assembled"),
-            (["solve", *system, "--profile", "p.json"], "--profile", "--transport auto"),
-            (["solve", "--operator", "npb-factored:S", "--prefetch", "4"], "--prefetch", "npb-factored without a matrix"),
-            (["sweep", *system, "--sum", "whole-block"], "--sum", "--assembled"),
-            (["sweep", "--show", "s.jsonl", "--class", "S"], "--show", "--class"),
-            (["sweep", "--budget", "1min"], "--budget", "--until-sure"),
-            (["sweep", "--trace-steps", "3"], "--trace-steps", "--trace-best"),
-            (["scaling", "--budget", "1min"], "--budget", "--until-sure"),
-            (["model", "--machine", "cp-pacs", "--threads", "2"], "--threads", "--calibrate"),
-            (["tune", "--list", "--class", "S"], "--list", "--class"),
-            (["tune", "--remove", "S", "--threads", "2"], "--remove", "--threads"),
-            (["tune", "--out-of-core", ".", "--transport", "shared"], "--out-of-core", "--transport"),
-        ):
-            self.refused(words, *options)
-        self.assertEqual(list(self.folder.iterdir()), [])
-
     def test_settings_of_an_operator_in_a_file_of_options(self):
         path = self.file("options.toml", '[solve]\noperator = "laplace2d:8x8"\nprefetch = 4\n')
         self.refused(["solve", "--config", path], "--prefetch", "laplace2d without a matrix")
@@ -224,7 +197,3 @@ class InstructionSets(ProgramTest):
         for command in (("run", "--class", "S"), ("solve", "--operator", "npb:S")):
             for rank_count in (1, 2):
                 self.assert_refused(self.run_with(rank_count, "avx3", *command), USAGE, "CG2D_INSTRUCTION_SET avx3", "portable")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

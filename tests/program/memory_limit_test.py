@@ -184,7 +184,3 @@ class ByUser(LimitTest):
                 outcome = run_command([*command, "--memory-limit", "1GB"])
                 self.ends_well(outcome)
                 self.assertRegex(outcome.said(), r"--memory-limit 1 GB: the system says that .* has .* left for its ranks; the limit counts")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import unittest
 
 from program_runner import (
     BAD_DATA, CANNOT_CREATE, PHASES, PROJECT, SUCCESS, USAGE, ProgramTest, names_listed, run_program, run_until_physical,
@@ -81,19 +80,8 @@ class DescribedMachineTest(ProgramTest):
         broken = self.folder / "broken.json"
         broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
         for arguments, words in (
-            (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs, ethernet-cluster, "),
             (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" or '),
             (["--template", "--machine", broken], "--template has the machines that come with cg2d"),
-            (["--template", "--ranks", "4"], "--ranks"),
-            (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
-            (["--machine", "cp-pacs", "--ranks", "1048577"], "1048576"),
-            (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
-            (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
-            (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
-            (["--machine", "cp-pacs", "--ranks", "4", "--slow-rank", "4:2"], "--slow-rank 4:2: there are 4 ranks, numbered from 0"),
-            (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
-            (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
-            (["--paper", "--class", "A"], "--class"),
         ):
             self.assert_refused(run_program(2, "model", *arguments), USAGE, words)
         self.assertIn("at least 2 ranks", run_program(1, "model", "--calibrate", "--machine", broken.parent / "m.json").stderr)
@@ -177,7 +165,3 @@ class CalibrationTest(ProgramTest):
         for arguments, environment in (([], without), (["--no-profile"], self.environment), (["--threads", "2"], self.environment)):
             self.assertNotIn("prediction", self.document_of(2, "run", "--class", "S", *arguments, **environment))
         self.assertIn("cg2d model --calibrate", self.ends_with(USAGE, run_program(1, "model", **without)).stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

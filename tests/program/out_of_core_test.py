@@ -3,12 +3,10 @@
 import fcntl
 import os
 import random
-import unittest
 
 from kill_test import kill_once, wait_for_ends
 from program_runner import (
-    BAD_DATA, CAMPAIGN, CANNOT_CREATE, FOLDER_IN_USE, MEMORY, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program,
-    some_of,
+    BAD_DATA, CAMPAIGN, FOLDER_IN_USE, THOROUGH, BackgroundRun, ProgramTest, process_bytes, run_program, some_of,
 )  # fmt: skip
 
 KERNEL = ("--kernel", "sell")
@@ -64,24 +62,6 @@ class StreamingTest(ProgramTest):
         self.assertNotRegex(text, r"read at 0 GB/s|0 B of CSR|0\.000000 s to convert")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
         return text
-
-    def expect_refusals(self, base, *others):
-        """Of options that neither goes with, and these others."""
-        for arguments, exit_code, text in (
-            (("--threads", "2"), USAGE, "--threads"),
-            (("--overlap", "on"), USAGE, "--overlap"),
-            (("--reproducible", "on"), USAGE, "--reproducible"),
-            (("--guard",), USAGE, "--guard"),
-            (("--transport", "auto"), USAGE, "--transport auto"),
-            (("--kernel", "scalar"), USAGE, "valid: sell, symmetric-distinct, symmetric"),
-            (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
-            *others,
-        ):
-            self.assert_refused(run_program(2, *base, "--out-of-core", self.store, *arguments), exit_code, text)
-        file = self.folder / "file"
-        file.write_text("x")
-        self.assert_refused(run_program(2, *base, "--out-of-core", file), CANNOT_CREATE, str(file))
-        self.run_well(2, *base, "--out-of-core", self.store)
 
 
 class OutOfCoreTest(StreamingTest):
@@ -193,16 +173,3 @@ class Trouble(OutOfCoreTest):
                 self.assertEqual(run_program(2, *words, cwd=self.folder).document()["outer_steps"], expected)
                 self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
         self.assertGreater(hits, 0)
-
-    def test_what_does_not_go_with_it(self):
-        run = ("run", "--class", "S")
-        self.expect_refusals(
-            run, (("--dry-run", "--ranks", "4"), USAGE, "--ranks"), (("--export-mtx", self.folder / "a.mtx"), USAGE, "--export-mtx")
-        )
-        for folder in ("", f"{self.store},"):
-            self.ends_with(USAGE, run_program(0, *run, "--out-of-core", folder))
-        self.assert_refused(run_program(2, *run, "--out-of-core", self.folder / "a" / "b"), CANNOT_CREATE, "cannot create the folder")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

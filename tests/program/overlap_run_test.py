@@ -1,7 +1,6 @@
 """--overlap: reports of products that begin before their operand is complete."""
 
 import re
-import unittest
 
 from program_runner import PHASES, ProgramTest
 
@@ -50,7 +49,3 @@ class Overlap(ProgramTest):
         text = self.run_well(2, *RUN, "--grid", "2x1", "--overlap", "on", "--verbose").stdout
         self.assertRegex(text, r"(?m)^ Transport .*, overlap on \(one process row: nothing to overlap\)$")
         self.assertNotIn("hidden", self.run_well(2, *RUN, "--grid", "1x2").stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

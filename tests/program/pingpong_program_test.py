@@ -1,8 +1,6 @@
 """cg2d pingpong as a user meets it: table, JSON and CSV say the same, and bad input is one line."""
 
-import unittest
-
-from program_runner import CANNOT_CREATE, USAGE, ProgramTest, names_listed, run_program
+from program_runner import ProgramTest, names_listed
 
 METHODS = ["blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"]
 PHASES = ["collection", "summation", "shuffle", "dot"]
@@ -53,25 +51,3 @@ class PingPongTest(ProgramTest):
         self.assertRegex(text, r"(?m)^ Class S, grid \dx\d: ")
         for transport in names_listed("--list-transports"):
             self.assertRegex(text, rf"(?m)^ +{transport} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
-
-    def test_bad_input_is_one_line(self):
-        for rank_count, arguments, words in (
-            (1, [], "at least 2"),
-            (2, ["--pairs", "0:2"], "there is no rank 2; the 2 ranks are 0 ... 1"),
-            (2, ["--pairs", "1:1"], "two different ranks"),
-            (2, ["--pairs", "0-1"], "two ranks A:B"),
-            (2, ["--pairs", "-1:0"], "two ranks A:B"),
-            (2, ["--sizes", "0"], "is not a size"),
-            (2, ["--sizes", "8GB"], "within 1 ... 1073741824 bytes"),
-            (2, ["--variables", "0"], "1 ... 1024"),
-            (2, ["--methods", "pigeon"], "valid: " + ", ".join(METHODS)),
-            (2, ["--class", "X"], "S, W, A, B, C, D, E, F"),
-            (2, ["--grid", "2x2"], "valid (PXxPY): 1x2, 2x1"),
-            (2, ["--format", "xml"], "text, json, csv"),
-        ):
-            self.assert_refused(run_program(rank_count, "pingpong", *arguments), USAGE, words)
-        self.ends_with(CANNOT_CREATE, run_program(2, *SMALL, "--output", "/no/such/folder/file"))
-
-
-if __name__ == "__main__":
-    unittest.main()

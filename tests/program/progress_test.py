@@ -4,7 +4,6 @@ No test asks how fast anything is: the tests look at what is shown, where, and w
 import os
 import re
 import signal
-import unittest
 
 from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, SUCCESS, THOROUGH, ProgramTest, run_program
 from terminal import ERASE, Screen, TerminalRun
@@ -126,7 +125,3 @@ class Elsewhere(ProgressTest):
         """The launcher may mark its lines, or lead them elsewhere."""
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
             self.assertEqual(self.show(2, *self.RUN, stdout=nowhere, passes_pipes=True)[0], "")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -8,7 +8,6 @@ import re
 import socket
 import subprocess
 import sys
-import unittest
 
 from program_runner import PROGRAM, SUCCESS, ProgramTest, launch_words, run_command
 
@@ -141,7 +140,3 @@ class Origin(QuietTest):
                 self.assertNotIn(name, variables.values())
                 shown, variables = names_of(*words, "--hostname")
                 self.assertEqual((shown, variables["UCX_LOG_FILE"]), (name, name))
-
-
-if __name__ == "__main__":
-    unittest.main()

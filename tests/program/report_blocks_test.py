@@ -1,7 +1,5 @@
 """JSON reports about the blocks of real runs, and about the kernels' formats of them."""
 
-import unittest
-
 from program_runner import CLASS_S_NONZEROS, ProgramTest, listed_kernels
 
 
@@ -65,7 +63,3 @@ class Blocks(ProgramTest):
                         self.skipTest("sanitizers take memory of their own")
                     peak = max(rank["peak_bytes"] for rank in document["setup"]["ranks"])
                     self.assertLess(peak, plan["memory_per_rank_bytes"]["total"])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -6,7 +6,6 @@ import pathlib
 import resource
 import shutil
 import subprocess
-import unittest
 
 from page_reader import read_page
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
@@ -228,7 +227,3 @@ class Surroundings(ReportCommand):
         for ranks in (1, 2):
             outcome = self.ends_with(SUCCESS, run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page]))
             self.assertEqual(outcome.stdout.count("figures"), 1, "one rank acts")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -5,20 +5,15 @@ import json
 import os
 import signal
 import statistics
-import unittest
-
 
 from program_runner import (
-    CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, PROGRAM, SUCCESS, THOROUGH, BackgroundRun, ProgramTest, launch_words, listed_kernels,
-    run_command, validator_of,
+    CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, PROGRAM, SUCCESS, BackgroundRun, ProgramTest, launch_words, listed_kernels, run_command,
+    validator_of,
 )  # fmt: skip
 
 # One outer iteration: 25 CG steps of one product and two dot products; before them rho; after them one more product and
 # the residual norm; at last one sum of three numbers (x . z, z . z, request to stop).
-CG_STEPS = 25
-PRODUCTS = CG_STEPS + 1
-SINGLE_SUMS = 1 + 2 * CG_STEPS + 1
-TRIPLE_SUMS = 1
+PRODUCTS = 26
 
 
 def scalar_sum_messages(rank_count):
@@ -219,42 +214,19 @@ class Phases(ProgramTest):
                 self.assert_close(document["phases"]["coverage"], sum(shares) / len(shares), 1e-9)
 
     def test_messages_and_bytes_are_those_of_the_plan(self):
+        """Summed over phases and ranks; call_counts_test has each. 301 does not divide by the sizes of the grids, and of 5 rows a rank has none."""
         niter = 3
-        cases = []
-        # 301 does not divide by the sizes of the grids: uneven pieces. 5 rows on 6 ranks: an empty one.
-        forms = ("reduce-scatter", "whole-block")
-        for number, grid in enumerate(("3x2", "1x1", "5x1", "2x1", "1x5", "2x2", "2x4")):
-            # By default both forms on the first grid, and turns on the others.
-            both = THOROUGH or number == 0
-            cases += [(301, 5, grid, form) for form in forms if both or form == forms[number % 2]]
-        cases += [(5, 2, "2x3", "reduce-scatter"), (5, 2, "6x1", "whole-block"), (5, 2, "1x6", "reduce-scatter")]
-        for n, nonzer, grid, form in cases:
+        for n, nonzer, grid, form in ((301, 5, "3x2", "reduce-scatter"), (301, 5, "1x5", "whole-block"), (5, 2, "2x3", "reduce-scatter")):
             with self.subTest(n=n, grid=grid, sum=form):
                 columns, rows = map(int, grid.split("x"))
                 problem = ("--n", n, "--nonzer", nonzer, "--niter", niter, "--shift", "10")
                 arguments = ("run", *problem, "--grid", grid, "--sum", form, "--transport", "two-sided")
-                plan = self.valid_document_of(0, *arguments, "--dry-run", "--ranks", columns * rows)["plan"]
-                self.assert_traffic(self.assert_phases_of(self.valid_document_of(columns * rows, *arguments), columns * rows), plan, niter)
-
-    def assert_traffic(self, ranks, plan, niter):
-        # A CG step is one product and two dot products, so PRODUCTS such steps hold all single sums: 26 * 2 = 52.
-        self.assertEqual(PRODUCTS * 2, SINGLE_SUMS)
-        triple_messages = scalar_sum_messages(len(ranks))
-        expected = plan["all_ranks_per_cg_step"]
-        sent = [phase for rank in ranks for phase in rank["phases"].values()]
-        for value, of_a_triple in (("messages", 1), ("bytes", 3 * 8)):
-            self.assertEqual(sum(phase[value] for phase in sent), niter * (PRODUCTS * expected[value] + of_a_triple * triple_messages))
-
-        # Among the ranks is the busiest one of the plan, with these figures in every phase.
-        def figures(name, value):
-            traffic = plan["busiest_rank_per_cg_step"][name]
-            if name != "dot":
-                return niter * PRODUCTS * traffic[value]
-            return niter * (SINGLE_SUMS + TRIPLE_SUMS * (3 if value == "bytes" else 1)) * (traffic[value] // 2)
-
-        names = ("collection", "summation", "shuffle", "dot")
-        busiest = {(name, value): figures(name, value) for name in names for value in ("messages", "bytes")}
-        self.assertIn(busiest, [{key: rank["phases"][key[0]][key[1]] for key in busiest} for rank in ranks])
+                planned = self.valid_document_of(0, *arguments, "--dry-run", "--ranks", columns * rows)["plan"]["all_ranks_per_cg_step"]
+                ranks = self.assert_phases_of(self.valid_document_of(columns * rows, *arguments), columns * rows)
+                sent = [phase for rank in ranks for phase in rank["phases"].values()]
+                for value, of_a_triple in (("messages", 1), ("bytes", 3 * 8)):
+                    triples = of_a_triple * scalar_sum_messages(len(ranks))
+                    self.assertEqual(sum(phase[value] for phase in sent), niter * (PRODUCTS * planned[value] + triples))
 
     def test_without_phases_there_are_none(self):
         arguments = ("run", "--class", "S", "--no-phases")
@@ -281,8 +253,3 @@ class Repeats(ProgramTest):
         for _ in range(6):  # rank 0 may be the slowest one
             document = self.valid_document_of(3, "run", "--class", "S")
             self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), document["result"]["time_s"])
-
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import unittest
 
 from program_runner import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES, ProgramTest, run_program
 
@@ -175,7 +174,3 @@ class Text(ProgramTest):
             self.assertLess(sum(times[:-1]), 0.2, "no more than needed") if len(times) > 2 else None
         times = self.document_of(1, "run", "--class", "S", "--min-time", "0s", "--repeat", "2")["result"]["repeats"]["times_s"]
         self.assertEqual(len(times), 2)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,11 +1,8 @@
 """--reproducible: the same figures from every grid, kernel and way to start, and what is refused."""
 
-import unittest
-
-from program_runner import USAGE, ProgramTest, run_program
+from program_runner import ProgramTest
 
 RUN = ("run", "--class", "S", "--niter", "3", "--no-profile")
-KERNELS = ("scalar", "csr-simd", "sell", "sell-rows")
 
 
 class Reproducible(ProgramTest):
@@ -28,12 +25,3 @@ class Reproducible(ProgramTest):
         expected = self.steps_with(2, "--reproducible", "--grid", "1x2", "--checkpoint", state, "--checkpoint-interval", "0s")
         for rank_count, grid in ((0, "1x1"), (4, "4x1")):
             self.assertEqual(self.steps_with(rank_count, "--reproducible", "--grid", grid, "--restart", state), expected, grid)
-
-    def test_other_kernels_are_refused(self):
-        for kernel in ("symmetric", "csr-short"):
-            outcome = run_program(2, *RUN, "--reproducible", "--kernel", kernel)
-            self.assert_refused(outcome, USAGE, f"the kernel {kernel} has no such form; valid: auto, {', '.join(KERNELS)}")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """cg2d run --roofline: the work of each phase, against the limits of this machine."""
 
-import unittest
-
 from program_runner import PHASES, ProgramTest
 
 
@@ -65,7 +63,3 @@ class Roofline(ProgramTest):
         document, roofline = self.roofline_of(sum(node["cores"] for node in document["environment"]["nodes"]) + 1)
         self.assertIsNone(roofline)
         self.assertEqual(len([text for text in document["warnings"] if "--roofline" in text]), 1)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import unittest
-
 
 from program_runner import CLASS_S_ZETA, INTERRUPTED, MEMORY, MPIEXEC, PROGRAM, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_command, run_program
 
@@ -195,23 +193,6 @@ class Weak(ScalingTest):
 
 
 class Refused(ScalingTest):
-    def test_bad_input(self):
-        for words, arguments in (
-            (["--cores 0", "within 1"], ["--cores", "0"]),
-            (["--cores 3", "only 2 started", "mpiexec -n 3"], ["--cores", "1,3"]),
-            (["two"], ["--cores", "two"]),
-            (["--transport pigeon", "valid: auto, two-sided"], ["--transport", "pigeon"]),
-            (["--kernel abacus", "valid: "], ["--kernel", "abacus"]),
-            (["--cut odd: unknown; valid: auto, nonzeros, even, speed"], ["--cut", "even,odd"]),
-            (["--cut random:1: the benchmark's rows are in a random order already"], ["--cut", "even,random:1"]),
-            (["--repeat 0"], ["--rounds", "0"]),
-            (["--format xml", "text, json, csv"], ["--format", "xml"]),
-            (["--class Q"], ["--class", "Q"]),
-            (["--weak on 2 cores", "2147483647"], ["--weak", "--n", "2000000000"]),
-            (["--px"], ["--px", "1"]),
-        ):
-            self.assert_refuses(USAGE, words, *arguments)
-
     def test_an_output_that_cannot_be_made_is_refused_before_the_runs(self):
         self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
 
@@ -225,7 +206,3 @@ class Refused(ScalingTest):
         document = json.loads(file.read_text())
         self.assertEqual(document["status"], "interrupted")
         self.assertGreaterEqual(len(document["ways"][0]["rounds"]), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

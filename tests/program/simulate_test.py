@@ -1,7 +1,6 @@
 """cg2d simulate: where nothing is shared it is the model; where links are, it takes longer; what it says, and what it refuses."""
 
 import json
-import unittest
 
 from page_reader import read_page
 from program_runner import USAGE, ProgramTest, run_program
@@ -108,7 +107,3 @@ class SimulateTest(ProgramTest):
             (("--ranks", "4", "--machine", f"{self.folder}/shape"), "fat-tree has the dimensions: nodes of a leaf switch"),
         ):
             self.assert_refused(run_program(2, "simulate", *arguments), USAGE, words)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

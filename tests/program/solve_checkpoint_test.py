@@ -4,10 +4,9 @@ import json
 import os
 import shlex
 import signal
-import unittest
 
 from program_runner import (
-    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
 )  # fmt: skip
 
 FIXED = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "csr-short", "--no-profile")
@@ -97,15 +96,6 @@ class Refusals(SolveCheckpointTest):
                 self.assert_refused(outcome, BAD_DATA, f"{self.state}: found a checkpoint of another system (of 8000 rows), expected one of")
         self.assert_refused(run_program(0, "run", "--class", "S", "--restart", self.state), BAD_DATA, "found a checkpoint of cg2d solve")
 
-    def test_what_a_checkpoint_does_not_have(self):
-        for arguments, text in (
-            (("--variant", "pipelined"), "--checkpoint: not for --variant pipelined; take classic"),
-            (("--rhs-count", "2"), "2 right-hand sides: --checkpoint and --restart take one"),
-        ):
-            self.assert_refused(run_program(2, *FIXED, *arguments, "--checkpoint", self.state), USAGE, text)
-        outcome = run_program(2, "solve", "--operator", "laplace3d:8x8x8", "--restart", self.state)
-        self.assert_refused(outcome, USAGE, "--restart: needs a matrix: FILE, or --operator with --assembled")
-
 
 class Signals(SolveCheckpointTest):
     LONG = ("solve", "--operator", "laplace3d:80x80x80", "--assembled", "--kernel", "csr-short", "--no-profile", "--bind", "none")
@@ -127,7 +117,3 @@ class Signals(SolveCheckpointTest):
         self.assertEqual(rest["restart"]["earlier_iterations"], document["result"]["iterations"])
         self.assertEqual(rest["result"]["history"], whole["result"]["history"])
         self.assertEqual(self.x.read_text(), expected)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import time
-import unittest
 
 from program_runner import (
     INTERRUPTED, INTERRUPTED_AT_ONCE, PHASES, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, run_program,
@@ -160,7 +159,3 @@ class Signals(Measured):
         self.assertIn("interrupted by a signal before there was a result", outcome.stderr)
         self.assertNotIn("Abort", outcome.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

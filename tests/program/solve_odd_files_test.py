@@ -4,7 +4,6 @@ code and one line, from any number of ranks."""
 import gzip
 import os
 import stat
-import unittest
 
 from program_runner import BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, MPIEXEC, PROGRAM, THOROUGH, USAGE, run_command
 from solve_test import SolveTest, vector_text
@@ -94,7 +93,3 @@ class Outputs(OddFilesTest):
             self.expect_line(USAGE, f"{pair}: give each its own", *arguments)
         self.assertEqual(b.read_text(), vector_text([1.0, 2.0]))
         self.assertEqual(self.matrix.read_text(), MATRIX)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import functools
 import re
-import unittest
 
 from out_of_core_test import StreamingTest
 from program_runner import BAD_DATA, MEMORY, USAGE, process_bytes, run_program, some_of
@@ -188,19 +187,3 @@ class Trouble(SolveOutOfCoreTest):
         outcome = run_program(2, "solve", text, "--out-of-core", self.store)
         self.assert_refused(outcome, USAGE, "--out-of-core needs the binary form of", str(text), "cg2d convert", "of memory")
         self.assert_refused(run_program(2, "solve", self.folder / "none", "--out-of-core", self.store), BAD_DATA, "none")
-
-    def test_what_does_not_go_with_it(self):
-        system = ("solve", "--operator", "laplace3d:20x20x20")
-        several = ("--rhs", "random:1", "--rhs-count", "4", "--kernel", "sell")
-        self.expect_refusals(
-            (*system, "--assembled"),
-            (("--cut", "random:1"), USAGE, "--cut random"),
-            (("--preconditioner", "block-jacobi"), USAGE, "--preconditioner block-jacobi"),
-            (several, USAGE, "4 right-hand sides: --kernel sell takes one; take one of symmetric"),
-        )
-        free = run_program(2, *system, "--out-of-core", self.store)
-        self.assert_refused(free, USAGE, "--operator: has no matrix without --assembled")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

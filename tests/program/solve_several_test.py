@@ -4,9 +4,8 @@ import json
 import math
 import os
 import signal
-import unittest
 
-from program_runner import BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, BackgroundRun, ProgramTest, run_program
 
 SIDE = 11
 N = SIDE * SIDE
@@ -137,22 +136,6 @@ class Refusals(SeveralTest):
         self.assertRegex(outcome.stderr.splitlines()[0], f"^cg2d: (solve: )?{line}")
         self.assertEqual(outcome.stdout, "")
 
-    def test_options_that_take_one(self):
-        eight = ("--rhs-count", "8")
-        random = (*eight, "--rhs", "random:1")
-        for line, arguments in (
-            ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight, "--rhs", "ones")),
-            ("8 right-hand sides: they need a matrix", (*MATRIX[:2], *random)),
-            ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
-            ("--reproducible on: it solves for one right-hand side", (*MATRIX, *random, "--reproducible", "on")),
-            ("8 right-hand sides: --overlap on takes one", (*MATRIX, *random, "--overlap", "on")),
-            ("8 right-hand sides: --preconditioner block-jacobi takes one", (*MATRIX, *random, "--preconditioner", "block-jacobi")),
-            ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, csr-short, symmetric", (*MATRIX, *random, "--kernel", "sell")),
-            ("--rhs-count 0", (*MATRIX, "--rhs-count", "0")),
-            ("--rhs-count 17", (*MATRIX, "--rhs-count", "17")),
-        ):
-            self.expect_line(USAGE, line, *arguments)
-
     def test_solutions_in_files_have_all_digits(self):
         self.report_of(1, *MATRIX, "--rhs", "random:1", "-o", self.x)
         values = [line for line in self.x.read_text().splitlines()[2:] if not line.startswith("%")]
@@ -167,7 +150,3 @@ class Refusals(SeveralTest):
         self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 3 columns", *MATRIX, "--rhs", two, "--rhs-count", "3")
         self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 1 column,", *MATRIX, "--rhs", two, "--rhs-count", "1")
         self.expect_line(BAD_DATA, ".*many.mtx: found 17 columns, expected 1 to 16", *MATRIX, "--rhs", many)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ import gzip
 import itertools
 import math
 import re
-import unittest
 
 from program_runner import (
     BAD_DATA, CANNOT_CREATE, MEMORY, NOT_CONVERGED, NOT_POSITIVE_DEFINITE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations,
@@ -195,25 +194,6 @@ class Operators(SolveTest):
         outcome = self.solve(2, "--operator", "npb-factored:S")
         self.assertIn(f" Warning: {label}the matrix is applied as two sparse products", outcome.stdout)
 
-    def test_refusals(self):
-        matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
-        text = "laplace2d:9x9"
-        for arguments, message in (
-            ([], "cg2d solve takes a matrix: FILE, or --operator, and not both"),
-            ([matrix, "--assembled"], "--assembled: only with --operator"),
-            ([matrix, "--domain", "1x1x1"], "--domain: only with --operator, and without --assembled"),
-            (["--operator", text, "--domain", "2x1"], "--domain 2x1: must be three positive numbers, as in 1x2x4"),
-            (["--operator", text, "--domain", "1x2x1"], "laplace2d:9x9: the cut 1x2x1 is of 2 ranks, there are 1"),
-            (["--operator", text, "--kernel", "sell"], "--kernel: laplace2d without a matrix"),
-            (["--operator", text, "--cut", "even"], "--cut: laplace2d without a matrix is cut into equal parts"),
-            (["--operator", text, "--preconditioner", "block-jacobi"], "--preconditioner block-jacobi: needs the entries of a matrix; take --assembled"),
-            (["--operator", "npb-factored:S", "--preconditioner", "jacobi"], "--preconditioner jacobi: the diagonal of npb-factored:S is not known"),
-            (["--operator", "npb-factored:S", "--domain", "1x1x1"], "--domain: npb-factored is cut by --grid"),
-            (["--operator", "npb:S"], "--operator npb:S: no such operator without a matrix; there are laplace2d:NXxNY, "),
-            (["--operator", "npb-factored:S", "--assembled"], "--operator npb-factored:S: no such matrix; there are npb:CLASS, "),
-        ):
-            self.assertIn(f"cg2d: {message}", self.ends_with(USAGE, self.solve(1, *arguments)).stderr)
-
     def test_more_points_than_memory_are_refused(self):
         self.ends_with(MEMORY, self.solve(2, "--operator", "laplace3d:90000x90000x90000"))
 
@@ -305,17 +285,6 @@ class Refusals(SolveTest):
             self.file("A.mtx", matrix_text(3, {(0, 0): 1.0, (1, 1): -2.0, (2, 2): 1.0})),
         )
 
-    def test_options(self):
-        matrix = self.file("A.mtx", matrix_text(4, poisson(2)))
-        for arguments, message in (
-            (["--preconditioner", "ilu"], "--preconditioner ilu: unknown; valid: "),
-            (["--preconditioner", "chebyshev:5"], "--preconditioner chebyshev:5: degree 5 of a Chebyshev polynomial: must be 2, 4, 6 or 8"),
-            (["--variant", "fast"], "--variant fast: unknown; valid: classic, chronopoulos-gear, pipelined"),
-            (["--cut", "half"], "--cut half: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE"),
-            (["--rhs", "random:x"], "--rhs random:x: the seed must be a whole number up to 18446744073709551615, as in random:1"),
-        ):
-            self.assertIn(f"cg2d: {message}", self.ends_with(USAGE, self.solve(1, matrix, *arguments)).stderr)
-
     def test_the_memory_check_counts_the_preconditioner(self):
         # 400 rows, 1920 nonzeros: block-jacobi needs 88 bytes for each row and 36 for each nonzero, so 104 kB more.
         matrix = self.file("A.mtx", matrix_text(400, poisson(20)))
@@ -335,7 +304,3 @@ class Refusals(SolveTest):
 
     def test_a_solution_that_cannot_be_written_is_known_before_the_solve(self):
         self.ends_with(CANNOT_CREATE, self.solve(2, self.file("A.mtx", matrix_text(4, poisson(2))), "-o", self.folder / "no" / "x.mtx"))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,11 +2,8 @@
 
 import signal
 import time
-import unittest
 
-from program_runner import (
-    CANNOT_CREATE, INTERRUPTED, MEMORY, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, send_to_all,
-)  # fmt: skip
+from program_runner import INTERRUPTED, BackgroundRun, ProgramTest, process_bytes, send_to_all
 
 SHAPE = ("--shape", "30x20x29")
 STEPS = ("--steps", "12")
@@ -74,28 +71,6 @@ class Results(StencilTest):
             self.assertRegex(text, pattern)
 
 
-class Refusals(StencilTest):
-    def test_bad_input_is_one_line_and_its_code(self):
-        for rank_count, arguments, exit_code, text in (
-            (2, ("--shape", "30x20"), USAGE, "--shape 30x20: must be the points along x, y and z"),
-            (3, ("--shape", "30x20x5"), USAGE, "too few for 3 ranks, each of which needs two"),
-            (2, ("--shape", "30x20x10", "--temporal-block", "6"), USAGE, "--temporal-block 6: must be at most 5"),
-            (2, (*SHAPE, "--steps", "3", "--temporal-block", "4"), USAGE, "--temporal-block 4: must be at most 3"),
-            (2, (*SHAPE, "--temporal-block", "some"), USAGE, "--temporal-block some: must be auto"),
-            (2, (*SHAPE, "--rtol", "1e-8"), USAGE, "it belongs to --method s-step-cg"),
-            (2, (*SHAPE, "--method", "s-step-cg", "--rtol", "1"), USAGE, "--rtol 1: must be less than 1"),
-            (1, (*SHAPE, "--method", "s-step-cg", "--temporal-block", "17"), USAGE, "--temporal-block 17: must be at most 16"),
-            (2, ("--shape", "1000x1000x1000", "--memory-limit", "1MB"), MEMORY, "not enough memory"),
-            (2, ("--shape", "4000x4000x60000000"), MEMORY, "or --out-of-core"),
-            (2, ("--shape", "64x64x900000000", "--out-of-core", self.folder), CANNOT_CREATE, "not enough room"),
-            (2, ("--out-of-core", self.folder / "missing"), CANNOT_CREATE, "cannot create a file in the folder"),
-            (2, ("--output", self.folder / "missing" / "report"), CANNOT_CREATE, "missing"),
-        ):
-            self.assert_refused(run_program(rank_count, "stencil", *arguments), exit_code, text)
-        self.assertEqual(run_program(0, "stencil", "--out-of-core", "").exit_code, USAGE)
-        self.assert_nothing_left()
-
-
 class Ends(StencilTest):
     def under_way(self):
         return BackgroundRun(2, "stencil", *LONG, "--out-of-core", self.folder)
@@ -119,7 +94,3 @@ class Ends(StencilTest):
                 run.finish()
             self.assert_nothing_left()
         self.run_well(2, "stencil", *SHAPE, *STEPS, "--out-of-core", self.folder)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,7 +4,6 @@ triangles, and the largest difference is reported."""
 import math
 import random
 import re
-import unittest
 
 from program_runner import BAD_DATA, USAGE, run_program
 from solve_test import SolveTest, matrix_text, values_of
@@ -119,7 +118,3 @@ class Symmetrize(SolveTest):
             ):
                 self.expect_line(USAGE, f"{option[0]}: {line}", *words, *option, rank_counts=(2,))
         self.assertFalse(target.exists())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,8 +1,6 @@
 """cg2d scaling of a user's own system: strong and weak, with a matrix and without one."""
 
-import unittest
-
-from program_runner import USAGE, ProgramTest, run_program
+from program_runner import ProgramTest
 
 ITERATIONS = 10
 
@@ -10,9 +8,6 @@ ITERATIONS = 10
 class SystemScalingTest(ProgramTest):
     def scaling(self, *arguments, ranks=4):
         return self.valid_document_of(ranks, "scaling", "--iterations", ITERATIONS, "--rounds", "2", *arguments)
-
-    def refused(self, message, *arguments):
-        self.assertEqual(self.assert_refused(run_program(2, "scaling", *arguments), USAGE), f"cg2d: {message}")
 
     def test_strong_scaling_compares_both_forms(self):
         result = self.scaling("--operator", "laplace3d:9x8x7", "--assembled", "--cores", "2,4")
@@ -46,18 +41,3 @@ class SystemScalingTest(ProgramTest):
         for way in cubes.values():
             self.assertAlmostEqual(way["figures"]["efficiency"], base_s / way["figures"]["median_s"])
         self.assertEqual(self.scaling("--operator", "laplace2d:10x12", "--weak")["ways"][-1]["matrix"], "laplace2d:20x24")
-
-    def test_options_that_make_no_sense(self):
-        laplacian = ("--operator", "laplace2d:20x20")
-        self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")
-        self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
-        self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
-        self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
-        self.refused("--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto")
-        no_laplacian = "npb-factored:S: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ"
-        self.refused(f"--weak: {no_laplacian}", "--operator", "npb-factored:S", "--weak")
-        self.assert_refused(run_program(2, "scaling", "--operator", "laplace2d:3x3", "--iterations", "90", "--rounds", "1"), USAGE)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

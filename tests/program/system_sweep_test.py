@@ -5,7 +5,6 @@ import itertools
 import json
 import signal
 import time
-import unittest
 
 from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
 
@@ -42,9 +41,6 @@ class SystemSweepTest(ProgramTest):
 
     def verdicts(self):
         return self.valid_document_of(0, "sweep", "--show", self.file)
-
-    def refused(self, message, *arguments):
-        self.assertEqual(self.assert_refused(self.sweep(2, *arguments), USAGE), f"cg2d: {message}")
 
     def test_a_signal_leaves_no_half_of_a_run(self):
         """The run under way ends; before, it was kept as one that failed for ever."""
@@ -116,22 +112,3 @@ class SystemSweepTest(ProgramTest):
         for line in self.lines():
             self.assert_valid(line, "solve")
             self.assertRegex(line["reason"], r"^--iterations 100: the system is solved to rounding after \d+ iterations?; take no more")
-
-    def test_options_that_make_no_sense(self):
-        laplacian = ("--operator", LAPLACIAN)
-        without_matrix = "laplace3d without a matrix is cut by --domain; take --assembled for grids, too"
-        self.refused("--class: not with a system of your own, FILE or --operator", self.matrix, "--class", "S")
-        self.refused("--keep-disturbed: only with --cut speed, whose measurement it keeps", self.matrix, "--keep-disturbed")
-        self.refused("--domain: only with a Laplacian, which is cut as a domain", self.matrix, "--domain", "1x1x2")
-        self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
-        self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
-        self.refused("--cut middle: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE", self.matrix, "--cut", "middle")
-        for option, value in (("--px", "1"), ("--kernel", "sell"), ("--sum", "whole-block")):
-            self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
-        self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
-        for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
-            self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

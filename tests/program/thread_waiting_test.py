@@ -68,7 +68,3 @@ class ThreadWaiting(ProgramTest):
         many = 2 * len(PROCESSORS)
         for name, value in (("OMPI_COMM_WORLD_LOCAL_SIZE", f"{many}"), ("SLURM_STEP_TASKS_PER_NODE", f"{many}(x2),1")):
             self.assertEqual(self.spin_limits(0, *alone, **{name: value}).count("0"), 1, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """The time line of cg2d --trace: viewers can read it, and its bars nest and do not overlap."""
 
 import json
-import unittest
 
 from program_runner import PHASES, ProgramTest, run_program, temporary_folder
 
@@ -79,7 +78,3 @@ class Trace(ProgramTest):
         # Half of a message's way there and back: no message takes less than 20 ns.
         self.assertTrue(all(value > 0.02 for value in facts["clock_uncertainty_us"][1:]))
         self.assertEqual((facts["class"], facts["grid"]), ("S", "4x2"))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

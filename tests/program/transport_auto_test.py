@@ -2,8 +2,6 @@
 
 import json
 import os
-import unittest
-
 
 from program_runner import CLASS_S_ZETA, ProgramTest, names_listed
 
@@ -102,7 +100,3 @@ class TransportAutoTest(ProgramTest):
         self.assertEqual(third["transport_trial"]["from"], "measurement")
         text = self.run_well(2, "solve", *words, "--transport", "auto", "--profile", self.profile, "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
-
-
-if __name__ == "__main__":
-    unittest.main()

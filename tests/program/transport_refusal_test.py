@@ -112,7 +112,3 @@ class TooLittleMemory(ProgramTest):
                                    r"take a smaller class, more nodes or --transport two-sided\n", outcome.stderr)
             self.assertIsNotNone(message, outcome)
             self.assertGreater(int(message[1]), 2 * 3_000_000 * 8 / 1e6 - 1)  # p, and the partial sums of all ranks
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """cg2d tune: it writes its findings into a profile, and cg2d run follows the profile."""
 
 import json
-import unittest
 
 from program_runner import (
     SUCCESS, THOROUGH, USAGE, ProgramTest, names_listed, process_bytes, run_program, run_until_physical, temporary_folder,
@@ -161,7 +160,3 @@ class TuneTest(ProgramTest):
         (name,) = json.loads(before)["processors"]
         self.run_well(1, "tune", "--remove", name, "--profile", path)
         self.assertEqual(json.loads(path.read_text())["processors"], {})
-
-
-if __name__ == "__main__":
-    unittest.main()

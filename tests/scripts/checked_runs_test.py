@@ -28,7 +28,6 @@ LEAK = """[0.0] [smpi_utils/INFO] Probable memory leaks in your code: SMPI detec
 [0.0] [smpi_utils/INFO] 2 leaked handles of type MPI_Comm
 [0.0] [smpi_utils/INFO] 2 leaked handles of type MPI_Group"""
 
-
 def summary(errors):
     return f"==7== ERROR SUMMARY: {errors} errors from {errors} contexts (suppressed: 0 from 0)"
 
@@ -278,7 +277,3 @@ exit {code}
         outcome = self.run_script(EMULATE, "--program", "planted", "--native", "/bin/false")
         self.assertEqual((outcome.exit_code, outcome.stdout), (UNAVAILABLE, ""), outcome)
         self.assertRegex(outcome.stderr, r"\Aemulate: /\S*false fails on this processor \(exit code 1\)[^\n]*\n\Z")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import unittest
 
 import jsonschema
 
@@ -35,7 +34,6 @@ if rank == 0:
  Compile date    =              01 Jan 2026
 ''')
 """
-
 
 class CompareNpb(ProgramTest):
     def setUp(self):
@@ -115,7 +113,3 @@ class CompareNpb(ProgramTest):
         self.assert_refused(UNAVAILABLE, ".*no such launcher", "--mpiexec", "/no/such/mpiexec")
         self.assert_refused(UNAVAILABLE, ".*no such program", "--cg2d", "/no/such/cg2d")
         self.assert_refused(BAD_DATA, ".*--no-such-option", "--options=--no-such-option")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,7 +1,6 @@
 """scripts/fuzz refuses bad arguments in one line; its targets have kept inputs, and their bounded runs two million executions."""
 
 import re
-import unittest
 
 from program_runner import PROJECT, USAGE, ProgramTest, run_command
 
@@ -45,7 +44,3 @@ class Targets(ProgramTest):
 
     def test_the_inputs_stay_small(self):
         self.assertLess(sum(file.stat().st_size for file in CORPUS.rglob("*") if file.is_file()), MOST_CORPUS_BYTES)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -103,7 +103,3 @@ class Mutants(TreeTest):
         self.assertIn("1 of 4, thrice: found, twice_test", outcome.stdout)
         self.commit()
         self.assertEqual(self.start_with(faults, *words).exit_code, USAGE)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -90,7 +90,3 @@ class Recipes(ProgramTest):
         self.assertIn("scripts/test", scripts)
         for script in scripts:
             self.assertTrue((PROJECT / script).is_file(), script)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -342,7 +342,3 @@ class References(unittest.TestCase):
                 if is_source and document.path.parent != PROJECT and not (document.path.parent / name).exists():
                     missing.append(f"{document.name}: {name} in its folder")
         self.assertEqual(missing, [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -191,7 +191,3 @@ class Refusals(RegressionTest):
         self.assert_refused(CANNOT_CREATE, "Not a directory|File exists", *PROGRAMS, *SETTINGS, "--output", below_a_file)
         launcher = ("--mpiexec", "no-such-launcher", "--output", self.folder / "none.json")
         self.assert_refused(UNAVAILABLE, "no-such-launcher: No such file", *PROGRAMS, *SETTINGS, *launcher)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,7 +1,6 @@
 """The page of cg2d report, made from real results and opened in a browser that is offline: at three widths, light and dark, by keyboard."""
 
 import json
-import unittest
 import xml.etree.ElementTree
 
 from selenium import webdriver
@@ -50,7 +49,6 @@ SMALLEST_TEXT = """
 const sizes = (chart) => (9.5 * chart.getBoundingClientRect().width) / chart.viewBox.baseVal.width;
 return Math.min(...[...document.querySelectorAll(".chart")].map(sizes));
 """
-
 
 class DriverService(Service):
     """Reached by its number: a bare system may not know the name "localhost". (The driver reaches the browser by a pipe.)"""
@@ -262,7 +260,3 @@ class ReportPage(ProgramTest):
         self.assertTrue(set(doing) <= {"collection", "multiply", "summation", "shuffle", "dot", "vector updates", "between phases"})
         self.assertRegex(slider.get_attribute("aria-valuetext"), r"µs of .* µs")
         self.assertEqual(self.browser.get_log("browser"), [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -3,7 +3,6 @@
 import copy
 import json
 import re
-import unittest
 import xml.etree.ElementTree
 
 from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, run_command, run_program, validator_of
@@ -553,7 +552,3 @@ class Command(ReportParts):
             self.assertEqual(xml.etree.ElementTree.parse(path).getroot().tag, "{http://www.w3.org/2000/svg}svg")
             self.assertNotIn("var(", path.read_text())
         self.assertIn("Relative distance (log scale)", (figures / "convergence-1.svg").read_text())
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unittest
 import xml.etree.ElementTree
 
 from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command
@@ -127,7 +126,3 @@ class TraceTest(ProgramTest):
             self.assertLessEqual(lane.bars[-1].end_us, step.length_us + 0.01)
         outcome = run_command([PROGRAM, "report", run, "-o", made])
         self.assertNotIn("cg-step", made.read_text())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import unittest
 
 from program_runner import (
     HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, comes_true, executable, kill_all, launch_words,
@@ -144,7 +143,3 @@ class Sweep(SlurmTest):
         documents = [json.loads(line) for line in file.read_text().splitlines()]
         places = sorted((document["configuration"]["grid"]["name"], document["sweep"]["round"]) for document in documents)
         self.assertEqual(places, sorted((grid, number) for grid in ("1x2", "2x1") for number in range(1, 6)))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,7 +4,6 @@ import json
 import re
 import statistics
 import sys
-import unittest
 
 from program_runner import MPIEXEC, PHASES, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, temporary_folder
 
@@ -123,7 +122,3 @@ class AnswersTest(ProgramTest):
         ):
             outcome = answers(*words)
             self.assertEqual((outcome.exit_code, len(outcome.stderr.splitlines())), (code, 1), outcome)
-
-
-if __name__ == "__main__":
-    unittest.main()
