@@ -51,15 +51,3 @@ class Blocks(ProgramTest):
                         self.assertLess(share, 1)
                     else:
                         self.assertEqual(share, 1)
-
-    def test_the_plan_covers_the_peak(self):
-        for rank_count, grid in ((1, "1x1"), (4, "2x2")):
-            for kernel in ("csr-simd", "sell", "symmetric"):
-                with self.subTest(grid=grid, kernel=kernel):
-                    arguments = ("run", "--class", "A", "--niter", "1", "--grid", grid, "--kernel", kernel)
-                    plan = self.valid_document_of(1, *arguments, "--dry-run", "--ranks", rank_count, starts_anew=True)["plan"]
-                    document = self.valid_document_of(rank_count, *arguments, starts_anew=True)
-                    if "sanitize" in document["environment"]["flags"]:
-                        self.skipTest("sanitizers take memory of their own")
-                    peak = max(rank["peak_bytes"] for rank in document["setup"]["ranks"])
-                    self.assertLess(peak, plan["memory_per_rank_bytes"]["total"])

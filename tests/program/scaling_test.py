@@ -154,7 +154,6 @@ class Resumed(ScalingTest):
         self.file.write_text("notes")
         self.assert_refuses(USAGE, [f"--runs {self.file}: it was not written by a sweep", "--fresh"], "--runs", self.file)
         self.assertEqual(self.file.read_text(), "notes")
-        self.assert_refuses(USAGE, ["--fresh", "--runs"], "--fresh")
 
 
 class Cuts(ScalingTest):
@@ -193,9 +192,6 @@ class Weak(ScalingTest):
 
 
 class Refused(ScalingTest):
-    def test_an_output_that_cannot_be_made_is_refused_before_the_runs(self):
-        self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
-
     def test_a_signal_ends_it_with_what_there_is(self):
         file = self.folder / "ways.json"
         words = ["scaling", "--class", "S", "--rounds", "1000", "--format", "json", "--output", file]

@@ -98,14 +98,6 @@ class SweepTest(ProgramTest):
         self.assertEqual(self.sweep(4, "--grid", "official,1x2,4x1", "--repeat", "1").exit_code, SUCCESS)
         grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]
         self.assertEqual(sorted(grids), ["1x2", "2x1", "2x2", "4x1"])
-        for words, text in (
-            (["--ranks", "2", "--grid", "1x4"], "--grid 1x4: is for 4 ranks, which --ranks does not name"),
-            (["--ranks", "3", "--grid", "official"], "--grid: none of those named is for 3 ranks"),
-            (["--grid", "2x4"], "--grid"),
-            (["--why", "1x4"], "--why 1x4: must be two different grids of as many ranks"),
-            (["--why", "1x4,1x2"], "--why 1x4,1x2: must be two different grids of as many ranks"),
-        ):
-            self.assert_refused(self.sweep(4, "--fresh", *words), USAGE, text)
 
     def test_the_papers_tables(self):
         outcome = self.ends_with(SUCCESS, self.sweep(2, "--repeat", "1", "--kernel", "sell,scalar", "--paper", "--why", "1x2,2x1"))
@@ -245,10 +237,8 @@ class ReadersTest(ProgramTest):
         one = self.folder / "one.json"
         self.run_well(1, "run", "--class", "S", "--format", "json", "--output", one)
         for words, text in (
-            ([self.sweep, "/no/such/file"], "/no/such/file: there is no such file"),
             ([broken, self.sweep], f"{broken}: no result of cg2d"),
             ([self.sweep, one], "no configuration is in both"),
-            ([self.sweep, self.slow, "--threshold", "some"], "--threshold some"),
         ):
             self.assert_refused(run_program(2, "compare", *words), USAGE, text)
 
