@@ -41,7 +41,7 @@ function(cg2d_add_program_test name)
 endfunction()
 
 cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
-cg2d_add_program_test(refused_test SCRIPT program/refused_test.py TIMEOUT 600)
+cg2d_add_program_test(refused_test SCRIPT program/refused_test.py TIMEOUT 1500)
 cg2d_add_program_test(command_loop_test SCRIPT program/command_loop_test.py TIMEOUT 300)
 cg2d_add_program_test(help_test SCRIPT program/help_test.py TIMEOUT 600)
 cg2d_add_program_test(file_pairs_test SCRIPT program/file_pairs_test.py TIMEOUT 600)

@@ -20,6 +20,7 @@ def rows():
 class RefusedTest(ProgramTest):
     def test_every_line(self):
         (self.folder / "A.mtx").write_text(MATRIX)
+        self.run_well(0, "convert", "A.mtx", "A.cg2d", cwd=self.folder)
         for ranks, code, words, texts in rows():
             with self.subTest(words=words):
                 outcomes = [run_program(count, *words, cwd=self.folder) for count in (*ranks, *((1, 3) if THOROUGH and len(ranks) > 1 else ()))]
@@ -27,4 +28,4 @@ class RefusedTest(ProgramTest):
                 self.assertEqual(len(lines), 1, lines)
                 self.assertTrue(lines.pop().startswith("cg2d: "))
                 self.assertEqual("".join(outcome.stdout for outcome in outcomes), "")
-        self.assertEqual([path.name for path in self.folder.iterdir()], ["A.mtx"])
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"A.mtx", "A.cg2d"})

@@ -4,7 +4,7 @@ import functools
 import re
 
 from out_of_core_test import StreamingTest
-from program_runner import BAD_DATA, MEMORY, USAGE, process_bytes, run_program, some_of
+from program_runner import MEMORY, process_bytes, run_program, some_of
 
 RESULTS = ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end", "right_hand_sides")
 SIDE = 44
@@ -180,10 +180,3 @@ class Trouble(SolveOutOfCoreTest):
         endless = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--grid", "1x2", "--kernel", "sell", "--rtol", "0", "--rhs", "random:1")
         limit = self.least_limit(2, (*endless, "--max-iterations", "1"))
         self.expect_end_on_all_ranks(*endless, "--max-iterations", "1000000", "--memory-limit", limit, at=r"iteration \d+: residual")
-
-    def test_a_text_is_to_be_converted_first(self):
-        text = self.folder / "A.mtx"
-        text.write_text(mesh_text(5))
-        outcome = run_program(2, "solve", text, "--out-of-core", self.store)
-        self.assert_refused(outcome, USAGE, "--out-of-core needs the binary form of", str(text), "cg2d convert", "of memory")
-        self.assert_refused(run_program(2, "solve", self.folder / "none", "--out-of-core", self.store), BAD_DATA, "none")

@@ -5,7 +5,7 @@ import math
 import random
 import re
 
-from program_runner import BAD_DATA, USAGE, run_program
+from program_runner import BAD_DATA, run_program
 from solve_test import SolveTest, matrix_text, values_of
 
 
@@ -100,21 +100,3 @@ class Symmetrize(SolveTest):
             f"{sum(i < k for i, k in self.entries)} above it, expected one triangle, which --mirror mirrors; leave it out",
             "solve", self.matrix, "--mirror",
         )
-
-    def test_without_effect(self):
-        lower = {place: value for place, value in symmetrized(self.entries).items() if place[0] >= place[1]}
-        symmetric, binary, target = self.file("S.mtx", matrix_text(self.n, lower)), self.folder / "S.cg2d", self.folder / "T.cg2d"
-        self.run_well(1, "convert", symmetric, binary)
-        by_its_form = "the matrix of {} is symmetric by its form; leave it out"
-        for option in (("--symmetrize", "1e-12"), ("--mirror",)):
-            for line, *words in (
-                (by_its_form.format(symmetric), "solve", symmetric),
-                (by_its_form.format(symmetric), "sweep", symmetric, "--output", self.folder / "sweep.jsonl"),
-                (by_its_form.format(binary), "solve", binary),
-                ("a binary matrix is symmetric; leave it out to get the Matrix Market file", "convert", binary, target),
-                ("only with FILE", "scaling", "--operator", "laplace2d:9x9"),
-                ("only with a system of your own: FILE or --operator", "sweep", "--class", "S"),
-                ("give it to cg2d convert, which makes the file, not with --out-of-core", "solve", binary, "--out-of-core", self.folder),
-            ):
-                self.expect_line(USAGE, f"{option[0]}: {line}", *words, *option, rank_counts=(2,))
-        self.assertFalse(target.exists())
