@@ -28,6 +28,7 @@ MATRIX = """%%MatrixMarket matrix coordinate real symmetric
 4 3 1
 """
 
+
 def readme_blocks():
     """CMake lines and main.cpp in the section on the library, as they stand there."""
     lines = documents()["README.md"].lines

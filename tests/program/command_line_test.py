@@ -25,7 +25,6 @@ class ErrorTest(ProgramTest):
         return line
 
 
-
 class Usage(ErrorTest):
     def test_a_line_break(self):
         self.assert_fails(run_program(2, "run", "--class", "Q\nR"), USAGE, "line break")

@@ -72,7 +72,6 @@ class Guard(GuardTest):
         self.assertRegex(text, r" Injected +=  ?\d of 3 bit flips \(seed 1\)\n   rank 0, outer iteration \d+, product \d+: ")
 
 
-
 SYSTEM = ("solve", "--operator", "laplace2d:60x50", "--assembled", "--grid", "rule", "--kernel", "csr-simd", "--transport", "two-sided")
 
 

@@ -28,6 +28,7 @@ LEAK = """[0.0] [smpi_utils/INFO] Probable memory leaks in your code: SMPI detec
 [0.0] [smpi_utils/INFO] 2 leaked handles of type MPI_Comm
 [0.0] [smpi_utils/INFO] 2 leaked handles of type MPI_Group"""
 
+
 def summary(errors):
     return f"==7== ERROR SUMMARY: {errors} errors from {errors} contexts (suppressed: 0 from 0)"
 

@@ -35,6 +35,7 @@ if rank == 0:
 ''')
 """
 
+
 class CompareNpb(ProgramTest):
     def setUp(self):
         (self.folder / "bin").mkdir()

@@ -50,6 +50,7 @@ const sizes = (chart) => (9.5 * chart.getBoundingClientRect().width) / chart.vie
 return Math.min(...[...document.querySelectorAll(".chart")].map(sizes));
 """
 
+
 class DriverService(Service):
     """Reached by its number: a bare system may not know the name "localhost". (The driver reaches the browser by a pipe.)"""
 
