@@ -215,7 +215,7 @@ class ReportPage(ProgramTest):
         documents += as_class_b([as_streamed(on_two_ranks, limit, 1.0) for limit in (60_000_000, 80_000_000)])
         documents.append(as_uneven({name: value for name, value in on_two_ranks.items() if name != "sweep"}))
         self.open(self.make("all", documents, profile, bench))
-        of_runs = [row.name for row in FIGURES[: [row.name for row in FIGURES].index("ways")] if row.name != "comparison"]
+        of_runs = [row.name for row in FIGURES[: [row.name for row in FIGURES].index("ways")] if row.name not in ("comparison", "bench-row-length")]
         self.assert_figures(of_runs)
         self.assertIn("Test <processor>", [head.text for head in self.find("#row-length h3")])
         heads = [cell.text for cell in self.find("#counters > .scroll th")]
