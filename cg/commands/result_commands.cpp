@@ -116,7 +116,7 @@ void check_page(PageOptions& page, const Subcommand& given) {
            given.has("--progress") ? "always"
            : given.has("--quiet")  ? "quiet"
                                    : "terminal"};
-  for (const auto* const name : {"--figures", "--small", "--only"}) {
+  for (const auto* const name : {"--figures", "--only"}) {
     if (given.has(name))
       words.insert(words.end(), {name, fmt::format("{}", fmt::join(given.texts_of(name), ","))});
   }
@@ -192,9 +192,7 @@ void declare_report(Subcommand& command) {
                     "each file on its own, side by side, and against the first by paired rounds");
   add_label_option(command, page.labels, "by the files");
   command.require_with("--label", "--compare");
-  command.add_texts("--figures DIR", "also every figure as PNG and SVG, into DIR", {},
-                    {.file = FileUse::fills});
-  command.add_texts("--small DIR", "also PNG of 700 pixels, for a README, into DIR", {},
+  command.add_texts("--figures DIR", "also every picture as SVG, into DIR", {},
                     {.file = FileUse::fills});
   command.add_texts("--only NAME", "only these figures, by their names in the page's links", {},
                     {.standing = "all", .is_list = true});

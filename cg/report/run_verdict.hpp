@@ -1,7 +1,7 @@
 #pragma once
 
 // The one place that decides which runs are compared with each other, and which configuration is best. Sweeps,
-// their tables and JSON, comparisons of files, and by that JSON the page of scripts/report follow it. Then what the same runs say of two
+// their tables and JSON, comparisons of files, and by that JSON the page of cg2d report follow it. Then what the same runs say of two
 // sets of results, and why one grid is slower than another. Pure: no MPI, no files.
 
 #include <iterator>

@@ -1,1 +1,1 @@
-"""The parts of scripts/report."""
+"""The parts of cg2d report."""

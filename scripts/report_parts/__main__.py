@@ -22,7 +22,6 @@ def read_arguments():
     parser.add_argument("--output", required=True, type=pathlib.Path)
     parser.add_argument("--progress", required=True)
     parser.add_argument("--figures", type=pathlib.Path)
-    parser.add_argument("--small", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--label", action="append", default=[])

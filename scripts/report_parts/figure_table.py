@@ -64,6 +64,7 @@ FIGURES = (
     Row("rank-speeds", "Ranks of different speed", figures_phases.speeds),
     Row("counters", "Counted events in each phase", figures_counters.counters),
     Row("row-length", "Time per nonzero over the row length", figures_machine.row_lengths),
+    Row("bench-row-length", "Benchmark over the row length", figures_machine.bench_rows),
     Row("roofline", "Roofline", figures_roofline.roofline),
     Row("storage", "Speed of each storage format", figures_roofline.storage),
     Row("machines", "Machines side by side", figures_machine.machines),
@@ -75,9 +76,6 @@ FIGURES = (
     Row("system-ways", "Scaling of a solve", figures_commands.system_ways),
     Row("messages", "Messages between ranks", figures_machine.pingpong),
     Row("model", "Predicted time of each grid", figures_prediction.models),
-    Row("simulation", "Simulated CG steps on a shared network", figures_prediction.simulations),
-    Row("paper", "The paper and the model", figures_prediction.papers),
-    Row("paper-speed-up", "Speed-up in the paper and in the model", figures_prediction.paper_speed_ups),
     Row("kernels", "Kernels of the tuning profile", figures_machine.kernels),
     Row("solves", "Solved systems", figures_commands.solves),
 )

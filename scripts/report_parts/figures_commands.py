@@ -98,11 +98,7 @@ def batch_panel(batch, call, tasks):
         colour, marker = style.series_style(len(lines))
         lines.append(Line(name, x, y, tips, style.GREY if name == FAILED else colour, marker, is_dashed=name == FAILED))
     ranks = sorted({rank for task in tasks for rank in task["ranks"]})
-    # No schedule of these times on these ranks is shorter (least_makespan() of cg2d).
-    work = sum(task["duration_s"] * len(task["ranks"]) for task in tasks)
-    least_s = max([work / len(ranks), *(task["duration_s"] for task in tasks)])
-    share = 100 * least_s / max(task["start_s"] + task["duration_s"] for task in tasks)
-    title = f"{batch.source}{f', call {call}' if call > 1 else ''}: {share:.0f} % of the speed of the shortest possible schedule"
+    title = f"{batch.source}{f', call {call}' if call > 1 else ''}"
     return LinePanel(title, Axis("Time since the batch began", from_zero=True, is_time=True), Axis("Rank of the job", ticks=ranks), lines)
 
 
@@ -114,12 +110,9 @@ def batch(material):
         for task in sorted(one.tasks, key=lambda task: (task["sitting"], task["start_s"])):
             end = task["status"] + (f": {task['reason']}" if task["reason"] else "")
             rows.append([task["name"], ", ".join(map(str, task["ranks"])), seconds(task["start_s"]), seconds(task["duration_s"]), end])
-    note = (
-        "Each line is a task on one of its ranks. No schedule is shorter than the longest task, or than the time of all tasks divided by "
-        "the number of ranks."
-    )
+    note = "Each line is a task on one of its ranks."
     table = Table("Tasks", ["task", "ranks", "start", "time", "end"], rows, range(2, 4))
-    return Figure(panels, note, None, table) if batches else "no results of cg2d batch were given"
+    return Figure(panels, note, table) if batches else "no results of cg2d batch were given"
 
 
 # ---------------------------------------------------------------- cg2d scaling: ways to use a number of cores

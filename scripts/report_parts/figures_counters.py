@@ -8,7 +8,6 @@ from .results import PHASES
 # One panel for each event; further events are left out.
 MOST_EVENTS = 6
 MOST_GRIDS = 8
-MOST_ROWS = 1000  # of the table of all counts
 
 UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": "reference cycles", "misses": "misses"}
 
@@ -123,24 +122,6 @@ def kernel_table(cases):
     )  # fmt: skip
 
 
-def all_counts(material):
-    """A row for each event of each grid and kernel that counted it: means over the ranks, per CG step."""
-    rows = [
-        [study.name, rank_count, case.arrangement, *counts_row(case, event)]
-        for study, rank_count, case in every_case(material)
-        for event in events_of(case).values()
-    ]
-    heads = ["problem", "ranks", "grid", "kernel", "event", *(style.phase_name(phase) for phase in PHASES)]
-    title = "Every event by grid and phase, per CG step (mean over the ranks)"
-    return Table(title, heads, rows[:MOST_ROWS], range(5, 5 + len(PHASES)))
-
-
-def counts_row(case, event):
-    steps = case.run_with("counters").cg_steps
-    counts = [event["phases"].get(phase) for phase in PHASES]
-    return [case.settings.split(",")[0], event["name"], *(f"{counted['mean'] / steps:.4g}" if counted else "" for counted in counts)]
-
-
 def counters(material):
     found = counted_cases(material)
     refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
@@ -162,4 +143,4 @@ def counters(material):
     if left_out:
         note += f" Not shown: {'; '.join(left_out)}."
     panels = [event_panel(name, kind, study, cases) for name, kind in shown]
-    return Figure(panels, note, kernel_table(cases), all_counts(material))
+    return Figure(panels, note, kernel_table(cases))

@@ -102,6 +102,30 @@ def row_lengths(material):
     return Figure(panels[:MOST_PANELS], note) if panels else "the tuning profile has no row lengths"
 
 
+# ---------------------------------------------------------------- row lengths of row_length_bench
+
+
+def bench_rows_panel(title, points):
+    lines = []
+    for name in dict.fromkeys(point["line"] for point in points):
+        own = sorted((point["row_length"], point["value"]) for point in points if point["line"] == name)
+        tips = [f"{name}, {length} nonzeros per row\n{value:.3g}" for length, value in own]
+        lines.append(Line(name, *map(list, zip(*own)), tips))
+    lengths = sorted({point["row_length"] for point in points})
+    across = Axis("Nonzeros per row of the whole block", "log", ticks=spaced(lengths))
+    return LinePanel(title, across, Axis(points[0]["unit"], "log"), lines)
+
+
+def bench_rows(material):
+    points = material.inputs.bench_rows
+    panels = [bench_rows_panel(title, [one for one in points if one["panel"] == title]) for title in dict.fromkeys(one["panel"] for one in points)]
+    note = (
+        "Every row of a block has this length. Where the line of a kernel that makes vectors meets that of scalar is its critical vector "
+        "length. Medians where there are repetitions."
+    )
+    return Figure(panels, note) if panels else "no result of row_length_bench was given"
+
+
 # ---------------------------------------------------------------- kernels of the tuning profile
 
 

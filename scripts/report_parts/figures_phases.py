@@ -6,7 +6,7 @@ import statistics
 
 from . import style
 from .figures_grid import MOST_PANELS, arrangement_text, ranks_text
-from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Table, put_beside
+from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, put_beside
 from .results import PHASES
 from .studies import by_place, file_name, problem_name
 from .times import seconds
@@ -218,14 +218,6 @@ def states_around(document, move, when):
     ]
 
 
-def achieved_speed(document):
-    """Of all ranks together, by the slowest product."""
-    entries = document["phases"]["ranks"]
-    slowest_s = max(entry["phases"]["multiply"]["seconds"] for entry in entries)
-    nonzeros = sum(rank["nonzeros"] for rank in document["setup"]["ranks"])
-    return nonzeros * product_count(entries[0]) / slowest_s if slowest_s else 0.0
-
-
 # Name, unit of the scale, its format, and the value of a rank.
 MAPS = (
     ("speed", "Billion nonzeros per s", "{:.3g}", lambda state: state.speed / BILLION),
@@ -257,30 +249,15 @@ def maps_of(number, document):
     return maps
 
 
-def speeds_row(name, document):
-    trial = document["configuration"].get("speed_trial") or {}
-    keys = ("ideal_nonzeros_per_s", "reachable_nonzeros_per_s", "even_nonzeros_per_s")
-    # With more than one cut there is no one share of a rank.
-    achieved = "" if moves_of(document) else f"{achieved_speed(document) / BILLION:.3g}"
-    gained = "; ".join(
-        f"after {move['after_outer_iteration']}: {move['before_s']:.3g} -> {move['after_s']:.3g} s in {move['cost_s']:.3g} s, gained {move['gained_s']:.3g} s"
-        for move in moves_of(document)
-    )
-    return [name, *(f"{trial[key] / BILLION:.3g}" if trial else "" for key in keys), achieved, gained]
-
-
 def speeds(material):
     runs = list(enumerate(uneven_runs(material), 1))
     if not runs:
         return "no run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance repartitioned, has timed its phases"
     shown = runs[:MOST_RUNS]
-    heads = ["run", "", "sum of own speeds", "reachable", "even pieces", "achieved", "repartitioned (slowest products of an outer iteration)"]
-    rows = [[str(number), *speeds_row(name, document)] for number, (name, document) in runs]
     names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
     return Figure(
         [panel for number, (_, document) in shown for panel in maps_of(number, document)],
         f"{names} 'With even pieces' uses the speeds that the run measured before it cut the matrix: every rank waits for the slowest "
         "product. 'As it ran' divides nonzeros by the time of the products, and has the waiting in all phases. Around a new cut, the maps "
         "show the products of an outer iteration, and waiting for the slowest rank.",
-        Table("Speed of all ranks together, billion nonzeros per s", heads, rows, range(2, 6)),
     )

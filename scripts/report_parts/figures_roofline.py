@@ -4,7 +4,7 @@ import dataclasses
 
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
-from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, Table, rule
+from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, rule
 from .results import PHASES
 from .studies import file_name
 
@@ -237,15 +237,9 @@ def storage(material):
             ("Share of the limit", "Share of the limit, %", lambda own, _: own.share_of_limit),
         )
     ]
-    rows = [
-        [problem, kernel, f"{1e3 * own[kernel].seconds:.4g}", f"{own[kernel].bytes / 1e6:.4g}", f"{own[kernel].share_of_limit:.3g}"]
-        for problem, own in found
-        for kernel in kernels
-        if kernel in own
-    ]
     note = (
         "Bars show the product of the slowest rank in runs with --roofline; of several runs, the one with the median time. The limit is "
         "the time to read the kernel's matrix and vectors at the bandwidth of the same run, or the time of its arithmetic. npb-factored "
         "stores the vectors of the matrix's outer products instead of their sum."
     )
-    return Figure(panels, note, Table("Products", ["problem", "kernel", "ms", "MB read", "% of the limit"], rows, (2, 3, 4)))
+    return Figure(panels, note)

@@ -5,7 +5,7 @@ import statistics
 
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
-from .panels import Axis, Figure, Line, LinePanel, Table, rule
+from .panels import Axis, Figure, Line, LinePanel, rule
 from .studies import file_name
 from .times import seconds
 
@@ -126,11 +126,9 @@ class Facts:
     def __init__(self, document):
         stream = document["out_of_core"]
         ranks = [rank for rank in stream["ranks"] if rank["products"] and rank["product_s"]]
-        nodes = len(document["environment"]["nodes"])
         self.file_bytes = sum(rank["file_bytes"] for rank in stream["ranks"])
         stays = sum(rank["file_bytes"] * rank["resident_panels"] / rank["panels"] for rank in stream["ranks"])
         self.stays = stays / self.file_bytes if self.file_bytes else None
-        self.limit_share = nodes * (stream["memory_limit_bytes"] or 0) / self.file_bytes if self.file_bytes else None
         self.product_bytes = sum(rank["read_bytes"] / rank["products"] for rank in ranks)
         self.bytes_per_s = sum(rank["read_bytes"] / rank["product_s"] for rank in ranks)
         self.storage_bytes_per_s = sum(rank["storage_bytes_per_s"] for rank in stream["ranks"])
@@ -220,28 +218,6 @@ def panel_of(name, found):
     return LinePanel(title, limit, Axis("Time", from_zero=True, is_time=True), [*lines, *bounds])
 
 
-def table_rows(sweep):
-    for limit, found in sweep.limits.items():
-        facts, time_s = found.facts(), found.median_s
-        yield (
-            size(limit), percent_of(facts.limit_share), percent_of(facts.stays),
-            size(facts.product_bytes) if facts.product_bytes else "nothing", rate(facts.bytes_per_s),
-            rate(facts.storage_bytes_per_s), percent_of(facts.waited), seconds(time_s), times_slower(sweep, time_s),
-        )  # fmt: skip
-    if sweep.in_memory_s:
-        yield "in memory", *[""] * 6, seconds(sweep.in_memory_s), times_slower(sweep, sweep.in_memory_s)
-
-
-def limits_table(found):
-    """One sweep is named by the title, several by a column."""
-    heads = ["limit", "of the matrix", "stays in memory", "product reads", "at", "storage alone", "waited", "time", "relative to in memory"]
-    names = [f"{sweep.way.panel_name}, {sweep.way.name}" for sweep in found]
-    if len(found) == 1:
-        return Table(f"Memory limits, {names[0]}", heads, [list(row) for row in table_rows(found[0])], range(len(heads)))
-    rows = [[name, *row] for name, sweep in zip(names, found) for row in table_rows(sweep)]
-    return Table("Memory limits", ["of", *heads], rows, range(1, len(heads) + 1))
-
-
 def streaming(material):
     found = sweeps(material)
     if not found:
@@ -254,7 +230,6 @@ def streaming(material):
         panels.setdefault(sweep.way.panel_name, []).append(sweep)
     return Figure(
         [panel_of(name, own) for name, own in panels.items()][:MOST_PANELS],
-        "The limit covers all memory of a node, with vectors and the program itself. 'Storage alone' is the bandwidth while all ranks "
-        "only read. Times are medians; 'waited' is the share of the products' time on the rank that waited most.",
-        limits_table(found),
+        "The limit covers all memory of a node, with vectors and the program itself. Times are medians. A point says what stays in memory, "
+        "and what is read and waited for.",
     )

@@ -10,7 +10,7 @@ from .progress import SILENT
 from .schema import schema_of
 from .verdict import json_of
 
-KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
+KNOWN = "a run, sweep, batch, scaling, pingpong, model, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench or row_length_bench"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,9 +92,7 @@ KINDS = (
     Kind("system_scalings", is_scaling_of_system, checked("scaling")),
     Kind("scalings", has("scaling", "ways"), checked("scaling")),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong")),
-    Kind("simulations", has("machine", "interconnect", "problems"), checked("simulate")),
-    Kind("models", has("machine", "problems"), checked("model")),
-    Kind("papers", has("machine", "tables"), checked("paper")),
+    Kind("models", lambda document: has("machine", "problems")(document) and "interconnect" not in document, checked("model")),
     Kind("comparisons", has("compared", "threshold"), comparison_of),
     Kind("solves", lambda document: results.is_system(document) and "sweep" not in document, checked("solve")),
 )
@@ -107,6 +105,8 @@ SHOWN_ELSEWHERE = (
     (("network", "vectors"), "a machine description, for cg2d model --machine"),
     (("per_cg_step", "steps"), "a plan of messages of cg2d explain, which draws it with --format text or svg"),
     (("method", "passes"), "a result of cg2d stencil, which prints it as text without --format json"),
+    (("machine", "interconnect", "problems"), "a result of cg2d simulate, which prints it as tables without --format json"),
+    (("machine", "tables"), "the paper beside cg2d model, which prints it as tables without --format json"),
     (("checks", "failed"), "a result of cg2d check, which prints it as a table without --format json"),
     (("papi", "groups"), "the events of cg2d events, which prints them as a table without --format json"),
 )
@@ -127,7 +127,13 @@ class Inputs:
 
     @property
     def bench(self):
-        return [point for bench in self.benches for point in bench] or None
+        """Points of spmv_bench."""
+        return [point for bench in self.benches for point in bench if "row_length" not in point] or None
+
+    @property
+    def bench_rows(self):
+        """Points of row_length_bench."""
+        return [point for bench in self.benches for point in bench if "row_length" in point]
 
 
 def add_file(inputs, path, progress):

@@ -5,7 +5,7 @@ import pathlib
 import sys
 import tempfile
 
-from . import page
+from . import page, svg_paint
 from .errors import BAD_DATA, CANNOT_CREATE, USAGE, ReportError
 from .figure_table import FIGURES, Material
 from .inputs import comparisons_by, read_inputs
@@ -40,7 +40,7 @@ def labels_of(results):
 
 def compared_sets(inputs, arguments, progress):
     """Each file as a set of its own: (sets, comparisons)."""
-    results = {path: results_of({path: documents}, arguments.cg2d, progress) for path, documents in inputs.run_files.items()}
+    results = {path: results_of({path: documents}, progress) for path, documents in inputs.run_files.items()}
     if len(results) < 2:
         raise ReportError(BAD_DATA, "--compare: takes two files of runs or sweeps, or more")
     labels = labels_of(results)
@@ -60,29 +60,14 @@ def read_material(arguments, progress):
     if arguments.compare:
         results, found = compared_sets(inputs, arguments, progress)
         return Material(results, inputs, found)
-    results = [results_of(inputs.run_files, arguments.cg2d, progress)] if inputs.run_files else []
+    results = [results_of(inputs.run_files, progress)] if inputs.run_files else []
     return Material(results, inputs)
 
 
-def figure_files(arguments, figures, progress):
-    """{path: bytes} of the figures' own files, which need matplotlib."""
-    if not (arguments.figures or arguments.small):
-        return {}
-    progress.say("starting matplotlib")
-    from . import paint_files
-
-    matplotlib = paint_files.load_matplotlib()
-    files = {}
-    for row, figure in figures:
-        if not figure.panels:
-            continue
-        progress.say(f"drawing {row.name}")
-        if arguments.figures:
-            for kind, content in paint_files.paint(matplotlib, row.title, figure).items():
-                files[arguments.figures / f"{row.name}.{kind}"] = content
-        if arguments.small:
-            files[arguments.small / f"{row.name}.png"] = paint_files.paint_small(matplotlib, row.title, figure)
-    return files
+def figure_files(folder, figures):
+    """{path: bytes} of the figures' own files, one for each panel."""
+    panels = [(row.name, number, panel) for row, figure in figures for number, panel in enumerate(figure.panels, 1)]
+    return {folder / f"{name}-{number}.svg": svg_paint.panel_file(panel).encode() for name, number, panel in panels}
 
 
 def write(path, content):
@@ -134,7 +119,7 @@ def make_report(arguments, progress):
     for _, figure in figures:
         set_unit(figure)
         share_ranges(figure, labels)
-    files = figure_files(arguments, figures, progress)
+    files = figure_files(arguments.figures, figures) if arguments.figures else {}
     if arguments.output.resolve() in {path.resolve() for path in files}:
         raise ReportError(USAGE, f"--output {arguments.output}: a figure has this name; name the page differently")
     files[arguments.output] = page.make_page(material, figures, missing).encode()

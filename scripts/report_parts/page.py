@@ -170,7 +170,6 @@ def table_of(content):
 def figure_html(row, figure):
     inner = "\n".join(panel_html(panel) for panel in figure.panels)
     below = f"<h3>{escape(figure.table.title)}</h3>{table_of(figure.table)}" if figure.table else ""
-    below += details(figure.further.title, table_of(figure.further)) if figure.further else ""
     return (
         f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
         f'<div class="panels">{inner}</div>{below}</section>'
@@ -207,12 +206,6 @@ def head():
     )
 
 
-HATCH = (
-    '<svg width="0" height="0" aria-hidden="true" class="patterns"><defs><pattern id="hatch" width="6" height="6" '
-    'patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0V6" class="hatch-line"/></pattern></defs></svg>'
-)
-
-
 def make_page(material, figures, missing):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
     steps = material.inputs.traces
@@ -233,7 +226,8 @@ def make_page(material, figures, missing):
     scripts = ["page.js", *(["animation.js"] if animations else [])]
     parts = [
         head(),
-        f'<body>{HATCH}<a class="skip" href="#main">Skip to the results</a>',
+        f'<body><svg width="0" height="0" aria-hidden="true" class="patterns">{svg_paint.HATCH}</svg>',
+        '<a class="skip" href="#main">Skip to the results</a>',
         f"<header><h1>cg2d: which grid is best, and where the time goes</h1>{origin_html(material.runs)}</header>",
         '<div class="columns">',
         contents([(name, title) for name, title, _ in sections]),

@@ -1,4 +1,4 @@
-"""The content of a figure, described once: paint_files.py draws it into files, svg_paint.py onto the page.
+"""The content of a figure, described once; svg_paint.py draws it, onto the page and into files.
 
 Each kind of panel is a dataclass. x and y of the same series have the same length; None leaves a gap."""
 
@@ -222,10 +222,8 @@ class Table:
 
 @dataclasses.dataclass
 class Figure:
-    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none. further: the
-    same, closed until it is asked for."""
+    """note: one or two sentences, how to read it. table: stands below the panels on the page; files have none."""
 
     panels: list
     note: str
     table: Table | None = None
-    further: Table | None = None

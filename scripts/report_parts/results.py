@@ -312,9 +312,8 @@ def read_run(place, document, notes):
     return None
 
 
-def results_of(files, program=None, progress=SILENT, label=""):
-    """files: {path: [(place, document)]}. program: cg2d, which gives the verdicts; None: the one that is found. Throws
-    ReportError if a document is no result, and if no run has finished."""
+def results_of(files, progress=SILENT):
+    """files: {path: [(place, document)]}. Throws ReportError if a document is no result, and if no run has finished."""
     runs, notes, finished = [], [], []
     for documents in files.values():
         for place, document in documents:
@@ -323,14 +322,14 @@ def results_of(files, program=None, progress=SILENT, label=""):
         finished.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:
         raise ReportError(BAD_DATA, f"{', '.join(map(str, files))}: no finished run ({notes[0]})")
-    verdicts = verdict.verdicts_on(finished, verdict.find_program(program), progress)
-    return Results(without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts, label)
+    verdicts = verdict.verdicts_on(finished, verdict.find_program(), progress)
+    return Results(without_replaced(runs, set(verdicts["replaced"]), notes), notes, verdicts)
 
 
-def read_results(paths, program=None):
+def read_results(paths):
     """Of files that hold runs."""
     notes = []
-    read = results_of({path: documents_of(path, notes) for path in paths}, program)
+    read = results_of({path: documents_of(path, notes) for path in paths})
     read.notes[:0] = notes
     return read
 
@@ -367,32 +366,52 @@ def tuned_case(case):
 
 
 def bench_of(path, document):
-    """[{"class", "block", "kernel", "intensity" (flop/byte), "gflops", "bandwidth" (GB/s)}] of spmv_bench's JSON.
-    Medians of repetitions."""
+    """Points of spmv_bench's JSON: [{"class", "block", "kernel", "intensity" (flop/byte), "gflops", "bandwidth" (GB/s)}], and of
+    row_length_bench's: [{"panel", "line", "row_length", "value", "unit"}]. Medians of repetitions."""
     try:
         groups = {}
         for entry in document["benchmarks"]:
-            if entry.get("run_type") == "iteration" and not entry.get("error_occurred"):
+            if entry.get("error_occurred"):
+                raise ReportError(BAD_DATA, f"{path}: {entry['name']} failed: {entry.get('error_message', 'no reason given')}")
+            if entry.get("run_type") == "iteration" or entry.get("aggregate_name") == "median":
                 groups.setdefault(entry["run_name"].removesuffix("/real_time"), []).append(entry)
-        found = []
-        for name, entries in groups.items():
-            class_name, block, kernel = name.split("/")
-
-            def median_of(key):
-                return statistics.median_low(float(entry[key]) for entry in entries)
-
-            found.append(
-                {
-                    "class": class_name,
-                    "block": block,
-                    "kernel": kernel,
-                    "intensity": 2.0 / median_of("format_bytes_per_nonzero"),
-                    "gflops": 2.0 / median_of("ns_per_nonzero"),
-                    "bandwidth": median_of("read_bandwidth_GB/s"),
-                }
-            )
+        point_of = row_point if any("row_length" in entry for entries in groups.values() for entry in entries) else product_point
+        found = [point_of(name, entries, document["context"]) for name, entries in groups.items()]
         if not found:
             raise ValueError
         return found
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise ReportError(BAD_DATA, f"{path}: not a result of spmv_bench (--benchmark_out_format=json)") from None
+        raise ReportError(BAD_DATA, f"{path}: not a result of spmv_bench or row_length_bench (--benchmark_out_format=json)") from None
+
+
+def median_of(entries, key):
+    value = statistics.median_low(float(entry[key]) for entry in entries)
+    if not value > 0:
+        raise ValueError
+    return value
+
+
+def product_point(name, entries, _context):
+    class_name, block, kernel = name.split("/")
+    return {
+        "class": class_name,
+        "block": block,
+        "kernel": kernel,
+        "intensity": 2.0 / median_of(entries, "format_bytes_per_nonzero"),
+        "gflops": 2.0 / median_of(entries, "ns_per_nonzero"),
+        "bandwidth": median_of(entries, "read_bandwidth_GB/s"),
+    }
+
+
+def row_point(name, entries, context):
+    """Of times a panel for each size of the blocks and a line for each kernel; of counted instructions a panel for each kernel and processor
+    and a line for each instruction set."""
+    size, length, kernel = name.split("/")[:3]
+    if "instructions_per_nonzero" not in entries[0]:
+        value = median_of(entries, "ns_per_nonzero")
+        return {"panel": f"blocks of the size {size}", "line": kernel, "row_length": int(length), "value": value, "unit": "Time, ns per nonzero"}
+    loop = kernel.split(":")[0].split("-cvl")[0]
+    line = f"{entries[0].get('label', '')}, {median_of(entries, 'register_bits'):g} bits"
+    value = median_of(entries, "instructions_per_nonzero")
+    panel = f"{loop}, {context.get('processor', '?')}"
+    return {"panel": panel, "line": line, "row_length": int(length), "value": value, "unit": "Instructions per nonzero"}

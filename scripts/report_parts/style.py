@@ -70,7 +70,7 @@ def heat_colour(share, ramp=HEAT):
     return mixed(ramp[first], ramp[first + 1], position - first)
 
 
-# ---------------------------------------------------------------- colours of the page's style sheet
+# ---------------------------------------------------------------- colours of the page's style sheet, and of files
 
 
 def contrast(one, other):
@@ -104,6 +104,22 @@ def mark_class(colour):
 
 def heat_class(share):
     return f"h{round(min(max(share, 0.0), 1.0) * HEAT_STEPS)}"
+
+
+def file_rules():
+    """The style sheet of a picture in a file of its own, light: rules for marks as page.css has them, with the colours written out."""
+    text = PAGE_COLOURS["text"][0]
+    soft, line = PAGE_COLOURS["soft"][0], PAGE_COLOURS["line"][0]
+    rules = [
+        f'text{{font:11px "Liberation Sans",Arial,sans-serif;fill:{text}}}.tick,.name{{fill:{soft}}}.value,.on{{font-weight:600}}.small{{font-size:9.5px}}',
+        f".grid{{stroke:{line};fill:none}}.base{{stroke:{soft};fill:none}}.curve{{fill:none;stroke-width:2}}.dashed{{stroke-dasharray:6 4}}",
+        f".band{{opacity:0.2}}.mark{{stroke:#fff}}.frame{{fill:none;stroke:{text};stroke-width:2.5}}.hatch{{fill:url(#hatch)}}.hatch-line{{stroke:#fff;stroke-width:4}}",
+    ]
+    steps = [(f"h{step}", heat_colour(step / HEAT_STEPS)) for step in range(HEAT_STEPS + 1)]
+    for name, colour in [*((mark_class(colour), colour) for colour in mark_colours()), *steps]:
+        filled = ",".join(f".{kind}.{name},.{name} .{kind}" for kind in ("mark", "bar", "band"))
+        rules.append(f".curve.{name},.{name} .curve{{stroke:{colour}}}{filled}{{fill:{colour}}}.on.{name}{{fill:{ink(colour)}}}")
+    return "".join(rules)
 
 
 def page_rules():

@@ -2,6 +2,7 @@
 fills a telephone's width at its own size."""
 
 import math
+import re
 import textwrap
 
 from . import panels, style
@@ -25,6 +26,12 @@ MARKER_PATHS = {
     "triangle": "M0-4.5L4.5 3.5h-9z",
     "rectRot": "M0-5L5 0L0 5L-5 0z",
 }
+
+
+HATCH = (
+    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<path d="M0 0V6" class="hatch-line"/></pattern></defs>'
+)
 
 
 def digits(value):
@@ -399,3 +406,14 @@ def shown(value):
 
 def panel_svg(panel):
     return PAINTERS[type(panel)](panel)
+
+
+def panel_file(panel):
+    """A file of its own, with the panel's title: light, and without variables, which drawing programs do not know."""
+    picture = re.search('<svg class="chart" viewBox="0 0 ([0-9.]+) ([0-9.]+)"[^>]*>(.*)</svg>', panel_svg(panel), re.DOTALL)
+    width, height = (float(size) for size in picture.group(1, 2))
+    title = text_at(0, -10, panel.title, "value")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -28 {digits(width + 16)} {digits(height + 36)}"><style>{style.file_rules()}</style>'
+        f'{HATCH}<rect x="-8" y="-28" width="100%" height="100%" fill="#ffffff"/>{title}{picture[3]}</svg>\n'
+    )

@@ -50,14 +50,10 @@ def time_axes(figure):
     return [(panel, which) for panel in with_axes for which in ("x", "y") if getattr(panel, which).is_time]
 
 
-def tables_of(figure):
-    return [table for table in (figure.table, figure.further) if table]
-
-
 def shown_times(figure):
     """Seconds of the times on axes; where there are none, of those in texts."""
     on_axes = [value for panel, which in time_axes(figure) for value in panel.own_values(which)]
-    texts = [str(cell) for table in tables_of(figure) for row in table.rows for cell in row]
+    texts = [str(cell) for row in (figure.table.rows if figure.table else ()) for cell in row]
     texts += [text for panel in figure.panels for text in panel.texts()]
     times = on_axes or [value for text in texts for value in times_in(text)]
     return [value for value in times if value and math.isfinite(value)]
@@ -74,8 +70,8 @@ def set_unit(figure):
         getattr(panel, which).label += f", {unit}"
     for panel in figure.panels:
         panel.change_texts(lambda text: in_unit(text, unit))
-    for table in tables_of(figure):
-        table.rows = [[in_unit(str(cell), unit) for cell in row] for row in table.rows]
+    if figure.table:
+        figure.table.rows = [[in_unit(str(cell), unit) for cell in row] for row in figure.table.rows]
 
 
 def share_ranges(figure, labels):

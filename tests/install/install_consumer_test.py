@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import shutil
-import unittest
 
 from program_runner import PROGRAM, PROJECT, SUCCESS, ProgramTest, launch_words, run_command, temporary_folder
 
@@ -114,7 +113,3 @@ class InstallConsumer(ProgramTest):
         for file in (*PAGES, "bash-completion/completions/cg2d", "zsh/site-functions/_cg2d", "fish/vendor_completions.d/cg2d.fish"):
             self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
         self.assertEqual([path for path in self.prefix.rglob("*") if path.suffix == ".cpp"], [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

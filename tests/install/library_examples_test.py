@@ -5,7 +5,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import unittest
 
 from install_consumer_test import BUILD_TREE, CMAKE, CONFIGURE_OPTIONS
 from markdown_files import documents
@@ -152,7 +151,3 @@ class LibraryExamples(ProgramTest):
         for rank_count in (1, 2):
             outcome = run_command([*launch_words(rank_count), tree / target], cwd=elsewhere)
             self.assertEqual((outcome.exit_code, outcome.error_lines()), (BAD_DATA, ["A.mtx: no such file"]), outcome)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -5,7 +5,6 @@ Works in a clone of the repository's HEAD: changes that are not committed are no
 without it, twice, or hangs. The tests of the fault's own room come first, then the quick ones, then the others, up to the first that finds it.
 """
 
-import argparse
 import collections
 import contextlib
 import dataclasses
@@ -21,6 +20,10 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
+sys.path.insert(0, str(PROJECT / "scripts"))
+from command_line import OneLineParser, end_script  # noqa: E402
+from report_parts.errors import BAD_DATA, UNAVAILABLE, USAGE, ReportError  # noqa: E402
+
 TOPS = ("cg", "comm", "kernels")
 KINDS = ("bound", "count", "fence", "in-place", "order", "refusal", "rounding", "schedule", "swallowed-error", "unit", "wrong-rank")
 LEAST_FAULTS, LEAST_OF_A_ROOM = 60, 2
@@ -30,15 +33,6 @@ HANG_S = 150  # faults of schedules hang; a room's tests take a minute
 HUNG = "Timeout"  # ctest's word; nothing else takes so long
 UNCHANGED = "(unchanged)"
 OWN_TEST = "mutants_test"  # it looks for the text that the fault has replaced
-USAGE, BAD_DATA, UNAVAILABLE, INTERRUPTED = 64, 65, 69, 75  # as the program's
-
-
-class Failure(Exception):
-    """Ends the script with one line."""
-
-    def __init__(self, exit_code, text):
-        super().__init__(text)
-        self.exit_code = exit_code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,15 +54,15 @@ class Fault:
 
 
 def read_faults(path):
-    """Throws Failure for a list that is none."""
+    """Throws ReportError for a list that is none."""
     try:
         import tomllib
 
         return [Fault(**row, source=None) for row in tomllib.loads(path.read_text())["mutant"]]
     except ModuleNotFoundError:
-        raise Failure(UNAVAILABLE, "needs Python 3.11 or later") from None
+        raise ReportError(UNAVAILABLE, "needs Python 3.11 or later") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure(BAD_DATA, f"{path}: {error}") from None
+        raise ReportError(BAD_DATA, f"{path}: {error}") from None
 
 
 def sources_in(root):
@@ -112,7 +106,7 @@ def complaints_about(faults, placed, root):
 def chosen_of(placed, names, rooms):
     for what, wanted, known in (("--only", names, {one.name for one in placed}), ("--rooms", rooms, {one.room for one in placed})):
         if unknown := [name for name in wanted if name not in known]:
-            raise Failure(USAGE, f"{what} {unknown[0]}: unknown (--list tells all)")
+            raise ReportError(USAGE, f"{what} {unknown[0]}: unknown (--list tells all)")
     return [one for one in placed if (not names or one.name in names) and (not rooms or one.room in rooms)]
 
 
@@ -147,7 +141,7 @@ class Laboratory:
     def git(self, *words, where=None):
         outcome = subprocess.run(["git", "-C", where or self.clone, *words], capture_output=True, text=True)
         if outcome.returncode != 0:
-            raise Failure(UNAVAILABLE, f"git {' '.join(map(str, words))}: {outcome.stderr.strip()}")
+            raise ReportError(UNAVAILABLE, f"git {' '.join(map(str, words))}: {outcome.stderr.strip()}")
         return outcome.stdout.strip()
 
     def prepare(self):
@@ -162,7 +156,7 @@ class Laboratory:
         self.build_folder.mkdir(parents=True, exist_ok=True)
         code, output = run_logged(["cmake", "-S", self.clone, "--preset", "release", *self.cmake_options()], self.log)
         if code != 0:
-            raise Failure(UNAVAILABLE, f"cannot configure ({self.log}): {output.strip().splitlines()[-1]}")
+            raise ReportError(UNAVAILABLE, f"cannot configure ({self.log}): {output.strip().splitlines()[-1]}")
         self.labels = set(re.findall(r"^  (\S+)$", self.ctest("--print-labels")[1], re.MULTILINE))
 
     def cmake_options(self):
@@ -203,7 +197,7 @@ class Laboratory:
         """Builds the unchanged sources, and runs all tests; the names of those that fail twice."""
         for target in ("default_tests", *(["all"] if self.thorough else [])):
             if complaint := self.build(target):
-                raise Failure(UNAVAILABLE, f"the unchanged sources do not build ({self.log}): {complaint}")
+                raise ReportError(UNAVAILABLE, f"the unchanged sources do not build ({self.log}): {complaint}")
         code, output = self.ctest("-j", self.jobs, *([] if self.thorough else ["-LE", "^thorough$"]), *self.without([OWN_TEST]))
         return [test for test in self.failed(code, output) if self.fails(test)]
 
@@ -211,7 +205,7 @@ class Laboratory:
         """{name: "Failed", "Timeout", ...} below ctest's line "The following tests FAILED:"."""
         names = dict(re.findall(r"^\s*\d+ - (\S+) \((.+)\)$", output.partition("The following tests FAILED:")[2], re.MULTILINE))
         if code != 0 and not names:
-            raise Failure(UNAVAILABLE, f"ctest ends with code {code} ({self.log})")
+            raise ReportError(UNAVAILABLE, f"ctest ends with code {code} ({self.log})")
         return names if code else {}
 
     def fails(self, test):
@@ -243,7 +237,7 @@ class Laboratory:
         path = self.clone / placed.source
         sound = path.read_text()
         if sound.count(placed.old) != 1:
-            raise Failure(BAD_DATA, f"{placed.name}: its place is not committed")
+            raise ReportError(BAD_DATA, f"{placed.name}: its place is not committed")
         self.git("update-index", "--assume-unchanged", placed.source)  # builds tell whether the work tree is changed
         path.write_text(sound.replace(placed.old, placed.new))
         try:
@@ -282,7 +276,7 @@ class Results:
         for line in path.read_text().splitlines():
             row = json.loads(line)
             if {key: row[key] for key in self.origin} != self.origin:
-                raise Failure(USAGE, f"--results {path}: is of commit {row['commit']}, {row['extent']} tests; name another file")
+                raise ReportError(USAGE, f"--results {path}: is of commit {row['commit']}, {row['extent']} tests; name another file")
             self.rows[row["name"]] = row
 
     def add(self, row):
@@ -335,16 +329,11 @@ def run_all(chosen, laboratory, results, trusted):
 # ---------------------------------------------------------------- command line
 
 
-class OneLineParser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(USAGE, f"{self.prog}: {message} (--help)\n")
-
-
 def comma_list(text):
     return text.split(",")
 
 
-def options_from(words):
+def read_options():
     parser = OneLineParser(prog="mutants", description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only look whether each fault has its one place, and each room its faults")
     parser.add_argument("--list", action="store_true", help="only tell the faults")
@@ -360,11 +349,11 @@ def options_from(words):
     parser.add_argument("-D", dest="definitions", action="append", default=[], metavar="NAME=VALUE", help="for CMake; may be repeated")
     parser.add_argument("--faults", type=pathlib.Path, default=HERE / "mutants.toml", metavar="FILE", help="another list")
     parser.add_argument("--root", type=pathlib.Path, default=PROJECT, metavar="DIR", help="another repository")
-    return parser.parse_args(words)
+    return parser.parse_args()
 
 
-def main(words):
-    options = options_from(words)
+def main():
+    options = read_options()
     root = options.root.resolve()
     faults = read_faults(options.faults)
     placed, complaints = place(faults, root)
@@ -373,7 +362,7 @@ def main(words):
         print("\n".join(complaints) or f"{len(faults)} faults, each in its place")
         return BAD_DATA if complaints else 0
     if complaints:
-        raise Failure(BAD_DATA, complaints[0])
+        raise ReportError(BAD_DATA, complaints[0])
     chosen = chosen_of(placed, options.only, options.rooms)
     if options.list:
         print("\n".join(f"{one.name} ({one.room}, {one.kind}): {one.harm}" for one in chosen))
@@ -386,12 +375,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"mutants: {failure}", file=sys.stderr)
-        sys.exit(failure.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    end_script(main, "mutants")

@@ -4,9 +4,8 @@ import json
 import os
 import pathlib
 import re
-import unittest
 
-from program_runner import USAGE, BackgroundRun, ProgramTest, run_program
+from program_runner import BackgroundRun, ProgramTest
 
 
 def processors_of(text):
@@ -78,15 +77,6 @@ class BindingTest(ProgramTest):
         document = self.document_of(1, "run", "--class", "S", "--threads", "2", env={**os.environ, "OMP_PROC_BIND": "true"})
         self.assertIn("OMP_PROC_BIND", document["environment"]["thread_binding"]["why_not"])
 
-    def test_the_text_says_it(self):
-        text = self.run_well(1, "run", "--class", "S", "--threads", "2", "--bind", "none", "--verbose").stdout
-        self.assertIn("\n Binding         = is_bound=false, why_not=not requested (--bind none)\n", text)
-
-    def test_a_wrong_word_is_one_line(self):
-        for command in ("run", "sweep", "tune"):
-            line = self.assert_refused(run_program(0, command, "--class", "S", "--bind", "cores"), USAGE)
-            self.assertRegex(line, r"--bind.*cores.*auto, none")
-
     def test_the_system_says_the_same_while_it_runs(self):
         output = self.folder / "result.json"
         words = ("run", "--class", "S", "--threads", "2", "--repeat", "300", "--format", "json", "--no-phases")
@@ -99,23 +89,3 @@ class BindingTest(ProgramTest):
         self.assertEqual(len(allowed), 1)
         for thread in threads:
             self.assertIn(frozenset(processors_of(thread)), allowed[0])
-
-    def test_a_sweep_binds_the_ranks_that_work(self):
-        output = self.folder / "sweep.jsonl"
-        words = ("--class", "S", "--ranks", "1,2", "--threads", "1,2", "--grid", "1x1,1x2", "--repeat", "2")
-        self.run_well(2, "sweep", *words, "--output", output)
-        documents = [json.loads(line) for line in output.read_text().splitlines()]
-        self.assertEqual(len(documents), 8)
-        for document in documents:
-            configuration = document["sweep"]["configuration"]
-            with self.subTest(configuration=configuration):
-                ranks = document["environment"]["binding"]
-                self.assertEqual(len(ranks), configuration["rows"])
-                # Threads are unbound again after every run: the next one may use the same processors as the first.
-                first = documents[0]["environment"]["binding"][0]["processors"]
-                self.assertEqual({rank["processors"] for rank in ranks}, {first})
-                self.assert_bound_where_cores_suffice(document, configuration["threads"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -36,7 +36,3 @@ class BlasThreads(ProgramTest):
             outcome = run_command(["bash", "-c", f'ulimit -v {limit_kb}; exec "$@"', "limited", *launch_words(2),
                                    PROGRAM, "run", "--class", "S", "--no-profile"], timeout_s=20.0)
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-
-
-if __name__ == "__main__":
-    unittest.main()

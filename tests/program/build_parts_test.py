@@ -59,7 +59,3 @@ class WithoutPapi(ProgramTest):
     def test_events_says_so(self):
         line = self.assert_refused(run_program(1, "events"), UNAVAILABLE)
         self.assertRegex(line, r"^cg2d: this cg2d was built without PAPI")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,9 +1,6 @@
 """cg2d check: its table names every kernel, transport and grid, on any number of ranks; --check of a run or a solve comes before it."""
 
-import json
-import unittest
-
-from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, names_listed, run_program
+from program_runner import SUCCESS, THOROUGH, ProgramTest, factorizations, names_listed
 
 
 SAID = r"3 checks of this kernel, transport and grid ok in \d+\.\d+ s"
@@ -48,16 +45,6 @@ class CheckTest(ProgramTest):
         self.assertRegex(text, r"(?m)^   class S, 1x1, \S+, \S+ +ok ")
         self.assertRegex(text, r"(?m)^ \d+ ok, 0 failed, \d+ unavailable in \d+\.\d s: all checks passed$")
 
-    def test_a_file(self):
-        path = self.folder / "check.json"
-        self.assertEqual(self.run_well(1, "check", "--format", "json", "--output", path).stdout, "")
-        self.assertEqual(json.loads(path.read_text())["failed"], 0)
-        self.assert_refused(run_program(2, "check", "--output", self.folder / "none" / "check.json"), CANNOT_CREATE)
-
-    def test_faults_of_usage(self):
-        for arguments in (["--format", "csv"], ["--class", "S"]):
-            self.assert_refused(run_program(2, "check", *arguments), USAGE)
-
 
 class CheckBeforeRunTest(ProgramTest):
     def test_the_run_follows(self):
@@ -84,13 +71,3 @@ class CheckBeforeRunTest(ProgramTest):
         self.assertNotIn("checks of this kernel", plain.stderr)
         self.assertRegex(checked.stderr, SAID)
         self.assertEqual(*(outcome.document()["result"]["history"] for outcome in (plain, checked)))
-        self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:40x30", "--check"), USAGE, "--check", "--assembled")
-
-    def test_an_option_that_is_a_flag_is_saved_and_read(self):
-        saved = self.folder / "options.toml"
-        self.run_well(2, "run", "--class", "S", "--check", "--save-config", saved)
-        self.assertIn("checks of this kernel", self.run_well(2, "run", "--config", saved, "--progress").stderr)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,8 +1,8 @@
-"""Kills of cg2d run, solve and sweep at random times, with --reproducible on. Each time the next one goes on from what is saved, a run and a
-solve on another grid, and the last one has the same bits as one that was never killed. No more is lost than the interval allows,
-no process goes on, and nothing is left but results, whole files of checkpoints and the sweep's own file.
+"""Kills of cg2d run and solve at random times, with --reproducible on. Each time the next one goes on from what is saved, on another grid,
+and the last one has the same bits as one that was never killed. No more is lost than the interval allows, no process goes on, and nothing
+is left but results and whole files of checkpoints.
 
-    python3 tests/program/checkpoint_kill_test.py --count 200 --seed 7 --command run,solve,sweep
+    python3 tests/program/checkpoint_kill_test.py --count 200 --seed 7 --command run,solve
 """
 
 import argparse
@@ -51,17 +51,7 @@ def steps_saved(folder, generation):
     return int.from_bytes(path.read_bytes()[48:56], sys.byteorder)
 
 
-class Kills:
-    def result_of(self, rank_count, *words):
-        """The result of a program that is not killed."""
-        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
-            folder = pathlib.Path(name)
-            outcome = run_program(rank_count, *words, cwd=folder)
-            assert outcome.exit_code == SUCCESS, outcome
-            return self.result(folder)
-
-
-class Checkpointed(Kills):
+class Checkpointed:
     """What kills of run and solve have in common. Every attempt takes a grid of its own."""
 
     files = ("result.json", "state")
@@ -72,7 +62,11 @@ class Checkpointed(Kills):
         return words if folder is None else [*words, "--checkpoint", "state", "--checkpoint-interval", interval, "--restart", "state"]
 
     def __init__(self):
-        self.expected = self.result_of(0, *self.words("1x1"))
+        """The result of a program that is not killed."""
+        with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
+            outcome = run_program(0, *self.words("1x1"), cwd=name)
+            assert outcome.exit_code == SUCCESS, outcome
+            self.expected = self.result(pathlib.Path(name))
 
     def kill(self, draw, folder):
         rank_count, grid = draw.choice(GRIDS)
@@ -143,50 +137,7 @@ class SolveKills(Checkpointed):
         return begun + (reached - begun - 1) // 2 if reached > begun else 0
 
 
-class SweepKills(Kills):
-    files = ("sweep.jsonl",)
-    repeats = 6
-
-    def __init__(self):
-        self.expected = self.result_of(2, *self.words())
-
-    def words(self):
-        return ["sweep", "--class", "S", "--repeat", str(self.repeats), *FIXED, "--retries", "0", "--output", "sweep.jsonl"]
-
-    @staticmethod
-    def lines(folder):
-        """Whole ones."""
-        path = folder / "sweep.jsonl"
-        text = path.read_text() if path.exists() else ""
-        return text.splitlines()[: text.count("\n")]
-
-    def result(self, folder):
-        """(grid, round) -> zeta of each outer iteration."""
-        documents = [json.loads(line) for line in self.lines(folder)]
-        return sorted((document["configuration"]["grid"]["name"], document["sweep"]["round"], document["outer_steps"]) for document in documents)
-
-    def kill(self, draw, folder):
-        before = self.lines(folder)
-        kill = kill_once(draw, self.words(), 2, folder, LATEST_S)
-        wait_for_ends(folder)
-        lines = self.lines(folder)
-        if lines[: len(before)] != before:
-            raise Complaint(f"{kill} has changed runs that were done")
-        return str(kill), kill
-
-    def finish(self, _, folder):
-        before = self.lines(folder)
-        outcome = run_program(2, *self.words(), cwd=folder)
-        if outcome.exit_code != SUCCESS:
-            raise Complaint(f"the sweep does not go on: {outcome}")
-        lines = self.lines(folder)
-        if lines[: len(before)] != before:
-            raise Complaint("does runs again that were done")
-        if self.result(folder) != self.expected:
-            raise Complaint("has other runs, or other bits, than without the kill")
-
-
-COMMANDS = {"run": RunKills, "solve": SolveKills, "sweep": SweepKills}
+COMMANDS = {"run": RunKills, "solve": SolveKills}
 
 
 def check_files(folder, names):

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import tempfile
-import unittest
 
 from program_runner import COMMAND_LOOP, LOOPS, SUCCESS, USAGE, ProgramTest, program_processes, start_program
 
@@ -65,7 +64,3 @@ class CommandLoopTest(ProgramTest):
                 self.assertEqual(*(document["provenance"]["command"] for document in documents))
             else:
                 self.assertEqual(shared.stdout, alone.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,29 +52,6 @@ class Counters(ProgramTest):
             self.assertGreater(events[SWITCHES]["total"], 100)
             self.assertGreater(events[CLOCK]["total"], 0)
 
-    def test_what_was_counted_is_not_doubted(self):
-        document = self.valid_document_of(2, "run", "--class", "S", "--papi", "software")
-        self.assertEqual([text for text in document["warnings"] if "--papi" in text], [])
-
-    def test_a_group_stands_for_its_events(self):
-        counters = self.counters_of(2, "--papi", f"software,{CLOCK},perf::MINOR-FAULTS")
-        self.assertEqual(counters["asked"], ["software", CLOCK, "perf::MINOR-FAULTS"])
-        names = [event["name"] for event in counters["events"]]
-        self.assertEqual(names, [SWITCHES, FAULTS, CLOCK, "perf::MINOR-FAULTS"])
-
-    def test_every_group_is_counted_or_refused_with_a_reason(self):
-        for group in GROUPS:
-            counters = self.counters_of(2, "--papi", group)
-            self.assertTrue(counters["events"] or counters["refused"], counters)
-            for event in counters["refused"]:
-                self.assertTrue(event["name"].startswith(f"{group}: ") or "PAPI" in event["name"], event)
-                self.assertTrue(event["reason"])
-
-    def test_a_software_event_of_one_mode_is_refused(self):
-        counters = self.counters_of(2, "--papi", f"{SWITCHES}:u=1,{CLOCK}")
-        self.assertEqual([event["name"] for event in counters["events"]], [CLOCK])
-        self.assertIn("have no masks", counters["refused"][0]["reason"])
-
     def test_of_what_is_asked_for_the_rest_is_counted(self):
         document = self.valid_document_of(3, "run", "--class", "S", "--papi", f"{NEVER},{CLOCK}")
         counters = document["counters"]
@@ -89,12 +66,6 @@ class Counters(ProgramTest):
         self.assertEqual(outcome.document()["counters"]["asked"], [CLOCK])
         outcome = self.run_well(2, "run", "--class", "S", "--format", "json", "--papi", FAULTS, env=environment)
         self.assertEqual(outcome.document()["counters"]["asked"], [FAULTS])
-
-    def test_text(self):
-        text = self.run_well(2, "run", "--class", "S", "--papi", CLOCK).stdout
-        self.assertIn(" perf::TASK-CLOCK (ns) ", text)
-        self.assertIn(" Reading the events took ", text)
-        self.assertNotIn("Events:", self.run_well(2, "run", "--class", "S").stdout)
 
     def test_events_lists_what_counts(self):
         text = self.run_well(2, "events").stdout
@@ -127,17 +98,8 @@ class Refusals(ProgramTest):
         document = self.valid_document_of(2, "run", "--class", "S", "--papi", "NO_SUCH_EVENT", code=USAGE)
         self.assertEqual(document["status"], "usage-error")
 
-    def test_input_errors(self):
-        for arguments in (["--papi", "A,,B"], ["--papi", "A,A"], ["--papi", "A", "--no-phases"]):
-            self.assert_refused(run_program(1, "run", "--class", "S", *arguments), USAGE)
-
 
 class EventList(ProgramTest):
-    def test_all_has_what_does_not_exist_here_with_the_reason(self):
-        text = self.run_well(1, "events", "--all").stdout
-        line = next(line for line in text.splitlines() if line.startswith(f" {NEVER} "))
-        self.assertTrue(line.endswith("]"), line)
-
     def test_json_is_as_in_the_schema(self):
         document = self.valid_document_of(2, "events")
         self.assertEqual([group["name"] for group in document["groups"]], list(GROUPS))
@@ -152,10 +114,3 @@ class EventList(ProgramTest):
             for name in group["events"]:
                 if name in events:  # the list has no masks
                     self.assertNotEqual(events[name]["status"], "refused", group)
-
-    def test_an_unknown_format_is_refused(self):
-        self.ends_with(USAGE, run_program(1, "events", "--format", "csv"))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

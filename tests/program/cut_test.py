@@ -1,9 +1,8 @@
 """--cut of the benchmark: pieces of equal numbers of nonzeros, and by a file of shares."""
 
 import itertools
-import unittest
 
-from program_runner import BAD_DATA, THOROUGH, USAGE, ProgramTest, factorizations, run_program
+from program_runner import THOROUGH, ProgramTest, factorizations
 
 RUN = ("run", "--class", "S", "--no-profile")
 
@@ -36,20 +35,6 @@ class Cut(ProgramTest):
         for found, share in zip(nonzeros, (0.25, 0.25, 0.5)):
             self.assertAlmostEqual(found / sum(nonzeros), share, delta=0.002)
 
-    def test_speeds_are_measured_and_told(self):
-        document = self.document_of(4, *RUN, "--grid", "2x2", "--cut", "speed")
-        self.assertIs(document["result"]["verified"], True)
-        trial = document["configuration"]["speed_trial"]
-        self.assertEqual((len(trial["speeds"]), len(trial["shares"])), (4, 4))
-        self.assertAlmostEqual(sum(trial["shares"]), 1, delta=1e-9)
-        self.assertAlmostEqual(sum(trial["speeds"]) / trial["ideal_nonzeros_per_s"], 1, delta=1e-9)
-        self.assertLessEqual(trial["even_nonzeros_per_s"], trial["reachable_nonzeros_per_s"] * (1 + 1e-9))
-        self.assertLessEqual(trial["reachable_nonzeros_per_s"], trial["ideal_nonzeros_per_s"] * (1 + 1e-9))
-        text = self.run_well(3, *RUN, "--grid", "1x3", "--cut", "speed", "--verbose").stdout
-        number, share = r"[0-9.e+-]+", r"[0-9.e+-]+ \([0-9]+ %\)"
-        self.assertRegex(text, rf"(?m)^ Speeds +.*sum of the ranks' own {number}( \(measured beside other load\))?, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds?, measured now in .*not kept: --no-profile$")
-        self.assertRegex(text, r"(?m)^ cut +. speed$")
-
     def test_speeds_are_measured_once(self):
         """The tests' machine may be busy: what is measured is kept all the same."""
         profile = self.folder / "profile.json"
@@ -79,17 +64,6 @@ class Cut(ProgramTest):
         self.assertRegex(self.run_well(0, "tune", "--list", "--profile", profile).stdout, r"(?m)^   S, grid 2x1, 1 thread, kernel \S+: speeds of 2 ranks, measured 20")
         self.assertIn("3 measurements of S removed", self.run_well(0, "tune", "--remove", "S", "--profile", profile).stdout)
 
-    def test_an_open_grid_is_chosen_by_the_speeds(self):
-        words = ("--cut", "speed", "--slow-rank", "3:20")
-        trial = self.document_of(4, *RUN, *words)["configuration"]["grid"]["trial"]
-        reached = {one["grid"]: one["share"] for one in trial["reached"]}
-        self.assertEqual(list(reached), ["1x4", "2x2", "4x1"])
-        self.assertGreater(min(reached["1x4"], reached["4x1"]), 0.99)
-        self.assertLess(reached["2x2"], 0.9)
-        text = self.run_well(4, *RUN, *words, "--verbose").stdout
-        self.assertRegex(text, r"(?m)^ Grid trial +=.*; the shares of (1x4|2x2|4x1) reach [0-9]+ % of the ranks' own speeds")
-        self.assertEqual(self.document_of(4, *RUN)["configuration"]["grid"]["trial"]["reached"], [])
-
     def test_a_slow_rank_gets_less_and_is_told(self):
         document = self.document_of(2, *RUN, "--grid", "1x2", "--cut", "speed", "--slow-rank", "1:20")
         self.assertIs(document["result"]["verified"], True)
@@ -97,39 +71,3 @@ class Cut(ProgramTest):
         self.assertLess(document["setup"]["ranks"][1]["nonzeros"], document["setup"]["ranks"][0]["nonzeros"] / 2)
         text = self.run_well(2, *RUN, "--slow-rank", "0:1.5,1:2@52").stdout
         self.assertIn(" Slowed  rank 0 by 1.5, rank 1 by 2 from product 52 on, on purpose\n", text)
-        for words, line in (
-            ("2:2", "--slow-rank 2:2: there are 2 ranks, numbered from 0"),
-            ("1:0.5", "--slow-rank 1:0.5: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... 100, as in 1:2 or 0:1.5@600"),
-            ("1", "--slow-rank 1: must be RANK:FACTOR"),
-            ("1:2,", "--slow-rank : must be RANK:FACTOR"),
-            ("1:nan", "--slow-rank 1:nan: must be RANK:FACTOR"),
-            ("1:2@-1", "--slow-rank 1:2@-1: must be RANK:FACTOR"),
-        ):
-            self.assert_refused(run_program(2, *RUN, "--slow-rank", words), USAGE, line)
-        self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:9x9", "--slow-rank", "1:2"), USAGE, "--slow-rank: needs a matrix")
-
-    def test_bad_shares_are_refused_before_anything_is_made(self):
-        for text, line in (
-            ("1 2", f"{self.shares}: found 2 shares, expected 3, one for each rank"),
-            ("1\n0\n1\n", f'{self.shares}:2: found "0", expected a share: a finite number greater than 0'),
-        ):
-            self.shares.write_text(text)
-            self.assert_refused(run_program(3, *RUN, "--grid", "1x3", "--cut", f"file:{self.shares}"), BAD_DATA, line)
-
-    def test_the_file_of_shares_is_no_result(self):
-        cut = self.cut_by((1, 2))
-        text = self.shares.read_text()
-        self.assert_refused(run_program(2, *RUN, "--cut", cut, "--output", self.shares), USAGE, "--cut", "--output", str(self.shares))
-        self.assertEqual(self.shares.read_text(), text)
-
-    def test_cuts_that_the_benchmark_has_not(self):
-        line = "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE"
-        self.assert_refused(run_program(2, *RUN, "--cut", "random:1"), USAGE, line)
-        self.assert_refused(run_program(2, *RUN, "--cut", "speed", "--out-of-core", "/tmp"), USAGE, "--cut speed: goes with a matrix in memory only")
-        system = ("solve", "--operator", "laplace2d:9x9", "--assembled", "--rhs", "random:1", "--rhs-count", "2", "--cut", "speed")
-        self.assert_refused(run_program(2, *system), USAGE, "2 right-hand sides: --cut speed takes one; take even, nonzeros or file:FILE")
-        self.assert_refused(run_program(2, *RUN, "--cut", "odd"), USAGE, "--cut odd: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE")
-
-
-if __name__ == "__main__":
-    unittest.main()

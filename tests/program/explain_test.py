@@ -2,10 +2,9 @@
 
 import concurrent.futures
 import re
-import unittest
 import xml.etree.ElementTree
 
-from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations, run_program
+from program_runner import SUCCESS, THOROUGH, ProgramTest, factorizations, run_program
 
 MOST_RANKS = 12
 SVG = "{http://www.w3.org/2000/svg}"
@@ -69,35 +68,8 @@ class ExplainTest(ProgramTest):
         self.assertIn("--step shuffle", text)
         self.assertRegex(self.explain("--grid", "16x16", "--step", "shuffle"), r"rank \d+ +-> rank \d+")
 
-    def test_one_grid_is_marked_as_that_of_the_rule(self):
-        text = self.explain("--grid", "4x2", "--class", "A")
-        (chosen,) = [grid["grid"] for grid in self.document("--grid", "4x2", "--class", "A")["grids"] if grid["choice_of_rule"]]
-        self.assertRegex(text, rf"(?m)^ +{chosen} .*--grid rule takes it$")
-        plan = self.run_well(NO_LAUNCHER, "run", "--class", "A", "--grid", "rule", "--ranks", "8", "--dry-run").stdout
-        self.assertIn(f"name={chosen},", plan)
-
-    def test_one_step(self):
-        document = self.document("--step", "shuffle", "--grid", "3x4")
-        self.assertEqual([step["name"] for step in document["steps"]], ["shuffle"])
-        self.assertEqual(document["grids"], [])
-        self.assertNotIn("Collection", self.explain("--step", "shuffle"))
-
     def test_ranks_do_not_matter(self):
         self.assertEqual(self.run_well(2, "explain", "--grid", "3x3").stdout, self.explain("--grid", "3x3"))
-
-    def test_bad_input_is_one_line(self):
-        for arguments, words in (
-            (["--grid", "2x"], "--grid 2x: must be PXxPY"),
-            (["--grid", "0x3"], "--grid 0x3: must be PXxPY"),
-            (["--grid", "auto"], "explain takes a grid, such as 2x3"),
-            (["--grid", "257x1"], "--grid 257x1: its ranks 257: must be within 1 ... 256"),
-            (["--step", "gather"], "--step gather: unknown; valid: all, collection"),
-            (["--step", "mirrored-shuffle"], "--kernel symmetric has"),
-            (["--format", "png"], "--format png: unknown; valid: text, svg, json"),
-            (["--n", "0"], "--n 0"),
-        ):
-            self.assert_refused(run_program(NO_LAUNCHER, "explain", *arguments), USAGE, words)
-        self.ends_with(CANNOT_CREATE, run_program(NO_LAUNCHER, "explain", "--output", "/no/such/folder/x.svg"))
 
 
 class PictureTest(ProgramTest):
@@ -125,49 +97,3 @@ class PictureTest(ProgramTest):
             beginning = f"rank {message['from']} sends "
             end = f" to rank {message['to']}, {message['bytes']} bytes"
             self.assertTrue(any(title.startswith(beginning) and end in title for title in titles), message)
-
-    def test_needs_nothing_else(self):
-        picture = self.picture("--grid", "4x3")
-        self.assertEqual(re.findall(r"https?://[^\"]+", picture), ["http://www.w3.org/2000/svg"])
-        for word in ("<image", "<script", "href", "@import", "url(http"):
-            self.assertNotIn(word, picture)
-
-    def test_readers_of_all_kinds(self):
-        picture = self.picture()
-        root = xml.etree.ElementTree.fromstring(picture)
-        self.assertEqual(root.get("role"), "img")
-        names = root.get("aria-labelledby").split()
-        self.assertEqual([child.get("id") for child in root][: len(names)], names)
-        self.assertIn("prefers-color-scheme: dark", picture)
-
-    def test_everything_is_inside(self):
-        """Texts begin inside; the widest picture is that of the longest sums."""
-        for arguments in ((), ("--grid", "12x1", "--sum", "whole-block"), ("--grid", "1x12"), ("--step", "dot", "--grid", "1x200")):
-            root = xml.etree.ElementTree.fromstring(self.picture(*arguments))
-            width, height = float(root.get("width")), float(root.get("height"))
-            for element in root.iter():
-                if element.tag in (f"{SVG}text", f"{SVG}rect") and element.get("x"):
-                    self.assertLessEqual(float(element.get("x")) + float(element.get("width", 0)), width, arguments)
-                    self.assertLessEqual(float(element.get("y")), height, arguments)
-
-    def test_contrast(self):
-        """Text on all that it may stand on: at least 4.5 to 1 (WCAG 2.2, level AA), light and dark."""
-
-        def luminance(colour):
-            parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-            linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-        def contrast(one, other):
-            low, high = sorted((luminance(one), luminance(other)))
-            return (high + 0.05) / (low + 0.05)
-
-        themes = [dict(re.findall(r"--(\w+): (#\w{6})", line)) for line in self.picture().splitlines() if "--page:" in line]
-        self.assertEqual(len(themes), 2)
-        for colours in themes:
-            for ink, ground in (("ink", "page"), ("soft", "page"), ("arrow", "page")):
-                self.assertGreaterEqual(contrast(colours[ink], colours[ground]), 4.5, (ink, ground))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,10 +1,8 @@
 """--export-mtx: the matrix in the Matrix Market format, the same to the bit from every grid."""
 
-import fractions
 import math
-import unittest
 
-from program_runner import CANNOT_WRITE, ProgramTest, run_program
+from program_runner import ProgramTest
 
 
 class MatrixMarketFile:
@@ -29,36 +27,6 @@ class MatrixMarketFile:
             yield row, column, float(value)
             if row != column:
                 yield column, row, float(value)
-
-
-def matrix_by_definition(n, nonzer, shift):
-    """The NAS CG matrix straight from its definition (npb-cg: sum of w_i v_i v_i^T + (rcond - shift) I), exact in all but
-    the weights: {(row, column): value}, both triangles."""
-    modulus, multiplier, seed = 2**46, 5**13, 314159265
-    rcond = 0.1
-
-    def draw():
-        nonlocal seed
-        seed = multiplier * seed % modulus
-        return fractions.Fraction(seed, modulus)
-
-    draw()
-    power = 1
-    while power < n:
-        power *= 2
-    matrix = {(k, k): fractions.Fraction(rcond) - fractions.Fraction(shift) for k in range(n)}
-    for i in range(n):
-        vector = {}
-        while len(vector) < nonzer:
-            value, position = draw(), int(draw() * power)
-            if position < n and position not in vector:
-                vector[position] = value
-        vector[i] = fractions.Fraction(1, 2)
-        weight = fractions.Fraction(rcond ** (i / n))
-        for row, left in vector.items():
-            for column, right in vector.items():
-                matrix[row, column] = matrix.get((row, column), 0) + weight * left * right
-    return {place: float(value) for place, value in matrix.items()}
 
 
 class Export(ProgramTest):
@@ -99,63 +67,3 @@ class Export(ProgramTest):
         whole = self.export(1, "1x1", *self.CLASS_S, "--kernel", "scalar").entries
         for rank_count, grid in ((1, "1x1"), (4, "2x2")):
             self.assertEqual(self.export(rank_count, grid, *self.CLASS_S, "--kernel", "symmetric").entries, whole, grid)
-
-    def test_row_lengths_in_the_report_are_those_of_the_matrix(self):
-        target = self.folder / "matrix.mtx"
-        options = ("--grid", "2x2", "--kernel", "csr-simd", "--cvl", "30", "--export-mtx", target)
-        setup = self.document_of(4, "run", *self.CLASS_S, *options)["setup"]
-        block_size = 1400 // 2
-        lengths = {(row, column): 0 for row in range(1400) for column in range(2)}
-        for row, column, _ in MatrixMarketFile(target).full():
-            lengths[row, column // block_size] += 1
-
-        def figures(counts):
-            short = [count for count in counts if count < 30]
-            return {
-                "critical_vector_length": 30,
-                "rows": len(counts),
-                "minimum": min(counts),
-                "mean": sum(counts) / len(counts),
-                "maximum": max(counts),
-                "rows_below": len(short),
-                "nonzeros_below": sum(short),
-            }
-
-        self.assertEqual(setup["row_lengths"], figures(list(lengths.values())))
-        for rank in setup["ranks"]:
-            process_row, process_column = divmod(rank["rank"], 2)
-            rows = range(process_row * block_size, (process_row + 1) * block_size)
-            self.assertEqual(rank["row_lengths"], figures([lengths[row, process_column] for row in rows]))
-
-    def test_every_grid_writes_the_same_bits(self):
-        alone = self.export(1, "1x1", *self.CLASS_S).entries
-        for rank_count, grid in ((6, "2x3"), (3, "3x1")):
-            self.assertEqual(self.export(rank_count, grid, *self.CLASS_S).entries, alone, grid)
-
-    def test_a_tiny_matrix_is_the_one_of_the_definition(self):
-        expected = matrix_by_definition(n=7, nonzer=3, shift=2.5)
-        texts = []
-        # 7 rows on 8 ranks: an empty piece.
-        for rank_count, grid in ((1, "1x1"), (6, "3x2"), (8, "2x4")):
-            with self.subTest(grid=grid):
-                file = self.export(rank_count, grid, *self.TINY)
-                actual = {(row, column): value for row, column, value in file.full()}
-                self.assertEqual(sorted(actual), sorted(expected))
-                for place, value in expected.items():
-                    # A handful of products of up to 0.3 each, beside a diagonal of 2.4: absolute rounding errors.
-                    self.assertAlmostEqual(actual[place], value, delta=1e-15 * 10, msg=str(place))
-                texts.append(file.entries)
-        self.assertTrue(all(entries == texts[0] for entries in texts))
-
-    def test_the_result_comes_as_without_it(self):
-        outcome = self.run_well(2, "run", *self.CLASS_S, "--export-mtx", self.folder / "matrix.mtx", "--format", "json")
-        self.assertIs(outcome.document()["result"]["verified"], True)
-
-    def test_a_full_disk(self):
-        for rank_count in (1, 2, 3, 6):
-            line = self.assert_refused(run_program(rank_count, "run", *self.CLASS_S, "--export-mtx", "/dev/full"), CANNOT_WRITE)
-            self.assertRegex(line, r"^cg2d: cannot write /dev/full: ", rank_count)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -219,33 +219,6 @@ class FileFaults(InjectorTest):
             for (kind_of_run, call, code), count in sorted(figures.items()):
                 print(f"{kind_of_run} {call}: code {code} {count} times")
 
-    def test_pages_of_the_scratch_file_that_are_lost(self):
-        """As where a thin-provisioned device is full underneath: write-back fails, and pages come back as zeros. 7a50f6c: a file of zeros, code 0."""
-        for kind in ("lose", "fail"):
-            with self.subTest(kind=kind):
-                place = self.place()
-                outcome = Convert(place, self.matrix).run(0, faulty(place, "sync", kind, 2))
-                self.assertIn(outcome.exit_code, (CANNOT_WRITE, BAD_DATA), outcome)
-                self.assertIn(f"the unlinked temporary file in the folder {place}", outcome.stderr)
-                self.assertEqual(list(place.iterdir()), [])
-
-    def test_a_binary_matrix_that_is_written_as_zeros(self):
-        """Its checksums are of what was meant. 7a50f6c: code 0, and checksums that fit the zeros."""
-        place = self.place()
-        self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "write", "zeros", 4))
-        self.assert_refused(Convert(place, self.matrix).solved(), BAD_DATA, "A.cg2d: found damaged data in bytes ")
-
-    def test_a_binary_matrix_that_is_lost_by_any_sync(self):
-        for number in range(2):
-            place = self.place()
-            self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", "lose", number))
-            self.assert_refused(Convert(place, self.matrix).solved(), BAD_DATA, "A.cg2d: found ")
-            self.assertEqual(self.fault_lines(place), 1)
-        place = self.place()
-        # The one after them is that of the folder, which loses nothing.
-        self.run_well(0, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", "lose", number + 2))
-        self.assertEqual(self.fault_lines(place), 0, "there are more syncs than this test makes fail")
-
     def test_a_page_of_mapped_memory_that_is_gone(self):
         """7a50f6c: signal 7 without a line."""
         words = ("run", "--class", "S", "--grid", "1x2", "--transport", "shared")
@@ -377,7 +350,3 @@ class OutputPlaces(ProgramTest):
         target = self.folder / "result.json"
         self.ends_with(SUCCESS, run_command(["sh", "-c", 'exec "$0" "$@" <&- >&- 2>&-', *words, "--format", "json", "--output", str(target)]))
         self.assertTrue(json.loads(target.read_text())["result"]["verified"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import unittest
 
 from program_runner import SUCCESS, USAGE, ProgramTest, run_program, start_program
 
@@ -51,26 +50,9 @@ class ForeignPathTest(ProgramTest):
         self.assertIn("traceEvents", json.loads(trace.read_text()))
         self.assertIn(str(profile), self.run_here("run", "--class", "S", "--profile", profile, "--trace", trace, "--verbose").stdout)
 
-    def test_sweep(self):
-        file = self.folder / "sweep.jsonl"
-        words = ["sweep", "--class", "S", "--repeat", "1", "--output", file]
-        outcome = self.run_here(*words)
-        lines = [json.loads(line) for line in file.read_text().splitlines()]
-        self.assertEqual([line["status"] for line in lines], ["success"] * 2)
-        for line in lines:
-            self.assertIn(f"folder{REPLACED}", line["configuration"]["tuning"]["no_profile_because"])
-        self.assertEqual(self.run_here(*words).stdout, outcome.stdout)
-
-    def test_scaling(self):
-        self.assertTrue(self.run_for_json("scaling", "--class", "S", "--cores", "2", "--rounds", "1")["ways"])
-
 
 class FullStderrTest(ProgramTest):
     def test_lines_that_cannot_be_written_do_not_end_a_run(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             for arguments, code in ((["run", "--class", "S", "--progress"], SUCCESS), (["run", "--class", "Z"], USAGE)):
                 self.ends_with(code, start_program(0, *arguments, stderr=full))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,20 +1,15 @@
 """Help, misspelt names, completion and files of options, for all commands and options that there are."""
 
-import concurrent.futures
 import functools
-import random
 import re
 import shlex
 import shutil
-import unittest
 
 from program_runner import (
-    DEFECT, MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, some_of,
-    temporary_folder,
+    DEFECT, MPIEXEC, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, temporary_folder,
 )  # fmt: skip
 
 MOST_COLUMNS = 100
-TYPO_COUNT = 200
 ENTRY = re.compile(r"(?m)^  (\S.*)\n((?:    .*\n)*)")
 MATRIX = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 2\n"
 
@@ -57,84 +52,7 @@ def examples_of(command):
     return [line.strip() for line in help_of(command).partition("Examples:\n")[2].splitlines() if line.startswith("  ")]
 
 
-def misspelt(word, generator):
-    """The word with one letter left out, doubled, replaced, or exchanged with the next one, within its last letters."""
-    position = generator.randrange(1, len(word) - 1)
-    letter = word[position]
-    kind = generator.randrange(4)
-    if kind == 0:
-        return word[:position] + word[position + 1 :]
-    if kind == 1:
-        return word[:position] + letter + word[position:]
-    if kind == 2:
-        return word[:position] + ("q" if letter != "q" else "z") + word[position + 1 :]
-    return word[:position] + word[position + 1] + letter + word[position + 2 :]
-
-
-def typos():
-    """(arguments, wrong word, right words) of misspelt commands, options and values, the same ones each time."""
-    generator = random.Random(19)
-    found = []
-    taken = {command: set(options_of(command)) for command in commands()}
-    named = [("run", "--kernel"), ("run", "--transport"), ("run", "--sum"), ("solve", "--preconditioner"), ("solve", "--variant"), ("run", "--format")]
-    system = {"run": ["--class", "S"], "solve": ["--operator", "laplace3d:4x4x4"]}
-    while len(found) < TYPO_COUNT:
-        kind = generator.randrange(5)
-        command = generator.choice(commands())
-        if kind == 0:
-            wrong = misspelt(command, generator)
-            if wrong not in commands():
-                found.append(([wrong], wrong, commands()))
-        elif kind < 4:
-            long_options = [option for option in taken[command] if len(option) > 5]
-            if not long_options:
-                continue
-            wrong = "--" + misspelt(generator.choice(long_options)[2:], generator)
-            if wrong not in taken[command]:
-                found.append(([command, wrong], wrong, sorted(taken[command])))
-        else:
-            command, option = generator.choice(named)
-            right = generator.choice([value for value in values_of(command, option) if len(value) > 3])
-            wrong = misspelt(right, generator)
-            if wrong not in values_of(command, option):
-                found.append(([command, *system[command], option, wrong], wrong, values_of(command, option)))
-    return found
-
-
 class Typos(ProgramTest):
-    def check(self, typo):
-        arguments, wrong, right = typo
-        outcome = run_program(0, *arguments)
-        meant = re.search(r"did you mean (?:cg2d )?([\w-]+)\?", outcome.stderr)
-        one_line = outcome.exit_code == USAGE and len(outcome.stderr.splitlines()) == 1 and outcome.stdout == ""
-        return "" if one_line and wrong in outcome.stderr and meant and meant[1] in right else str(outcome)
-
-    def test_misspelt_words(self):
-        with concurrent.futures.ThreadPoolExecutor(2) as executor:
-            faults = [fault for fault in executor.map(self.check, some_of(typos(), 7)) if fault]
-        self.assertEqual(faults, [])
-
-    def test_the_nearest_word(self):
-        for arguments, meant in (
-            (["rnu"], "did you mean cg2d run?"),
-            (["--hlep"], "did you mean --help?"),
-            (["help", "swep"], "did you mean cg2d sweep?"),
-            (["run", "--kernal", "sell"], "did you mean --kernel?"),
-            (["run", "--kernal=sell"], "did you mean --kernel?"),
-            (["run", "-kernel", "sell"], "did you mean --kernel?"),
-            (["compare", "--treshold", "5%"], "did you mean --threshold?"),
-            (["run", "--weak"], "cg2d scaling has it"),
-            (["run", "--class", "S", "--papi", "cahce"], "did you mean cache?"),
-            (["run", "--class", "S", "--grid", "auot"], "did you mean auto?"),
-            (["run", "--class", "AA"], "did you mean A?"),
-            (["solve", "--operator", "laplac3d:4x4x4"], "did you mean laplace3d?"),
-            (["solve", "--operator", "laplace3d:4x4x4", "--cut", "evne"], "did you mean even?"),
-        ):
-            with self.subTest(arguments=arguments):
-                outcome = run_program(0, *arguments)
-                self.assert_refused(outcome, USAGE, meant)
-                self.assertEqual(len(outcome.stderr.splitlines()), 1, outcome)
-
     def test_a_word_that_is_like_none_gets_no_advice(self):
         for arguments in (["qqqqqq"], ["run", "--qqqqqq"], ["run", "--class", "S", "--kernel", "qqqqqq"], ["run", "--class", "Z"]):
             self.assertNotIn("did you mean", self.ends_with(USAGE, run_program(0, *arguments)).stderr)
@@ -163,10 +81,6 @@ class Help(ProgramTest):
         self.assertIn("sell", values_of("run", "--kernel"))
         self.assertEqual(values_of("run", "--format"), ["text", "json", "csv"])
         self.assertEqual(values_of("scaling", "--class"), list("SWABCDEF"))
-
-    def test_former_names_work_and_are_not_shown(self):
-        self.assertNotIn("--rounds", " ".join(entries("scaling")))
-        self.assertIn("--repeat 0: must be within", run_program(0, "scaling", "--class", "S", "--rounds", "0").stderr)
 
 
 class Examples(ProgramTest):
@@ -243,18 +157,6 @@ class Completion(ProgramTest):
         for command in commands():
             self.assertEqual(set(self.completions("cg2d", command, "--")), set(options_of(command)))
 
-    def test_values(self):
-        """Those of all options of the command."""
-        self.assertEqual(self.completions("cg2d", "run", "--kernel", "se"), ["sell", "sell-rows"])
-        self.assertEqual(self.completions("cg2d", "run", "--kernel", "=", "sca"), ["scalar"])
-        self.assertEqual(self.completions("cg2d", "sweep", "--kernel", "sell,csr-si"), ["sell,csr-simd"])
-        self.assertEqual(self.completions("cg2d", "solve", "--preconditioner", "che"), ["chebyshev"])
-        self.assertEqual(self.completions("cg2d", "help", "mod"), ["model"])
-        for command in commands():
-            offered = set(self.completions("cg2d", command, ""))
-            for option in (re.search(r"--[a-z][a-z0-9-]*", head)[0] for head in entries(command) if re.search("--.* ", head)):
-                self.assertLessEqual(set(values_of(command, option)), offered)
-
     def test_zsh_and_fish_have_every_option(self):
         zsh, fish = ((self.folder / shell).read_text() for shell in ("zsh", "fish"))
         for command in commands():
@@ -281,30 +183,9 @@ class ConfigFiles(ProgramTest):
                 self.assertEqual(first.read_text(), second.read_text())
                 self.assertGreaterEqual(len(first.read_text().splitlines()), len([word for word in arguments if str(word).startswith("--")]))
 
-    def test_the_same_run(self):
-        saved = self.folder / "a.toml"
-        given = ["run", "--class", "S", "--grid", "2x1", "--kernel", "scalar", "--format", "json"]
-        documents = [self.run_well(2, *words).document() for words in ((*given, "--save-config", saved), ("run", "--config", saved))]
-        self.assertEqual(*(document["configuration"] for document in documents))
-        self.assertEqual(*(document["result"]["zeta"] for document in documents))
-
     def test_the_command_line_overrides_it(self):
         path = self.write('class = "S"\nkernel = "sell"\nformat = "json"\n')
         self.assertEqual(self.run_well(1, "run", "--config", path, "--kernel", "scalar").document()["configuration"]["kernel"], "scalar")
-
-    def test_sections_are_for_one_command(self):
-        path = self.write('[run]\nclass = "S"\nformat = "json"\n[sweep]\nkernl = "sell"\n')
-        self.run_well(1, "run", f"--config={path}")
-
-    def test_faults(self):
-        for text, words in (
-            ('clas = "S"\n', ["clas", "did you mean class?"]),
-            ('[run]\nqqqq = 1\n', ["qqqq", "not an option of cg2d run"]),
-            ('class = "S"\nkernel = "sel"\n', ["did you mean sell?"]),
-            ("", ["holds no options"]),
-        ):
-            self.assert_refused(run_program(2, "run", "--config", self.write(text)), USAGE, *words)
-        self.assert_refused(run_program(2, "run", "--config", self.folder / "none.toml"), USAGE)
 
     def test_what_no_file_can_hold_is_refused(self):
         """The format has no escapes: such a value would be read back as another one."""
@@ -339,17 +220,3 @@ class Quiet(ProgramTest):
     def test_every_command_that_measures_has_it(self):
         for command in commands():
             self.assertEqual("--quiet" in options_of(command), "--progress" in options_of(command), command)
-
-
-class OfficialGrid(ProgramTest):
-    def test_powers_of_two(self):
-        for rank_count, grid in ((1, "1x1"), (2, "2x1"), (4, "2x2"), (8, "4x2")):
-            document = self.document_of(rank_count, "run", "--class", "S", "--grid", "official")
-            self.assertEqual(document["configuration"]["grid"]["name"], grid)
-
-    def test_other_numbers_of_ranks(self):
-        self.assert_refused(run_program(3, "run", "--class", "S", "--grid", "official"), USAGE, "valid grids (PXxPY): 1x3, 3x1")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,20 +1,16 @@
 """Limits of the system, other processes, signals, and options that contradict each other: the program ends with the right
 code and one line, and changes no file that it refuses."""
 
-import concurrent.futures
-import json
 import os
 import pathlib
-import re
 import resource
 import signal
-import stat
 import subprocess
 import unittest
 
 from program_runner import (
-    BAD_DATA, CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, SUCCESS, THOROUGH, TRY_AGAIN, UNAVAILABLE, USAGE,
-    BackgroundRun, ProgramTest, at_the_same_time, comes_true, launch_words, run_command, run_program, send_to_all, some_of,
+    CANNOT_CREATE, CANNOT_WRITE, INTERRUPTED_AT_ONCE, MEMORY, PROGRAM, THOROUGH, UNAVAILABLE, USAGE, BackgroundRun, ProgramTest,
+    at_the_same_time, comes_true, run_program, send_to_all, some_of,
 )  # fmt: skip
 
 # Nothing is tried before the matrix is made.
@@ -53,37 +49,8 @@ class Inputs(InFolder):
                 self.assert_line(USAGE, r"nested in more than 100 levels|is no result", run_program(0, *words))
             self.assertEqual(deep.read_text(), text)
 
-    def test_report_of_texts_that_are_nested_deeply(self):
-        deep = self.file("deep.json", DEEP)
-        page = self.file("page.html")
-        self.assert_line(BAD_DATA, "nested in more than 100 levels", run_program(0, "report", deep, "-o", page))
-        self.assertFalse(page.exists())
-
-    def test_files_without_results(self):
-        empty = self.file("empty.json", "")
-        self.assert_line(USAGE, "holds no result", run_program(0, "export", empty, "--output", self.file("output.csv")))
-        self.assert_line(USAGE, "holds no result", run_program(0, "sweep", "--show", empty))
-        self.assertEqual(self.names(), ["empty.json"])
-
-    def test_exit_codes_of_a_file_are_those_of_the_program(self):
-        file = self.file("sweep.jsonl")
-        self.run_well(0, "sweep", "--class", "S", "--repeat", "1", "--output", file)
-        self.file("sweep.jsonl", file.read_text().replace('"exit_code":0', '"exit_code":42'))
-        self.assert_line(USAGE, "exit_code is 42", run_program(0, "sweep", "--show", file))
-
 
 class Options(InFolder):
-    def test_grids_that_no_machine_has(self):
-        for grid in ("65536x65536", "2147483647x2147483647", "1048577x1"):
-            self.assert_line(USAGE, "grid", run_program(0, "model", "--machine", "cp-pacs", "--grid", grid))
-
-    def test_words_that_a_command_refuses_are_not_named_as_valid(self):
-        for command, valid in (("run", ["auto", "rule"]), ("pingpong", ["auto", "rule"]), ("model", []), ("tune", [])):
-            outcome = run_program(0, command, "--class", "S", "--grid", "ruler")
-            self.assert_line(USAGE, "--grid ruler: must be PXxPY", outcome)
-            for word in ("auto", "rule"):
-                self.assertEqual(re.search(rf"\b(or|,) {word}\b", outcome.stderr) is not None, word in valid, outcome)
-
     def test_estimates_do_not_overflow(self):
         words = ["run", "--n", "2147483647", "--nonzer", "2147483647", "--shift", "10", "--niter", "1"]
         plan = self.document_of(0, *words, "--dry-run")["plan"]
@@ -92,23 +59,6 @@ class Options(InFolder):
         self.assertTrue(all(count >= 0 for count in plan["memory_per_rank_bytes"].values()), plan)
         self.assertNotIn("-", self.run_well(0, *words, "--dry-run", "--kernel", "scalar").stdout.split("Memory")[1][:200])
         self.assert_line(MEMORY, "not enough memory", run_program(0, *words))
-
-    def test_one_file_for_two_outputs(self):
-        run = ["run", "--class", "S", "--format", "json"]
-        one, link = self.file("one"), self.file("link")
-        link.symlink_to("one")
-        for words in (("--trace", one), ("--export-mtx", one), ("--profile", one), ("--trace", self.folder / "." / "one")):
-            self.assert_line(USAGE, "name the same file", run_program(0, *run, "--output", one, *words))
-        self.assert_line(USAGE, "name the same file", run_program(0, *run, "--trace", one, "--export-mtx", link))
-        self.assertEqual(self.names(), ["link"])
-        self.run_well(0, *run, "--output", "/dev/null", "--export-mtx", "/dev/null")
-
-    def test_an_output_keeps_its_mode(self):
-        output = self.file("run.json", "the old one")
-        output.chmod(0o600)
-        self.run_well(0, "run", "--class", "S", "--output", output)
-        self.assertEqual(stat.S_IMODE(output.stat().st_mode), 0o600)
-        self.assertIn("SUCCESSFUL", output.read_text())
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can make links of other users")
     def test_links_of_other_users_are_refused(self):
@@ -146,48 +96,6 @@ class Limits(InFolder):
         ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit)
         self.assertEqual(ended.returncode, UNAVAILABLE, ended)
         self.assertRegex(ended.stderr, r"^cg2d: --threads 200: the system refuses thread \d+ of 200 on rank 0: Resource temporarily unavailable")
-
-    def test_quotas_and_limits_of_control_groups(self):
-        """In a name space where /sys/fs/cgroup is made up."""
-        groups = self.folder / "groups"
-        groups.mkdir()
-        for name, text in (
-            ("cpu.max", "200000 100000"),
-            ("memory.max", "3000000000"),
-            ("memory.current", "2900000000"),
-            ("memory.stat", "inactive_file 2000000000"),
-        ):
-            (groups / name).write_text(text + "\n")
-        mount = self.with_mount('mount --bind "$0" /sys/fs/cgroup', groups)
-        cores = len(os.sched_getaffinity(0))
-        words = ["run", "--class", "S", "--format", "json"]
-        document = self.ends_with(SUCCESS, run_command([*mount, *launch_words(3), PROGRAM, *words])).document()
-        self.assertEqual(document["environment"]["nodes"][0]["cores"], min(cores, 2))
-        self.assertEqual(document["environment"]["waiting"], "yield")
-        if cores > 2:
-            self.assertIn("time of 2 processors on node 0:", " ".join(document["warnings"]))
-        (groups / "memory.stat").write_text("inactive_file 0\n")
-        outcome = run_command([*mount, PROGRAM, "run", "--class", "B"])
-        self.assert_line(MEMORY, "MB are available; a control group's memory limit of 3.", outcome)
-
-
-class OtherProcesses(InFolder):
-    @unittest.skipUnless(THOROUGH, "tunes twice, for seconds each")
-    def test_two_that_tune_at_once(self):
-        profile = self.file("profile.json")
-        words = ("tune", "--class", "S", "--grid", "1x1", "--profile", profile, "--keep-disturbed")
-        commands = [(*words, "--threads", threads) for threads in "12"]
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            outcomes = list(pool.map(lambda words: run_program(0, *words), commands))
-        # Each disturbs the other: times that make no sense are refused even with --keep-disturbed.
-        for outcome in outcomes:
-            self.assertIn(outcome.exit_code, (SUCCESS, TRY_AGAIN), outcome)
-        tuned = [threads for threads, outcome in zip((1, 2), outcomes, strict=True) if outcome.exit_code == SUCCESS]
-        if not tuned:
-            self.skipTest("the machine is too busy for a measurement that makes sense")
-        (processor,) = json.loads(profile.read_text())["processors"].values()
-        self.assertEqual(sorted(case["threads"] for case in processor["cases"]), tuned)
-        self.assertEqual(self.names(), ["profile.json"])
 
 
 class Signals(InFolder):
@@ -240,14 +148,6 @@ class Orphans(ProgramTest):
         long_run = ("run", "--class", "A", "--niter", "1000000", "--reference", "17")
         at_the_same_time(self.check, [(("run", "--class", "C"), "generating class C"), (long_run, "outer iteration [2-9]/")])
 
-    def test_a_process_by_itself_may_outlive_its_parent(self):
-        """As a daemon does."""
-        output = self.folder / "result.json"
-        command = '"$@" >/dev/null 2>&1 & echo $!; exec 1>&-; sleep 0.2'
-        words = [PROGRAM, "run", "--class", "A", "--no-profile", "--format", "json", "--repeat", "3", "--output", str(output)]
-        subprocess.run(["sh", "-c", command, "sh", *words], check=True, stdout=subprocess.DEVNULL)
-        self.assertTrue(comes_true(output.exists, 60.0))
-
 
 class Aborts(InFolder):
     def test_the_message_of_a_rank_that_aborts_arrives(self):
@@ -262,7 +162,3 @@ class Aborts(InFolder):
                 resource.prlimit(rank, resource.RLIMIT_AS, (limit, limit))
                 outcome = self.ends_with(MEMORY, run.finish())
             self.assertRegex(outcome.stderr, r"cg2d: out of memory on rank \d")
-
-
-if __name__ == "__main__":
-    unittest.main()

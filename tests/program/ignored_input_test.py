@@ -1,9 +1,7 @@
 """Input that nobody reads is refused, with the name that was probably meant: nothing is silently ignored."""
 
-import csv
 import json
 import os
-import unittest
 
 from program_runner import PROJECT, UNAVAILABLE, USAGE, ProgramTest, run_program, some_of
 
@@ -60,6 +58,9 @@ class ConfigFiles(IgnoredInput):
             ('[run]\nkernel = "sell"\nclass = "S"\nkernel = "scalar"\n', ["kernel: must be given once"]),
             ('kernel = "sell"\n[run]\nkernel = "scalar"\n', ["kernel: must be given once"]),
             ("[run]\npapi = []\n", ["papi: must be given once, with a value"]),
+            ('clas = "S"\n', ["clas", "did you mean class?"]),
+            ("[run]\nqqqq = 1\n", ["qqqq: not an option of cg2d run"]),
+            ("", ["holds no options"]),
             ('[run]\nclass = "S # a comment"\n', ["class: must be given once, with a value (# begins a comment within quotes, too)"]),
         ):
             path = self.file("options.toml", text)
@@ -100,54 +101,6 @@ class Descriptions(IgnoredInput):
 
 
 class Options(IgnoredInput):
-    def test_tables_go_to_a_file(self):
-        self.run_well(1, "sweep", "--class", "S", "--repeat", "2", "--output", self.folder / "s.jsonl")
-        for form in ("text", "json"):
-            words = ("sweep", "--show", self.folder / "s.jsonl", "--format", form)
-            self.assertEqual(self.run_well(0, *words, "--output", self.folder / "tables").stdout, "")
-            self.assertEqual((self.folder / "tables").read_text(), self.run_well(0, *words).stdout)
-
-    def test_options_without_effect(self):
-        run, system = ["run", "--class", "S"], ["--operator", "laplace2d:8x8"]
-        for words, *options in (
-            (["run", "--list-kernels", "--output", "F"], "--list-kernels", "--output"),
-            (["run", "--list-transports", "--class", "S"], "--list-transports", "--class"),
-            ([*run, "--trace-steps", "3"], "--trace-steps", "--trace"),
-            ([*run, "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
-            ([*run, "--kernel", "scalar", "--prefetch", "4"], "--prefetch", "--kernel scalar has no such setting"),
-            ([*run, "--kernel", "csr-simd", "--block-width", "128"], "--block-width", "--kernel csr-simd"),
-            (["solve", *system, "--trace-steps", "3"], "--trace-steps", "--trace"),
-            (["solve", *system, "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
-            ([*run, "--papi-multiplex"], "--papi-multiplex", "--papi only"),
-            ([*run, "--papi-strict"], "--papi-strict", "--papi only"),
-            (["solve", *system, "--papi-multiplex"], "--papi-multiplex", "--papi only"),
-            (["solve", *system, "--papi-strict"], "--papi-strict", "--papi only"),
-            (["solve", *system, "--cvl", "4"], "--cvl", "laplace2d without a matrix has no such setting"),
-            (["solve", *system, "--prefetch", "4"], "--prefetch", "--assembled"),
-            (["solve", *system, "--block-width", "128"], "--block-width", "--assembled"),
-            (["solve", *system, "--sum", "whole-block"], "--sum", "--assembled"),
-            (["solve", *system, "--overlap"], "--overlap", "--assembled"),
-            (["solve", *system, "--kernel", "scalar"], "--kernel", "--assembled"),
-            (["solve", *system, "--profile", "p.json"], "--profile", "--transport auto"),
-            (["solve", "--operator", "npb-factored:S", "--prefetch", "4"], "--prefetch", "npb-factored without a matrix"),
-            (["sweep", *system, "--sum", "whole-block"], "--sum", "--assembled"),
-            (["sweep", *system, "--overlap", "on"], "--overlap", "--assembled"),
-            (["sweep", "--show", "s.jsonl", "--class", "S"], "--show", "--class"),
-            (["sweep", "--show", "s.jsonl", "--fresh"], "--show", "--fresh"),
-            (["sweep", "--budget", "1min"], "--budget", "--until-sure"),
-            (["sweep", "--trace-steps", "3"], "--trace-steps", "--trace-best"),
-            (["sweep", "--papi-multiplex"], "--papi-multiplex", "--papi only"),
-            (["sweep", "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
-            (["scaling", "--budget", "1min"], "--budget", "--until-sure"),
-            (["model", "--machine", "cp-pacs", "--threads", "2"], "--threads", "--calibrate"),
-            (["model", "--machine", "cp-pacs", "--keep-disturbed"], "--keep-disturbed", "--calibrate"),
-            (["tune", "--list", "--class", "S"], "--list", "--class"),
-            (["tune", "--remove", "S", "--threads", "2"], "--remove", "--threads"),
-            (["tune", "--out-of-core", ".", "--transport", "shared"], "--out-of-core", "--transport"),
-        ):
-            self.refused(words, *options)
-        self.assertEqual(list(self.folder.iterdir()), [])
-
     def test_settings_of_an_operator_in_a_file_of_options(self):
         path = self.file("options.toml", '[solve]\noperator = "laplace2d:8x8"\nprefetch = 4\n')
         self.refused(["solve", "--config", path], "--prefetch", "laplace2d without a matrix")
@@ -209,18 +162,6 @@ class NamedThings(IgnoredInput):
 
 
 class Results(IgnoredInput):
-    def test_a_line_for_each_repetition(self):
-        path = self.folder / "run.json"
-        self.run_well(0, "run", "--class", "S", "--repeat", "5", "--format", "json", "--output", path)
-        result = json.loads(path.read_text())["result"]
-        rows = list(csv.DictReader(self.run_well(0, "export", path).stdout.splitlines()))
-        self.assertEqual([row["repeat"] for row in rows], ["1", "2", "3", "4", "5"])
-        for row, time_s in zip(rows, result["repeats"]["times_s"]):
-            self.assert_close(float(row["time_s"]), time_s, 1e-8)  # nine digits are written
-        with_phases = [row for row in rows if row["multiply_s"]]
-        self.assertEqual(len(with_phases), 1)
-        self.assert_close(float(with_phases[0]["time_s"]), result["time_s"], 1e-8)
-
     def test_two_kernels_are_compared_by_a_sweep(self):
         for kernel in ("sell", "scalar"):
             self.run_well(0, "run", "--class", "S", "--kernel", kernel, "--format", "json", "--output", self.folder / kernel)
@@ -249,15 +190,7 @@ class InstructionSets(ProgramTest):
         environment = {**os.environ, "CG2D_INSTRUCTION_SET": name}
         return run_program(rank_count, *arguments, "--no-profile", "--format", "json", env=environment)
 
-    def test_the_set_is_taken(self):
-        document = self.run_with(1, "portable", "run", "--class", "S", "--kernel", "sell").document()
-        self.assertEqual(document["configuration"]["instruction_set"], "portable")
-
     def test_another_name_is_refused(self):
         for command in (("run", "--class", "S"), ("solve", "--operator", "npb:S")):
             for rank_count in (1, 2):
                 self.assert_refused(self.run_with(rank_count, "avx3", *command), USAGE, "CG2D_INSTRUCTION_SET avx3", "portable")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

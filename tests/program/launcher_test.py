@@ -1,7 +1,6 @@
 """Ranks that the launcher of another MPI has started: one error instead of as many runs."""
 
 import os
-import unittest
 
 from program_runner import SUCCESS, UNAVAILABLE, ProgramTest, run_program
 
@@ -57,7 +56,3 @@ class ForeignLauncher(ProgramTest):
     def test_the_right_launcher_is_no_foreign_one(self):
         environment = {**os.environ, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}
         self.run_well(2, "run", "--class", "S", "--no-profile", env=environment)
-
-
-if __name__ == "__main__":
-    unittest.main()

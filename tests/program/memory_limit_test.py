@@ -1,6 +1,5 @@
 """Limits of memory hold: a command ends within its limit, or with code 71 and the limit that would do. It is never killed."""
 
-import os
 import pathlib
 import re
 import sys
@@ -9,7 +8,6 @@ import unittest
 
 from program_runner import (
     CAMPAIGN, MEMORY, MPIEXEC, PROGRAM, PROJECT, SUCCESS, THOROUGH, TRY_AGAIN, ProgramTest, run_command, run_program, temporary_folder,
-    thorough_only,
 )  # fmt: skip
 
 WRAPPER = PROJECT / "tests" / "support" / "peak_memory.py"
@@ -37,39 +35,6 @@ def matrix_text(order=60_000, band=12):
     lines = ["%%MatrixMarket matrix coordinate real symmetric"]
     entries = [f"{row} {row - k} {30.0 if k == 0 else -1.0}" for row in range(1, order + 1) for k in range(min(row, band + 1))]
     return "\n".join([*lines, f"{order} {order} {len(entries)}", *entries]) + "\n"
-
-
-class MemoryGroup:
-    """A memory control group of its own, of either version; raises OSError where none can be made."""
-
-    def __init__(self):
-        groups = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
-        root = pathlib.Path("/sys/fs/cgroup")
-        self.is_v1 = next((names for names in groups if "memory" in names.split(",")), None) is not None
-        # Beside our own group, not in it: in version 2 a group with processes has no groups with controllers.
-        parent = root / "memory" if self.is_v1 else root
-        self.folder = parent / f"cg2d-test-{os.getpid()}"
-        self.folder.mkdir()
-        if not (self.folder / self._limit_name).exists():
-            self.folder.rmdir()
-            raise OSError(f"no memory controller in {parent}")
-
-    @property
-    def _limit_name(self):
-        return "memory.limit_in_bytes" if self.is_v1 else "memory.max"
-
-    def limit(self, byte_count):
-        (self.folder / self._limit_name).write_text(str(byte_count))
-
-    def kills(self):
-        name = "memory.oom_control" if self.is_v1 else "memory.events"
-        return int(re.search(r"(?m)^oom_kill (\d+)", (self.folder / name).read_text())[1])
-
-    def run(self, *command, **options):
-        return run_command(["sh", "-c", 'echo $$ > "$0" && exec "$@"', self.folder / "cgroup.procs", *command], **options)
-
-    def remove(self):
-        self.folder.rmdir()
 
 
 class LimitTest(ProgramTest):
@@ -150,33 +115,6 @@ class ByOption(LimitTest):
         self.assertLessEqual(peak, limit, outcome)
 
 
-class ByControlGroup(LimitTest):
-    def setUp(self):
-        try:
-            self.group = MemoryGroup()
-        except (OSError, TypeError) as error:
-            self.skipTest(f"no control group can be made here: {error}")
-        self.addCleanup(self.group.remove)
-
-    def test_nothing_is_killed(self):
-        for name, (rank_count, arguments, _) in self.commands().items():
-            for limit in LIMITS_MB:
-                with self.subTest(command=name, limit=f"{limit}MB"):
-                    self.expect_no_kill(rank_count, arguments, limit * 10**6)
-
-    def expect_no_kill(self, rank_count, arguments, limit):
-        before = self.group.kills()
-        for _ in range(2):
-            self.group.limit(limit)
-            outcome = self.group.run(MPIEXEC, "-n", rank_count, PROGRAM, *self.words(arguments), timeout_s=300)
-            self.assertEqual(self.group.kills(), before, outcome)
-            if not is_refused(outcome):
-                break
-            limit = named_limit(outcome)
-            self.assertIsNotNone(limit, outcome)
-        self.ends_well(outcome)
-
-
 class BySystem(LimitTest):
     """Memory that the system refuses: a line and a code, no signal."""
 
@@ -246,49 +184,3 @@ class ByUser(LimitTest):
                 outcome = run_command([*command, "--memory-limit", "1GB"])
                 self.ends_well(outcome)
                 self.assertRegex(outcome.said(), r"--memory-limit 1 GB: the system says that .* has .* left for its ranks; the limit counts")
-
-
-class SmallSystem(ProgramTest):
-    def test_a_small_system_on_many_ranks_needs_little(self):
-        """400 rows on 8 ranks: what is refused, or runs, with 400 MB is not buffers that nothing fills."""
-        path = self.folder / "small.mtx"
-        path.write_text(matrix_text(400))
-        outcome = self.ends_with(MEMORY, run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB"))
-        needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
-        self.assertIn(f"--memory-limit of {re.search(r'needs (.*?) there', outcome.stderr)[1]} would do", outcome.stderr)
-        process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
-        # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
-        self.assertLess(needed, 8 * (process + 8e6))
-
-
-class OneRefusal(ProgramTest):
-    """The first refusal names the limit for all that is to come."""
-
-    def test_the_limit_of_a_streamed_operator_is_named_before_its_rows_are_counted(self):
-        command = ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile", "--out-of-core", f"{self.folder}/panels")
-        outcome = self.ends_with(MEMORY, run_program(2, *command, "--memory-limit", "20MB"))
-        limit = named_limit(outcome)
-        self.assertIsNotNone(limit, outcome)
-        self.run_well(2, *command, "--memory-limit", str(limit))
-
-
-class Plan(ProgramTest):
-    def test_a_plan_has_the_processes(self):
-        plan = self.document_of(1, "run", "--class", "A", "--dry-run", "--ranks", "4096")["plan"]
-        process = plan["memory_per_rank_bytes"]["process"]
-        self.assertGreater(process, 10e6)  # MPI alone takes more
-        self.assertGreater(plan["memory_bytes"], 4096 * process)
-
-
-class Determinism(LimitTest):
-    @thorough_only("forty runs")
-    def test_a_streamed_run_near_its_limit_ends_alike(self):
-        arguments = ("run", "--class", "B", "--niter", "1", "--no-profile", "--out-of-core", "DIR", "--dry-run")
-        for limit in (70, 75, 80, 85):
-            with self.subTest(limit=limit):
-                codes = {run_program(2, *self.words(arguments), "--memory-limit", f"{limit}MB").exit_code for _ in range(10)}
-                self.assertEqual(len(codes), 1, codes)
-
-
-if __name__ == "__main__":
-    unittest.main()

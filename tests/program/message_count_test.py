@@ -1,7 +1,6 @@
 """The messages column of cg2d run and cg2d solve is what MPI's profiling interface counts."""
 
 import os
-import unittest
 
 from program_runner import ProgramTest, run_program, some_of
 
@@ -54,7 +53,3 @@ class MessageCount(ProgramTest):
             for case in some_of(reversed(CASES), step):
                 with self.subTest(ranks=rank_count, case=case):
                     self.expect_equal(rank_count, system, lambda count: ("--max-iterations", count + 4), "--grid", grid, *case)
-
-
-if __name__ == "__main__":
-    unittest.main()

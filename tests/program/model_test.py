@@ -3,14 +3,10 @@
 import json
 import math
 import os
-import re
-import shutil
-import statistics
-import unittest
 
 from program_runner import (
-    BAD_DATA, CANNOT_CREATE, PHASES, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, names_listed, run_command, run_program,
-    run_until_physical, temporary_folder, validator_of,
+    BAD_DATA, CANNOT_CREATE, PHASES, PROJECT, SUCCESS, USAGE, ProgramTest, names_listed, run_program, run_until_physical,
+    temporary_folder, validator_of,
 )  # fmt: skip
 
 PAPER = ("model", "--machine", "cp-pacs")
@@ -35,28 +31,6 @@ class DescribedMachineTest(ProgramTest):
         (problem,) = self.model("--ranks", "8,16", "--grid", "official")["problems"]
         self.assertEqual([[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]], [["4x2"], ["4x4"]])
         self.assert_refused(run_program(1, *PAPER, "--ranks", "3", "--grid", "official"), USAGE)
-
-    def test_text_and_json_say_the_same(self):
-        (problem,) = self.model("--ranks", "256", "--kernel", "compiled")["problems"]
-        text = self.run_well(1, *PAPER, "--ranks", "256", "--kernel", "compiled").stdout
-        (row,) = problem["rank_counts"]
-        for grid in row["grids"]:
-            mark = "  best" if grid["grid"] == row["best_grid"] else ""
-            self.assertRegex(text, rf"(?m)^ {grid['grid']} .* {grid['total_s']:.6g} +\d+{mark}$")
-
-    def test_a_million_ranks_of_several_classes(self):
-        problems = self.model("--class", "C,F", "--ranks", "1,1000,1048576")["problems"]
-        self.assertEqual([problem["class"] for problem in problems], ["C", "F"])
-        for problem in problems:
-            efficiencies = [row["efficiency"] for row in problem["rank_counts"]]
-            self.assertEqual(efficiencies, sorted(efficiencies, reverse=True))
-            self.assert_close(efficiencies[0], 1.0, 1e-12)
-            self.assertEqual(len(problem["rank_counts"][-1]["grids"]), 21)
-
-    def test_named_grids(self):
-        (problem,) = self.model("--grid", "2x4,4x2,3x3")["problems"]
-        grids = [[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]]
-        self.assertEqual(grids, [["2x4", "4x2"], ["3x3"]])
 
     def test_slow_ranks_are_waited_for_unless_the_cut_follows_their_speeds(self):
         def grids_of(*arguments):
@@ -85,60 +59,6 @@ class DescribedMachineTest(ProgramTest):
         self.assertIn(" Class B, 4 ranks, cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
         self.assertRegex(text, r"(?m)^ 2x2 .* 83\.\d % ")
 
-    def test_a_million_ranks_with_a_few_slow_ones(self):
-        """In seconds: by all ranks instead of the different ones it would take hours. The last rank, one that is not slower, two factors."""
-
-        def grids_of(ranks, slow, *arguments):
-            (problem,) = self.model("--class", "F", "--ranks", str(ranks), "--slow-rank", slow, "--cut", "speed", *arguments)["problems"]
-            return {grid["grid"]: grid for grid in problem["rank_counts"][0]["grids"]}
-
-        grid = grids_of(1 << 20, f"5:2,{(1 << 20) - 1}:3", "--grid", "1024x1024")["1024x1024"]
-        # By hand: the slow ranks' rows and columns do half and a third of the work of others at most.
-        self.assertGreater(grid["reached_share"], (1024 - 2.5) ** 2 / 1024**2)
-        self.assertLessEqual(grid["reached_share"], 1)
-        last, even, twice, once = (grids_of(64, slow) for slow in ("63:2", "0:1", "0:2,0:3", "0:3"))
-        self.assertEqual(twice, once)
-        self.assertEqual({grid["reached_share"] for grid in even.values()}, {1})
-        for name, grid in last.items():
-            self.assertGreater(grid["total_s"], even[name]["total_s"])
-
-    def test_costs_that_overflow_are_named(self):
-        own = json.loads(self.run_well(1, "model", "--template").stdout)
-        file = self.folder / "own.json"
-        for key, value in (("start_up_s", 1e308), ("bytes_per_s", 1e-320), ("add_seconds_per_element", 1e200)):
-            file.write_text(json.dumps(own | {"network": own["network"] | {key: value}}))
-            self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "4"), BAD_DATA, f'"network.{key}" is ')
-        free = {key: 0 for key in own["kernels"][0] if key != "name"}
-        free_vectors = {"dot_seconds_per_element": 0, "update_seconds_per_element": 0}
-        file.write_text(json.dumps(own | {"kernels": [own["kernels"][0] | free], "vectors": free_vectors}))
-        self.assert_refused(run_program(1, "model", "--machine", file, "--ranks", "1"), BAD_DATA, '"seconds_per_nonzero"')
-
-    def test_time_outside_of_the_phases_is_told(self):
-        (problem,) = self.document_of(1, "model", "--machine", "cp-pacs-measured", "--ranks", "16")["problems"]
-        for grid in problem["rank_counts"][0]["grids"]:
-            self.assertGreater(grid["outside_s"], 0)
-            self.assert_close(sum(grid["phases"].values()) + grid["outside_s"], grid["total_s"], 1e-9)
-        self.assertRegex(self.run_well(1, "model", "--machine", "cp-pacs-measured").stdout, r" outside +seconds ")
-        self.assertNotIn("outside", self.run_well(1, *PAPER).stdout)
-
-    def test_the_tables_of_the_paper(self):
-        tables = self.document_of(1, "model", "--paper")["tables"]
-        text = self.run_well(1, "model", "--paper").stdout
-        for table in tables:
-            self.assertRegex(text, rf"(?m)^ {table['name']}: {re.escape(table['title'])}")
-            errors = [cell["error"] for row in table["rows"] for cell in row["cells"] if "error" in cell]
-            self.assertEqual(table["errors"]["worst"], max(errors, key=abs))
-            self.assert_close(table["errors"]["median"], statistics.median(errors), 1e-12)
-            self.assert_close(table["errors"]["median_magnitude"], statistics.median(map(abs, errors)), 1e-12)
-            for row in table["rows"]:
-                for cell in row["cells"]:
-                    if "model" in cell:
-                        self.assert_close(cell["error"], cell["model"] / cell["paper"] - 1, 1e-9)
-        # The basic costs alone are low in all 40 cells.
-        for table in self.model("--paper")["tables"]:
-            if table["name"] in ("Table 2", "Table 6"):
-                self.assertTrue(all(cell["error"] < 0 for row in table["rows"] for cell in row["cells"]))
-
     def test_machines_that_come_with_it(self):
         """Each is a description by the schema, has sources, and is there for beginning one's own."""
         validator = validator_of("machine")
@@ -156,47 +76,12 @@ class DescribedMachineTest(ProgramTest):
         own["kernels"][0]["shapes"] = [{}]
         self.assertFalse(validator.is_valid(own), "a shape without figures")
 
-    def test_without_the_simulator(self):
-        """A program beside which there is none says how to get it."""
-        outcome = run_command([shutil.copy(PROGRAM, self.folder), "simulate", "--ranks", "4"])
-        self.assert_refused(outcome, UNAVAILABLE, "simulate: ", "/simulator is missing; build it: ", "-DCG2D_BUILD_SIMULATOR=ON", "libsimgrid-dev")
-
-    def test_the_manual_has_each_key(self):
-        """The reference in the README, and nothing else that is written like a key of it."""
-
-        def keys_of(schema):
-            for name, member in schema["properties"].items():
-                yield name
-                inner = member.get("items", member)
-                yield from keys_of(inner) if "properties" in inner else []
-
-        schema = validator_of("machine").schema["anyOf"][-1]
-        manual = (PROJECT / "cg/machine/README.md").read_text().split("### Keys of a description")[1].split("\n### ")[0]
-        named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", manual))))
-        self.assertEqual({key for key in keys_of(schema) if "clock" not in key or key == "clock_hz"} - named - {"$schema"}, set())
-
     def test_bad_input_is_one_line(self):
         broken = self.folder / "broken.json"
         broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
         for arguments, words in (
-            (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs, ethernet-cluster, "),
             (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" or '),
             (["--template", "--machine", broken], "--template has the machines that come with cg2d"),
-            (["--template", "--ranks", "4"], "--ranks"),
-            (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
-            (["--machine", "cp-pacs", "--ranks", "two"], '"two" is not a whole number'),
-            (["--machine", "cp-pacs", "--ranks", "1048577"], "1048576"),
-            (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
-            (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
-            (["--calibrate", "--ranks", "4"], "--ranks"),
-            (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
-            (["--machine", "cp-pacs", "--transport", "x"], "--transport x: unknown"),
-            (["--machine", "cp-pacs", "--ranks", "4", "--slow-rank", "4:2"], "--slow-rank 4:2: there are 4 ranks, numbered from 0"),
-            (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
-            (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
-            (["--calibrate", "--slow-rank", "0:2"], "--slow-rank"),
-            (["--paper", "--class", "A"], "--class"),
-            (["--paper", "--calibrate"], "--calibrate"),
         ):
             self.assert_refused(run_program(2, "model", *arguments), USAGE, words)
         self.assertIn("at least 2 ranks", run_program(1, "model", "--calibrate", "--machine", broken.parent / "m.json").stderr)
@@ -267,40 +152,6 @@ class CalibrationTest(ProgramTest):
         self.assertEqual(grid["phases"], run["prediction"]["phases"])
         return run
 
-    def test_a_prediction_counts_slow_ranks(self):
-        words = ["--class", "S", "--grid", "1x2", "--transport", "two-sided", "--slow-rank"]
-        run = self.expect_prediction_of_the_model([*words, "1:3,0:2@300"], self.environment)
-        even = self.document_of(2, "run", *words, "1:1", **self.environment)["prediction"]
-        # 390 products are timed, from the 27th on; rank 1 is three times as slow in all, so the others' delay is hidden.
-        self.assert_close(run["prediction"]["total_s"], even["total_s"] + 2 * even["phases"]["multiply"], 1e-9)
-
-    def test_the_model_uses_it(self):
-        (problem,) = self.document_of(1, "model", "--class", "W", "--ranks", "2", **self.environment)["problems"]
-        self.assertEqual([grid["grid"] for grid in problem["rank_counts"][0]["grids"]], ["1x2", "2x1"])
-
-    def test_each_number_of_ranks_has_its_condition(self):
-        """Calibrations of 2 and of 4 ranks: the text names, and takes the clock of, the one of the ranks."""
-        (condition,) = json.loads(self.place.read_text())["conditions"]
-        four = json.loads(json.dumps(condition))
-        four["calibrated"]["ranks"] = 4
-        four["description"] = "calibrated on 4 ranks"
-        four["clock_hz"] = 2e9
-        condition["clock_hz"] = 1e9
-        machine = self.folder / "machine.json"
-        machine.write_text(json.dumps({"schema_version": 1, "conditions": [condition, four]}))
-        words = ["--machine", machine, "--class", "S", "--ranks", "2,4"]
-        text = self.run_well(1, "model", *words).stdout
-        self.assertIn("Class S, 2 ranks: predicted seconds by phase, calibrated on 2 ranks", text)
-        self.assertIn("Class S, 4 ranks: predicted seconds by phase, calibrated on 4 ranks", text)
-        self.assertNotIn("calibrated", text.splitlines()[1])
-        clocks = {match[1]: int(match[2]) for match in re.finditer(r"(?m)^ (\dx\d) .* (\d+)(?:  best)?$", text)}
-        (problem,) = self.document_of(1, "model", *words)["problems"]
-        for row, clock_hz in zip(problem["rank_counts"], (1e9, 2e9)):
-            for grid in row["grids"]:
-                product_s = sum(grid["phases"][phase] for phase in ("collection", "multiply", "summation", "shuffle"))
-                # 15 outer steps of 26 products.
-                self.assertAlmostEqual(clocks[grid["grid"]], product_s * clock_hz / (15 * 26), delta=0.6)
-
     def test_a_run_shows_predicted_beside_measured(self):
         prediction = self.document_of(2, "run", "--class", "W", "--grid", "2x1", **self.environment)["prediction"]
         self.assertEqual(tuple(prediction["phases"]), PHASES)
@@ -309,38 +160,8 @@ class CalibrationTest(ProgramTest):
         self.assertIn(f" Prediction      = {prediction['total_s']:.6f} s\n", text)
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 
-    def test_an_open_grid_is_tried_by_the_shortlist_of_the_model(self):
-        words = ("--class", "W", "--transport", "shared")
-        trial = self.document_of(2, "run", *words, **self.environment)["configuration"]["grid"]["trial"]
-        self.assertEqual(trial["shortlist_by"], "model")
-        rows = self.document_of(1, "model", *words, "--ranks", "2", **self.environment)
-        predicted = {grid["grid"]: grid["total_s"] for grid in rows["problems"][0]["rank_counts"][0]["grids"]}
-        best = min(predicted.values())
-        hopeful = [name for name in sorted(predicted, key=predicted.get) if predicted[name] <= 1.25 * best]
-        if len(hopeful) == 1:
-            self.assertIn("only one grid", trial["skipped_because"])
-        else:
-            self.assertEqual([one["grid"] for one in trial["tried"]], hopeful)
-
-    def test_each_kernel_has_its_row_lengths(self):
-        (condition,) = json.loads(self.place.read_text())["conditions"]
-        for kernel in condition["kernels"]:
-            lengths = [point["row_length"] for point in kernel["row_lengths"]]
-            self.assertEqual(lengths, sorted(set(lengths)))
-            self.assertTrue(all(point["seconds_per_nonzero"] > 0 for point in kernel["row_lengths"]))
-
     def test_without_a_description_there_is_no_prediction(self):
         without = with_cache(self.folder)
         for arguments, environment in (([], without), (["--no-profile"], self.environment), (["--threads", "2"], self.environment)):
             self.assertNotIn("prediction", self.document_of(2, "run", "--class", "S", *arguments, **environment))
         self.assertIn("cg2d model --calibrate", self.ends_with(USAGE, run_program(1, "model", **without)).stderr)
-
-    def test_a_broken_description_is_a_warning_of_a_run(self):
-        place, environment = self.cached("{")
-        document = self.document_of(2, "run", "--class", "S", **environment)
-        self.assertNotIn("prediction", document)
-        self.assertTrue(any(str(place) in warning for warning in document["warnings"]), document["warnings"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -32,7 +32,3 @@ class OldProcessors(ProgramTest):
                     self.assertEqual(len([line for line in outcome.error_lines() if not line.startswith(WARNING)]), 1, outcome)
                 else:
                     self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-
-
-if __name__ == "__main__":
-    unittest.main()

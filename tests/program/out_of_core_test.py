@@ -1,18 +1,12 @@
 """cg2d run --out-of-core: the bits of a run in memory, files that the next run takes, and every trouble with them."""
 
 import fcntl
-import json
 import os
 import random
-import re
-import signal
-import unittest
 
 from kill_test import kill_once, wait_for_ends
-from page_reader import read_page
 from program_runner import (
-    BAD_DATA, CAMPAIGN, CANNOT_CREATE, FOLDER_IN_USE, MEMORY, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program,
-    some_of,
+    BAD_DATA, CAMPAIGN, FOLDER_IN_USE, THOROUGH, BackgroundRun, ProgramTest, process_bytes, run_program, some_of,
 )  # fmt: skip
 
 KERNEL = ("--kernel", "sell")
@@ -68,24 +62,6 @@ class StreamingTest(ProgramTest):
         self.assertNotRegex(text, r"read at 0 GB/s|0 B of CSR|0\.000000 s to convert")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
         return text
-
-    def expect_refusals(self, base, *others):
-        """Of options that neither goes with, and these others."""
-        for arguments, exit_code, text in (
-            (("--threads", "2"), USAGE, "--threads"),
-            (("--overlap", "on"), USAGE, "--overlap"),
-            (("--reproducible", "on"), USAGE, "--reproducible"),
-            (("--guard",), USAGE, "--guard"),
-            (("--transport", "auto"), USAGE, "--transport auto"),
-            (("--kernel", "scalar"), USAGE, "valid: sell, symmetric-distinct, symmetric"),
-            (("--memory-limit", "1MB"), MEMORY, "not enough memory"),
-            *others,
-        ):
-            self.assert_refused(run_program(2, *base, "--out-of-core", self.store, *arguments), exit_code, text)
-        file = self.folder / "file"
-        file.write_text("x")
-        self.assert_refused(run_program(2, *base, "--out-of-core", file), CANNOT_CREATE, str(file))
-        self.run_well(2, *base, "--out-of-core", self.store)
 
 
 class OutOfCoreTest(StreamingTest):
@@ -158,89 +134,11 @@ class Streaming(OutOfCoreTest):
         self.assertIs(sets[1][1], sets[1][0] == "portable")
         self.assertIs(reused(sets[1][0])[1], True)
 
-    def test_half_storage_is_taken_where_no_kernel_is_asked_for(self):
-        document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store, "--no-profile")
-        configuration = document["configuration"]
-        self.assertEqual((configuration["kernel"], configuration["symmetric_storage"]), ("symmetric", True))
-
-    def test_the_plan_knows_files_and_storage(self):
-        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
-        limit = self.limit(2, 14)  # some panels stay, most are read for each product
-        arguments = (*problem, "--memory-limit", limit)
-        plan = self.valid_document_of(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", "--no-profile")
-        self.assertFalse(self.store.exists())
-        planned = plan["plan"]["out_of_core"]
-        ranks = self.document(2, *arguments, "--kernel", plan["plan"]["kernel"], "--out-of-core", self.store)["out_of_core"]["ranks"]
-        self.assertAlmostEqual(sum(rank["file_bytes"] for rank in ranks), planned["file_bytes"], delta=0.1 * planned["file_bytes"])
-        read = sum(rank["read_bytes"] / rank["products"] for rank in ranks)
-        self.assertAlmostEqual(read, planned["streamed_bytes_per_product"], delta=0.3 * planned["file_bytes"])
-        self.assertGreater(planned["storage_bytes_per_s"], 0)
-        self.assertIsNone(planned["multiply_s_per_product"])
-        text = self.run_well(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", "--no-profile").stdout
-        for line in ("Files of panels ", "Storage ", "A product reads ", "Reading "):
-            self.assertIn(f"\n {line}", text)
-        self.assertNotIn("Multiplying", text)
-
-    def test_limits_follow_from_rates(self):  # on one rank: the rates of ranks that share a core mean nothing
-        problem = ("--n", "20000", "--nonzer", "12", "--shift", "20", "--niter", "2", "--grid", "1x1", "--memory-limit", self.limit(1, 20))
-        document = self.streamed(1, *problem, "--roofline")
-        facts = document["out_of_core"]
-        self.assertEqual(facts["memory_limit_bytes"], int(problem[-1]))
-        self.assertLessEqual(facts["unbound_memory_limit_bytes"], facts["in_core_memory_limit_bytes"])
-        self.assertGreater(facts["in_core_memory_limit_bytes"], sum(rank["file_bytes"] for rank in facts["ranks"]))
-        for rank in facts["ranks"]:
-            self.assertGreater(rank["storage_bytes_per_s"], 0)
-            self.assertLessEqual(rank["wait_s"] + rank["check_s"], rank["product_s"])
-        self.assertGreater(document["roofline"]["storage_bytes_per_step"], 0)
-        text = self.run_well(1, "run", *problem, *KERNEL, "--no-profile", "--out-of-core", self.store, "--roofline").stdout
-        self.assertRegex(text, r"(?m)^ Storage bandwidth, reading only: .* GB/s; products reached ")
-        self.assertRegex(text, r"(?m)^ By these rates reading takes no longer than multiplying from --memory-limit ")
-        # What the plan said holds: with that limit nothing is streamed.
-        enough = (*problem[:-1], str(facts["in_core_memory_limit_bytes"] + 20_000_000))
-        self.assertEqual({rank["buffers"] for rank in self.streamed(1, *enough)["out_of_core"]["ranks"]}, {0})
-
     def test_the_text_says_so(self):
         text = self.expect_text("--class", "S")
         self.assertRegex(text, r"(?m)^ Block +.= ")
         self.assertNotRegex(text, r"(?m)^ (CSR|Conversion time) ")
         self.assertRegex(text, r"(?m)^ Files +0-of-2\.panels to 1-of-2\.panels, \d+\.?\d* \w+, in ")
-
-
-class Results(OutOfCoreTest):
-    """Files of results with runs that differ in the memory limit, or in being streamed: the same for all tests."""
-
-    documents = ()
-
-    def setUp(self):
-        super().setUp()
-        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "1", "--grid", "1x2")
-        limits = [self.limit(2, room_mb) for room_mb in (20, 25)]
-        self.storages = ["", *(f"streamed within {int(limit) / 1e6:.15g} MB" for limit in limits)]
-        if not Results.documents:
-            Results.documents = [self.document(2, *problem), *(self.streamed(2, *problem, "--memory-limit", limit) for limit in limits)]
-        self.results = [self.folder / f"{number}.json" for number in range(3)]
-        for path, document in zip(self.results, self.documents):
-            path.write_text(json.dumps(document))
-
-    def test_they_are_no_repeats_of_each_other(self):
-        shown = [word for path in self.results for word in ("--show", path)]
-        verdicts = self.valid_document_of(0, "sweep", *shown)
-        self.assertEqual([row.get("storage", "") for row in verdicts["grids"]], self.storages)
-        self.assertEqual([[cell["runs"] for cell in row["cells"]] for row in verdicts["grids"]], [[[str(path)]] for path in self.results])
-        (choice,) = verdicts["choices"]
-        self.assertEqual([one["key"] for one in choice["alternatives"]], [verdicts["grids"][0]["cells"][0]["key"]])
-        text = self.run_well(0, "sweep", *shown).stdout
-        for storage in self.storages[1:]:
-            self.assertRegex(text, rf"(?m)^Class .*, {re.escape(storage)}$")
-        self.assertIn("no configuration is in both", run_program(0, "compare", *self.results[:2]).stderr)
-        self.assertIn(self.storages[1], run_program(0, "compare", self.results[1], self.results[1]).stdout)
-
-    def test_the_page_has_their_figure(self):
-        page = self.folder / "report.html"
-        self.run_well(0, "report", *self.results, "-o", page)
-        text = read_page(page).text_of("streaming")
-        for words in ("--memory-limit of a node, MB (the matrix has ", "in memory", "from here on nothing is read", "1.00 x"):
-            self.assertIn(words, text)
 
 
 class Trouble(OutOfCoreTest):
@@ -257,17 +155,6 @@ class Trouble(OutOfCoreTest):
             fcntl.flock(lock, fcntl.LOCK_EX)
             outcome = run_program(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store)
             self.assert_refused(outcome, FOLDER_IN_USE, "another run uses this folder")
-
-    def test_a_kill_leaves_what_the_next_run_takes_or_removes(self):
-        arguments = ("--class", "W", "--grid", "1x2", "--niter", "100000", "--reference", "17", "--out-of-core", self.store)
-        for pattern in ("writing the matrix", "outer iteration [2-9]"):
-            with BackgroundRun(2, "run", *arguments, *KERNEL, "--no-profile", "--progress") as run:
-                run.wait_for(pattern)
-                run.send(signal.SIGKILL)
-                run.finish()
-            whole = self.document(2, "--class", "W", "--grid", "1x2")
-            self.assertEqual(self.streamed(2, "--class", "W", "--grid", "1x2")["outer_steps"], whole["outer_steps"])
-            self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
 
     def test_kills_at_random_times(self):
         """50 in the campaign. After each the next run is right, and leaves whole files and nothing else."""
@@ -287,16 +174,3 @@ class Trouble(OutOfCoreTest):
                 self.assertEqual(run_program(2, *words, cwd=self.folder).document()["outer_steps"], expected)
                 self.assertEqual(self.files(), ["0-of-2.panels", "1-of-2.panels"])
         self.assertGreater(hits, 0)
-
-    def test_what_does_not_go_with_it(self):
-        run = ("run", "--class", "S")
-        self.expect_refusals(
-            run, (("--dry-run", "--ranks", "4"), USAGE, "--ranks"), (("--export-mtx", self.folder / "a.mtx"), USAGE, "--export-mtx")
-        )
-        for folder in ("", f"{self.store},"):
-            self.ends_with(USAGE, run_program(0, *run, "--out-of-core", folder))
-        self.assert_refused(run_program(2, *run, "--out-of-core", self.folder / "a" / "b"), CANNOT_CREATE, "cannot create the folder")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

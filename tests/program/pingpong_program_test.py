@@ -1,10 +1,6 @@
 """cg2d pingpong as a user meets it: table, JSON and CSV say the same, and bad input is one line."""
 
-import csv
-import io
-import unittest
-
-from program_runner import CANNOT_CREATE, USAGE, ProgramTest, names_listed, run_program
+from program_runner import ProgramTest, names_listed
 
 METHODS = ["blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"]
 PHASES = ["collection", "summation", "shuffle", "dot"]
@@ -54,42 +50,3 @@ class PingPongTest(ProgramTest):
         self.assertRegex(text, r"(?m)^ Class S, grid \dx\d: ")
         for transport in names_listed("--list-transports"):
             self.assertRegex(text, rf"(?m)^ +{transport} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$")
-
-    def test_csv_has_a_line_per_time(self):
-        place = self.folder / "pingpong.csv"
-        outcome = self.run_well(2, *SMALL, "--methods", "nonblocking", "--variables", "2", "--format", "csv", "--output", place)
-        self.assertEqual(outcome.stdout, "")
-        rows = list(csv.DictReader(io.StringIO(place.read_text())))
-        transfers = [row for row in rows if row["list"] == "pairs.transfers"]
-        found = [(row["ranks"], row["method"], row["variables"], row["bytes"]) for row in transfers]
-        self.assertEqual(found, [("0 1", "nonblocking", "2", "8"), ("0 1", "nonblocking", "2", "1000")])
-        for row in transfers:
-            self.assertGreaterEqual(float(row["seconds_per_variable.median_s"]), float(row["seconds_per_variable.minimum_s"]))
-        of_phases = [row for row in rows if row["list"] == "phases.transports"]
-        self.assertEqual({row["grid"] for row in of_phases} - {"1x2", "2x1"}, set())
-        for phase in PHASES:
-            for row in of_phases:
-                self.assertGreaterEqual(float(row[f"phases.{phase}.median_s"]), 0.0)
-        self.assertIn("MPI_Iallreduce", [row["way"] for row in rows if row["list"] == "sums"])
-
-    def test_bad_input_is_one_line(self):
-        for rank_count, arguments, words in (
-            (1, [], "at least 2"),
-            (2, ["--pairs", "0:2"], "there is no rank 2; the 2 ranks are 0 ... 1"),
-            (2, ["--pairs", "1:1"], "two different ranks"),
-            (2, ["--pairs", "0-1"], "two ranks A:B"),
-            (2, ["--pairs", "-1:0"], "two ranks A:B"),
-            (2, ["--sizes", "0"], "is not a size"),
-            (2, ["--sizes", "8GB"], "within 1 ... 1073741824 bytes"),
-            (2, ["--variables", "0"], "1 ... 1024"),
-            (2, ["--methods", "pigeon"], "valid: " + ", ".join(METHODS)),
-            (2, ["--class", "X"], "S, W, A, B, C, D, E, F"),
-            (2, ["--grid", "2x2"], "valid (PXxPY): 1x2, 2x1"),
-            (2, ["--format", "xml"], "text, json, csv"),
-        ):
-            self.assert_refused(run_program(rank_count, "pingpong", *arguments), USAGE, words)
-        self.ends_with(CANNOT_CREATE, run_program(2, *SMALL, "--output", "/no/such/folder/file"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,12 +7,12 @@ set_target_properties(cg2d_command_loop PROPERTIES OUTPUT_NAME command_loop)
 target_link_libraries(cg2d_command_loop PRIVATE cg2d_lab cg2d_test_usage nlohmann_json::nlohmann_json cg2d_compile_options)
 add_dependencies(quick_tests cg2d_command_loop)
 
-# cg2d_add_program_test(NAME [ALONE | WAITS] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
-# tests/, on a processor of its own; one that measures, or looks at all processes, has the machine ALONE, and one that WAITS most of
-# its time runs beside others. Those that may take longest
+# cg2d_add_program_test(NAME [ALONE | WAITS] [MAIN] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs the
+# cases of a file of tests/, or a script that has a MAIN function, on a processor of its own; one that measures, or looks at all
+# processes, has the machine ALONE, and one that WAITS most of its time runs beside others. Those that may take longest
 # are started first (COST), so that none of them is the last one, beside an idle core.
 function(cg2d_add_program_test name)
-  cmake_parse_arguments(test "ALONE;WAITS" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  cmake_parse_arguments(test "ALONE;WAITS;MAIN" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
   set(processors ${cg2d_core})
   set(starter ${cg2d_on_a_core})
   if(test_ALONE)
@@ -22,8 +22,13 @@ function(cg2d_add_program_test name)
     set(processors ${cg2d_half_core})
     set(starter ${cg2d_on_half_a_core})
   endif()
-  add_test(NAME ${name} COMMAND ${starter} ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
   cmake_path(GET test_SCRIPT PARENT_PATH room)
+  cmake_path(GET test_SCRIPT STEM what)
+  list(PREPEND what -m unittest -v)
+  if(test_MAIN)
+    set(what ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
+  endif()
+  add_test(NAME ${name} COMMAND ${starter} ${program_test_python} ${what})
   cg2d_label_tests(${room} "${test_LABELS}" ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} COST ${test_TIMEOUT} PROCESSORS ${processors})
   set(environment
@@ -31,11 +36,12 @@ function(cg2d_add_program_test name)
       CG2D_COMMAND_LOOP=$<TARGET_FILE:cg2d_command_loop>
       CG2D_MPIEXEC=${MPIEXEC_EXECUTABLE}
       PYTHONDONTWRITEBYTECODE=1
-      PYTHONPATH=${CMAKE_CURRENT_SOURCE_DIR}/support)
+      PYTHONPATH=${CMAKE_CURRENT_SOURCE_DIR}/support:${CMAKE_CURRENT_SOURCE_DIR}/${room})
   set_property(TEST ${name} PROPERTY ENVIRONMENT "${environment}")
 endfunction()
 
 cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
+cg2d_add_program_test(refused_test SCRIPT program/refused_test.py TIMEOUT 1500)
 cg2d_add_program_test(command_loop_test SCRIPT program/command_loop_test.py TIMEOUT 300)
 cg2d_add_program_test(help_test SCRIPT program/help_test.py TIMEOUT 600)
 cg2d_add_program_test(file_pairs_test SCRIPT program/file_pairs_test.py TIMEOUT 600)
@@ -65,7 +71,7 @@ cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_te
 cg2d_add_program_test(roofline_test ALONE SCRIPT program/roofline_test.py TIMEOUT 300)
 cg2d_add_program_test(checkpoint_test SCRIPT program/checkpoint_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_checkpoint_test SCRIPT program/solve_checkpoint_test.py TIMEOUT 600)
-cg2d_add_program_test(checkpoint_kill_test ALONE SCRIPT program/checkpoint_kill_test.py TIMEOUT 1800)
+cg2d_add_program_test(checkpoint_kill_test ALONE MAIN SCRIPT program/checkpoint_kill_test.py TIMEOUT 1800)
 cg2d_add_program_test(file_faults_test SCRIPT program/file_faults_test.py TIMEOUT 600)
 # Sanitizers must be loaded first themselves, and Open MPI has its own names for ranks.
 if(NOT CG2D_SANITIZE)
@@ -102,25 +108,14 @@ cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py 
 cg2d_add_program_test(old_processor_test SCRIPT program/old_processor_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
 cg2d_add_program_test(progress_test WAITS SCRIPT program/progress_test.py TIMEOUT 600)
-cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
+cg2d_add_program_test(several_hosts_test ALONE MAIN SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
 cg2d_add_program_test(hostile_surroundings_test WAITS SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)
-# Random inputs and kills: samples of the large numbers for which these tests have options.
-cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
-cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
-
-cg2d_add_program_test(
-  solve_refused_test
-  SCRIPT program/solve_refused_test.py
-  LABELS thorough
-  TIMEOUT 900)
+# Random files and kills: samples of the large numbers for which these tests have options.
+cg2d_add_program_test(fuzz_test MAIN SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
+cg2d_add_program_test(kill_test ALONE MAIN SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
 
 if(CG2D_BUILD_BENCH)
-  cg2d_add_program_test(bench_figures_test SCRIPT scripts/bench_figures_test.py LABELS thorough TIMEOUT 300)
-  set_property(
-    TEST bench_figures_test
-    APPEND
-    PROPERTY ENVIRONMENT CG2D_SPMV_BENCH=$<TARGET_FILE:spmv_bench> CG2D_ROW_LENGTH_BENCH=$<TARGET_FILE:row_length_bench>)
   # It takes both programs from the build folder.
   cg2d_add_program_test(regression_test SCRIPT scripts/regression_test.py LABELS thorough TIMEOUT 300)
 endif()
@@ -150,7 +145,7 @@ function(cg2d_add_class_test class_name)
     set(which some_grids)
   endif()
   cg2d_add_program_test(
-    class_${class_name}_${which}_test ALONE
+    class_${class_name}_${which}_test ALONE MAIN
     SCRIPT program/class_grids_test.py
     ARGUMENTS --class ${class_name} --ranks ${test_RANKS} --grids ${test_GRIDS}
     LABELS ${test_LABELS}

@@ -1,8 +1,6 @@
 """--rebalance: the matrix is repartitioned between outer iterations where ranks have drifted from their shares."""
 
-import unittest
-
-from program_runner import USAGE, ProgramTest, run_program
+from program_runner import ProgramTest
 
 RUN = ("run", "--class", "S", "--no-profile")
 # So slow that a move pays on any machine, from the fourth outer iteration on.
@@ -65,17 +63,3 @@ class Rebalance(ProgramTest):
         self.run_of(4, *options, *SLOW, *ON, "--checkpoint", saved, "--checkpoint-interval", "0s")
         for words in (("--restart", saved), ("--restart", saved, *SLOW, *ON), (*SLOW, *ON, "--repeat", "3")):
             self.assertEqual(self.run_of(4, *options, *words)["outer_steps"][-1], whole["outer_steps"][-1])
-
-    def test_what_it_does_not_go_with(self):
-        for words, reason in (
-            ((*RUN, "--rebalance", "maybe"), "--rebalance maybe: unknown; valid: off, on"),
-            ((*RUN, *ON, "--no-phases"), "--rebalance on: compares the times of products; leave --no-phases out"),
-            ((*RUN, *ON, "--guard"), "--rebalance on: does not go with --guard and --inject, which know the block from its beginning"),
-            ((*RUN, *ON, "--out-of-core", "/tmp"), "--rebalance on: goes with a matrix in memory only"),
-            (("solve", "--operator", "laplace3d:3x3x3", "--assembled", *ON), "--rebalance: not an option of cg2d solve"),
-        ):
-            self.assert_refused(run_program(1, *words), USAGE, reason)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,23 +3,18 @@
 import json
 import os
 import pathlib
-import re
 import resource
 import shutil
 import subprocess
-import sys
-import unittest
 
 from page_reader import read_page
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
-from report_facts import as_class_b, real_sweep, simulated_sweep, write_lines
+from report_facts import real_sweep, simulated_sweep, write_lines
 from session_facts import session_files
-from terminal import open_terminal
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.make_report import write_all
-from report_parts.times import in_unit, seconds
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page
 MOST_SECONDS = 5.0  # of processor time: what the machine does besides is not counted
@@ -77,44 +72,9 @@ class OnePage(ReportCommand):
         self.assertEqual(page.language, "en")
         self.assertEqual([address for address in page.addresses if not address.startswith(("#", "data:"))], [], "the page asks for nothing")
 
-    def test_counters_of_a_sweep_by_grid_and_phase_and_figures_that_are_compared(self):
-        """These under the labels and in the units that the schema gives them: the page has no list of them."""
-        page = self.made(self.sweep)
-        for word in ("1x4", "2x2", "4x1", "multiply", "shuffle", "PAPI_L3_TCM"):
-            self.assertIn(word, page.text_of("counters"))
-        text = page.text_of("runs")
-        peaks = [rank["peak_bytes"] for line in self.sweep.read_text().splitlines() for rank in json.loads(line)["setup"]["ranks"]]
-        self.assertRegex(text, rf"peak memory\s*(\S+ to )?{max(peaks) / 1e6:.4g} MB")
-        self.assertRegex(text, r"conversion time\s*\S+( to \S+)? s")
-
     def test_files_without_runs_are_enough(self):
         page = self.made(*(path for path in self.files if path.name in ("pingpong.json", "solve.json")))
         self.assertEqual([name for name in page.sections if name != "left-out"], ["messages", "solves"])
-
-    def test_models(self):
-        """Predictions of several machines, and the paper beside the model: each number is on the page."""
-        files = {"cp-pacs": ["--ranks", "16,256"], "laptop": ["--class", "A", "--ranks", "2"], "paper": []}
-        for name, words in files.items():
-            machine = ["--paper"] if name == "paper" else ["--machine", name]
-            output = ["--format", "json", "--output", self.folder / f"{name}.json"]
-            self.assertEqual(run_command([PROGRAM, "model", *machine, *words, *output]).exit_code, SUCCESS)
-        page = self.made(*(self.folder / f"{name}.json" for name in files))
-        self.assertEqual([name for name in page.sections if name != "left-out"], ["model", "paper", "paper-speed-up"])
-        shown = page.text_of("model")
-        (unit,) = set(re.findall(r"\d (s|ms|µs)\b", shown))
-        (problem,) = json.loads((self.folder / "cp-pacs.json").read_text())["problems"]
-        for row in problem["rank_counts"]:
-            times = [" ".join(in_unit(seconds(grid["total_s"]), unit).split()) for grid in row["grids"]]
-            for word in (row["best_grid"], f"{100 * row['efficiency']:.1f} %", *times):
-                self.assertIn(word, shown)
-        self.assertIn("Predicted time, laptop, class A", shown)
-        shown = page.text_of("paper")
-        for table in json.loads((self.folder / "paper.json").read_text())["tables"]:
-            self.assertIn(f"{100 * table['errors']['worst']:+.1f} %", shown)
-            for row in table["rows"]:
-                for cell in row["cells"]:
-                    self.assertIn(f"{cell['paper']:.0f}" if table["unit"] == "clocks" else f"{cell['paper']:.2f}", shown)
-        self.assertIn("Px = 8, 256 units the model: 13.", page.text_of("paper-speed-up"))
 
     def test_text_can_be_read_in_light_and_dark(self):
         for which, scheme in enumerate(("light", "dark")):
@@ -155,13 +115,6 @@ class Compare(ReportCommand):
             line = next(line for line in text.stdout.splitlines() if line.startswith(pair["key"] + " "))
             self.assertTrue(line.endswith(f" {pair['ratio']['ratio']:.3f}  {pair['text']}"), line)
 
-    def test_failed_runs_have_neither_times_nor_ratio(self):
-        sweep = real_sweep()
-        failed = json.loads(json.dumps(sweep[0])) | {"status": "unavailable", "reason": "test", "exit_code": UNAVAILABLE}
-        files = write_lines(self.folder / "a.jsonl", sweep), write_lines(self.folder / "b.jsonl", [failed, *sweep[1:]])
-        pair = json.loads(self.compared(*files).stdout)["compared"][0]
-        self.assertEqual((pair["after"], pair["ratio"], pair["change"]), (None, None, "regression"))
-
     def test_two_days_are_side_by_side(self):
         page = self.made(*self.slower(1.25), "--compare")
         text = page.text_of("comparison")
@@ -196,32 +149,6 @@ class Compare(ReportCommand):
             lines[1]["result"]["repeats"]["times_s"] = [time_s]
             outcome = run_program(0, "compare", before, write_lines(self.folder / "odd.jsonl", lines))
             self.assert_refused(outcome, BAD_DATA, f"odd.jsonl: line 2: its time is {time_s:g} s")
-
-    def test_sets_side_by_side_have_one_range_and_one_unit(self):
-        sweep = real_sweep()
-        grids = {document["configuration"]["grid"]["name"] for document in sweep}
-        days = {"monday": {}, "tuesday": dict.fromkeys(grids, 0.2)}
-        files = [write_lines(self.folder / f"{day}.jsonl", simulated_sweep(sweep, times_s)) for day, times_s in days.items()]
-        self.made(*files, "--compare")
-        sections = re.findall(r'<section id="([\w-]+)">(.*?)</section>', self.page.read_text(), re.DOTALL)
-        compared = {}
-        for name, text in sections:
-            if name in ("comparison", "time-by-grid", "time-over-px", "phases-by-grid", "repeats"):
-                self.assertEqual(len(set(re.findall(r"\d\s(s|ms|µs)\b", text))), 1, name)
-            pictures = re.findall(r'<svg class="chart".*?</svg>', text, re.DOTALL)
-            compared[name] = [re.findall(r'class="tick" text-anchor="end">([^<]*)<', picture) for picture in pictures]
-        monday, tuesday = compared["time-over-px"]
-        self.assertEqual(monday, tuesday, "ticks of the times")
-        monday, tuesday = compared["repeats"]
-        self.assertEqual(monday, tuesday, "ticks of the deviations")
-        maps = dict(sections)["time-by-grid"]
-        slow, fast = (set(re.findall(r'class="bar (h\d+)"[^>]*><title>', part)) for part in maps.split("</figure>")[:2])
-        self.assertEqual((slow, fast), ({"h12"}, {"h0"}), "one scale of colours for both")
-
-    def test_nothing_in_common_is_a_note(self):
-        page = self.made(self.sweep, write_lines(self.folder / "b.jsonl", as_class_b(real_sweep())), "--compare")
-        self.assertIn("no configuration is in both", page.text_of("notes"))
-        self.assertNotIn("comparison", page.sections)
 
     def test_one_set_cannot_be_compared(self):
         for words, code in (((self.sweep,), USAGE), ((self.sweep, self.files[2]), BAD_DATA)):
@@ -278,11 +205,6 @@ class Refusals(ReportCommand):
             self.assert_refused(UNAVAILABLE, f"old-python ended with code {code} and made no page", self.sweep, env=with_variables(CG2D_PYTHON=str(old)))
         outcome = self.ends_with(UNAVAILABLE, self.report(self.sweep, env=with_variables(PYTHONHOME="/none")))
         self.assertRegex(outcome.stderr, r"cg2d: report: python3 ended with code 1 and made no page; install Python 3\.10 or later[^\n]*\n\Z")
-        (self.folder / "matplotlib.py").write_text("raise ImportError\n")
-        figures = ("--figures", self.folder / "figures")
-        bare = with_variables(PYTHONPATH=str(self.folder))
-        self.assert_refused(UNAVAILABLE, "has no matplotlib", self.sweep, *figures, env=bare)
-        self.assertEqual(self.report(self.sweep, env=bare).exit_code, SUCCESS, "the page needs none")
 
     def test_a_program_without_its_package(self):
         program = pathlib.Path(shutil.copy(PROGRAM, self.folder / "cg2d"))
@@ -305,32 +227,3 @@ class Surroundings(ReportCommand):
         for ranks in (1, 2):
             outcome = self.ends_with(SUCCESS, run_command([*launch_words(ranks), PROGRAM, "report", self.sweep, "-o", self.page]))
             self.assertEqual(outcome.stdout.count("figures"), 1, "one rank acts")
-
-    def test_progress(self):
-        outcome = self.report(self.sweep, "--progress")
-        self.assertRegex(outcome.stderr, r"cg2d: report: \d\.\d s: reading .*\n(.*\n)*.*asking for the verdicts\n(.*\n)*.*drawing\n")
-        outcome = self.report(self.sweep, "--quiet")
-        self.assertEqual((outcome.exit_code, outcome.stdout, outcome.stderr), (SUCCESS, "", ""))
-
-    def test_a_terminal_sees_a_line_that_goes_away(self):
-        master, slave = open_terminal()
-        with subprocess.Popen([PROGRAM, "report", self.sweep, "-o", self.page], stderr=slave, stdout=subprocess.DEVNULL) as process:
-            process.wait(60)
-        os.close(slave)
-        text = os.read(master, 65536).decode()
-        os.close(master)
-        self.assertIn("\r\x1b[Kcg2d: report: 0 s: reading", text)
-        self.assertTrue(text.endswith("\r\x1b[K"), text[-60:])
-
-    def test_the_older_way_to_start_it(self):
-        trace = next(path for path in self.files if path.name == "trace.json")
-        words = [self.sweep, "--trace", trace, f"--cg2d={PROGRAM}", "-o", self.page]
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", *words])
-        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
-        self.assertIn("cg-step", read_page(self.page).sections)
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", self.sweep, "--trace"])
-        self.assertEqual((outcome.exit_code, outcome.stderr.count("\n")), (USAGE, 1), outcome)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

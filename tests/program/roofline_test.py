@@ -1,8 +1,6 @@
 """cg2d run --roofline: the work of each phase, against the limits of this machine."""
 
-import unittest
-
-from program_runner import PHASES, USAGE, ProgramTest, run_program
+from program_runner import PHASES, ProgramTest
 
 
 PRODUCTS_PER_SOLVE = 26
@@ -50,19 +48,6 @@ class Roofline(ProgramTest):
             if share != "-":
                 self.assertLessEqual(float(share), 100.0, phase)
 
-    def test_the_footprints_are_those_of_all_ranks(self):
-        """Each limit says how many bytes it was read from: as many as the matrix and five vectors have."""
-        document, roofline = self.roofline_of(2, "--grid", "1x2", "--kernel", "scalar", "--bind", "none")
-        if roofline is None:
-            self.skipTest("two ranks share cores here")
-        # A rank reads whole steps of 512 bytes, at least 4096 bytes.
-        for footprint, sizes in (
-            (roofline["matrix_footprint_bytes"], [rank["block_bytes"] for rank in document["setup"]["ranks"]]),
-            (roofline["vector_footprint_bytes"], [5 * DOUBLE * document["problem"]["n"] // 2] * 2),
-        ):
-            read = [size // 512 * 512 for size in sizes]
-            self.assertEqual(footprint, {"rank": max(read), "total": sum(read)})
-
     def test_messages_are_read_and_written(self):
         document, roofline = self.roofline_of(2, "--grid", "1x2", "--transport", "two-sided", "--bind", "none")
         if roofline is None:
@@ -76,10 +61,3 @@ class Roofline(ProgramTest):
         document, roofline = self.roofline_of(sum(node["cores"] for node in document["environment"]["nodes"]) + 1)
         self.assertIsNone(roofline)
         self.assertEqual(len([text for text in document["warnings"] if "--roofline" in text]), 1)
-
-    def test_needs_phases(self):
-        self.assertIn("--no-phases", self.ends_with(USAGE, run_program(0, "run", "--class", "S", "--roofline", "--no-phases")).stderr)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,16 +1,11 @@
 """cg2d scaling: the ways to use a node, as a table, JSON and CSV; strong and weak scaling; refused options."""
 
-import csv
-import io
 import json
 import os
 import re
 import signal
-import unittest
-
 
 from program_runner import CLASS_S_ZETA, INTERRUPTED, MEMORY, MPIEXEC, PROGRAM, SUCCESS, USAGE, BackgroundRun, ProgramTest, run_command, run_program
-from verdict_words import complaints_of_scaling
 
 TOLERANCE = 1e-10  # of the benchmark, for zeta
 SHORT = ("--niter", "1", "--rounds", "1")  # where the figures do not matter
@@ -97,44 +92,12 @@ class Strong(ScalingTest):
         self.assertEqual(len(re.findall(r"\*[ !]?\n", outcome.stdout)), 0, outcome)
         self.assertEqual(len(re.findall(r"~[ !]?\n", outcome.stdout)), 3, outcome)
         self.assertRegex(outcome.stdout, r"(?m)^  2 cores: no clear winner: .* in 1 of 1; (at least 8 rounds are needed \(take --repeat \d+\)|too noisy to decide: most runs were disturbed)$")
-        self.assertEqual(complaints_of_scaling(outcome.stdout), [])
 
     def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
         document = self.valid_document(2, "--niter", "1")
         self.assertEqual(document["options"]["rounds"], 8, "three ways on two cores")
         self.assertEqual({len(way["rounds"]) for way in document["ways"]}, {8})
         self.assertEqual(self.valid_document(1, "--niter", "1")["options"]["rounds"], 3, "one way")
-
-    def test_until_sure_adds_rounds_of_what_is_undecided(self):
-        words = ("--rounds", "1", "--cores", "1,2", "--until-sure", "2%")
-        document = self.valid_document(2, *words, "--budget", "2s")
-        counts = {(way["cores"], len(way["rounds"])) for way in document["ways"]}
-        self.assertIn((1, 1), counts, "one way is in no question")
-        self.assertGreater(max(count for _, count in counts), 1)
-        self.assertIn("medians of 1 round\n", self.scaling(2, *words, "--budget", "0").stdout)
-        self.assert_refuses(USAGE, ["--until-sure none"], "--until-sure", "none")
-
-    def test_lists_of_cores_transports_and_the_kernel(self):
-        document = self.valid_document(3, "--cores", "3,3", "--transport", "native,native", "--kernel", "scalar", *SHORT)
-        self.assertEqual(places_of(document), [ONE_CORE, (3, "ranks only", "native", 3, 1), (3, "threads only", "two-sided", 1, 3)])
-        self.assertEqual({way["figures"]["kernel"] for way in document["ways"]}, {"scalar"})
-
-    def test_csv_has_a_line_per_way(self):
-        file = self.folder / "ways.csv"
-        outcome = self.scaling(2, *SHORT, "--format", "csv", "--output", file)
-        self.assertEqual((outcome.exit_code, outcome.stdout), (SUCCESS, ""), outcome)
-        lines = list(csv.DictReader(io.StringIO(file.read_text())))
-        self.assertEqual([line["way"] for line in lines], ["one core"] + [place[1] for place in TWO_CORES])
-        for line in lines:
-            self.assertEqual(line["status"], "success")
-            self.assertGreater(float(line["figures.median_s"]), 0.0)
-
-    def test_threads_beyond_the_cores_are_warned_of(self):
-        document = self.valid_document(0, *SHORT)
-        self.assertEqual(places_of(document), [ONE_CORE])
-        if document["machine"]["nodes"][0]["cores"] < 4:
-            document = self.valid_document(4, "--cores", "4", *SHORT)
-            self.assertTrue(any("exceed the cores: expect slow threads" in text for text in document["warnings"]))
 
     def test_threads_have_no_room_where_ranks_are_bound(self):
         processors = os.sched_getaffinity(0)
@@ -187,34 +150,10 @@ class Resumed(ScalingTest):
         self.assert_refused(run_program(2, "scaling", *words), USAGE)
         self.assertEqual(self.file.read_text(), "")
 
-    def test_every_form_is_known_again(self):
-        """Systems with and without a matrix, weak scaling, and options that no sweep crosses."""
-        for words in (
-            ("--operator", "laplace3d:12x12x12", "--assembled", "--weak", "--cores", "2", "--rounds", "1"),
-            ("--class", "S", "--weak", "--cores", "2", "--ranks-per-node", "1", "--transport", "two-sided", *SHORT),
-        ):
-            with self.subTest(words=words):
-                command = ("scaling", *words, "--runs", self.file, "--format", "json")
-                first = run_program(2, *command, "--fresh")
-                ways = first.document()["ways"]
-                self.assertEqual([way["runs"] for way in ways], [1] * len(ways), first)
-                lines = self.file.read_text()
-                self.assertEqual(lines.count("\n"), len(ways))
-                self.assertEqual(run_program(2, *command).document()["ways"], ways)
-                self.assertEqual(self.file.read_text(), lines)
-
-    def test_runs_of_a_sweep_are_none_of_a_scaling(self):
-        self.run_well(2, "sweep", "--class", "S", "--niter", "1", "--repeat", "1", "--transport", "two-sided", "--output", self.file)
-        lines = self.file.read_text()
-        self.valid_document(2, "--runs", self.file, *SHORT)
-        self.assertTrue(self.file.read_text().startswith(lines))
-        self.assertEqual(self.file.read_text().count("\n"), lines.count("\n") + 4)
-
     def test_another_file_is_refused_and_kept(self):
         self.file.write_text("notes")
         self.assert_refuses(USAGE, [f"--runs {self.file}: it was not written by a sweep", "--fresh"], "--runs", self.file)
         self.assertEqual(self.file.read_text(), "notes")
-        self.assert_refuses(USAGE, ["--fresh", "--runs"], "--fresh")
 
 
 class Cuts(ScalingTest):
@@ -232,12 +171,6 @@ class Cuts(ScalingTest):
         self.assert_refuses(USAGE, [f"--cut file:{shares}: has a share for each of 2 ranks", "--cores"], "--cores", "1", "--cut", f"file:{shares}")
         shares.write_text("1\n-2\n")
         self.assert_refuses(65, [f'{shares}:2: found "-2", expected a share'], "--cut", f"file:{shares}")
-
-    def test_the_table_names_the_cuts(self):
-        outcome = self.ends_with(SUCCESS, self.scaling(2, *SHORT, "--transport", "shared", "--cores", "2", "--cut", "nonzeros,even"))
-        for cut in ("nonzeros", "even"):
-            self.assertRegex(outcome.stdout, rf"(?m)^ +2  shared-memory ranks +shared +2 x 1  {cut} +1x2 ")
-        self.assertRegex(outcome.stdout, r"(?m)^  2 cores: no clear winner: .*shared, 2 x 1, cut nonzeros")
 
 
 class Weak(ScalingTest):
@@ -259,33 +192,6 @@ class Weak(ScalingTest):
 
 
 class Refused(ScalingTest):
-    def test_bad_input(self):
-        for words, arguments in (
-            (["--cores 0", "within 1"], ["--cores", "0"]),
-            (["--cores 3", "only 2 started", "mpiexec -n 3"], ["--cores", "1,3"]),
-            (["two"], ["--cores", "two"]),
-            (["--transport pigeon", "valid: auto, two-sided"], ["--transport", "pigeon"]),
-            (["--kernel abacus", "valid: "], ["--kernel", "abacus"]),
-            (["--cut odd: unknown; valid: auto, nonzeros, even, speed"], ["--cut", "even,odd"]),
-            (["--cut random:1: the benchmark's rows are in a random order already"], ["--cut", "even,random:1"]),
-            (["--repeat 0"], ["--rounds", "0"]),
-            (["--format xml", "text, json, csv"], ["--format", "xml"]),
-            (["--class Q"], ["--class", "Q"]),
-            (["--weak on 2 cores", "2147483647"], ["--weak", "--n", "2000000000"]),
-            (["--px"], ["--px", "1"]),
-        ):
-            self.assert_refuses(USAGE, words, *arguments)
-
-    def test_an_output_that_cannot_be_made_is_refused_before_the_runs(self):
-        self.assert_refuses(73, ["/nonexistent-folder/ways"], "--output", "/nonexistent-folder/ways")
-
-    def test_a_run_that_fails_is_in_the_result(self):
-        document = self.valid_document(2, "--memory-limit", "1MB", *SHORT, exit_code=MEMORY)
-        self.assertEqual(document["status"], "not-enough-memory")
-        for way in document["ways"]:
-            self.assertIsNone(way["figures"])
-            self.assertEqual(way["rounds"][0]["status"], "not-enough-memory")
-
     def test_a_signal_ends_it_with_what_there_is(self):
         file = self.folder / "ways.json"
         words = ["scaling", "--class", "S", "--rounds", "1000", "--format", "json", "--output", file]
@@ -296,7 +202,3 @@ class Refused(ScalingTest):
         document = json.loads(file.read_text())
         self.assertEqual(document["status"], "interrupted")
         self.assertGreaterEqual(len(document["ways"][0]["rounds"]), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,10 +2,9 @@
 
 import functools
 import re
-import unittest
 
 from out_of_core_test import StreamingTest
-from program_runner import BAD_DATA, CANNOT_CREATE, MEMORY, USAGE, process_bytes, run_program, some_of
+from program_runner import MEMORY, process_bytes, run_program, some_of
 
 RESULTS = ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end", "right_hand_sides")
 SIDE = 44
@@ -99,19 +98,6 @@ class Converting(SolveOutOfCoreTest):
             self.assertEqual(binary.read_bytes(), content)
         self.assertEqual([list(folder.iterdir()) for folder in scratch], [[], []])
 
-    def test_scratch_folders_that_will_not_do(self):
-        binary, text = self.converted(2)
-        content = binary.read_bytes()
-        missing = self.folder / "missing"
-        for folders, code, line in (
-            (missing, CANNOT_CREATE, f"cannot create a file in the folder {missing}: No such file or directory"),
-            (f"{self.folder},", USAGE, f"--scratch {self.folder},: must be folders on local storage, such as /scratch1,/scratch2"),
-        ):
-            for rank_count in (1, 2):
-                outcome = run_program(rank_count, "convert", text, binary, "--scratch", folders)
-                self.assertEqual(self.assert_refused(outcome, code), f"cg2d: {line}")
-        self.assertEqual(binary.read_bytes(), content)
-
 
 class Streaming(SolveOutOfCoreTest):
     def test_the_bits_are_those_of_a_solve_in_memory(self):
@@ -155,21 +141,6 @@ class Streaming(SolveOutOfCoreTest):
         for rank in much["ranks"]:
             self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
 
-    def test_rows_that_are_much_longer_than_others_get_shorter_panels(self):
-        """A dense block of 1500 rows in 60 000."""
-        text = self.folder / "A.mtx"
-        order, dense = 60_000, 1500
-        entries = [f"{row + 1} {row + 1} 2000" for row in range(order)]
-        entries += [f"{row + 1} {column + 1} -1" for row in range(dense) for column in range(row)]
-        text.write_text(f"%%MatrixMarket matrix coordinate real symmetric\n{order} {order} {len(entries)}\n" + "\n".join(entries) + "\n")
-        binary = self.folder / "A.cg2d"
-        self.run_well(2, "convert", text, binary)
-        arguments = (binary, "--kernel", "sell", "--cut", "even", "--grid", "1x2")
-        (document, _) = self.expect_bits_of_memory(2, arguments, "--memory-limit", self.least_limit(2, arguments))
-        for rank in document["out_of_core"]["ranks"]:
-            # The dense rows are 24 MB; they are converted 512 at a time.
-            self.assertLess(rank["most_panel_bytes"], 9e6)
-
     def test_several_right_hand_sides_take_each_panel_once(self):
         binary, _ = self.converted()
         for grid, count in some_of((("1x2", 8), ("2x1", 3)), 2):
@@ -185,30 +156,8 @@ class Streaming(SolveOutOfCoreTest):
                         self.assertLess(rank["products"], 2 * document["result"]["iterations"])
                         self.assertLessEqual(rank["read_bytes"], rank["products"] * rank["most_panel_bytes"] * streamed)
 
-    def test_kernels_and_files_of_several_right_hand_sides(self):
-        arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--grid", "2x1")
-        several = (*arguments, "--rhs", "random:1", "--rhs-count", "3")
-        for more, is_reused in ((several, False), (several, True), (arguments, False), (several, False)):
-            document = self.streamed(2, *more)
-            self.assertEqual(document["configuration"]["kernel"], "symmetric")
-            self.assertEqual({rank["reused"] for rank in document["out_of_core"]["ranks"]}, {is_reused})
-
     def test_the_text_says_so(self):
         self.expect_text("--operator", "laplace2d:30x30", "--assembled")
-
-    def test_checkpoints_go_on_in_memory_and_streamed(self):
-        state = self.folder / "state"
-        arguments = ("--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "symmetric", "--grid", "2x2")
-        whole = self.streamed(4, *arguments, "--checkpoint", state, "--checkpoint-interval", "0s")
-        whole_x = self.x.read_text()
-        # The files are those of the solve before: their matrix is known without a pass over its entries.
-        for rest in (self.streamed(4, *arguments, "--restart", state), self.document(4, *arguments, "--restart", state)):
-            self.assertGreaterEqual(rest["restart"]["earlier_iterations"], 2)
-            self.assertEqual(rest["result"]["history"], whole["result"]["history"])
-            self.assertEqual(self.x.read_text(), whole_x)
-        other = ("--operator", "laplace3d:20x20x20:27", *arguments[2:])
-        outcome = run_program(4, "solve", *other, "--out-of-core", self.store, "--restart", state)
-        self.assert_refused(outcome, BAD_DATA, "found a checkpoint of another system")
 
 
 class Trouble(SolveOutOfCoreTest):
@@ -227,39 +176,7 @@ class Trouble(SolveOutOfCoreTest):
         whole = self.document(2, binary, "--grid", "1x2", "--kernel", "symmetric")
         self.expect_same(document, x, whole, self.x.read_text())
 
-    def test_damage_of_the_matrix_ends_all_ranks_while_panels_are_written(self):
-        binary, _ = self.converted(12)
-        bad = bytearray(binary.read_bytes())
-        bad[len(bad) // 2] ^= 1
-        binary.write_bytes(bad)
-        outcome = run_program(2, "solve", binary, "--grid", "1x2", "--no-profile", "--out-of-core", self.store)
-        self.assert_refused(outcome, BAD_DATA, str(binary), "found damaged data")
-        self.assertEqual(list(self.store.iterdir()), [])
-
     def test_a_file_that_fails_under_way_ends_the_solve_on_all_ranks(self):
         endless = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--grid", "1x2", "--kernel", "sell", "--rtol", "0", "--rhs", "random:1")
         limit = self.least_limit(2, (*endless, "--max-iterations", "1"))
         self.expect_end_on_all_ranks(*endless, "--max-iterations", "1000000", "--memory-limit", limit, at=r"iteration \d+: residual")
-
-    def test_a_text_is_to_be_converted_first(self):
-        text = self.folder / "A.mtx"
-        text.write_text(mesh_text(5))
-        outcome = run_program(2, "solve", text, "--out-of-core", self.store)
-        self.assert_refused(outcome, USAGE, "--out-of-core needs the binary form of", str(text), "cg2d convert", "of memory")
-        self.assert_refused(run_program(2, "solve", self.folder / "none", "--out-of-core", self.store), BAD_DATA, "none")
-
-    def test_what_does_not_go_with_it(self):
-        system = ("solve", "--operator", "laplace3d:20x20x20")
-        several = ("--rhs", "random:1", "--rhs-count", "4", "--kernel", "sell")
-        self.expect_refusals(
-            (*system, "--assembled"),
-            (("--cut", "random:1"), USAGE, "--cut random"),
-            (("--preconditioner", "block-jacobi"), USAGE, "--preconditioner block-jacobi"),
-            (several, USAGE, "4 right-hand sides: --kernel sell takes one; take one of symmetric"),
-        )
-        free = run_program(2, *system, "--out-of-core", self.store)
-        self.assert_refused(free, USAGE, "--operator: has no matrix without --assembled")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

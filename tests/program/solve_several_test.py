@@ -1,15 +1,11 @@
 """cg2d solve with several right-hand sides: the same x as one after the other, in one pass, each with its own end."""
 
-import itertools
 import json
 import math
 import os
 import signal
-import unittest
 
-from program_runner import (
-    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, factorizations, run_program, some_of,
-)  # fmt: skip
+from program_runner import BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, BackgroundRun, ProgramTest, run_program
 
 SIDE = 11
 N = SIDE * SIDE
@@ -71,15 +67,6 @@ class Solutions(SeveralTest):
             self.assertEqual(len(result["history"]), result["iterations"] + 1)
             self.expect_near(x, single_x)
 
-    def test_x_is_that_of_single_solves_on_every_grid(self):
-        grids = [grid for rank_count in (1, 2, 3, 4, 6) for grid in factorizations(rank_count)]
-        for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd", "symmetric", "blocks")), 5):
-            with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
-                report, x = self.solution_of(columns * rows, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel)
-                self.expect_singles(report, x)
-                for result, (single, _) in zip(report["result"]["right_hand_sides"], self.singles):
-                    self.assertLessEqual(abs(result["iterations"] - single["iterations"]), 1)
-
     def test_preconditioners_cuts_transports_and_threads(self):
         for options in (
             ("--preconditioner", "jacobi"),
@@ -100,11 +87,6 @@ class Solutions(SeveralTest):
             with self.subTest(options=options):
                 self.expect_singles(*self.solution_of(4, "--rhs", self.rhs, "--grid", "2x2", *options))
 
-    def test_the_solution_is_a_perfect_initial_guess(self):
-        _, columns = self.solution_of(2, "--rhs", self.rhs)
-        report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", self.columns_file(columns, "guess.mtx"))
-        self.assertEqual([result["iterations"] for result in report["result"]["right_hand_sides"]], [0] * 5)
-
     def test_random_ones_differ_and_the_first_is_that_of_a_single_solve(self):
         single, single_x = self.solution_of(2, "--rhs", "random:5")
         report, columns = self.solution_of(2, "--rhs", "random:5", "--rhs-count", "3")
@@ -112,28 +94,6 @@ class Solutions(SeveralTest):
         self.expect_near(columns[0], single_x[0])
         norms = {round(result["right_hand_side_norm"], 9) for result in report["result"]["right_hand_sides"]}
         self.assertEqual(len(norms), 3)
-
-    def test_more_right_hand_sides_take_no_more_messages_and_sums(self):
-        """Those of ten iterations: of 19 without those of 9, which --rtol 0 does not end before."""
-
-        def calls_of(count, preconditioner, iterations):
-            report = self.report_of(
-                6, *MATRIX, "--rhs", "random:1", "--rhs-count", count, "--grid", "2x3", "--kernel", "csr-simd", "--transport", "two-sided",
-                "--preconditioner", preconditioner, "--rtol", "0", "--max-iterations", iterations, code=NOT_CONVERGED,
-            )
-            return [
-                (phase["messages"], phase["calls"] if name == "dot" else 0)
-                for rank in report["phases"]["ranks"] for name, phase in sorted(rank["phases"].items())
-            ]
-
-        for preconditioner in ("none", "jacobi", "chebyshev") if THOROUGH else ("chebyshev",):
-            of_one = None
-            for count in (1, 2, 8, 16) if THOROUGH else (1, 8):
-                before, after = (calls_of(count, preconditioner, iterations) for iterations in (9, 19))
-                growth = [tuple(map(int.__sub__, more, less)) for more, less in zip(after, before, strict=True)]
-                of_one = of_one or growth
-                self.assertEqual(growth, of_one, (preconditioner, count))
-                self.assertEqual(sum(sums for _, sums in growth), 6 * 10 * 2)  # two on each rank in each iteration
 
     def test_text_has_a_row_for_each(self):
         outcome = self.run_well(2, "solve", *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--monitor")
@@ -157,17 +117,6 @@ class Ends(SeveralTest):
         self.assertEqual(report["result"]["end"], "step_limit")
         self.assertRegex(report["reason"], "^right-hand side 3 of 3: iteration limit")
 
-    def test_not_a_number_in_one_leaves_the_others_alone(self):
-        good = [math.sin(k) for k in range(N)]
-        huge = [1e200 * value for value in good]
-        report = self.report_of(2, *MATRIX, "--rhs", self.columns_file([good, huge]), code=NOT_CONVERGED)
-        self.assertEqual([result["end"] for result in report["result"]["right_hand_sides"]], ["converged", "stagnated"])
-        self.assertRegex(report["reason"], "^right-hand side 2 of 2: stagnated after 0 iterations: b . b is inf")
-
-    def test_a_tolerance_beyond_double_precision_stagnates(self):
-        report = self.report_of(2, *MATRIX, "--rhs", "random:1", "--rhs-count", "3", "--rtol", "1e-17", code=NOT_CONVERGED)
-        self.assertEqual({result["end"] for result in report["result"]["right_hand_sides"]}, {"stagnated"})
-
     def test_a_signal_ends_all_after_the_same_iteration(self):
         result = self.folder / "result"
         endless = ("--operator", "laplace3d:120x120x60", "--assembled", "--rtol", "1e-14", "--rhs", "random:1", "--rhs-count", "3", "--grid", "1x2", "--kernel", "csr-short")
@@ -181,49 +130,11 @@ class Ends(SeveralTest):
         self.assertRegex(report["reason"], "^right-hand side 1 of 3, and 2 more without a solution: interrupted by a signal after")
 
 
-class Kernels(SeveralTest):
-    def test_kernels_for_several_are_tried(self):
-        report = self.report_of(
-            1, "--operator", "laplace3d:30x30x30", "--assembled", "--rhs", "random:1", "--rhs-count", "3", "--max-iterations", "3",
-            code=NOT_CONVERGED,
-        )
-        tried = [one["kernel"] for one in report["configuration"]["kernel_trial"]["tried"]]
-        self.assertEqual(sorted(tried), ["csr-short", "csr-simd", "symmetric"])
-        self.assertIn(report["configuration"]["kernel"], tried)
-
-    def test_dense_blocks_of_the_nas_matrix_have_the_solutions_of_the_reference(self):
-        system = ("--operator", "npb:S", "--assembled", "--rhs", "random:1", "--rhs-count", "5", "--rtol", "1e-12", "-o", self.x)
-        self.report_of(1, *system, "--kernel", "csr-simd")
-        expected = columns_of(self.x)
-        for ranks, grid, threads in ((1, "1x1", 2), (2, "1x2", 1), (4, "2x2", 1)):
-            with self.subTest(grid=grid, threads=threads):
-                report = self.report_of(ranks, *system, "--kernel", "blocks", "--grid", grid, "--threads", threads)
-                self.assertEqual(report["configuration"]["kernel"], "blocks")
-                for column, other in zip(columns_of(self.x), expected, strict=True):
-                    self.expect_near(column, other)
-
-
 class Refusals(SeveralTest):
     def expect_line(self, code, line, *arguments):
         outcome = self.ends_with(code, run_program(2, "solve", *arguments))
         self.assertRegex(outcome.stderr.splitlines()[0], f"^cg2d: (solve: )?{line}")
         self.assertEqual(outcome.stdout, "")
-
-    def test_options_that_take_one(self):
-        eight = ("--rhs-count", "8")
-        random = (*eight, "--rhs", "random:1")
-        for line, arguments in (
-            ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight, "--rhs", "ones")),
-            ("8 right-hand sides: they need a matrix", (*MATRIX[:2], *random)),
-            ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
-            ("--reproducible on: it solves for one right-hand side", (*MATRIX, *random, "--reproducible", "on")),
-            ("8 right-hand sides: --overlap on takes one", (*MATRIX, *random, "--overlap", "on")),
-            ("8 right-hand sides: --preconditioner block-jacobi takes one", (*MATRIX, *random, "--preconditioner", "block-jacobi")),
-            ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, csr-short, symmetric", (*MATRIX, *random, "--kernel", "sell")),
-            ("--rhs-count 0", (*MATRIX, "--rhs-count", "0")),
-            ("--rhs-count 17", (*MATRIX, "--rhs-count", "17")),
-        ):
-            self.expect_line(USAGE, line, *arguments)
 
     def test_solutions_in_files_have_all_digits(self):
         self.report_of(1, *MATRIX, "--rhs", "random:1", "-o", self.x)
@@ -239,7 +150,3 @@ class Refusals(SeveralTest):
         self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 3 columns", *MATRIX, "--rhs", two, "--rhs-count", "3")
         self.expect_line(BAD_DATA, f".*b.mtx:2: {found} 1 column,", *MATRIX, "--rhs", two, "--rhs-count", "1")
         self.expect_line(BAD_DATA, ".*many.mtx: found 17 columns, expected 1 to 16", *MATRIX, "--rhs", many)
-
-
-if __name__ == "__main__":
-    unittest.main()

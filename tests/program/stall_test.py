@@ -5,9 +5,8 @@ import pathlib
 import re
 import signal
 import time
-import unittest
 
-from program_runner import STALLED, SUCCESS, USAGE, BackgroundRun, ProgramTest, at_the_same_time, run_program, some_of, thorough_only
+from program_runner import STALLED, SUCCESS, BackgroundRun, ProgramTest, at_the_same_time, run_program, some_of, thorough_only
 
 RANKS = 3
 # Far more than a CG step of class S takes, on a busy machine, too.
@@ -66,25 +65,6 @@ class StallTest(ProgramTest):
         solve = (self.check, 2, LONG_SOLVE, "iteration [0-9]+:", r"^CG step \d+: [a-z_ ]+, waits for ")
         at_the_same_time(lambda check, *case: check(*case), [*runs, *transports, solve])
 
-    @thorough_only("the places are those of timed phases")
-    def test_without_timed_phases(self):
-        said = self.check(1, [*LONG_RUN, "--no-phases"], ITERATING, "waits for ")
-        self.assertTrue(all(re.search("CG step [0-9]+: [a-z_ ]+, waits", text) for text in said.values()), said)
-
-    @thorough_only("lasts 9 s; stall_watch_test has a slow rank, too")
-    def test_a_slow_run_goes_on(self):
-        """A rank that is stopped again and again, for less than the limit each time and longer in all."""
-        with iterating(*LONG_RUN) as background:
-            background.wait_for(ITERATING)
-            rank = processes(background)[1]
-            for _ in range(12):
-                os.kill(rank, signal.SIGSTOP)
-                time.sleep(0.5)
-                os.kill(rank, signal.SIGCONT)
-                time.sleep(0.1)
-            time.sleep(END_S)
-            background.wait_for_next(ITERATING)
-
     @thorough_only("lasts 7 s, and so does what it looks for")
     def test_a_suspended_job_goes_on(self):
         """All ranks are stopped for longer than the limit."""
@@ -103,12 +83,3 @@ class StallTest(ProgramTest):
         for command in (["run", "--class", "S"], ["solve", "--operator", "laplace2d:30x30"]):
             limited = run_program(2, *command, "--stall-limit", "10min")
             self.assertEqual((limited.exit_code, limited.error_lines()), (SUCCESS, []), limited)
-
-    def test_limits_that_are_none(self):
-        for command in (["run", "--class", "S"], ["solve", "--operator", "laplace2d:30x30"]):
-            for text in ("0s", "-1s", "soon", ""):
-                self.assert_refused(run_program(2, *command, f"--stall-limit={text}"), USAGE)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unittest
 
 from program_runner import CANNOT_WRITE, PROGRAM, USAGE, ProgramTest, run_command, run_program
 
@@ -55,25 +54,6 @@ class StandardOutputTest(ProgramTest):
             outcome = run_program(ranks, "convert", "A.mtx", "-", cwd=self.folder)
             self.assert_refused(outcome, USAGE, "TARGET -: ", "name a file, such as A.cg2d")
 
-    def test_what_must_be_a_file_or_a_folder(self):
-        for ranks, words, option, reason in (
-            (0, RUN, "--save-config", "name a file"),
-            (2, RUN, "--profile", "name a file"),
-            (0, ["tune", "--class", "S"], "--profile", "name a file"),
-            (0, ["model", "--calibrate"], "--machine", "name a file"),
-            (2, ["sweep", "--class", "S"], "--output", "name a file"),
-            (0, RUN, "--checkpoint", "folder"),
-            (0, RUN, "--out-of-core", "folder"),
-            (0, ["report", "r.json"], "--figures", "folder"),
-            (0, ["convert", "A.mtx", "A.cg2d"], "--scratch", "folder"),
-        ):
-            self.assert_refused(run_program(ranks, *words, option, "-", cwd=self.folder), USAGE, f"{option} -: ", reason)
-        self.assertEqual(list(self.folder.iterdir()), [])
-
-    def test_two_results(self):
-        for words, one, other in ((RUN, "--output", "--trace"), (RUN, "--trace", "--export-mtx"), (SOLVE, "--solution", "--output")):
-            self.assert_refused(run_program(0, *words, one, "-", other, "-", cwd=self.folder), USAGE, one, other, "name the same file, -")
-
     def test_an_input_that_is_not_there(self):
         for words in (["solve", "-"], [*SOLVE, "--rhs", "-"], [*RUN, "--config", "-"], ["export", "-"], ["convert", "-", "A.cg2d"]):
             outcome = run_program(0, *words, cwd=self.folder)
@@ -111,7 +91,3 @@ class SeveralOutputs(ProgramTest):
                         self.assertIn(f"cannot write {files[option]}: No space left", outcome.stderr)
                 for path in self.folder.glob("*.out"):
                     path.unlink()
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

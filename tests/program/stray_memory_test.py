@@ -3,7 +3,6 @@
 import os
 import pathlib
 import signal
-import unittest
 
 from program_runner import MEMORY, SUCCESS, BackgroundRun, ProgramTest, comes_true, start_program
 
@@ -57,7 +56,3 @@ class StrayMemory(ProgramTest):
                 os.kill(ranks[1], signal.SIGKILL)
                 self.assertNotEqual(run.finish().exit_code, SUCCESS)
             self.expect_nothing_left()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,18 +1,12 @@
 """--symmetrize TOL: a matrix that is one rounding from symmetric, as assembled finite elements are, is solved as the mean of both
 triangles, and the largest difference is reported."""
 
-import json
 import math
 import random
 import re
-import sys
-import unittest
 
-from program_runner import BAD_DATA, PROJECT, THOROUGH, USAGE, run_program
-from solve_test import SYMMETRIC_BANNER, SolveTest, matrix_text, values_of
-
-sys.path.insert(0, str(PROJECT / "scripts"))
-from report_parts.results import system_name  # noqa: E402
+from program_runner import BAD_DATA, run_program
+from solve_test import SolveTest, matrix_text, values_of
 
 
 def assembled(side):
@@ -82,60 +76,6 @@ class Symmetrize(SolveTest):
         self.assertRegex(refusal, line)
         self.expect_solved(self.matrix, self.entries, re.search(line, refusal)[1])
 
-    def test_the_first_screen_tells_of_the_largest_difference(self):
-        largest = largest_difference(self.entries)
-        line = (
-            f" Symmetrized: the largest difference was {largest['largest_difference']:.3g} of sqrt(a_ii a_jj), "
-            f"at ({largest['row']}, {largest['column']})\n"
-        )
-        for words in ((), ("--cut", "random:5")):
-            self.assertIn(line, self.solve(2, self.matrix, "--symmetrize", "1e-12", *words).stdout)
-        self.assertNotIn("Symmetrized", self.solve(1, self.write("mean.mtx", symmetrized(self.entries))).stdout)
-
-    def test_equal_triangles_differ_by_nothing(self):
-        mean = self.write("mean.mtx", symmetrized(self.entries))
-        self.assertEqual(self.report_of(2, mean, "--symmetrize", "1e-12")["setup"]["symmetrization"], {"largest_difference": 0.0})
-        self.assertIn(" Symmetrized: both triangles were equal\n", self.solve(1, mean, "--symmetrize", "1e-12").stdout)
-
-    def test_entries_of_one_triangle_only(self):
-        for place in ((40, 3), (3, 41), (80, 0)):
-            self.entries[place] = 1e-9
-        self.expect_solved(self.write("one-sided.mtx", self.entries), self.entries, "1e-8")
-
-    def test_the_first_pair_beyond_the_tolerance_is_named(self):
-        for place in ((70, 60), (2, 33), (80, 8)):
-            self.entries[place] = self.entries.get(place, 0.0) + 1e-3
-        matrix = self.write("beyond.mtx", self.entries)
-        line = (
-            f"beyond.mtx: not symmetric, to --symmetrize 1e-12: entry (34, 3) is 0, entry (3, 34) is 0.001; they differ by "
-            f"{difference(self.entries, 33, 2):.3g} of sqrt(a_ii a_jj)"
-        )
-        self.expect_line(BAD_DATA, line, "solve", matrix, "--symmetrize", "1e-12")
-        self.expect_line(BAD_DATA, line, "solve", matrix, "--symmetrize", "1e-12", "--cut", "random:2")
-        target = self.folder / "beyond.cg2d"
-        self.expect_line(BAD_DATA, line, "convert", matrix, target, "--symmetrize", "1e-12")
-        self.assertFalse(target.exists())
-        self.assertNotIn("--symmetrize", self.solve(1, matrix).stderr)
-
-    def test_converted(self):
-        """The file has the bytes of that of the mean, also where the entries lie on a device meanwhile."""
-        mean, target = self.folder / "mean.cg2d", self.folder / "A.cg2d"
-        self.run_well(1, "convert", self.write("mean.mtx", symmetrized(self.entries)), mean)
-        for rank_count, *words in ((1,), (3,), (2, "--scratch", self.folder)):
-            outcome = self.run_well(rank_count, "convert", self.matrix, target, "--symmetrize", "1e-12", *words)
-            self.assertRegex(outcome.stdout, r"\A .*\n Symmetrized: the largest difference was \S+ of sqrt\(a_ii a_jj\), at \(\d+, \d+\)\n\Z")
-            self.assertEqual(target.read_bytes(), mean.read_bytes())
-
-    def test_sweep_and_scaling(self):
-        lines = self.folder / "sweep.jsonl"
-        words = (self.matrix, "--symmetrize", "1e-12", "--iterations", "5", "--repeat", "1")
-        self.run_well(2, "sweep", *words, "--retries", "0", "--output", lines)
-        for line in map(json.loads, lines.read_text().splitlines()):
-            self.assertEqual(line["setup"]["symmetrization"], largest_difference(self.entries))
-            self.assertEqual(system_name(line), f"{self.matrix}, 5 iterations, symmetrized to 1e-12")
-        self.assertIn("5 iterations, symmetrized to 1e-12", self.run_well(0, "sweep", "--show", lines).stdout)
-        self.assertEqual(json.loads(self.run_well(2, "scaling", *words, "--format", "json").stdout)["status"], "success")
-
     def test_a_file_of_one_triangle_is_named_and_mirrored(self):
         mean = symmetrized(self.entries)
         expected, expected_x = self.solution(1, self.write("mean.mtx", mean))
@@ -160,47 +100,3 @@ class Symmetrize(SolveTest):
             f"{sum(i < k for i, k in self.entries)} above it, expected one triangle, which --mirror mirrors; leave it out",
             "solve", self.matrix, "--mirror",
         )
-
-    def test_tolerances_out_of_range(self):
-        commands = (("solve", self.matrix), ("convert", self.matrix, self.folder / "A.cg2d"), ("sweep", self.matrix))
-        texts = ("0", "-1e-12", "1", "inf", "nan", "much")
-        for words, text in [(commands[0], text) for text in texts] + [(words, "1") for words in commands[1:]]:
-            self.assert_refused(run_program(0, *words, f"--symmetrize={text}"), USAGE, "--symmetrize")
-
-    def test_without_effect(self):
-        lower = {place: value for place, value in symmetrized(self.entries).items() if place[0] >= place[1]}
-        symmetric = self.file("S.mtx", matrix_text(self.n, lower))
-        self.assertTrue(symmetric.read_text().startswith(SYMMETRIC_BANNER))
-        binary, target = self.folder / "S.cg2d", self.folder / "T.cg2d"
-        self.run_well(1, "convert", symmetric, binary)
-        option = ("--symmetrize", "1e-12")
-        by_its_form = "--symmetrize: the matrix of {} is symmetric by its form; leave it out"
-        for line, *words in (
-            (by_its_form.format(symmetric), "solve", symmetric),
-            (by_its_form.format(symmetric), "convert", symmetric, target),
-            (by_its_form.format(symmetric), "sweep", symmetric, "--output", self.folder / "sweep.jsonl"),
-            (by_its_form.format(binary), "solve", binary),
-            ("--symmetrize: a binary matrix is symmetric; leave it out to get the Matrix Market file", "convert", binary, target),
-            ("--symmetrize: not with --mirror, which makes the matrix symmetric", "solve", self.matrix, "--mirror"),
-            ("--symmetrize: only with FILE", "solve", "--operator", "laplace2d:9x9"),
-            ("--symmetrize: only with FILE", "solve", "--operator", "laplace2d:9x9", "--assembled"),
-            ("--symmetrize: only with FILE", "scaling", "--operator", "laplace2d:9x9"),
-            ("--symmetrize: only with a system of your own: FILE or --operator", "sweep", "--class", "S"),
-            ("--symmetrize: give it to cg2d convert, which makes the file, not with --out-of-core", "solve", binary, "--out-of-core", self.folder),
-        ):
-            self.expect_line(USAGE, line, *words, *option, rank_counts=() if THOROUGH else (2,))
-        self.assertFalse(target.exists())
-        by_its_form = by_its_form.replace("--symmetrize", "--mirror")
-        for line, *words in (
-            (by_its_form.format(symmetric), "sweep", symmetric, "--output", self.folder / "sweep.jsonl"),
-            (by_its_form.format(binary), "solve", binary),
-            ("--mirror: a binary matrix is symmetric; leave it out to get the Matrix Market file", "convert", binary, target),
-            ("--mirror: only with FILE", "scaling", "--operator", "laplace2d:9x9"),
-            ("--mirror: only with a system of your own: FILE or --operator", "sweep", "--class", "S"),
-            ("--mirror: give it to cg2d convert, which makes the file, not with --out-of-core", "solve", binary, "--out-of-core", self.folder),
-        ):
-            self.expect_line(USAGE, line, *words, "--mirror", rank_counts=() if THOROUGH else (2,))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,10 +1,6 @@
 """cg2d scaling of a user's own system: strong and weak, with a matrix and without one."""
 
-import csv
-import io
-import unittest
-
-from program_runner import USAGE, ProgramTest, run_program
+from program_runner import ProgramTest
 
 ITERATIONS = 10
 
@@ -12,9 +8,6 @@ ITERATIONS = 10
 class SystemScalingTest(ProgramTest):
     def scaling(self, *arguments, ranks=4):
         return self.valid_document_of(ranks, "scaling", "--iterations", ITERATIONS, "--rounds", "2", *arguments)
-
-    def refused(self, message, *arguments):
-        self.assertEqual(self.assert_refused(run_program(2, "scaling", *arguments), USAGE), f"cg2d: {message}")
 
     def test_strong_scaling_compares_both_forms(self):
         result = self.scaling("--operator", "laplace3d:9x8x7", "--assembled", "--cores", "2,4")
@@ -48,44 +41,3 @@ class SystemScalingTest(ProgramTest):
         for way in cubes.values():
             self.assertAlmostEqual(way["figures"]["efficiency"], base_s / way["figures"]["median_s"])
         self.assertEqual(self.scaling("--operator", "laplace2d:10x12", "--weak")["ways"][-1]["matrix"], "laplace2d:20x24")
-
-    def test_a_file_with_several_transports(self):
-        matrix = self.folder / "A.mtx"
-        lines = [f"{k} {k} 4.0" for k in range(1, 201)] + [f"{k} {k - 1} -1.5" for k in range(2, 201)]
-        matrix.write_text("\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"200 200 {len(lines)}", *lines]) + "\n")
-        ways = self.scaling(matrix, "--transport", "two-sided,shared", "--cores", "4")["ways"]
-        self.assertEqual({way["form"] for way in ways}, {"matrix"})
-        of_one_thread = [(way["ranks"], way["transport"]) for way in ways if way["threads"] == 1]
-        self.assertEqual(of_one_thread, [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
-        self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
-        outcome = self.run_well(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
-        self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
-
-    def test_cuts_of_the_matrix_are_compared(self):
-        words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "2", "--transport", "shared", "--cut")
-        ways = self.scaling(*words, "nonzeros,speed,random:1", ranks=2)["ways"]
-        found = [(way["form"], way["ranks"], way.get("cut")) for way in ways if way["cores"] == 2]
-        of_the_matrix = [("matrix", 2, cut) for cut in ("nonzeros", "speed", "random:1")]
-        self.assertEqual(found, [("matrix-free", 2, None), ("matrix-free", 1, None), *of_the_matrix, ("matrix", 1, None)])
-        self.assertEqual({way["arrangement"] for way in ways if way.get("cut")}, {"grid 1x2"})
-
-    def test_rounds_are_added_and_csv_names_the_forms(self):
-        words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "1", "--rounds", "1", "--until-sure", "2%", "--budget", "2s")
-        lines = list(csv.DictReader(io.StringIO(self.run_well(1, "scaling", *words, "--format", "csv").stdout)))
-        self.assertEqual([(line["form"], line["n"]) for line in lines], [("matrix-free", "400"), ("matrix", "400")])
-        self.assertGreater(int(lines[0]["runs"]), 1)
-
-    def test_options_that_make_no_sense(self):
-        laplacian = ("--operator", "laplace2d:20x20")
-        self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")
-        self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
-        self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
-        self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
-        self.refused("--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto")
-        no_laplacian = "npb-factored:S: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ"
-        self.refused(f"--weak: {no_laplacian}", "--operator", "npb-factored:S", "--weak")
-        self.assert_refused(run_program(2, "scaling", "--operator", "laplace2d:3x3", "--iterations", "90", "--rounds", "1"), USAGE)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,13 +4,9 @@ import re
 import itertools
 import json
 import signal
-import sys
 import time
-import unittest
 
-from program_runner import (
-    BAD_DATA, INTERRUPTED, NOT_POSITIVE_DEFINITE, PROGRAM, PROJECT, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_command, run_program,
-)  # fmt: skip
+from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
 
 LAPLACIAN = "laplace3d:9x8x7"
 
@@ -45,9 +41,6 @@ class SystemSweepTest(ProgramTest):
 
     def verdicts(self):
         return self.valid_document_of(0, "sweep", "--show", self.file)
-
-    def refused(self, message, *arguments):
-        self.assertEqual(self.assert_refused(self.sweep(2, *arguments), USAGE), f"cg2d: {message}")
 
     def test_a_signal_leaves_no_half_of_a_run(self):
         """The run under way ends; before, it was kept as one that failed for ever."""
@@ -88,29 +81,6 @@ class SystemSweepTest(ProgramTest):
                 self.assertAlmostEqual(cell["times"]["iteration_s"], cell["times"]["median_s"] / 6)
                 self.assertEqual((cell["form"], row["form"], cell["is_official"]), ("matrix", "matrix", False))
 
-    def test_kernels_are_tried_once_on_each_grid(self):
-        # Large enough for a trial. The times of two trials differ, so equal ones are of the same.
-        words = ("--operator", "laplace2d:300x300", "--assembled", "--domain", "1x1x1,1x2x1", "--transport", "two-sided,shared")
-        self.ends_with(SUCCESS, self.sweep(2, *words, "--iterations", "3", "--repeat", "2", "--no-profile"))
-        trials = {}
-        for line in self.lines():
-            configuration = line["configuration"]
-            if "kernel_trial" in configuration:
-                trials.setdefault(configuration["grid"]["name"], []).append(configuration["kernel_trial"])
-        self.assertEqual(set(trials), {"1x2", "2x1"})
-        for grid, same in trials.items():
-            with self.subTest(grid):
-                self.assertEqual(len(same), 4)
-                self.assertGreater(len(same[0]["tried"]), 0)
-                self.assertEqual(same, same[:1] * 4)
-        self.assertNotEqual(trials["1x2"][0], trials["2x1"][0])
-
-    def test_by_nonzeros_is_more_even_than_by_rows(self):
-        self.assertEqual(self.sweep(4, self.matrix, "--grid", "1x4", "--iterations", "4", "--repeat", "1").exit_code, SUCCESS)
-        (line,) = self.lines()
-        setup = line["setup"]
-        self.assertLess(setup["balance"]["imbalance"], setup["balance_of_even_pieces"]["imbalance"])
-
     def test_every_cut_of_a_laplacian_and_its_matrix(self):
         words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "4,6", "--iterations", "10", "--repeat", "1")
         outcome = self.ends_with(SUCCESS, self.sweep(6, *words))
@@ -137,74 +107,8 @@ class SystemSweepTest(ProgramTest):
         self.assertEqual(self.sweep(6, *words, "4,6", "--domain", "2x3x1,1x4x1", "--fresh").exit_code, SUCCESS)
         self.assertEqual([line["sweep"]["configuration"]["form"] for line in self.lines()], ["domain 1x4x1", "domain 2x3x1"])
 
-    def test_it_goes_on_where_the_file_ends(self):
-        words = ("--operator", LAPLACIAN, "--assembled", "--iterations", "10", "--repeat", "2")
-        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
-        whole = self.file.read_text().splitlines()
-        # A cut within a line, as a kill leaves it.
-        self.file.write_text("\n".join(whole[:3]) + "\n" + whole[3][:100])
-        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
-        again = self.lines()
-        self.assertEqual([line["sweep"]["key"] for line in again], [json.loads(line)["sweep"]["key"] for line in whole])
-        self.assertEqual([line["sweep"]["sitting"] for line in again], [1] * 3 + [2] * (len(whole) - 3))
-        # Another number of iterations is other work: runs of its own.
-        self.assertEqual(self.sweep(4, "--operator", LAPLACIAN, "--iterations", "5", "--repeat", "1").exit_code, SUCCESS)
-        self.assertEqual(len(self.lines()), len(whole) + len(triples(4)))
-
     def test_a_system_that_is_solved_earlier_is_refused(self):
         self.ends_with(USAGE, self.sweep(2, "--operator", "laplace2d:4x4", "--iterations", "100", "--repeat", "1"))
         for line in self.lines():
             self.assert_valid(line, "solve")
             self.assertRegex(line["reason"], r"^--iterations 100: the system is solved to rounding after \d+ iterations?; take no more")
-
-    def test_a_matrix_that_is_no_good_ends_the_sweep_at_once(self):
-        self.matrix.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n1 2 1\n")
-        self.assert_refused(self.sweep(4, self.matrix, "--ranks", "2", "--repeat", "1"), BAD_DATA)
-        self.assertFalse(self.file.exists())
-
-    def test_an_indefinite_matrix_is_a_failed_run(self):
-        self.matrix.write_text("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 2 1\n2 1 -3\n")
-        self.assertEqual(self.sweep(2, self.matrix, "--repeat", "1").exit_code, NOT_POSITIVE_DEFINITE)
-        self.assertEqual({line["status"] for line in self.lines()}, {"not-positive-definite"})
-
-    def test_options_that_make_no_sense(self):
-        laplacian = ("--operator", LAPLACIAN)
-        without_matrix = "laplace3d without a matrix is cut by --domain; take --assembled for grids, too"
-        self.refused("--class: not with a system of your own, FILE or --operator", self.matrix, "--class", "S")
-        self.refused("--n: not with a system of your own, FILE or --operator", *laplacian, "--n", "100")
-        self.refused("--keep-disturbed: only with --cut speed, whose measurement it keeps", self.matrix, "--keep-disturbed")
-        self.refused("--domain: only with a Laplacian, which is cut as a domain", self.matrix, "--domain", "1x1x2")
-        self.refused("--domain 2x1: must be three positive numbers, as in 1x2x4", *laplacian, "--domain", "2x1")
-        self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
-        self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
-        self.refused("--cut middle: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE", self.matrix, "--cut", "middle")
-        for option, value in (("--grid", "1x2"), ("--kernel", "sell"), ("--sum", "whole-block")):
-            self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
-        self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
-        self.refused("--assembled: only with --operator", self.matrix, "--assembled")
-        self.refused("cg2d sweep takes a matrix: FILE, or --operator, and not both", self.matrix, *laplacian)
-        self.refused("--iterations 0: must be within 1 ... 2147483647", self.matrix, "--iterations", "0")
-        line = "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE"
-        self.refused(line, "--class", "S", "--cut", "even,random:1")
-        for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
-            self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
-
-    def test_the_page_shows_systems(self):
-        words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "2,4", "--iterations", "10", "--repeat", "2")
-        self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
-        page = self.folder / "page.html"
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", self.file, "-o", page, "--cg2d", PROGRAM])
-        self.assertEqual((outcome.exit_code, outcome.stderr), (0, ""), outcome)
-        text = page.read_text()
-        self.assertIn(f"{LAPLACIAN}, 10 iterations", text)
-        for arrangement in (*triples(2), *triples(4), "2x2", "4x1"):
-            self.assertIn(arrangement, text)
-        # Figures compare one configuration: here the parts of the domain, by their names.
-        self.assertIn("Parts of the domain", text)
-        for cut in triples(4):
-            self.assertIn(f"domain {cut}", text)
-        self.assertNotIn("official program takes 2x2", text)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -4,7 +4,7 @@ import os
 import re
 import unittest
 
-from program_runner import PROGRAM, SUCCESS, THOROUGH, USAGE, ProgramTest, launch_words, run_command
+from program_runner import PROGRAM, SUCCESS, THOROUGH, ProgramTest, launch_words, run_command
 
 PROCESSORS = os.sched_getaffinity(0)
 # For 4 ranks: more threads than there are processors.
@@ -63,22 +63,8 @@ class ThreadWaiting(ProgramTest):
             limits = self.run_limits(4, CROWDING_THREADS, *UNLESS_THOROUGH, **{name: value})
             self.assertEqual((limits.count("0"), len(limits)), (0, 4), name)  # no rank started anew
 
-    def test_the_largest_number_of_threads_counts(self):
-        for words in (["--threads", f"1,{CROWDING_THREADS}"], [f"--threads=1,{CROWDING_THREADS}"],
-                      ["--threads", "1", str(CROWDING_THREADS)]):  # fmt: skip
-            self.assertEqual(self.spin_limits(4, "sweep", *words, "--ranks", "0", exit_code=USAGE).count("0"), 4, words)
-
-    def test_scaling_has_as_many_threads_as_ranks(self):
-        rank_count = len(PROCESSORS) + 1
-        self.assertEqual(self.spin_limits(rank_count, "scaling", "--rounds", "0", exit_code=USAGE).count("0"), rank_count)
-        self.assert_short(self.spin_limits(1, "scaling", "--rounds", "0", exit_code=USAGE))
-
     def test_other_launchers(self):
         alone = ("run", "--class", "S", "--dry-run", "--threads", "2")
         many = 2 * len(PROCESSORS)
         for name, value in (("OMPI_COMM_WORLD_LOCAL_SIZE", f"{many}"), ("SLURM_STEP_TASKS_PER_NODE", f"{many}(x2),1")):
             self.assertEqual(self.spin_limits(0, *alone, **{name: value}).count("0"), 1, name)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,9 +1,8 @@
 """The time line of cg2d --trace: viewers can read it, and its bars nest and do not overlap."""
 
 import json
-import unittest
 
-from program_runner import CANNOT_CREATE, PHASES, ProgramTest, run_program, temporary_folder
+from program_runner import PHASES, ProgramTest, run_program, temporary_folder
 
 RANKS = 8
 STEPS = 60
@@ -79,17 +78,3 @@ class Trace(ProgramTest):
         # Half of a message's way there and back: no message takes less than 20 ns.
         self.assertTrue(all(value > 0.02 for value in facts["clock_uncertainty_us"][1:]))
         self.assertEqual((facts["class"], facts["grid"]), ("S", "4x2"))
-
-
-class TraceErrors(ProgramTest):
-    def test_a_file_that_cannot_be_made(self):
-        outcome = self.ends_with(CANNOT_CREATE, run_program(2, "run", "--class", "S", "--trace", "/nonexistent-folder/trace.json"))
-        self.assertEqual(outcome.stdout, "")
-
-    def test_options_that_contradict(self):
-        for arguments in (["--no-phases", "--trace", "t"], ["--trace", "t", "--trace-steps", "0"]):
-            self.assert_refused(run_program(1, "run", "--class", "S", *arguments), 64)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -2,10 +2,8 @@
 
 import json
 import os
-import unittest
 
-
-from program_runner import CLASS_S_ZETA, USAGE, ProgramTest, names_listed, run_program
+from program_runner import CLASS_S_ZETA, ProgramTest, names_listed
 
 CLASS_S = ("run", "--class", "S", "--grid", "1x2", "--transport", "auto")
 
@@ -62,20 +60,6 @@ class TransportAutoTest(ProgramTest):
             reasons = {one["transport"]: one["reason"] for one in trial["skipped"]}
             self.assertEqual("outnumber the cores" in reasons.get("put", ""), not is_tried, trial)
 
-    def test_whatever_the_profile_has_first_runs(self):
-        """The one that was taken when it was written: the verdict's candidate, which need not have the least median."""
-        self.configuration_of("--profile", self.profile)
-        document = json.loads(self.profile.read_text())
-        (processor,) = document["processors"].values()
-        (case,) = processor["transports"]
-        transports = case["transports"]
-        for transport in list(transports):
-            case["transports"] = [transport, *(other for other in transports if other is not transport)]
-            self.profile.write_text(json.dumps(document))
-            configuration, _ = self.configuration_of("--profile", self.profile)
-            self.assertEqual(configuration["transport"], transport["name"])
-            self.assertEqual(configuration["transport_trial"]["from"], "profile")
-
     def test_a_profile_without_transports_is_kept_and_grows(self):
         """As programs before this option wrote them."""
         self.configuration_of("--profile", self.profile)
@@ -94,49 +78,6 @@ class TransportAutoTest(ProgramTest):
         self.run_well(2, *words, "--keep-disturbed")
         grown = json.loads(self.profile.read_text())
         self.assertEqual(len(grown["processors"][name]["transports"]), 2)
-
-    def test_the_profile_says_how_it_was_measured_and_a_run_what_is_old_or_poor(self):
-        self.configuration_of("--profile", self.profile)
-        document = json.loads(self.profile.read_text())
-        (processor,) = document["processors"].values()
-        (case,) = processor["transports"]
-        self.assertLessEqual({"date", "attempts", "switches_per_s", "steal_share", "spread"}, set(case["measured"]))
-        for change, words in (
-            ({"date": "2020-01-02T03:04:05Z"}, "was measured 2020-01-02, "),
-            ({"disturbance": "a busy day"}, ", disturbed: a busy day; cg2d tune --remove S renews it"),
-        ):
-            measured = {key: value for key, value in case["measured"].items() if key != "disturbance"}
-            changed = json.loads(json.dumps(document).replace(json.dumps(case["measured"]), json.dumps(measured | change)))
-            self.profile.write_text(json.dumps(changed))
-            warnings = self.document_of(2, *CLASS_S, "--profile", self.profile)["warnings"]
-            self.assertEqual(len([text for text in warnings if words in text]), 1, warnings)
-        self.assertRegex(self.run_well(0, "tune", "--list", "--profile", self.profile).stdout, r": transport \S+, measured 20")
-
-    def test_a_profile_that_cannot_be_written_is_a_warning(self):
-        path = self.folder / "no folder" / "profile.json"
-        configuration, warnings = self.configuration_of("--profile", path)
-        self.assertEqual(configuration["transport_trial"]["kept_in"], None)
-        self.assertEqual(len([warning for warning in warnings if str(path) in warning]), 1, warnings)
-
-    def test_the_default_place_is_used_without_being_named(self):
-        environment = {"env": {**os.environ, "XDG_CACHE_HOME": str(self.folder)}}
-        self.run_well(2, *CLASS_S, "--keep-disturbed", **environment)
-        trial = self.run_well(2, *CLASS_S, "--format", "json", **environment).document()["configuration"]["transport_trial"]
-        self.assertEqual((trial["from"], trial["kept_in"]), ("profile", str(self.folder / "cg2d" / "profile.json")))
-
-    def test_the_grid_is_chosen_first(self):
-        configuration = self.document_of(2, "run", "--class", "S", "--transport", "auto", "--no-profile")["configuration"]
-        self.assertTrue(configuration["grid"]["automatic"])
-        self.assertIn(configuration["transport"], names_listed("--list-transports"))
-        self.assertEqual(configuration["transport_trial"]["from"], "measurement")
-
-    def test_a_sweep_may_leave_it_open(self):
-        output = self.folder / "sweep.jsonl"
-        words = ("--transport", "auto,two-sided", "--grid", "1x2", "--repeat", "2", "--profile", self.profile, "--keep-disturbed")
-        self.run_well(2, "sweep", "--class", "S", *words, "--output", output)
-        documents = [json.loads(line) for line in output.read_text().splitlines()]
-        open_ones = [document for document in documents if document["sweep"]["configuration"]["transport"] == "auto"]
-        self.assertEqual([document["configuration"]["transport_trial"]["from"] for document in open_ones], ["measurement", "profile"])
 
     def solve_of(self, *arguments):
         """The configuration of a solve on two ranks, and its warnings."""
@@ -159,23 +100,3 @@ class TransportAutoTest(ProgramTest):
         self.assertEqual(third["transport_trial"]["from"], "measurement")
         text = self.run_well(2, "solve", *words, "--transport", "auto", "--profile", self.profile, "--verbose").stdout
         self.assertRegex(text, r"\n Transport trial = .* per CG step; from the profile ")
-
-    def test_a_solve_without_a_matrix_measures_each_time(self):
-        for operator in ("laplace3d:8x8x8", "npb-factored:S"):
-            with self.subTest(operator):
-                for _ in range(2):
-                    trial = self.solve_of("--operator", operator)[0]["transport_trial"]
-                    self.assertEqual((trial["from"], trial["kept_in"]), ("measurement", None))
-                    self.assertEqual(trial["not_kept_because"], "profiles have no operators without a matrix")
-        self.assertFalse(self.profile.exists())
-
-    def test_tune_wants_a_name(self):
-        self.assert_refused(run_program(0, "tune", "--class", "S", "--transport", "auto"), USAGE, "--transport auto")
-
-    def test_a_plan_needs_none(self):
-        self.run_well(2, *CLASS_S, "--dry-run", "--profile", self.profile)
-        self.assertFalse(self.profile.exists())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,9 @@
 """cg2d tune: it writes its findings into a profile, and cg2d run follows the profile."""
 
 import json
-import os
-import unittest
 
 from program_runner import (
-    CANNOT_CREATE, CLASS_S_ZETA, SUCCESS, THOROUGH, USAGE, ProgramTest, names_listed, process_bytes, run_program, run_until_physical,
-    temporary_folder, thorough_only,
+    SUCCESS, THOROUGH, USAGE, ProgramTest, names_listed, process_bytes, run_program, run_until_physical, temporary_folder,
 )  # fmt: skip
 
 # Name -> n
@@ -58,16 +55,6 @@ class TuneTest(ProgramTest):
         for point in processor["row_lengths"]:
             self.assertRegex(self.tuning.stdout, rf"(?m)^ +{point['row_length']} +{point['scalar_ns_per_nonzero']:.3f} ")
 
-    def test_the_critical_vector_length_follows_from_the_curve(self):
-        processor = self.processor()
-        length = processor["critical_vector_length"]
-        for point in processor["row_lengths"]:
-            if point["row_length"] >= length:
-                self.assertLessEqual(point["vector_ns_per_nonzero"], point["scalar_ns_per_nonzero"])
-        shorter = [point for point in processor["row_lengths"] if point["row_length"] < length]
-        if shorter:
-            self.assertGreater(shorter[-1]["vector_ns_per_nonzero"], shorter[-1]["scalar_ns_per_nonzero"])
-
     def test_auto_takes_the_fastest_with_its_settings(self):
         fastest = self.processor()["cases"][0]["kernels"][0]
         kernel, tuning = self.tuning_of("--profile", self.profile)
@@ -76,27 +63,6 @@ class TuneTest(ProgramTest):
         self.assertEqual(tuning["profile"], str(self.profile))
         for setting in ("critical_vector_length", "prefetch_distance", "block_width"):
             self.assertEqual(tuning[setting], fastest[setting])
-
-    def test_every_kernel_can_be_the_fastest(self):
-        """The profile decides, and zeta is right whatever it decides."""
-        for index in range(len(self.processor()["cases"][0]["kernels"])):
-
-            def put_first(document, index=index):
-                (processor,) = document["processors"].values()
-                kernels = processor["cases"][0]["kernels"]
-                kernels.insert(0, kernels.pop(index))
-
-            path = self.write_changed("changed.json", put_first)
-            document = self.document_of(2, "run", "--class", "S", "--grid", "1x2", "--profile", path)
-            self.assertEqual(document["configuration"]["kernel"], self.processor(path)["cases"][0]["kernels"][0]["name"])
-            self.assert_close(document["result"]["zeta"], CLASS_S_ZETA[-1], 1e-12)
-
-    def test_the_default_place_is_used_without_being_named(self):
-        place = self.folder / "cg2d" / "profile.json"
-        place.parent.mkdir()
-        place.write_text(self.profile.read_text())
-        _, tuning = self.tuning_of(env={**os.environ, "XDG_CACHE_HOME": str(self.folder)})
-        self.assertEqual(tuning["profile"], str(place))
 
     def test_storage_is_measured_kept_and_used(self):
         folder = self.folder / "panels"
@@ -124,46 +90,12 @@ class TuneTest(ProgramTest):
         self.assertIn(f"1 measurement of {folder} removed", self.run_well(0, "tune", "--remove", folder, "--profile", profile).stdout)
         self.assertNotIn("panels by the tuning profile", run_program(2, *run, "--profile", profile).stdout)
 
-    def test_options_stand_against_the_profile(self):
-        kernel, tuning = self.tuning_of("--profile", self.profile, "--kernel", "csr-simd", "--cvl", "5", "--prefetch", "7")
-        self.assertEqual((kernel, tuning["kernel_by"]), ("csr-simd", "asked for"))
-        self.assertEqual((tuning["critical_vector_length"], tuning["prefetch_distance"]), (5, 7))
-
     def test_without_a_profile_the_built_in_rule_says_so_once(self):
-        missing = self.folder / "missing.json"
-        foreign = self.write_changed("foreign.json", lambda document: document.update(processors={"Another one": self.processor()}))
         _, tuning = self.tuning_of("--no-profile")
         self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
         self.assertIn("--no-profile", tuning["no_profile_because"])
         outcome = self.run_well(2, "run", "--class", "S", "--verbose", "--no-profile")
         self.assertEqual(outcome.said().count("--no-profile"), 1, outcome)
-        for path, reason in ((foreign, "knows nothing of this processor"), (missing, "is no tuning profile: there is no such file")):
-            self.assert_refused(run_program(2, "run", "--class", "S", "--profile", path), USAGE, f"--profile {path}: {reason}")
-
-    def test_a_named_file_that_is_no_profile(self):
-        broken = self.folder / "broken.json"
-        broken.write_text('{"schema_version": 1')
-        for rank_count in (1, 3):
-            for command in (["run", "--class", "S"], ["tune"]):
-                self.assert_refused(run_program(rank_count, *command, "--profile", broken), USAGE, f"--profile {broken}")
-        self.assertEqual(broken.read_text(), '{"schema_version": 1', "what is no profile is left alone")
-
-    def test_a_folder_that_is_not_there(self):
-        self.assert_refused(run_program(2, "tune", "--profile", self.folder / "no" / "profile.json"), CANNOT_CREATE)
-
-    @thorough_only("one more tuning, 4 s; tuning_profile_test adds to profiles, too")
-    def test_a_second_tuning_adds_to_the_first(self):
-        path = self.write_changed("grown.json", lambda document: document["processors"].update({"Another one": self.processor()}))
-        self.ends_with(SUCCESS, run_until_physical(1, "tune", "--class", "S", "--profile", path, "--keep-disturbed"))
-        processors = json.loads(path.read_text())["processors"]
-        self.assertEqual(len(processors), 2)
-        here = next(cases for name, cases in processors.items() if name != "Another one")["cases"]
-        grids = [(case["class"], case["grid"]["columns"] * case["grid"]["rows"]) for case in here]
-        self.assertEqual(grids, [("S", 2), ("W", 2), ("S", 1)])
-
-    @thorough_only("one more tuning, 4 s")
-    def test_no_profile_is_written_when_none_is_wanted(self):
-        self.assertIn("No profile written", self.ends_with(SUCCESS, run_until_physical(1, "tune", "--class", "S", "--no-profile")).stdout)
 
     def test_the_profile_says_how_it_was_measured(self):
         processor = self.processor()
@@ -224,16 +156,3 @@ class TuneTest(ProgramTest):
         (name,) = json.loads(before)["processors"]
         self.run_well(1, "tune", "--remove", name, "--profile", path)
         self.assertEqual(json.loads(path.read_text())["processors"], {})
-
-    def test_list_and_remove_need_a_profile(self):
-        missing = self.folder / "missing.json"
-        for arguments in (["--list"], ["--remove", "S"]):
-            self.ends_with(USAGE, run_program(0, "tune", *arguments, "--no-profile"))
-            outcome = self.ends_with(USAGE, run_program(0, "tune", *arguments, "--profile", missing))
-            self.assertIn(f"no profile at {missing}", outcome.stderr)
-        self.assertFalse(missing.exists())
-        self.assertEqual(run_program(0, "tune", "--list", "--remove", "S").exit_code, USAGE)
-
-
-if __name__ == "__main__":
-    unittest.main()

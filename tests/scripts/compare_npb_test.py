@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import unittest
 
 import jsonschema
 
@@ -77,16 +76,6 @@ class CompareNpb(ProgramTest):
         self.assertGreater(row["ratio"]["low"], 1.0)
         self.assertTrue(row["verdict"].startswith("cg2d is faster ("), row)
 
-    def test_a_fast_official_program(self):
-        self.stand_in(time_s="0.0001")
-        self.assertTrue(self.row_of()["verdict"].startswith("NPB is faster ("))
-
-    def test_too_few_rounds_are_no_verdict(self):
-        self.stand_in()
-        row = self.row_of("--repeat", "2")
-        self.assertEqual(row["verdict"], "not decided: 2 of at least 8 rounds (--repeat 8)")
-        self.assertIsNone(row["ratio"]["low"])
-
     def test_turns_and_table(self):
         order = self.folder / "order"
         wrapper = executable(self.folder / "cg2d", f'#!/bin/sh\n[ "$1" = run ] && [ "${{PMI_RANK:-${{OMPI_COMM_WORLD_RANK:-0}}}}" = 0 ] && echo ours >>{order}\nexec {PROGRAM} "$@"\n')
@@ -125,7 +114,3 @@ class CompareNpb(ProgramTest):
         self.assert_refused(UNAVAILABLE, ".*no such launcher", "--mpiexec", "/no/such/mpiexec")
         self.assert_refused(UNAVAILABLE, ".*no such program", "--cg2d", "/no/such/cg2d")
         self.assert_refused(BAD_DATA, ".*--no-such-option", "--options=--no-such-option")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

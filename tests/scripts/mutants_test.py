@@ -94,19 +94,6 @@ class Mutants(TreeTest):
         self.git("diff", "--exit-code")
         self.assert_goes_on(faults, words, results)
 
-    def test_near_tests_first_and_the_others_for_what_they_do_not_find(self):
-        self.make_tree(FILES)
-        results = self.folder / "results.jsonl"
-        faults = [(name, "bound", *FAULTS[name]) for name in ("thrice", "whole")]
-        words = ("--root", self.root, "--results", results, "--trusted")
-        outcome = self.ends_with(SUCCESS, self.start_with(faults, *words, "--near"))
-        self.assertRegex(outcome.stdout, r"(?m)^comm +1 +1$")
-        self.assertIn("Not found near their room:\n  whole (comm, bound): Wrong numbers.", outcome.stdout)
-        self.assertNotIn(" of 2, ", self.start_with(faults, *words, "--near").stdout)
-        outcome = self.start_with(faults, *words)
-        # Of the other tests one always fails.
-        self.assertEqual([line for line in outcome.stdout.splitlines() if " of 2, " in line][0].rpartition(",")[0], "2 of 2, whole: found, broken_test")
-
     def assert_goes_on(self, faults, words, results):
         """A later start makes what is missing; of another commit nothing is known."""
         lines = results.read_text().splitlines(keepends=True)
@@ -116,7 +103,3 @@ class Mutants(TreeTest):
         self.assertIn("1 of 4, thrice: found, twice_test", outcome.stdout)
         self.commit()
         self.assertEqual(self.start_with(faults, *words).exit_code, USAGE)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

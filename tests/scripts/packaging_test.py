@@ -8,7 +8,7 @@ import types
 import unittest
 from unittest import mock
 
-from program_runner import PROJECT, SUCCESS, USAGE, ProgramTest, run_command
+from program_runner import PROJECT, ProgramTest
 
 PACKAGING = PROJECT / "scripts" / "packaging"
 
@@ -90,17 +90,3 @@ class Recipes(ProgramTest):
         self.assertIn("scripts/test", scripts)
         for script in scripts:
             self.assertTrue((PROJECT / script).is_file(), script)
-
-    def test_scripts_have_a_usage(self):
-        for name in ("deb", "try"):
-            outcome = self.ends_with(SUCCESS, run_command([PACKAGING / name, "--help"]))
-            self.assertTrue(outcome.stdout.startswith(f"usage: scripts/packaging/{name}"), outcome)
-            self.assertEqual(run_command([PACKAGING / name, "--no-such-option"]).exit_code, USAGE)
-
-    def test_nothing_of_npb_is_here(self):
-        names = [path.name for path in PROJECT.rglob("*") if not {"build", ".git"} & set(path.relative_to(PROJECT).parts)]
-        self.assertEqual([name for name in names if re.fullmatch(r"cg\.f(90)?|npbparams\.\w+|cg\.[SWA-F]\.\w+", name)], [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

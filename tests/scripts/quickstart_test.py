@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import unittest
 
 from program_runner import PROJECT, SUCCESS, ProgramTest, executable, run_command
 
@@ -43,7 +42,3 @@ class Quickstart(ProgramTest):
     def test_a_build_that_fails_ends_it(self):
         outcome = self.quickstart(build_code=3)
         self.assertEqual((outcome.exit_code, "launched" in outcome.stdout), (3, False), outcome)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

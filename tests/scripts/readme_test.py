@@ -21,13 +21,11 @@ LEAST_ROOM_LINES = 10
 # Options of other programs that stand in code without the program's name.
 FOREIGN_OPTIONS = {"--cpus-per-task"}
 SCRIPTS_WITH_OPTIONS = (
-    "scripts/report", "scripts/test", "scripts/teaching/answers", "scripts/compare-npb", "scripts/release-check", "scripts/packaging/deb",
+    "scripts/test", "scripts/teaching/answers", "scripts/compare-npb", "scripts/release-check", "scripts/packaging/deb",
     "tests/mutants/run.py",
 )  # fmt: skip
 # Values of options in --help, which stand in quotes as the names of variables do.
 VALUE_WORDS = {"FILE", "NAME", "SIZE", "TIME", "PERCENT"}
-# Ways to write names.
-SPELLINGS = {"CamelCase", "snake_case"}
 # History: it names things that no longer exist.
 CHANGELOG = "CHANGELOG.md"
 # Options that commands have in common: one table, below a heading with the words "all commands".
@@ -180,35 +178,12 @@ def fault_of(arguments, rank_count):
     return "" if is_fine else str(outcome)
 
 
-def rounds_for(alternatives):
-    """The fewest rounds that can decide between so many alternatives: (1/2)^rounds is at most each comparison's share of 1 %."""
-    return next(rounds for rounds in range(1, 99) if 0.5**rounds <= 0.01 / max(1, alternatives - 1))
-
-
-def sweep_alternatives(ranks, arguments):
-    """Configurations of the number of ranks that has most."""
-
-    def values_of(option):
-        return arguments[arguments.index(option) + 1].split(",") if option in arguments else []
-
-    settings = 1
-    for option in ("--kernel", "--transport", "--sum", "--overlap", "--reproducible"):
-        settings *= len(values_of(option)) or 1
-    counts = [int(value) for value in values_of("--ranks") or [ranks] if value.isdigit()]
-    return settings * max(sum(count % columns == 0 for columns in range(1, count + 1)) for count in counts)
-
-
 # ---------------------------------------------------------------- tests
 
 
 class Size(unittest.TestCase):
     def test_the_readme_is_short(self):
         self.assertLessEqual(len(documents()["README.md"].lines), MOST_README_LINES)
-
-    def test_contributors_read_how_to_add_an_option_and_what_a_unity_build_shares(self):
-        text = " ".join("\n".join(documents()["CONTRIBUTING.md"].lines).split())
-        self.assertIn("| an option | [cg/commands](cg/commands/README.md#add-an-option) |", text)
-        self.assertRegex(text, r"unity build.*anonymous namespaces .* one namespace")
 
     def test_every_room_has_a_readme(self):
         rooms = re.findall(r"^cg2d_add_room\((\S+)[ )]", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)
@@ -267,7 +242,7 @@ class CommandLines(unittest.TestCase):
         """bench/regression took a module that was gone, and only the extent thorough ran it."""
         files = [file for folder in ("scripts", "scripts/packaging", "scripts/teaching", "bench") for file in (PROJECT / folder).iterdir()]
         scripts = [file for file in files if file.is_file() and os.access(file, os.X_OK) and file.suffix != ".slurm"]
-        for script in set(scripts) - {PROJECT / "scripts/report"}:  # it is cg2d report
+        for script in scripts:
             outcome = run_command([script, "--help"])
             self.assertEqual((outcome.exit_code, outcome.stdout[:6]), (SUCCESS, "usage:"), outcome)
 
@@ -277,14 +252,6 @@ class CommandLines(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(2) as executor:
             faults = list(executor.map(lambda line: fault_of(line[2], line[1]), lines))
         self.assertEqual([(name, fault) for (name, _, _), fault in zip(lines, faults) if fault], [])
-
-    def test_sweeps_can_decide(self):
-        """A command of a README that asks for fewer rounds than its verdict needs never names a winner."""
-        sweeps = [line for line in program_lines() if line[2][:1] == ["sweep"] and "--repeat" in line[2]]
-        self.assertGreater(len(sweeps), 0)
-        for name, ranks, arguments in sweeps:
-            rounds = int(arguments[arguments.index("--repeat") + 1])
-            self.assertGreaterEqual(rounds, rounds_for(sweep_alternatives(ranks, arguments)), (name, arguments))
 
     def test_scripts_exist_and_have_the_options_given(self):
         lines = started(r"(scripts|\.ci)/[\w./-]+")
@@ -340,46 +307,6 @@ class Tables(unittest.TestCase):
         self.assertEqual(listed - source_words(), set(), "read by nothing")
 
 
-class Words(unittest.TestCase):
-    """Texts say what the field says. Each phrase was there once; beside it what replaced it."""
-
-    REPLACED = {
-        "Updates of points": "GLUP/s",
-        "time means little": "timing unreliable",
-        "took the processors": "machine otherwise idle",
-        "longer after the region": "CPU speed changed by ... during the run",
-        "a fixed loop took": "CPU speed differs by ... between ranks",
-        ", as asked for": "(requested)",
-        "by the built-in rule": "(default)",
-        "by best": "vs best",
-        "per variable": "latency per message",
-        "line over the bytes": "linear fit",
-        "the system has {}": "the OS total is",
-        '"the system has"': "OS total",
-        "found no such file": "no such file",
-        "Ranks on their plane": "per-rank times on the process grid",
-        "lie alike": "have the same distribution",
-        "was wanted": "tolerance",
-        "Steps in a pass": "temporal block",
-        "steps in a pass": "temporal block",
-        "this installation is right": "all checks passed",
-        "per cent are": "percentages are",
-        "of what this machine can do": "of the machine's limit",
-        "moving picture": "animation",
-        "to readers that do nothing else": "storage bandwidth, reading only",
-    }
-
-    def test_replaced_phrases_are_gone(self):
-        """From the program, the page, the scripts and the READMEs. Texts of C++ and Python are joined over the ends of lines."""
-        suffixes = (".cpp", ".hpp", ".py", ".md", ".js", ".json", ".slurm", "")
-        paths = (path for folder in ("cg", "comm", "kernels", "scripts") for path in (PROJECT / folder).rglob("*"))
-        files = (path for path in paths if path.is_file() and path.suffix in suffixes)
-        texts = [(path.relative_to(PROJECT), re.sub(r'"\s*\n\s*f?"', "", path.read_text())) for path in files]
-        texts += [(document.name, " ".join(document.lines)) for document in present_documents()]
-        found = {f"{name}: {phrase}; say: {better}" for name, text in texts for phrase, better in self.REPLACED.items() if phrase in text}
-        self.assertEqual(sorted(found), [])
-
-
 class References(unittest.TestCase):
     def test_links_and_anchors_lead_somewhere(self):
         broken = []
@@ -408,13 +335,3 @@ class References(unittest.TestCase):
                 if is_source and document.path.parent != PROJECT and not (document.path.parent / name).exists():
                     missing.append(f"{document.name}: {name} in its folder")
         self.assertEqual(missing, [])
-
-    def test_names_in_code_exist(self):
-        """Types, functions and keys: single words with a capital or an underscore within, or a call."""
-        spans = [(document.name, span) for document in present_documents() for span in document.code_spans()]
-        names = [(place, re.fullmatch(r"([A-Z][a-z]\w*|[a-z]\w*_\w+)(\(\))?", span)) for place, span in spans]
-        self.assertEqual([(place, name[0]) for place, name in names if name and name[1] not in source_words() | SPELLINGS], [])
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -3,7 +3,6 @@
 import datetime
 import subprocess
 import sys
-import unittest
 
 from program_runner import BAD_DATA, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, run_command
 
@@ -107,7 +106,3 @@ class ThisTree(ProgramTest):
         for point in ("version in CMakeLists.txt", "the same in CITATION.cff", "the same in the Spack recipe", "the same in the program",
                       "every test is in a list", "licence"):  # fmt: skip
             self.assertEqual(points[point], "yes", point)
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,12 +1,11 @@
-"""The CG step that scripts/report shows of a trace: read, chosen, refused, and drawn."""
+"""The CG step that cg2d report shows of a trace: read, chosen, refused, and drawn."""
 
 import json
 import re
-import sys
-import unittest
 import xml.etree.ElementTree
 
-from program_runner import PROJECT, SUCCESS, ProgramTest, run_command
+from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command
+
 import report_facts  # noqa: F401  (the path of report_parts)
 
 from report_parts import animation, html_parts, inputs
@@ -51,11 +50,6 @@ class TraceTest(ProgramTest):
             self.assertAlmostEqual(lane.phase_us("collection"), 10)
             self.assertAlmostEqual(lane.bars[0].begin_us, lane.rank)
         self.assertIn("class S, grid 1x2, kernel sell, transport put: CG step 3", animation.note_of(step))
-
-    def test_ranks_without_a_grid_stand_in_a_row(self):
-        document = made_trace([10])
-        document["traceEvents"] = [found for found in document["traceEvents"] if found["ph"] == "X"]
-        self.assertEqual([(lane.column, lane.row) for lane in self.read(document).lanes], [(0, 0), (1, 0)])
 
     def test_what_is_no_trace_is_refused(self):
         for document, words in (
@@ -115,19 +109,11 @@ class TraceTest(ProgramTest):
         self.assertIn("<td class=number>2</td><td>laptop, simulated, sell</td><td class=number>11.0</td><td class=number>5.0</td>", text)
         self.assertEqual(animation.same_steps(steps[1:]), [])
 
-    def test_many_ranks_are_cut(self):
-        document = made_trace([10])
-        for rank in range(2, 100):
-            document["traceEvents"] += [event("dot", "phase", 100, 5, rank), event("CG step 1", "cg_step", 100, 10, rank)]
-        step = self.read(document)
-        self.assertEqual((len(step.lanes), step.left_out_count), (64, 36))
-        self.assertIn("The page leaves out 36 more ranks", animation.note_of(step))
-
     def test_a_real_trace_on_a_page(self):
         run, file, made = (self.folder / name for name in ("run.json", "t.json", "report.html"))
         words = ("--class", "S", "--grid", "2x2", "--niter", "2", "--trace", file, "--trace-steps", "9")
         self.run_well(4, "run", *words, "--format", "json", "--output", run)
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "--trace", file, "-o", made])
+        outcome = run_command([PROGRAM, "report", run, file, "-o", made])
         self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
         self.assertEqual(made.read_text().count('id="cg-step"'), 1)
         (step,) = self.traces_of(file)
@@ -138,9 +124,5 @@ class TraceTest(ProgramTest):
             self.assertEqual(phases[:4], ["collection", "multiply", "summation", "shuffle"])
             self.assertEqual(phases.count("dot"), 2)
             self.assertLessEqual(lane.bars[-1].end_us, step.length_us + 0.01)
-        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", run, "-o", made])
+        outcome = run_command([PROGRAM, "report", run, "-o", made])
         self.assertNotIn("cg-step", made.read_text())
-
-
-if __name__ == "__main__":
-    unittest.main()

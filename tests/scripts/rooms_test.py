@@ -136,7 +136,3 @@ class Rooms(unittest.TestCase):
                 for function in re.findall(functions, code) + re.findall(floating_text, code):
                     wrong.append(f"{file.relative_to(PROJECT)}: {function}")
         self.assertEqual(wrong, [], "from_chars, fmt and the letters of cg/base/values.hpp know no locale")
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -1,15 +1,13 @@
 """Batch scripts that queue themselves again, with a stand-in for scontrol, and a signal where Slurm would send one: each job goes on where the
 one before ended, and the last one has the result of one that was never interrupted."""
 
-import fcntl
 import json
 import os
 import signal
 import subprocess
-import unittest
 
 from program_runner import (
-    FOLDER_IN_USE, HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, comes_true, executable, kill_all, launch_words,
+    HANG_S, INTERRUPTED, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, comes_true, executable, kill_all, launch_words,
     program_processes, run_command, start,
 )  # fmt: skip
 
@@ -55,10 +53,6 @@ class SlurmTest(ProgramTest):
             return False
         self.assertEqual(self.requeued.read_text(), "requeue 17\n")
         return True
-
-    def directives(self, script):
-        lines = (PROJECT / "scripts" / script).read_text().splitlines()
-        return [line.removeprefix("#SBATCH ") for line in lines if line.startswith("#SBATCH ")]
 
 
 class Run(SlurmTest):
@@ -112,15 +106,6 @@ class Run(SlurmTest):
         self.assertEqual(self.code, USAGE)
         self.assertEqual(len(self.stderr.splitlines()), 1)
 
-    def test_a_folder_that_another_run_uses_is_no_end_of_time(self):
-        store = self.folder / "store"
-        store.mkdir()
-        with open(store / "0.lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            self.assertFalse(self.job("run.slurm", "run", "--class", "S", "--grid", "1x2", "--out-of-core", str(store)))
-        self.assertEqual(self.code, FOLDER_IN_USE)
-        self.assertNotIn("time is over", self.stderr)
-
     def test_binding_follows_the_threads_of_the_allocation(self):
         """ec815b87: each rank is bound to one core, which its threads share; srun since 22.05 gives one."""
         words = self.folder / "words"
@@ -138,12 +123,6 @@ class Run(SlurmTest):
                     self.assertFalse(self.job(script, *arguments, "--class", "S"))
                     self.assertEqual(self.code, SUCCESS, self.stderr)
                     self.assertTrue(words.read_text().startswith(f"{expected}{PROGRAM} {command} "), words.read_text())
-
-    def test_slurm_sends_the_signal_to_the_script(self):
-        for script in ("run.slurm", "sweep.slurm"):
-            self.assertIn("--signal=B:TERM@300", self.directives(script))
-            self.assertIn("--requeue", self.directives(script))
-            self.assertIn("--open-mode=append", self.directives(script))
 
 
 class Sweep(SlurmTest):
@@ -164,7 +143,3 @@ class Sweep(SlurmTest):
         documents = [json.loads(line) for line in file.read_text().splitlines()]
         places = sorted((document["configuration"]["grid"]["name"], document["sweep"]["round"]) for document in documents)
         self.assertEqual(places, sorted((grid, number) for grid in ("1x2", "2x1") for number in range(1, 6)))
-
-
-if __name__ == "__main__":
-    unittest.main(verbosity=2)

@@ -5,9 +5,9 @@ itself (environment, launcher, signals, memory of a process, threads) takes star
 
 The program to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
 
-    export PYTHONPATH=tests/support
-    python3 tests/program/report_test.py              all tests of a file
-    python3 tests/program/report_test.py Repeats      some of them
+    export PYTHONPATH=tests/support:tests/program:tests/scripts
+    python3 -m unittest report_test              all tests of a file
+    python3 -m unittest report_test.Repeats      some of them
 """
 
 import atexit

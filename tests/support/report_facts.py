@@ -1,4 +1,4 @@
-"""A real small sweep for the tests of scripts/report, and the additions of a model and of the benchmarks."""
+"""A real small sweep for the tests of cg2d report, and the additions of a model and of the benchmarks."""
 
 import copy
 import functools
@@ -185,27 +185,6 @@ def as_uneven(document, trial=True):
             "ideal_nonzeros_per_s": 3e9, "reachable_nonzeros_per_s": 2.9e9, "even_nonzeros_per_s": 2e9,
             "speeds": [2e9, 1e9], "shares": [2 / 3, 1 / 3], "rank_at": [0, 1], "rounds": 2, "duration_s": 0.3, "from": "measurement", "kept_in": None, "not_kept_because": "",
         }  # fmt: skip
-    return document
-
-
-def as_cut_anew(document):
-    """Even pieces until the second rank became half as fast, then shares of two thirds and one third, by products that take 1 s for 1e9."""
-    document = copy.deepcopy(document)
-    products = document["phases"]["ranks"][0]["phases"]["summation"]["calls"] / document["problem"]["niter"]
-    nonzeros = ((450, 600), (450, 300))
-    ranks = [
-        {"rank": rank, "nonzeros_before": before, "before_s": before * slowness * products / 1e9,
-         "nonzeros_after": after, "after_s": after * slowness * products / 1e9}
-        for (before, after), rank, slowness in zip(nonzeros, (0, 1), (1, 2))
-    ]  # fmt: skip
-    document["rebalance"] = {
-        "moves": [
-            {"run": 1, "after_outer_iteration": 8, "slowest_rank": 1, "slowness": 4 / 3, "before_s": 0.9, "after_s": 0.6, "cost_s": 0.5,
-             "gained_s": 1.5, "ranks": ranks},
-            {"run": 1, "after_outer_iteration": 15, "slowest_rank": 1, "slowness": 1.2, "before_s": 0.7, "after_s": 0.0, "cost_s": 0.5,
-             "gained_s": -0.5, "ranks": ranks},
-        ]
-    }  # fmt: skip
     return document
 
 
