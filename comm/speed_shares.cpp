@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
+#include <queue>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace cg2d::comm {
@@ -86,114 +88,232 @@ struct MixedRanks {
   Numbers other_speeds{};     ///< of these
 };
 
+/// A number for each key: 0, 1, ... in the order in which they are met. The same key again and again is found at once.
+template <typename Key>
+class Numbering {
+ public:
+  int operator()(const Key& key) {
+    if (last_ == numbers_.end() || last_->first != key)
+      last_ = numbers_.try_emplace(key, static_cast<int>(numbers_.size())).first;
+    return last_->second;
+  }
+
+ private:
+  std::map<Key, int> numbers_;
+  typename std::map<Key, int>::iterator last_ = numbers_.end();
+};
+
+/// Kinds of pieces, by growing number, and how many there are.
+using KindCounts = std::vector<std::pair<int, double>>;
+
+void add(KindCounts& counts, int kind, double count) {
+  const auto place = std::ranges::lower_bound(counts, kind, {}, &KindCounts::value_type::first);
+  if (place != counts.end() && place->first == kind) {
+    place->second += count;
+  } else {
+    counts.insert(place, {kind, count});
+  }
+}
+
+/// Row blocks, or column blocks, that are alike.
+struct Group {
+  double count = 0.0;
+  KindCounts pieces{};  ///< of each of them
+};
+
+/// Places of one speed in alike rows and columns.
+struct Cell {
+  size_t row_group;
+  size_t column_group;
+  double count;
+  double speed;
+};
+
+/// The unknowns of a descent: pieces in whose row and column the same ranks differ from the usual speed get the same share. So it costs as much
+/// as there are different ranks, however many ranks there are.
+class AlikePieces {
+ public:
+  /// places: of ranks.others, in their order.
+  AlikePieces(const MixedRanks& ranks, const std::vector<int>& places) : segments_(ranks.segments) {
+    const auto& grid = ranks.grid;
+    std::vector<int> row_at;
+    std::vector<int> column_at;
+    for (const int place : places) {
+      row_at.push_back(place / grid.columns);
+      column_at.push_back(place % grid.columns);
+    }
+    auto row_group = grouped_by_speeds(row_at, ranks.other_speeds, grid.rows);
+    auto column_group = grouped_by_speeds(column_at, ranks.other_speeds, grid.columns);
+    // First blocks with other ranks, then those that share pieces with them, and so on.
+    constexpr size_t enough_cells = 256;
+    size_t cell_count = 0;
+    do {
+      cell_count = rows_.size() * columns_.size();
+      number_kinds(row_group, column_group);
+      rows_ = split(row_group, &Segment::row);
+      columns_ = split(column_group, &Segment::column);
+    } while (rows_.size() * columns_.size() > cell_count && cell_count < enough_cells);
+    for (size_t k = 0; k < segments_.size(); ++k) {
+      const auto kind = index(kind_of_[k]);
+      if (kind >= piece_counts_.size()) piece_counts_.resize(kind + 1);
+      piece_counts_[kind] += segments_[k].piece_count;
+    }
+    Numbers usual_counts;
+    for (const auto& row : rows_)
+      for (const auto& column : columns_) usual_counts.push_back(row.count * column.count);
+    std::map<std::tuple<size_t, size_t, double>, double> other_counts;
+    for (size_t k = 0; k < places.size(); ++k) {
+      const auto row = index(row_group[index(row_at[k])]);
+      const auto column = index(column_group[index(column_at[k])]);
+      usual_counts[row * columns_.size() + column] -= 1.0;
+      other_counts[{row, column, ranks.other_speeds[k]}] += 1.0;
+    }
+    for (size_t k = 0; k < usual_counts.size(); ++k) {
+      if (usual_counts[k] > 0.0)
+        cells_.push_back({k / columns_.size(), k % columns_.size(), usual_counts[k], ranks.usual});
+    }
+    for (const auto& [at, count] : other_counts)
+      cells_.push_back({std::get<0>(at), std::get<1>(at), count, std::get<2>(at)});
+  }
+
+  const std::vector<Group>& rows() const { return rows_; }
+  const std::vector<Group>& columns() const { return columns_; }
+  const std::vector<Cell>& cells() const { return cells_; }
+  const Numbers& piece_counts() const { return piece_counts_; }
+
+  /// [kind] from [segment]
+  Numbers means(const Numbers& of_segments) const {
+    Numbers of_kinds(piece_counts_.size());
+    for (size_t k = 0; k < segments_.size(); ++k) {
+      const auto kind = index(kind_of_[k]);
+      of_kinds[kind] += of_segments[k] * segments_[k].piece_count / piece_counts_[kind];
+    }
+    return of_kinds;
+  }
+  /// [segment] from [kind]
+  Numbers spread(const Numbers& of_kinds) const {
+    Numbers of_segments;
+    for (const int kind : kind_of_) of_segments.push_back(of_kinds[index(kind)]);
+    return of_segments;
+  }
+
+ private:
+  /// Blocks of ranks of the same other speeds have the same number. block_of: [other rank]
+  static std::vector<int> grouped_by_speeds(const std::vector<int>& block_of, const Numbers& speeds,
+                                            int block_count) {
+    std::map<int, Numbers> speeds_in;
+    for (size_t k = 0; k < block_of.size(); ++k) speeds_in[block_of[k]].push_back(speeds[k]);
+    std::vector<int> groups(index(block_count));
+    Numbering<Numbers> number;
+    number({});
+    for (const auto& [block, its_speeds] : speeds_in) groups[index(block)] = number(its_speeds);
+    return groups;
+  }
+  /// Pieces of the same groups are of one kind.
+  void number_kinds(const std::vector<int>& row_group, const std::vector<int>& column_group) {
+    Numbering<std::pair<int, int>> number;
+    kind_of_.clear();
+    for (const auto& segment : segments_)
+      kind_of_.push_back(number({row_group[index(segment.row)], column_group[index(segment.column)]}));
+  }
+  /// Splits groups of blocks by the kinds of their pieces.
+  std::vector<Group> split(std::vector<int>& group_of, int Segment::*block) const {
+    Numbering<std::pair<int, KindCounts>> number;
+    std::vector<Group> groups;
+    std::pair<int, KindCounts> key;
+    for (size_t begin = 0; begin < segments_.size();) {
+      const int number_of_block = segments_[begin].*block;
+      auto& group = group_of[index(number_of_block)];
+      key.first = group;
+      key.second.clear();
+      auto end = begin;
+      for (; end < segments_.size() && segments_[end].*block == number_of_block; ++end)
+        add(key.second, kind_of_[end], segments_[end].piece_count);
+      group = number(key);
+      if (index(group) == groups.size()) groups.push_back({.pieces = key.second});
+      groups[index(group)].count += 1.0;
+      begin = end;
+    }
+    return groups;
+  }
+
+  const std::vector<Segment>& segments_;
+  std::vector<int> kind_of_;  // [segment]
+  Numbers piece_counts_;      // [kind]
+  std::vector<Group> rows_;
+  std::vector<Group> columns_;
+  std::vector<Cell> cells_;
+};
+
+Numbers group_shares(const std::vector<Group>& groups, const Numbers& piece_shares) {
+  Numbers shares;
+  for (const auto& group : groups) {
+    double share = 0.0;
+    for (const auto& [kind, count] : group.pieces) share += count * piece_shares[index(kind)];
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+void scale_to_one(Numbers& shares, std::span<const double> counts) {
+  const double sum = std::inner_product(shares.begin(), shares.end(), counts.begin(), 0.0);
+  for (double& share : shares) share /= sum;
+}
+
 /// Shares of one piece of each segment, with their speed on the grid.
 struct Fit {
   Numbers shares;
   double speed = 0.0;
 };
 
-void scale_to_one(Numbers& shares, const std::vector<Segment>& segments) {
-  double sum = 0.0;
-  for (size_t k = 0; k < segments.size(); ++k) sum += segments[k].piece_count * shares[k];
-  for (double& share : shares) share /= sum;
+/// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying shares keeps
+/// them positive, so every step is a cut.
+Fit descend(const Numbers& start, const AlikePieces& alike) {
+  constexpr std::array sharpness{8.0, 32.0, 128.0, 512.0};
+  constexpr int steps = 60;
+  constexpr double smallest_piece = 1e-12;
+  constexpr double largest_push = 1e3;
+  const auto& counts = alike.piece_counts();
+  auto shares = alike.means(start);
+  Fit best;
+  for (const double power : sharpness) {
+    for (int step = 0; step < steps; ++step) {
+      const auto rows = group_shares(alike.rows(), shares);
+      const auto columns = group_shares(alike.columns(), shares);
+      Numbers times;
+      for (const auto& cell : alike.cells())
+        times.push_back(rows[cell.row_group] * columns[cell.column_group] / cell.speed);
+      const double slowest = std::ranges::max(times);
+      if (1.0 / slowest > best.speed) best = {.shares = shares, .speed = 1.0 / slowest};
+      Numbers row_pushes(rows.size());
+      Numbers column_pushes(columns.size());
+      double sum = 0.0;
+      for (size_t k = 0; k < times.size(); ++k) {
+        const auto& cell = alike.cells()[k];
+        const double push = cell.count * std::pow(times[k] / slowest, power);
+        row_pushes[cell.row_group] += push;
+        column_pushes[cell.column_group] += push;
+        sum += push;
+      }
+      Numbers gradients(shares.size());
+      const auto add = [&](const std::vector<Group>& groups, const Numbers& pushes,
+                           const Numbers& of_groups) {
+        for (size_t group = 0; group < groups.size(); ++group)
+          for (const auto& [kind, count] : groups[group].pieces)
+            gradients[index(kind)] += count * pushes[group] / (sum * of_groups[group]);
+      };
+      add(alike.rows(), row_pushes, rows);
+      add(alike.columns(), column_pushes, columns);
+      for (size_t kind = 0; kind < shares.size(); ++kind) {
+        shares[kind] *= std::exp(-std::min(gradients[kind] / counts[kind], largest_push) / power);
+        shares[kind] = std::max(shares[kind], smallest_piece);
+      }
+      scale_to_one(shares, counts);
+    }
+  }
+  best.shares = alike.spread(best.shares);
+  return best;
 }
-
-/// The ranks of a grid with the others at places. A row of the usual speed alone costs as much as one place, so that a few different ranks cost
-/// little however many ranks there are.
-class Descent {
- public:
-  /// places: of ranks.others, in their order.
-  Descent(const MixedRanks& ranks, const std::vector<int>& places)
-      : ranks_(ranks), log_usual_(std::log(ranks.usual)) {
-    for (size_t k = 0; k < places.size(); ++k) {
-      auto& speeds = mixed_rows_[places[k] / ranks.grid.columns];
-      speeds.resize(index(ranks.grid.columns), log_usual_);
-      speeds[index(places[k] % ranks.grid.columns)] = std::log(ranks.other_speeds[k]);
-    }
-    for (int row = 0; row < ranks.grid.rows; ++row) {
-      if (!mixed_rows_.contains(row)) usual_rows_.push_back(index(row));
-    }
-  }
-
-  /// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying shares keeps
-  /// them positive, so every step is a cut.
-  Fit from(Numbers shares) const {
-    constexpr std::array sharpness{8.0, 32.0, 128.0, 512.0};
-    constexpr int steps = 60;
-    constexpr double smallest_piece = 1e-12;
-    constexpr double largest_push = 1e3;
-    const auto& segments = ranks_.segments;
-    Fit best;
-    for (const double power : sharpness) {
-      for (int step = 0; step < steps; ++step) {
-        const auto blocks = block_shares(segments, shares, ranks_.grid);
-        const auto slow = slow_places(blocks, power);
-        if (slow.speed > best.speed) best = {.shares = shares, .speed = slow.speed};
-        for (size_t k = 0; k < segments.size(); ++k) {
-          const auto row = index(segments[k].row);
-          const auto column = index(segments[k].column);
-          const double push =
-              slow.parts.rows[row] / blocks.rows[row] + slow.parts.columns[column] / blocks.columns[column];
-          shares[k] *= std::exp(-std::min(push, largest_push) / power);
-          shares[k] = std::max(shares[k], smallest_piece);
-        }
-        scale_to_one(shares, segments);
-      }
-    }
-    return best;
-  }
-
- private:
-  /// The parts of rows and of columns in the sum over all places of (time / slowest)^power, and the speed of the slowest place.
-  struct SlowPlaces {
-    BlockShares parts;
-    double speed;
-  };
-  SlowPlaces slow_places(const BlockShares& blocks, double power) const {
-    const auto rows = logarithms(blocks.rows);
-    const auto columns = logarithms(blocks.columns);
-    const double widest = std::ranges::max(columns);
-    double slowest = -std::numeric_limits<double>::infinity();  // logarithm of the time
-    for (const auto row : usual_rows_) slowest = std::max(slowest, rows[row] + widest - log_usual_);
-    for (const auto& [row, speeds] : mixed_rows_) {
-      for (size_t column = 0; column < columns.size(); ++column)
-        slowest = std::max(slowest, rows[index(row)] + columns[column] - speeds[column]);
-    }
-    SlowPlaces slow{.parts = {.rows = Numbers(rows.size()), .columns = Numbers(columns.size())},
-                    .speed = std::exp(-slowest)};
-    auto& [row_parts, column_parts] = slow.parts;
-    for (size_t column = 0; column < columns.size(); ++column)
-      column_parts[column] = std::exp(power * (columns[column] - widest));
-    const double all_columns = std::accumulate(column_parts.begin(), column_parts.end(), 0.0);
-    double usual_rows = 0.0;
-    for (const auto row : usual_rows_) {
-      const double at_widest = std::exp(power * (rows[row] + widest - log_usual_ - slowest));
-      row_parts[row] = at_widest * all_columns;
-      usual_rows += at_widest;
-    }
-    for (double& part : column_parts) part *= usual_rows;
-    for (const auto& [row, speeds] : mixed_rows_) {
-      for (size_t column = 0; column < columns.size(); ++column) {
-        const double push = std::exp(power * (rows[index(row)] + columns[column] - speeds[column] - slowest));
-        row_parts[index(row)] += push;
-        column_parts[column] += push;
-      }
-    }
-    const double sum = std::accumulate(row_parts.begin(), row_parts.end(), 0.0);
-    for (double& part : row_parts) part /= sum;
-    for (double& part : column_parts) part /= sum;
-    return slow;
-  }
-  static Numbers logarithms(Numbers numbers) {
-    for (double& number : numbers) number = std::log(number);
-    return numbers;
-  }
-
-  const MixedRanks& ranks_;
-  double log_usual_;
-  std::vector<size_t> usual_rows_;     // with ranks of the usual speed alone
-  std::map<int, Numbers> mixed_rows_;  // the other ones: [row][column], logarithms of speeds
-};
 
 /// Ranks of equal speed, or in a line: each gets as much as it is fast.
 SpeedShares simple_shares(std::span<const double> speeds, ProcessGrid grid) {
@@ -212,24 +332,85 @@ Numbers pieces_of(const std::vector<Segment>& segments, const Numbers& shares) {
   return pieces;
 }
 
-/// Even pieces first, then drawn ones: the product of two shares has more than one valley. [start][segment]
-std::vector<Numbers> starts_for(const std::vector<Segment>& segments) {
-  constexpr int enough_pieces = 1024;
-  constexpr int fewest = 2;
-  constexpr int most = 128;
-  double piece_count = 0.0;
-  for (const auto& segment : segments) piece_count += segment.piece_count;
-  std::mt19937_64 random{1};  // the same draws on every rank
-  std::vector<Numbers> starts(index(std::clamp(static_cast<int>(enough_pieces / piece_count), fewest, most)),
-                              Numbers(segments.size(), 1.0));
-  for (auto& start : starts) {
-    if (&start != &starts.front()) {
-      // Exponentially distributed, which makes all cuts equally likely.
-      for (double& share : start) share = -std::log((static_cast<double>(random() >> 11U) + 1.0) / 0x1p53);
-    }
-    scale_to_one(start, segments);
+/// Even pieces first, then drawn ones: the product of two shares has more than one valley.
+class Starts {
+ public:
+  explicit Starts(const std::vector<Segment>& segments) {
+    double piece_count = 0.0;
+    for (const auto& segment : segments) piece_counts_.push_back(segment.piece_count);
+    for (const double count : piece_counts_) piece_count += count;
+    constexpr double enough_pieces = 1024.0;
+    constexpr double fewest = 2.0;
+    constexpr double most = 128.0;
+    count_ = static_cast<int>(std::clamp(enough_pieces / piece_count, fewest, most));
   }
-  return starts;
+
+  int count() const { return count_; }
+  /// [segment]
+  [[nodiscard]] Numbers next() {
+    Numbers shares(piece_counts_.size(), 1.0);
+    if (!is_first_) {
+      for (double& share : shares) share = drawn();
+    }
+    is_first_ = false;
+    scale_to_one(shares, piece_counts_);
+    return shares;
+  }
+
+ private:
+  /// Exponentially distributed, which makes all cuts equally likely.
+  double drawn() {
+    constexpr double steps = 0x1p53;
+    return -std::log((static_cast<double>(random_() >> 11U) + 1.0) / steps);
+  }
+
+  Numbers piece_counts_;
+  int count_ = 1;
+  bool is_first_ = true;
+  std::mt19937_64 random_{1};  // the same draws on every rank
+};
+
+/// So many places of the least work, by growing work, then by place; or of the most work, from the last place on.
+std::vector<int> extreme_places(const BlockShares& blocks, size_t count, bool is_least) {
+  // No place beyond the first rows and columns has less work than `count` others.
+  const auto first_of = [&](const Numbers& shares) {
+    std::vector<int> order(shares.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto key = [&](int k) {
+      return is_least ? std::pair(shares[index(k)], k) : std::pair(-shares[index(k)], -k);
+    };
+    const auto end = order.begin() + static_cast<ptrdiff_t>(std::min(count, order.size()));
+    std::ranges::partial_sort(order, end, {}, key);
+    order.erase(end, order.end());
+    return order;
+  };
+  const auto rows = first_of(blocks.rows);
+  const auto columns = first_of(blocks.columns);
+  struct Candidate {
+    double work;
+    size_t row;
+    size_t column;
+    int place;
+  };
+  const auto comes_later = [&](const Candidate& a, const Candidate& b) {
+    return is_least ? std::pair(a.work, a.place) > std::pair(b.work, b.place)
+                    : std::pair(a.work, a.place) < std::pair(b.work, b.place);
+  };
+  std::priority_queue<Candidate, std::vector<Candidate>, decltype(comes_later)> next(comes_later);
+  const auto push = [&](size_t row, size_t column) {
+    if (row == rows.size() || column == columns.size()) return;
+    next.push({blocks.rows[index(rows[row])] * blocks.columns[index(columns[column])], row, column,
+               rows[row] * static_cast<int>(blocks.columns.size()) + columns[column]});
+  };
+  std::vector<int> places;
+  for (push(0, 0); places.size() < count;) {
+    const auto found = next.top();
+    next.pop();
+    places.push_back(found.place);
+    push(found.row, found.column + 1);
+    if (found.column == 0) push(found.row + 1, 0);
+  }
+  return places;
 }
 
 /// Places of the other ranks, in their order, for shares that are given: the least work for the slowest, the most for the fastest, which no
@@ -238,18 +419,9 @@ std::vector<int> places_for(const Numbers& shares, const MixedRanks& ranks) {
   const auto blocks = block_shares(ranks.segments, shares, ranks.grid);
   const auto& speeds = ranks.other_speeds;
   const auto slow_count = std::ranges::lower_bound(speeds, ranks.usual) - speeds.begin();
-  const auto fast_count = std::ssize(speeds) - slow_count;
-  std::vector<int> places(index(ranks.grid.rank_count()));
-  std::iota(places.begin(), places.end(), 0);
-  const auto work = [&](int place) {
-    return std::pair(
-        blocks.rows[index(place / ranks.grid.columns)] * blocks.columns[index(place % ranks.grid.columns)],
-        place);
-  };
-  std::ranges::partial_sort(places, places.begin() + slow_count, {}, work);
-  std::ranges::partial_sort(places.rbegin(), places.rbegin() + fast_count, places.rend() - slow_count,
-                            std::ranges::greater(), work);
-  places.erase(places.begin() + slow_count, places.end() - fast_count);
+  auto places = extreme_places(blocks, static_cast<size_t>(slow_count), true);
+  const auto for_fast = extreme_places(blocks, speeds.size() - places.size(), false);
+  places.insert(places.end(), for_fast.rbegin(), for_fast.rend());
   return places;
 }
 
@@ -292,7 +464,7 @@ void exchange_ranks(Placed& best, const MixedRanks& ranks) {
         if (places[a] == place) continue;
         std::ranges::replace(places, place, places[a]);
         places[a] = place;
-        auto fit = Descent(ranks, places).from(best.fit.shares);
+        auto fit = descend(best.fit.shares, AlikePieces(ranks, places));
         if (fit.speed < best.fit.speed * least_gain) continue;
         best = {.places = std::move(places), .fit = std::move(fit)};
         is_better = true;
@@ -305,9 +477,10 @@ void exchange_ranks(Placed& best, const MixedRanks& ranks) {
 Placed best_in_place(const MixedRanks& ranks, ProcessGrid grid) {
   Placed best;
   for (const int rank : ranks.others) best.places.push_back(grid.place_of(rank));
-  const Descent descent(ranks, best.places);
-  for (const auto& start : starts_for(ranks.segments)) {
-    auto fit = descent.from(start);
+  const AlikePieces alike(ranks, best.places);
+  Starts starts(ranks.segments);
+  for (int start = 0; start < starts.count(); ++start) {
+    auto fit = descend(starts.next(), alike);
     if (fit.speed > best.fit.speed) best.fit = std::move(fit);
   }
   return best;
@@ -317,11 +490,13 @@ Placed best_of_all_places(const MixedRanks& ranks) {
   constexpr int most_exchanges = 6;     // of places, until they stay
   constexpr double least_gain = 1.001;  // else the start is done
   Placed best;
-  for (auto& shares : starts_for(ranks.segments)) {
+  Starts starts(ranks.segments);
+  for (int start = 0; start < starts.count(); ++start) {
+    auto shares = starts.next();
     double before = 0.0;
     for (int exchange = 0; exchange < most_exchanges; ++exchange) {
       auto places = places_for(shares, ranks);
-      auto fit = Descent(ranks, places).from(shares);
+      auto fit = descend(shares, AlikePieces(ranks, places));
       const double speed = fit.speed;
       shares = fit.shares;
       if (speed > best.fit.speed) best = {.places = std::move(places), .fit = std::move(fit)};
