@@ -62,8 +62,8 @@ Loops loops_for(InstructionSet set) { return several_loops_for<CsrLoop>(set); }
 /// its column, which is in memory. Lanes may have the same column: they add one after the other.
 namespace several_sell {
 
-constexpr auto lanes = several::sell_lanes;
-constexpr auto window_rows = several::sell_window_rows;
+constexpr auto lanes = several::lanes_of_sell;
+constexpr auto window_rows = several::window_rows_of_sell;
 constexpr int64_t prefetch_distance = 512;
 
 /// Four rows of a window in one column block.
@@ -210,10 +210,10 @@ SellShape shape_for(const KernelOptions& options) {
   constexpr int64_t cached_bytes = int64_t{256} << 10;
   static_cast<void>(several::place_of_count(options.vector_count));
   const auto bytes_per_column = static_cast<int64_t>(sizeof(double)) * options.vector_count;
-  return {.lanes = several::sell_lanes,
+  return {.lanes = several::lanes_of_sell,
           .block_width = std::min<int64_t>(options.tuning.block_width.value_or(max_block_width),
                                            cached_bytes / bytes_per_column),
-          .window_rows = several::sell_window_rows};
+          .window_rows = several::window_rows_of_sell};
 }
 
 several::LoopFunction<several::SellOperands> loop_for(Storage storage, const KernelOptions& options) {

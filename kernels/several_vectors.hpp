@@ -53,8 +53,8 @@ inline InstructionSet chosen_set(const KernelOptions& options) {
 }
 
 // SELL-4-1024 in column blocks (sell_matrix.hpp)
-inline constexpr int64_t sell_lanes = 4;
-inline constexpr int64_t sell_window_rows = 1024;
+inline constexpr int64_t lanes_of_sell = 4;
+inline constexpr int64_t window_rows_of_sell = 1024;
 
 /// Some column blocks of a part, and the vectors of the whole block.
 struct SellOperands {

@@ -191,7 +191,7 @@ struct KernelRow {
   /// std::invalid_argument for sizes of arrays that are not those of such a block.
   std::unique_ptr<SpmvKernel> (*make_external)(const ExternalArrays& block,
                                                const KernelOptions& options) = nullptr;
-  bool makes_several_external = false;
+  bool makes_several_external = false;  ///< make_external makes the kernel for several vectors, too
   /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.
   int64_t panel_rows = 1;
   /// A panel has no more rows: `make` would cut them into several pieces, which make_external does not know. A multiple of panel_rows.

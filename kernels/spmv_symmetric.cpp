@@ -12,6 +12,8 @@
 #define HWY_TARGET_INCLUDE "kernels/spmv_symmetric.cpp"
 #include <hwy/foreach_target.h>
 
+#include <algorithm>
+
 #include "kernels/symmetric_sell.hpp"
 #include "kernels/vectors-inl.hpp"
 
@@ -306,7 +308,6 @@ DistinctLanes distinct_for(InstructionSet /*set*/) { return Form::distinct; }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>

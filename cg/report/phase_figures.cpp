@@ -25,14 +25,17 @@ Spread spread_of(const std::vector<double>& values) {
 }
 
 /// The limits that the columns "limit" and "of limit" follow from.
-std::string limits_text(const Roofline& roofline) {
+std::string limits_text(const Roofline& roofline, bool has_matrix) {
   const auto& limits = roofline.limits;
+  const auto of_matrix =
+      has_matrix ? fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)
+                 : std::string();
   return fmt::format(
-      "\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} GB/s over the vectors, {:.1f} "
-      "Gflop/s\n of limit: the time that these allow at least, by the measured; -: vectors come from a "
+      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n of limit: the time "
+      "that these allow at least, by the measured; -: vectors come from a "
       "faster "
       "cache\n",
-      limits.matrix_bytes_per_s / giga, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga);
+      of_matrix, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga);
 }
 
 /// Time, for people who want to know where it goes; or reference clocks, with their spread over the ranks.
@@ -105,7 +108,7 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
              in_clocks ? "clocks" : "us", 100.0 * phase_coverage(figures.repeat),
              100.0 * timing_share(figures.report.ranks, figures.repeat),
              in_clocks ? "" : " --clocks: clocks") +
-         (roofline ? limits_text(*roofline) : "");
+         (roofline ? limits_text(*roofline, figures.nonzeros_multiplied > 0.0) : "");
 }
 
 /// The line length of x86-64 and of most AArch64 processors.

@@ -45,7 +45,8 @@ std::string rank_words(const Configuration& configuration) {
 
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product in any case.
 std::string limit_summary(const PhaseFigures& figures) {
-  if (!figures.is_known()) return "not known without phases (--no-phases)";
+  if (!figures.is_known())
+    return figures.are_timed ? "nothing was multiplied" : "not known without phases (--no-phases)";
   const auto shares = phase_shares(figures);
   // The phase that does most of the product, with a matrix or without one.
   const auto phase = *std::ranges::max_element(figures.phases, {}, [&](Phase one) {

@@ -136,7 +136,10 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
     }
     for (const int rank_count : axes.rank_counts) {
       if (!cuts_domain) {
-        auto grids = grids_for(axes.named, rank_count);
+        // Where the official program has no grid, those that are named beside it count.
+        auto named = axes.named;
+        if (!named.grids.empty() && !official_grid(rank_count)) named.has_official = false;
+        auto grids = grids_for(named, rank_count);
         const auto& columns = axes.columns;
         std::erase_if(grids, [&](const auto& one) { return !columns.empty() && !has(columns, one.columns); });
         if (grids.empty())

@@ -157,7 +157,7 @@ class EventCounters {
   /// The events that are counted, in the order asked for.
   const std::vector<std::string>& event_names() const { return event_names_; }
   const std::vector<RefusedEvent>& refused() const { return refused_; }
-  /// Software events always are of all threads.
+  /// Whether PAPI's events are of all threads. Those of the system's account always are.
   bool counts_all_threads() const { return counts_all_threads_; }
 
   /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account (AMD EPYC of family 26, virtual, 2026-11), and for those

@@ -149,15 +149,6 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
   return trial;
 }
 
-double own_speed(comm::RankGroup& group) {
-  constexpr int64_t row_length = 16;
-  constexpr int64_t row_count = 2048;  // some 400 KB, in the cache of one core
-  const auto product =
-      local_product(kernels::default_kernel(), constant_rows_block(row_length, row_count, row_count), 1, {});
-  const auto nonzeros = static_cast<double>(row_length * row_count);
-  return middle_of(measured_speeds(group, product, nonzeros, 1.0));
-}
-
 std::vector<std::string> places_of(const Environment& environment, const BindingResult& binding) {
   std::vector<std::string> places;
   for (size_t rank = 0; rank < binding.ranks.size(); ++rank) {

@@ -304,10 +304,6 @@ struct SpeedTrialConfig {
 /// 0.1 s a round, and the making of blocks of a million nonzeros.
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config);
 
-/// Nonzeros per second of this rank's products with a small block of its own, while all ranks of the group compute. Collective; each
-/// rank gets its own. Cost: about 0.05 s.
-double own_speed(comm::RankGroup& group);
-
 /// A work whose ranks may differ in speed, with its machine.
 struct SpeedChoiceConfig {
   SpeedTrialConfig trial;

@@ -173,7 +173,7 @@ class ConfigFiles(ProgramTest):
     def test_what_is_saved_is_read_back(self):
         for arguments in (
             ["run", "--class", "S", "--grid", "1x2", "--kernel", "sell", "--overlap", "off", "--memory-limit", "8GB", "--no-phases", "--reference", "8.5971775078648"],
-            ["sweep", "--class", "S,W", "--kernel", "sell,scalar", "--repeat", "1", "--output", self.folder / "x.jsonl"],
+            ["sweep", "--class", "S,W", "--px", "1,2", "--kernel", "sell,scalar", "--repeat", "1", "--output", self.folder / "x.jsonl"],
             ["solve", "--operator", "laplace3d:4x4x4", "--rtol", "1e-6", "--rhs", "random:3"],
         ):  # fmt: skip
             with self.subTest(arguments=arguments):

@@ -99,9 +99,9 @@ bool UnnamedFile::link_to(const std::string& name) const {
   return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-bool UnnamedFile::take_name() {
+bool UnnamedFile::take_name(ExistingFile existing) {
   if (!name_.empty() || !link_to(path_)) {
-    if (name_.empty() && errno == EEXIST)
+    if (name_.empty() && errno == EEXIST && existing == ExistingFile::is_replaced)
       name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
     if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
     name_.clear();
@@ -145,7 +145,7 @@ void NewFile::end_at(int64_t byte_count) const {
 }
 
 void NewFile::take_name() {
-  if (!UnnamedFile::take_name()) cannot_write(path());
+  if (!UnnamedFile::take_name(ExistingFile::is_kept)) cannot_write(path());
 }
 
 void remove_unfinished_files(const std::string& folder,
@@ -214,7 +214,8 @@ std::span<const std::byte> ScratchChunks::look_at(size_t chunk) {
   known_.resize(most_known);
   auto& known = known_[chunk % most_known];
   if (known.chunk != chunk) {
-    known = {.chunk = std::nullopt, .bytes = std::vector<std::byte>(chunk_bytes)};
+    known.chunk.reset();
+    known.bytes.resize(chunk_bytes);
     get(chunk, known.bytes);
     known.chunk = chunk;
   }

@@ -120,13 +120,15 @@ class TaskJournal {
       : path_(path),
         results_(path, "another batch", fresh),
         under_way_(under_way_path_of(path), "another batch", fresh) {
+    size_t line_number = 0;
     for (const auto line : whole_lines_of(results_.text())) {
+      ++line_number;
       try {
         const auto task = json_from(line).at("task");
         known_[task.at("name").get<std::string>()] = task.at("command").get<std::string>();
         sitting_ = std::max(sitting_, integer_at<int>(task, "sitting") + 1);
       } catch (const nlohmann::json::exception& error) {
-        throw InputError("line {} is no result of a task ({})", known_.size() + 1, plain_text(error));
+        throw InputError("line {} is no result of a task ({})", line_number, plain_text(error));
       }
     }
     for (const auto line : whole_lines_of(under_way_.text())) begun_.emplace_back(line);
@@ -324,8 +326,10 @@ class Scheduler {
       return true;
     });
     found_count_ = all_count_ - tasks_.size() - results_.size();
-    for (auto& task : tasks_)
-      task.is_alone = options.is_exclusive || journal_.end_count(task) >= ends_before_alone;
+    for (auto& task : tasks_) {
+      task.is_last = journal_.end_count(task) >= ends_before_alone;
+      task.is_alone = task.is_last || options.is_exclusive;
+    }
   }
 
   /// Hands out until all is done, a signal asks to end, or results cannot be kept. nodes: of the workers. No task is under way when it

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -131,7 +132,7 @@ TaskQueue::TaskQueue(std::vector<Task> tasks, std::vector<int> nodes)
       is_free_(nodes_.size(), true) {
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
   std::ranges::stable_sort(waiting_, {}, [this](size_t task) {
-    return std::pair(tasks_[task].is_alone, -tasks_[task].rank_count);
+    return std::tuple(tasks_[task].is_last, tasks_[task].is_alone, -tasks_[task].rank_count);
   });
 }
 

@@ -19,6 +19,7 @@ struct Task {
   std::string place{};        ///< "tasks.txt:3"
   bool names_format = false;  ///< for the command's result
   bool is_alone = false;      ///< nothing may run beside it
+  bool is_last = false;       ///< it begins after all others
 
   /// The words as a shell takes them.
   std::string command() const;
