@@ -142,7 +142,7 @@ class Streaming(SolveOutOfCoreTest):
             self.assertEqual((rank["buffers"], rank["read_bytes"], rank["resident_panels"]), (0, 0, rank["panels"]))
 
     def test_several_right_hand_sides_take_each_panel_once(self):
-        binary, _ = self.converted()
+        binary, _ = self.converted(50)  # of smaller ones all panels fit where one was made
         for grid, count in some_of((("1x2", 8), ("2x1", 3)), 2):
             with self.subTest(grid=grid):
                 arguments = (binary, "--grid", grid, "--rhs", "random:1", "--rhs-count", count, "--kernel", "symmetric")
