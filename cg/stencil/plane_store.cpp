@@ -130,8 +130,8 @@ class FileStore final : public PlaneStore {
   }
 
   std::string name_of(int64_t stored_place) const {
-    return fmt::format("--out-of-core {}: plane {} of a rank's file, at byte {},", file_.path(),
-                       stored_place, stored_place * plane_bytes_);
+    return fmt::format("--out-of-core {}: plane {} of a rank's file, at byte {},", file_.path(), stored_place,
+                       stored_place * plane_bytes_);
   }
 
   int64_t plane_bytes_;
