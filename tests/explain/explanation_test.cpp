@@ -208,16 +208,6 @@ TEST(Explanation, WhoFollowsItsMessagesEndsWithWhatTheStepMustMake) {
 
 TEST(Explanation, SendsAsMuchAsThePlanSays) { for_all_explanations(expect_traffic_of_plan); }
 
-TEST(Explanation, EachStepBeginsWithWhatTheOneBeforeItMade) {
-  for_all_explanations([](const Explanation& explained) {
-    if (explained.is_mirrored || explained.configuration.sum_form == SumForm::whole_block) return;
-    ASSERT_EQ(explained.steps.size(), 5U);
-    // collection, multiply, summation, shuffle
-    for (size_t k = 1; k < 4; ++k)
-      EXPECT_EQ(explained.steps[k].held_before, explained.steps[k - 1].held_after);
-  });
-}
-
 /// The drawing in comm/README.md: with 3 members the last step of the collection sends one piece.
 TEST(Explanation, ThreeMembersAsInTheManual) {
   const auto grid_1x3 = explained(1400, {.columns = 1, .rows = 3}, SumForm::reduce_scatter);

@@ -6,6 +6,7 @@
 
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace cg2d::thread_binding_test {
@@ -30,37 +31,27 @@ ProcessorSet first_processors(int count) {
 
 using Threads = std::vector<ProcessorSet>;
 
-TEST(AssignCoresTest, OneRankGetsNeighbours) {
-  const auto assignment = assign_cores(cores_of(4, 1), {first_processors(4)}, 2);
-  EXPECT_EQ(assignment.why_not, "");
-  ASSERT_EQ(assignment.ranks.size(), 1U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
-}
-
-TEST(AssignCoresTest, RanksWithTheSameMaskShareItsCoresEvenly) {
-  const auto mask = first_processors(8);
-  const auto assignment = assign_cores(cores_of(8, 1), {mask, mask}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{4}, {5}}));
-}
-
-TEST(AssignCoresTest, AThreadGetsAllProcessorsOfItsCore) {
-  const auto mask = first_processors(8);
-  const auto assignment = assign_cores(cores_of(4, 2), {mask, mask}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0, 4}, {1, 5}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{2, 6}, {3, 7}}));
-}
-
-TEST(AssignCoresTest, TheOrderIsThatOfTheTopology) {
-  // Cores of machines whose processors alternate between two sockets.
-  const std::vector<ProcessorSet> cores{{0}, {2}, {1}, {3}};
-  const auto mask = first_processors(4);
-  const auto assignment = assign_cores(cores, {mask, mask}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {2}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{1}, {3}}));
+TEST(AssignCoresTest, EachThreadGetsItsCore) {
+  const auto four = first_processors(4);
+  const auto eight = first_processors(8);
+  struct Case {
+    std::string name;
+    std::vector<ProcessorSet> cores;
+    std::vector<ProcessorSet> masks;
+    std::vector<Threads> ranks;
+  };
+  for (const auto& [name, cores, masks, ranks] : std::vector<Case>{
+           {"neighbours", cores_of(4, 1), {four}, {{{0}, {1}}}},
+           {"the same mask is shared evenly", cores_of(8, 1), {eight, eight}, {{{0}, {1}}, {{4}, {5}}}},
+           {"all processors of a core", cores_of(4, 2), {eight, eight}, {{{0, 4}, {1, 5}}, {{2, 6}, {3, 7}}}},
+           // Cores of machines whose processors alternate between two sockets.
+           {"in the topology's order", {{0}, {2}, {1}, {3}}, {four, four}, {{{0}, {2}}, {{1}, {3}}}},
+           {"masks of the launcher", cores_of(8, 1), {{4, 5, 6, 7}, {0, 1}}, {{{4}, {5}}, {{0}, {1}}}},
+           {"of a core only what the mask has", cores_of(2, 2), {{0, 1}}, {{{0}, {1}}}}}) {
+    const auto assignment = assign_cores(cores, masks, 2);
+    EXPECT_EQ(assignment.why_not, "") << name;
+    EXPECT_EQ(assignment.ranks, ranks) << name;
+  }
 }
 
 TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
@@ -83,19 +74,6 @@ TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
       }
     }
   }
-}
-
-TEST(AssignCoresTest, MasksOfTheLauncherAreRespected) {
-  const auto assignment = assign_cores(cores_of(8, 1), {{4, 5, 6, 7}, {0, 1}}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{4}, {5}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{0}, {1}}));
-}
-
-TEST(AssignCoresTest, OfACoreOnlyWhatTheMaskHas) {
-  const auto assignment = assign_cores(cores_of(2, 2), {{0, 1}}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 1U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
 }
 
 TEST(AssignCoresTest, NothingWhereCoresDoNotSuffice) {

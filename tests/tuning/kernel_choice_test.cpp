@@ -93,19 +93,6 @@ TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
   }
 }
 
-TEST(KernelChoiceTest, AProblemOfTheSamePatternIsTheSameCase) {
-  const auto profile = example();
-  auto problem = *find_class("A");
-  problem.class_name = "U";
-  problem.shift = 3.0;
-  problem.niter = 1;
-  EXPECT_EQ(choose_kernel(facts_of(problem), open_kernel(), {.profile = profile}).kernel_origin,
-            ChoiceOrigin::profile);
-  ++problem.nonzer;
-  EXPECT_EQ(choose_kernel(facts_of(problem), open_kernel(), {.profile = profile}).kernel_origin,
-            ChoiceOrigin::built_in_rule);
-}
-
 TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksAreLarge) {
   const comm::ProcessGrid one{.columns = 1, .rows = 1};
   const auto& kernel = built_in_kernel(class_facts("A"), one, false);
@@ -115,10 +102,7 @@ TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksAreLarge) {
   const comm::ProcessGrid four{.columns = 2, .rows = 2};
   EXPECT_FALSE(built_in_kernel(class_facts("A"), four, false).stores_half());
   EXPECT_TRUE(built_in_kernel(class_facts("B"), four, false).stores_half());
-}
-
-TEST(BuiltInKernelTest, WholeBlocksWhereRanksShareCores) {
-  EXPECT_FALSE(built_in_kernel(class_facts("B"), {.columns = 2, .rows = 2}, true).stores_half());
+  EXPECT_FALSE(built_in_kernel(class_facts("B"), four, true).stores_half()) << "ranks share cores";
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
   LoadedProfile profile{.processor = {.transports = {case_of(conditions_of(2)), case_of(conditions_of())}},
                         .path = "somewhere",
                         .absence = ""};
+  profile.processor.transports[1].transports.push_back({.name = "of another machine", .step_s = 1e-9});
   const auto trial = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(trial.has_value());
   EXPECT_TRUE(trial->from_profile);
@@ -129,15 +130,6 @@ TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
   EXPECT_EQ(trial->tried.size(), available_names().size());
   EXPECT_EQ(trial->kept_in, "somewhere");
   EXPECT_EQ(trial->duration_s, 0.0);
-}
-
-TEST(KnownTransportsTest, WhatIsNotThereIsNotTaken) {
-  LoadedProfile profile{.processor = {.transports = {case_of(conditions_of())}}, .path = "p", .absence = ""};
-  profile.processor.transports[0].transports.push_back({.name = "of another machine", .step_s = 1e-9});
-  const auto trial = known_transports(group(), profile, conditions_of());
-  ASSERT_TRUE(trial.has_value());
-  EXPECT_EQ(trial->best, available_names().back());
-  EXPECT_EQ(trial->tried.size(), available_names().size());
 }
 
 TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
