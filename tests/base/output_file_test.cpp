@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -48,6 +49,12 @@ class OutputFileTest : public testing::Test {
     return text.str();
   }
 
+  static void put(const std::string& path, const std::string& text) {
+    OutputFile file(path);
+    file.write(text);
+    file.commit();
+  }
+
   test::TemporaryFolder folder_;
 };
 
@@ -63,18 +70,6 @@ std::optional<ExitCode> error_of(const Action& action, const std::string& named)
   return std::nullopt;
 }
 
-TEST_F(OutputFileTest, IsThereAfterCommitAndNothingElseIs) {
-  {
-    OutputFile file(path("result.json"));
-    file.write("one, ");
-    file.write("");
-    file.write("two\n");
-    file.commit();
-  }
-  EXPECT_EQ(content(path("result.json")), "one, two\n");
-  EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
-}
-
 TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
   std::ofstream(path("result.json")) << "the old one";
   {
@@ -85,9 +80,12 @@ TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
   EXPECT_EQ(content(path("result.json")), "the old one");
   EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   OutputFile file(path("result.json"));
-  file.write("new");
+  file.write("one, ");
+  file.write("");
+  file.write("two\n");
   file.commit();
-  EXPECT_EQ(content(path("result.json")), "new");  // also while the object lives
+  EXPECT_EQ(content(path("result.json")), "one, two\n");  // also while the object lives
+  EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
 }
 
 TEST_F(OutputFileTest, ManyParts) {
@@ -120,11 +118,7 @@ TEST_F(OutputFileTest, OwnLinksAreFollowed) {
   fs::create_directory(path("folder"));
   fs::create_symlink("folder/result.json", path("link"));  // its target is not there yet
   fs::create_symlink("link", path("second_link"));
-  {
-    OutputFile file(path("second_link"));
-    file.write("text");
-    file.commit();
-  }
+  put(path("second_link"), "text");
   EXPECT_EQ(content(path("folder/result.json")), "text");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   fs::create_symlink("loop", path("loop"));
@@ -144,50 +138,40 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   EXPECT_EQ(content(path("precious")), "");
 }
 
-constexpr uid_t nobody = 65534;
+/// Does this as a user who owns nothing.
+template <typename Action>
+void as_nobody(const Action& action) {
+  constexpr uid_t nobody = 65534;
+  ASSERT_EQ(seteuid(nobody), 0);
+  action();
+  ASSERT_EQ(seteuid(0), 0);
+}
 
 TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  constexpr mode_t all_may_write = 0666;
-  std::ofstream(path("result.json")) << "a text that is longer than the new one";
-  ASSERT_EQ(chmod(path("result.json").c_str(), all_may_write), 0);
+  const auto target = path("result.json");
+  std::ofstream(target) << "a text that is longer than the new one";
+  ASSERT_EQ(chmod(target.c_str(), 0666), 0);
   // Folders such as /tmp, and one that the user cannot write.
   for (const mode_t mode : {01777U, 0755U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
-    ASSERT_EQ(seteuid(nobody), 0);
-    std::optional<ExitCode> code;
-    code = error_of(
-        [&] {
-          OutputFile file(path("result.json"));
-          file.write("new");
-          file.commit();
-        },
-        "");
-    ASSERT_EQ(seteuid(0), 0);
-    EXPECT_FALSE(code) << static_cast<int>(*code);
-    EXPECT_EQ(content(path("result.json")), "new");
+    as_nobody([&] { EXPECT_EQ(error_of([&] { put(target, "new"); }, ""), std::nullopt); });
+    EXPECT_EQ(content(target), "new");
     EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   }
   // One whose name goes away meanwhile.
   ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
-  ASSERT_EQ(seteuid(nobody), 0);
-  {
-    OutputFile file(path("result.json"));
-    file.write("newer");
-    ASSERT_EQ(seteuid(0), 0);
-    fs::remove(path("result.json"));
-    ASSERT_EQ(seteuid(nobody), 0);
-    file.commit();
-  }
-  ASSERT_EQ(seteuid(0), 0);
-  EXPECT_EQ(content(path("result.json")), "newer");
+  std::unique_ptr<OutputFile> file;
+  as_nobody([&] { file = std::make_unique<OutputFile>(target); });
+  file->write("newer");
+  fs::remove(target);
+  as_nobody([&] { file->commit(); });
+  EXPECT_EQ(content(target), "newer");
   // One that can be neither replaced nor written is refused at once.
-  ASSERT_EQ(chown(path("result.json").c_str(), 0, 0), 0);
-  ASSERT_EQ(chmod(path("result.json").c_str(), 0644), 0);
-  ASSERT_EQ(seteuid(nobody), 0);
-  EXPECT_EQ(error_of([&] { OutputFile file(path("result.json")); }, path("result.json")),
-            ExitCode::cannot_create);
-  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(chown(target.c_str(), 0, 0), 0);
+  ASSERT_EQ(chmod(target.c_str(), 0644), 0);
+  as_nobody(
+      [&] { EXPECT_EQ(error_of([&] { OutputFile refused(target); }, target), ExitCode::cannot_create); });
 }
 
 /// Whether this folder's file system has unlinked temporary files.
@@ -336,28 +320,15 @@ TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
 
 TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  {
-    OutputFile file("/dev/full");  // a device: written directly
-    const auto code = error_of(
-        [&] {
-          file.write("a few bytes, which the C library keeps until commit");
-          file.commit();
-        },
-        "/dev/full");
-    EXPECT_EQ(code, ExitCode::cannot_write);
-  }
+  // A device is written directly; few bytes stay in memory until commit.
+  EXPECT_EQ(error_of([&] { put("/dev/full", "a few bytes"); }, "/dev/full"), ExitCode::cannot_write);
   OutputFile file("/dev/full");
   EXPECT_EQ(error_of([&] { file.write(std::string(1 << 24, 'x')); }, "/dev/full"), ExitCode::cannot_write);
 }
 
 TEST_F(OutputFileTest, WithoutAPathItIsStandardOutput) {
   testing::internal::CaptureStdout();
-  {
-    OutputFile file("");
-    file.write("to standard ");
-    file.write("output\n");
-    file.commit();
-  }
+  put("", "to standard output\n");
   OutputFile("").commit();  // still open
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "to standard output\n");
 }

@@ -235,7 +235,7 @@ Outcomes simulate(double gap, int grid_count, int round_count, const Noise& nois
 
 TEST(SimulatedSweepsTest, TheWrongGridIsHardlyEverCalledBest) {
   // Gaps from none to clear, on every number of rounds: 200 sweeps of each.
-  for (const double gap : {0.0, 0.005, 0.03}) {
+  for (const double gap : {0.0, 0.005, 0.03, 0.2}) {
     for (const int round_count : {5, 7, 9, 15}) {
       for (const int grid_count : {2, 6}) {
         const auto outcomes = simulate(gap, grid_count, round_count);
@@ -243,38 +243,15 @@ TEST(SimulatedSweepsTest, TheWrongGridIsHardlyEverCalledBest) {
         if (round_count < 7) {
           EXPECT_EQ(outcomes.open, 200) << round_count << " rounds cannot decide";
         }
+        if (gap > 0.1 && round_count == 15) {
+          EXPECT_GE(outcomes.right, 160) << "a clear gap is found";
+        }
         if (gap < 0.01) {
           EXPECT_GE(outcomes.open, 190) << "a gap below the noise is not distinguishable";
         }
       }
     }
   }
-}
-
-TEST(SimulatedSweepsTest, AClearGapIsFound) {
-  const Noise lognormal_and_common{.own_drift = 0.0, .own_trend = 0.0};
-  EXPECT_GE(simulate(0.1, 2, 9, lognormal_and_common).right, 140);
-  EXPECT_GE(simulate(0.1, 4, 9, lognormal_and_common).right, 120);
-  EXPECT_GE(simulate(0.1, 4, 15, lognormal_and_common).right, 150);
-  EXPECT_GE(simulate(0.2, 4, 9).right, 160);
-  EXPECT_GE(simulate(0.1, 4, 25).right, 170);
-}
-
-TEST(SimulatedSweepsTest, TheSuggestedRoundsMostlySuffice) {
-  // A sweep of 9 rounds that cannot tell is taken again with the rounds that it suggests.
-  std::mt19937_64 bits(16);
-  const Noise noise{.own_drift = 0.0, .own_trend = 0.0};
-  int asked = 0;
-  int decided = 0;
-  for (int k = 0; k < 200; ++k) {
-    const auto first = find_best(simulated_sweep(bits, 0.06, 3, 9, noise));
-    if (first.is_decided() || !first.suggested_rounds) continue;
-    ++asked;
-    const auto again = find_best(simulated_sweep(bits, 0.06, 3, *first.suggested_rounds, noise));
-    if (again.is_decided()) ++decided;
-  }
-  EXPECT_GT(asked, 40);
-  EXPECT_GT(decided, asked / 2);
 }
 
 }  // namespace

@@ -231,23 +231,6 @@ TEST(Explanation, SumsOfSixRanksFold) {
   EXPECT_EQ(dot.rounds[3].messages.size(), 2U);
 }
 
-TEST(Explanation, OneGridIsTheChoiceOfTheRule) {
-  const auto six = explained(75000, {.columns = 2, .rows = 3}, SumForm::reduce_scatter);
-  ASSERT_EQ(six.grids.size(), 4U);
-  EXPECT_EQ(std::ranges::count_if(six.grids, &GridCost::is_choice_of_rule), 1);
-  const auto& mine = *std::ranges::find(six.grids, ProcessGrid{.columns = 2, .rows = 3}, &GridCost::grid);
-  EXPECT_EQ(mine.traffic.busiest, traffic_of(six.steps).busiest);
-}
-
-TEST(Explanation, OneStepAlone) {
-  const auto all = explained(1400, {.columns = 2, .rows = 3}, SumForm::reduce_scatter);
-  const auto one = explain_step(all.problem, all.configuration, "shuffle");
-  ASSERT_EQ(one.steps.size(), 1U);
-  EXPECT_EQ(one.steps.front().held_after, all.steps[3].held_after);
-  EXPECT_TRUE(one.grids.empty());
-  EXPECT_THROW(explain_step(all.problem, all.configuration, "mirrored-shuffle"), InputError);
-}
-
 /// What two ranks do by these schedules.
 std::vector<ExchangeRound> replayed(const std::vector<comm::Schedule>& schedules) {
   const GroupExchange exchange{.piece = {.vector = "p"},

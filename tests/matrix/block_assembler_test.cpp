@@ -126,31 +126,5 @@ TEST(BlockAssemblerTest, AnyGuessAtTheSizeWillDoAndLeavesNothing) {
   }
 }
 
-TEST(VectorPartTest, RecordsAreReadAsTheyWereWritten) {
-  const std::vector<int32_t> rows{10, 12, 19};
-  const std::vector<double> row_values{1.5, -0.0, 3.25};
-  const std::vector<int32_t> columns{100, 131};
-  const std::vector<double> column_values{-7.0, 0.5};
-  std::vector<uint64_t> buffer;
-  for (int repeat = 0; repeat < 2; ++repeat) {
-    VectorPart::append(buffer, 0.75, {rows, row_values, 10}, {columns, column_values, 99});
-  }
-  ASSERT_EQ(static_cast<int64_t>(buffer.size()), 2 * VectorPart::word_count(3, 2));
-  EXPECT_EQ(VectorPart::word_count(3, 2), 10);  // two counts in a word, five values, five positions in three
-  const VectorPart part(buffer.data() + VectorPart::word_count(3, 2));
-  EXPECT_EQ(part.weight(), 0.75);
-  ASSERT_EQ(part.row_count(), 3);
-  ASSERT_EQ(part.column_count(), 2);
-  EXPECT_EQ(part.word_count(), 10);
-  for (int k = 0; k < 3; ++k) {
-    EXPECT_EQ(part.row(k), rows[static_cast<size_t>(k)] - 10);
-    EXPECT_TRUE(test::same_bits(part.row_value(k), row_values[static_cast<size_t>(k)]));
-  }
-  for (int k = 0; k < 2; ++k) {
-    EXPECT_EQ(part.column(k), columns[static_cast<size_t>(k)] - 99);
-    EXPECT_EQ(part.column_value(k), column_values[static_cast<size_t>(k)]);
-  }
-}
-
 }  // namespace
 }  // namespace cg2d::block_assembler_test

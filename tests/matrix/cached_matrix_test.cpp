@@ -178,19 +178,6 @@ TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
   if (group().rank() == 0) std::filesystem::remove(link);
 }
 
-TEST_F(CachedMatrixTest, AFileThatIsReplacedKeepsItsPermissions) {
-  const auto matrix = made_matrix(3);
-  constexpr auto owner_reads = std::filesystem::perms::owner_read;
-  if (group().rank() == 0) {
-    std::ofstream(path_) << "old";
-    std::filesystem::permissions(path_, owner_reads);
-  }
-  group().barrier();
-  write_cache(*matrix, path_, group());
-  EXPECT_EQ(std::filesystem::status(path_).permissions(), owner_reads);
-  EXPECT_EQ(content().substr(0, 8), "CG2DMTX\n");
-}
-
 TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
   if (group().size() == 1) GTEST_SKIP() << "one rank sees one folder";
   const auto matrix = made_matrix(3);

@@ -49,27 +49,6 @@ void expect_ordered(const EntryStore& store, int64_t entry_count) {
   EXPECT_EQ(count, entry_count);
 }
 
-TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
-  // Rank 1 of 20 has its rows from all ranks; messages of the later ranks come first, and in between.
-  constexpr int64_t order = 4000;
-  constexpr int rank_count = 20;
-  EntryStore store(RowShares(order, rank_count), 1);
-  int64_t count = 0;
-  for (const int step : {7, 3}) {
-    for (int k = 0; k < rank_count; ++k) {
-      const int origin = k * step % rank_count;
-      for (int64_t row = 0; row < order; ++row) {
-        if (store.shares().owner_of(row) != 1) continue;
-        const auto column = static_cast<int32_t>(2 * origin + (step == 7 ? 0 : 1));
-        store.add(row, column, value_of(row, column));
-        ++count;
-      }
-    }
-  }
-  store.seal();
-  expect_ordered(store, count);
-}
-
 TEST(EntryStoreTest, EntriesThatComeSeveralTimesAreSummed) {
   // Rows longer than a chunk, every seventh entry twice, every 35th three times.
   constexpr int64_t order = 40;

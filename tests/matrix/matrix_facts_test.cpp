@@ -116,18 +116,6 @@ TEST(RowLengthsTest, CountsRowsAndNonzerosBelowTheCriticalVectorLength) {
   EXPECT_DOUBLE_EQ(lengths.mean(), 6.0);
 }
 
-TEST(RowLengthsTest, BlocksWithoutRowsOrNonzeros) {
-  for (const auto& lengths : {row_lengths(kernels::CsrBlock{}, 8), row_lengths(block_of({}), 8)}) {
-    EXPECT_EQ(lengths.row_count, 0);
-    EXPECT_EQ(lengths.nonzero_count, 0);
-    EXPECT_EQ(lengths.shortest, 0);
-    EXPECT_EQ(lengths.longest, 0);
-    EXPECT_EQ(lengths.mean(), 0.0);
-  }
-  const auto empty_rows = row_lengths(block_of({0, 0}), 8);
-  EXPECT_EQ(empty_rows.short_row_count, 2);
-}
-
 TEST(RowLengthsTest, MergedIsThatOfAllRows) {
   const auto first = row_lengths(block_of({5, 2, 11}), 6);
   const auto second = row_lengths(block_of({3, 14}), 6);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/phase_records.hpp"
+#include "support/result_records.hpp"
 #include "support/shown_text.hpp"
 
 namespace cg2d::grid_differences_test {

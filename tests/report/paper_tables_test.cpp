@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "support/phase_records.hpp"
+#include "support/result_records.hpp"
 
 namespace cg2d::paper_tables_test {
 namespace {
@@ -71,23 +71,6 @@ TEST(PaperTablesTest, TheStepsOfAMatvecAddUpToIt) {
   }
   EXPECT_EQ(iteration.at("dotpro").front(), 5000.0);
   EXPECT_EQ(iteration.at("daxpy").front(), 2000.0);
-}
-
-TEST(PaperTablesTest, SecondsStandByRanksAndColumns) {
-  const auto text = paper_tables(verdicts_of(sweep_of({"sell"})).grids);
-  const auto seconds = lines_of(text, "Table 2.");
-  EXPECT_EQ(seconds.at("2"), (std::vector<double>{0.006, 0.006, -1.0}));
-  EXPECT_EQ(seconds.at("4"), (std::vector<double>{0.004, 0.004, 0.004}));
-  EXPECT_NE(text.find("PU"), std::string::npos);
-  EXPECT_NE(text.find("Px = 4"), std::string::npos);
-}
-
-TEST(PaperTablesTest, CaptionsNameThePaperAndItsMachine) {
-  const auto text = paper_tables(verdicts_of(sweep_of({"sell"})).grids);
-  EXPECT_NE(text.find("Transactions of the Information Processing Society of Japan 39(6), 1998"),
-            std::string::npos);
-  EXPECT_NE(text.find("critical vector length 50"), std::string::npos);
-  EXPECT_NE(text.find("here: class S, two-sided, kernel sell"), std::string::npos) << text;
 }
 
 TEST(PaperTablesTest, ASecondKernelMakesTables5And6) {

@@ -255,43 +255,6 @@ TEST(ScalingTableTest, TheStarIsForWhatIsSure) {
   EXPECT_EQ(nine_rounds.find("1 core:"), std::string::npos) << "there is one way";
 }
 
-TEST(ScalingTableTest, CutsAreComparedLikeOtherConfigurations) {
-  auto study = study_of({2});
-  EXPECT_EQ(write_scaling(study, "text").find(" cut "), std::string::npos) << "there is one";
-  study.options.values["cut"] = {"even", "speed"};
-  study.cases = cases_of({2}, {{"transport", {"shared"}}, {"cut", {"even", "speed"}}});
-  for (int round = 1; round <= 9; ++round) {
-    study.runs.push_back(run_of(study, 0, 1.0, round));
-    study.runs.push_back(run_of(study, 1, 0.75, round));
-    study.runs.push_back(run_of(study, 2, 1.5, round));
-  }
-  const auto text = write_scaling(study, "text");
-  expect_in(text, "     2  shared-memory ranks  shared     2 x 1  even   1x2 ");
-  expect_in(text, "     2  shared-memory ranks  shared     2 x 1  speed  1x2 ");
-  expect_in(text, "     2  threads only         -          1 x 2  -      1x1 ");
-  expect_in(
-      text,
-      "2 cores: best is shared-memory ranks, shared, 2 x 1, cut speed with 0.75 s, better than shared-memory "
-      "ranks, shared, 2 x 1 by 33 %");
-  const auto json = write_scaling(study, "json");
-  expect_in(json, "\"cut\": \"speed\"");
-  expect_in(json, "\"cuts\": [\n   \"even\",\n   \"speed\"\n  ]");
-  expect_in(write_scaling(study, "csv"),
-            "2,shared-memory ranks,,shared,2,1,,1400,speed,success,9,0,,1x2,sell,9,0.75,");
-}
-
-TEST(ScalingTableTest, RoundsGiveMedianAndSpread) {
-  auto study = study_of({1});
-  study.runs = {run_of(study, 0, 3.0, 1), run_of(study, 0, 1.0, 2), run_of(study, 0, 2.0, 3)};
-  study.runs.back().shares.moving = 0.5;
-  const auto rows = rows_of(study);
-  EXPECT_DOUBLE_EQ(rows[0].time_s().median, 2.0);
-  EXPECT_DOUBLE_EQ(rows[0].time_s().spread().value(), 1.0);
-  EXPECT_EQ(rows[0].median_run().round, 3);
-  expect_in(write_scaling(study, "text"), "2.000000   100 %");
-  expect_in(write_scaling(study, "text"), "50.0 %");
-}
-
 TEST(ScalingTableTest, AFailedRunSpoilsItsWay) {
   auto study = two_core_study();
   fail(study.runs[2], ExitCode::memory, "not enough memory on this node");

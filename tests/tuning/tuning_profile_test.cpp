@@ -92,49 +92,6 @@ TEST(TuningProfileTest, SettingsOfTheNearestSize) {
   EXPECT_FALSE(processor.nearest_tuning("csr-simd", s_nonzeros).has_value());
 }
 
-TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
-  auto profile = example();
-  profile["Some processor, L1d 32 KiB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
-  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
-  profile["Never tuned"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
-  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
-  const auto text = format_profile(profile);
-  const auto read = parse_profile(text);
-  EXPECT_EQ(format_profile(read), text);
-  const auto& tuned = read.at("Some processor, L1d 32 KiB");
-  EXPECT_TRUE(tuned.knows_kernels());
-  EXPECT_EQ(tuned.cases.size(), 2U);
-  ASSERT_EQ(tuned.transports.size(), 1U);
-  EXPECT_TRUE(tuned.transports[0].is_like(timed_transports({.columns = 1, .rows = 6}, 0.0)));
-  const auto& never = read.at("Never tuned");
-  EXPECT_FALSE(never.knows_kernels());
-  ASSERT_EQ(never.transports.size(), 2U) << "the same conditions are there once";
-  EXPECT_EQ(never.transports[0].transports[0].name, "shared");
-  EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
-}
-
-TEST(TuningProfileTest, StorageIsKeptWithKernelsAndWithout) {
-  const StorageCase two_ranks{
-      .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};
-  auto slower = two_ranks;
-  slower.depth = 2;
-  auto alone = two_ranks;
-  alone.rank_count = 1;
-  auto profile = example();
-  profile["Some processor, L1d 32 KiB"].put(two_ranks);
-  for (const auto& read : {slower, alone, two_ranks}) profile["Never tuned"].put(read);
-  const auto text = format_profile(profile);
-  auto read = parse_profile(text);
-  EXPECT_EQ(format_profile(read), text);
-  EXPECT_EQ(read.at("Some processor, L1d 32 KiB").storages.size(), 1U);
-  const auto& never = read.at("Never tuned");
-  EXPECT_FALSE(never.knows_kernels());
-  ASSERT_EQ(never.storages.size(), 2U) << "the same folder and number of ranks are there once";
-  EXPECT_EQ(never.storages[0].depth, 6);
-  EXPECT_EQ(remove_measurements(read, "/scratch"), 3);
-  EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
-}
-
 SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::string& place = "host 0-1") {
   SpeedCase timed{.matrix = npb_matrix_key("S", 1400, 7),
                   .configuration = {.grid = grid, .kernel = "sell", .thread_count = 2}};
@@ -144,9 +101,21 @@ SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::s
   return timed;
 }
 
-TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
+/// Of every kind, on a processor with kernels and on one without, where the later ones replace those of the same conditions.
+TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
+  const StorageCase two_ranks{
+      .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};
+  auto slower = two_ranks;
+  slower.depth = 2;
+  auto alone = two_ranks;
+  alone.rank_count = 1;
   auto profile = example();
+  profile["Some processor, L1d 32 KiB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
   auto& processor = profile["Never tuned"];
+  processor.put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
+  processor.put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  processor.put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
+  for (const auto& read : {slower, alone, two_ranks}) processor.put(read);
   processor.put(timed_speeds({.columns = 1, .rows = 2}, 1e9));
   processor.put(timed_speeds({.columns = 1, .rows = 2}, 2e9, "host 0"));
   processor.put(timed_speeds({.columns = 2, .rows = 1}, 3e9));
@@ -154,10 +123,19 @@ TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
   const auto text = format_profile(profile);
   auto read = parse_profile(text);
   EXPECT_EQ(format_profile(read), text);
-  const auto& speeds = read.at("Never tuned").speeds;
-  ASSERT_EQ(speeds.size(), 3U) << "the same places are there once";
+  const auto& tuned = read.at("Some processor, L1d 32 KiB");
+  EXPECT_TRUE(tuned.knows_kernels());
+  ASSERT_EQ(tuned.transports.size(), 1U);
+  EXPECT_TRUE(tuned.transports[0].is_like(timed_transports({.columns = 1, .rows = 6}, 0.0)));
+  const auto& never = read.at("Never tuned");
+  EXPECT_FALSE(never.knows_kernels());
+  ASSERT_EQ(never.transports.size(), 2U);
+  EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
+  ASSERT_EQ(never.storages.size(), 2U);
+  EXPECT_EQ(never.storages[0].depth, 6);
+  const auto& speeds = never.speeds;
+  ASSERT_EQ(speeds.size(), 3U);
   EXPECT_EQ(speeds[0].ranks[1].nonzeros_per_s, 4e9);
-  EXPECT_TRUE(speeds[0].is_like(timed_speeds({.columns = 1, .rows = 2}, 0.0)));
   for (auto change : std::vector<void (*)(SpeedCase&)>{
            [](auto& other) { other.matrix = npb_matrix_key("U", 1401, 7); },
            [](auto& other) { other.configuration.thread_count = 1; },
@@ -168,7 +146,9 @@ TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
     change(other);
     EXPECT_FALSE(speeds[0].is_like(other));
   }
-  EXPECT_EQ(remove_measurements(read, "S"), 4) << "three of speeds, one of kernels";
+  EXPECT_EQ(remove_measurements(read, "/scratch"), 2);
+  EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
+  EXPECT_EQ(remove_measurements(read, "S"), 7) << "three of speeds and of transports, one of kernels";
   processor.speeds.front().ranks.pop_back();
   EXPECT_THROW(parse_profile(format_profile(profile)), InputError) << "of another number of ranks";
 }
