@@ -201,36 +201,15 @@ TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
 TEST_F(CachedMatrixTest, DamagedFilesAreRefusedAlikeOnAllRanks) {
   write_cache(*made_matrix(3000), path_, group());
   const auto good = content();
-  const auto with = [&](size_t position, std::string_view bytes) {
-    auto changed = good;
-    changed.replace(position, bytes.size(), bytes);
-    return changed;
-  };
-  const auto flipped = [&](size_t position) {
-    auto changed = good;
-    changed[position] = static_cast<char>(changed[position] ^ 0x10);
-    return changed;
-  };
   const CacheReader reader(path_);
   const CacheLayout layout(reader.header());
-  struct Case {
-    std::string name;
-    std::string content;
-    std::string message;  ///< its begin
-  };
-  const std::vector<Case> cases{
-      {"other version", with(8, std::string_view("\x02\x00\x00\x00", 4)),
-       ": found version 2 of the format, expected 1; make it anew by cg2d convert"},
-      {"row starts", flipped(static_cast<size_t>(layout.row_starts) + 8),
-       ": found damaged data in bytes 4096 to "},
-      {"values", flipped(static_cast<size_t>(layout.values) + 100'000), ": found damaged data in bytes "},
-      {"checksums", flipped(static_cast<size_t>(layout.data_end)),
-       ": found damaged checksums, expected those of the header"},
-  };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.name);
-    write(one.content);
-    EXPECT_EQ(message_of_reading().substr(0, one.message.size()), one.message);
+  for (const auto position : {layout.row_starts + 8, layout.values + 100'000, layout.data_end}) {
+    auto bad = good;
+    bad[static_cast<size_t>(position)] = static_cast<char>(bad[static_cast<size_t>(position)] ^ 0x10);
+    write(bad);
+    const auto message = message_of_reading();
+    EXPECT_TRUE(message.starts_with(": found damaged ")) << message;
+    for (const auto& other : group().gather_all(message)) EXPECT_EQ(other, message);
   }
 }
 

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "support/layouts.hpp"
+#include "support/npb_reference.hpp"
 #include "support/random_blocks.hpp"
 
 namespace cg2d::half_storage_test {
@@ -119,60 +119,29 @@ TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
 
 // ---------------------------------------------------------------- strips of columns: together they are the block again
 
-using kernels::CsrBlock;
-
-/// (row, column, value) in the order of the rows.
-using Entries = std::vector<std::tuple<int64_t, int64_t, double>>;
-
-/// Columns counted from `first_column` less.
-Entries entries_of(const CsrBlock& block, int64_t first_column = 0) {
-  Entries entries;
-  for (int64_t row = 0; row < block.row_count; ++row) {
-    const auto r = static_cast<size_t>(row);
-    for (auto k = block.row_starts[r]; k < block.row_starts[r + 1]; ++k) {
-      const auto entry = static_cast<size_t>(k);
-      entries.emplace_back(row, first_column + block.columns[entry], block.values[entry]);
-    }
-  }
-  return entries;
-}
-
-Entries within(const Entries& entries, const comm::IndexRange& columns) {
-  Entries found;
-  for (const auto& entry : entries) {
-    if (columns.begin <= std::get<1>(entry) && std::get<1>(entry) < columns.end) found.push_back(entry);
-  }
-  return found;
-}
-
-CsrBlock small_block() {
-  return CsrBlock::from_rows(
-      6, {{{0, 1.0}, {2, 2.0}, {5, 3.0}}, {}, {{1, 4.0}, {2, 5.0}, {3, 6.0}, {4, 7.0}}, {{2, 8.0}}});
-}
-
 TEST(ColumnStripsTest, TheLastStripTakesTheArraysThemselves) {
-  auto block = small_block();
+  auto block = test::BlockMaker(7).make().csr();
   const auto* const values = block.values.data();
-  const auto strip = take_columns(block, {.begin = 0, .end = 6});
-  EXPECT_EQ(strip.values.data(), values);
-  EXPECT_EQ(entries_of(strip), entries_of(small_block()));
+  EXPECT_EQ(take_columns(block, {.begin = 0, .end = block.column_count}).values.data(), values);
   EXPECT_EQ(block.nonzero_count(), 0);
 }
 
 TEST(ColumnStripsTest, InAnyOrderAllStripsTogetherAreTheBlock) {
   for (int number = 0; number < 40; ++number) {
-    auto block = test::BlockMaker(number).make().csr();
-    const auto all = entries_of(block);
+    const auto made = test::BlockMaker(number).make();
+    test::ReferenceMatrix all;
+    for (const auto& row : made.rows) {
+      auto& entries = all.emplace_back();
+      for (const auto& [column, value] : row) entries[column] = value;
+    }
+    auto block = made.csr();
     const auto n = block.column_count;
     const std::vector<comm::IndexRange> strips{{.begin = n / 3, .end = n / 2},
                                                {.begin = n / 2, .end = n},
                                                {.begin = 0, .end = n / 7},
                                                {.begin = n / 7, .end = n / 3}};
-    for (const auto& columns : strips) {
-      const auto strip = take_columns(block, columns);
-      EXPECT_EQ(strip.column_count, columns.size());
-      EXPECT_EQ(entries_of(strip, columns.begin), within(all, columns));
-    }
+    for (const auto& columns : strips)
+      test::expect_block(take_columns(block, columns), all, {.begin = 0, .end = std::ssize(all)}, columns);
     EXPECT_EQ(block.nonzero_count(), 0);
   }
 }

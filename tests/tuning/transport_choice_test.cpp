@@ -136,14 +136,9 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
   EXPECT_FALSE(known_transports(group(), {}, conditions_of()).has_value());
   EXPECT_FALSE(known_transports(group(), profile, conditions_of(2)).has_value());
   for (auto change : std::vector<void (*)(TransportCase&)>{
-           [](auto& other) { other.matrix = npb_matrix_key("U", 1401, 7); },
            [](auto& other) { other.matrix = npb_matrix_key("U", 1400, 8); },
-           [](auto& other) { other.configuration.grid.columns = 7; },
-           [](auto& other) { other.configuration.thread_count = 2; },
            [](auto& other) { other.configuration.sum_form = comm::SumForm::whole_block; },
            [](auto& other) { other.configuration.kernel = "symmetric"; },
-           [](auto& other) { other.configuration.overlaps = true; },
-           [](auto& other) { other.configuration.ranks_per_node = 2; },
            [](auto& other) { other.configuration.cut = "nonzeros"; },
            [](auto& other) { other.wait_mode = comm::WaitMode::yield; }}) {
     auto conditions = conditions_of();
