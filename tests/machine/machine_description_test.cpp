@@ -27,17 +27,6 @@ std::string message_of(const std::string& text) {
   return test::message_of([&] { static_cast<void>(parse_machine(text)); });
 }
 
-TEST(MachineDescriptionTest, ClocksBecomeSeconds) {
-  const auto machine = find_machine("cp-pacs").conditions.front();
-  EXPECT_DOUBLE_EQ(machine.clock_hz, 150e6);
-  EXPECT_DOUBLE_EQ(machine.network.start_up_s, 5500 / 150e6);
-  EXPECT_DOUBLE_EQ(machine.network.bytes_per_s, 300e6);
-  EXPECT_DOUBLE_EQ(machine.network.add_s_per_element, 7 / 150e6);
-  EXPECT_EQ(machine.sum_form, comm::SumForm::whole_block);
-  EXPECT_EQ(machine.kernel("compiled").loop->critical_vector_length, 50);
-  EXPECT_EQ(machine.kernel(machine.default_kernel).loop->critical_vector_length, 20);
-}
-
 TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
   const auto expect = [](const std::string& text, const std::string& part) {
     EXPECT_NE(message_of(text).find(part), std::string::npos) << message_of(text);

@@ -98,15 +98,6 @@ struct Region {
   QuietResult judged() const { return judge_quiet(ranks, environment); }
 };
 
-TEST(DisturbanceTest, NothingElseIsQuiet) {
-  const Region region({2, 1});
-  const auto quiet = region.judged();
-  EXPECT_FALSE(quiet.is_disturbed()) << quiet.reason();
-  EXPECT_EQ(quiet.delay_share, 0.0);
-  EXPECT_EQ(quiet.other_load, 0.0);
-  EXPECT_EQ(quiet.loop_spread, 0.0);
-}
-
 TEST(DisturbanceTest, EachIsNamedBeyondItsBound) {
   struct Case {
     std::vector<int> ranks_of_nodes;

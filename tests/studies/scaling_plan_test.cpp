@@ -16,10 +16,10 @@
 namespace cg2d::scaling_plan_test {
 namespace {
 
-std::vector<std::string> labels_of(const std::vector<int>& core_counts,
-                                   const std::vector<std::string>& transports) {
+std::vector<std::string> labels_of(const std::vector<int>& core_counts, const AxisValues& values,
+                                   const ConfiguredProblem& asked = {}) {
   std::vector<std::string> labels;
-  for (const auto& one : cases_of(core_counts, {{"transport", transports}})) labels.push_back(label_of(one));
+  for (const auto& one : cases_of(core_counts, values, asked)) labels.push_back(label_of(one));
   return labels;
 }
 
@@ -63,13 +63,13 @@ TEST(ScalingPlanTest, RoundsForVerdictsAreThoseOfTheMostWays) {
 }
 
 TEST(ScalingPlanTest, EverySplitIntoRanksAndThreadsIsAWay) {
-  EXPECT_EQ(labels_of({6}, {"native", "shared"}),
+  EXPECT_EQ(labels_of({6}, {{"transport", {"native", "shared"}}}),
             (std::vector<std::string>{
                 "6 cores, ranks only, native, 6 x 1", "6 cores, shared-memory ranks, shared, 6 x 1",
                 "6 cores, ranks x threads, native, 3 x 2", "6 cores, ranks x threads, shared, 3 x 2",
                 "6 cores, ranks x threads, native, 2 x 3", "6 cores, ranks x threads, shared, 2 x 3",
                 "6 cores, threads only, 1 x 6"}));
-  EXPECT_EQ(labels_of({1, 5}, {"two-sided"}),
+  EXPECT_EQ(labels_of({1, 5}, {{"transport", {"two-sided"}}}),
             (std::vector<std::string>{"1 core, one core, 1 x 1", "5 cores, ranks only, two-sided, 5 x 1",
                                       "5 cores, threads only, 1 x 5"}));
   for (const auto& one : cases_of({4096}, {{"transport", {"two-sided"}}}))
@@ -88,16 +88,12 @@ TEST(ScalingPlanTest, CasesOfASystemSayTheirForm) {
 
 TEST(ScalingPlanTest, CutsAreComparedOnSeveralRanks) {
   const AxisValues values{{"transport", {"shared"}}, {"cut", {"even", "speed", "auto", "nonzeros"}}};
-  const auto labels = [&](const ConfiguredProblem& asked) {
-    std::vector<std::string> all;
-    for (const auto& one : cases_of({2}, values, asked)) all.push_back(label_of(one));
-    return all;
-  };
-  EXPECT_EQ(labels({}), (std::vector<std::string>{"2 cores, shared-memory ranks, shared, 2 x 1",
-                                                  "2 cores, shared-memory ranks, shared, 2 x 1, cut speed",
-                                                  "2 cores, shared-memory ranks, shared, 2 x 1, cut nonzeros",
-                                                  "2 cores, threads only, 1 x 2"}));
-  EXPECT_EQ(labels({.problem = "A.mtx", .form = "matrix"}),
+  EXPECT_EQ(labels_of({2}, values),
+            (std::vector<std::string>{"2 cores, shared-memory ranks, shared, 2 x 1",
+                                      "2 cores, shared-memory ranks, shared, 2 x 1, cut speed",
+                                      "2 cores, shared-memory ranks, shared, 2 x 1, cut nonzeros",
+                                      "2 cores, threads only, 1 x 2"}));
+  EXPECT_EQ(labels_of({2}, values, {.problem = "A.mtx", .form = "matrix"}),
             (std::vector<std::string>{"2 cores, matrix, shared-memory ranks, shared, 2 x 1, cut even",
                                       "2 cores, matrix, shared-memory ranks, shared, 2 x 1, cut speed",
                                       "2 cores, matrix, shared-memory ranks, shared, 2 x 1",
