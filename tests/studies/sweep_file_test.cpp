@@ -9,6 +9,7 @@
 #include <functional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
@@ -102,39 +103,12 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
   EXPECT_EQ(text(), "");
 }
 
-TEST_F(SweepFileTest, ALineInTheMiddleThatIsNoResultIsRefusedAndKept) {
-  for (const std::string wrong : {"[1]\n", "nonsense\n", "{\"schema_version\": 1}\n"}) {
-    put(line_of(1, 2, 1) + wrong + line_of(2, 1, 1));
-    const auto before = text();
-    expect_in(complaint(), path_);
-    expect_in(complaint(), "line 2");
-    EXPECT_EQ(text(), before);
-  }
-}
-
-TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
+TEST_F(SweepFileTest, WhatIsNoSweepsFileOfThisMachineIsRefusedAndKept) {
   RunReport report;
   report.problem = *find_class("S");
   const auto run = write_report(report, "json");
   const auto compact = Json::parse(run).dump();
-  const auto cut = run.substr(0, run.size() - 1);
-  for (const auto& foreign : {std::string("notes"), std::string("two\nlines"), std::string("two\nlines\n"),
-                              std::string("{\"a\": 1}"), std::string("\n"), run, cut, compact, compact + "\n",
-                              line_of(1, 2, 1) + compact, line_of(1, 2, 1) + compact + "\n"}) {
-    put(foreign);
-    expect_in(complaint(), "--output " + path_ + ": ");
-    EXPECT_EQ(text(), foreign);
-  }
-  for (const auto& single : {run, cut, compact, compact + "\n"}) {
-    put(single);
-    expect_in(complaint(), "result of a single run");
-  }
-  const StudyFile fresh(path_, true, maker);
-  EXPECT_TRUE(fresh.records().empty());
-  EXPECT_EQ(text(), "");
-}
-
-TEST_F(SweepFileTest, TheFileOfAnotherMakerIsRefusedWithItsCutLine) {
+  const auto good = line_of(1, 2, 1);
   Environment other;
   other.mpi_version = other.blas = other.compiler = "another one";
   auto& node = other.nodes.emplace_back();
@@ -142,14 +116,37 @@ TEST_F(SweepFileTest, TheFileOfAnotherMakerIsRefusedWithItsCutLine) {
   node.processor = "another one";
   node.core_count = node.rank_count = 1;
   other.ranks.emplace_back();
-  auto run = sweep_json_of(1, 2, 1);
-  run["environment"] = json_of(other);
-  run["environment"]["waiting"] = "spin";
-  run["environment"]["thread_binding"] = nullptr;
-  const auto line = sweep_line(run);
-  put(line + line.substr(0, 100));
-  expect_in(complaint(), "another program or machine");
-  EXPECT_EQ(text(), line + line.substr(0, 100));
+  auto foreign = sweep_json_of(1, 2, 1);
+  foreign["environment"] = json_of(other);
+  foreign["environment"]["waiting"] = "spin";
+  foreign["environment"]["thread_binding"] = nullptr;
+  const auto of_another = sweep_line(foreign);
+  const std::string single = "result of a single run";
+  const std::string beginning = "--output " + path_ + ": ";
+  for (const auto& [content, words] : std::vector<std::pair<std::string, std::string>>{
+           {good + "[1]\n" + good, "line 2"},
+           {good + "nonsense\n" + good, "line 2"},
+           {good + "{\"schema_version\": 1}\n" + good, "line 2"},
+           {"notes", beginning},
+           {"two\nlines", beginning},
+           {"two\nlines\n", beginning},
+           {"{\"a\": 1}", beginning},
+           {"\n", beginning},
+           {good + compact, beginning},
+           {good + compact + "\n", beginning},
+           {run, single},
+           {run.substr(0, run.size() - 1), single},
+           {compact, single},
+           {compact + "\n", single},
+           {of_another + of_another.substr(0, 100), "another program or machine"}}) {
+    put(content);
+    expect_in(complaint(), path_);
+    expect_in(complaint(), words);
+    EXPECT_EQ(text(), content);
+  }
+  const StudyFile fresh(path_, true, maker);
+  EXPECT_TRUE(fresh.records().empty());
+  EXPECT_EQ(text(), "");
 }
 
 TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {

@@ -210,43 +210,26 @@ TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
   EXPECT_NE(message.find(".cases[0].threads\" is 0: it must be at least 1"), std::string::npos) << message;
 }
 
-/// Sets an environment variable during its lifetime; nullptr unsets it.
-class Variable {
- public:
-  Variable(std::string name, const char* value) : name_(std::move(name)) {
-    if (const char* before = std::getenv(name_.c_str()); before != nullptr) before_ = before;
-    set(value);
-  }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  void set(const char* value) const {
-    if (value == nullptr) {
-      unsetenv(name_.c_str());
-    } else {
-      setenv(name_.c_str(), value, 1);
-    }
-  }
-
-  std::string name_;
-  std::optional<std::string> before_;
-};
-
 TEST(DefaultProfilePathTest, FollowsTheBaseDirectorySpecification) {
-  const Variable home("HOME", "/home/user");
-  {
-    const Variable cache("XDG_CACHE_HOME", "/somewhere");
-    EXPECT_EQ(default_profile_path(), "/somewhere/cg2d/profile.json");
-  }
-  for (const char* ignored : {static_cast<const char*>(nullptr), "", "relative"}) {
-    const Variable cache("XDG_CACHE_HOME", ignored);
+  const auto value_of = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const auto home = value_of("HOME");
+  const auto cache = value_of("XDG_CACHE_HOME");
+  setenv("HOME", "/home/user", 1);
+  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  EXPECT_EQ(default_profile_path(), "/somewhere/cg2d/profile.json");
+  for (const char* ignored : {"relative", ""}) {
+    setenv("XDG_CACHE_HOME", ignored, 1);
     EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
   }
-  const Variable no_cache("XDG_CACHE_HOME", nullptr);
-  const Variable no_home("HOME", nullptr);
+  unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
+  unsetenv("HOME");
   EXPECT_EQ(default_profile_path(), std::nullopt);
+  setenv("HOME", home.c_str(), 1);
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);  // empty is as good as none
 }
 
 TEST(UnphysicalCurveTest, PoisonedCurvesAreNamed) {
