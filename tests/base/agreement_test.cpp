@@ -44,15 +44,6 @@ TEST(AgreementTest, ADefectInTheTextOfAResultEndsEveryRankAlike) {
       << outcome.text;
 }
 
-TEST(AgreementTest, WithoutAFailureNobodyThrows) {
-  Agreement agreement(group());
-  int steps_run = 0;
-  agreement.attempt([&] { ++steps_run; });
-  agreement.attempt([&] { ++steps_run; });
-  EXPECT_EQ(outcome_of(agreement).code, 0);
-  EXPECT_EQ(steps_run, 2);
-}
-
 TEST(AgreementTest, OneRanksFailureIsThrownOnEveryRank) {
   for (int failing = 0; failing < group().size(); ++failing) {
     Agreement agreement(group());

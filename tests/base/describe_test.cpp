@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "support/error_of.hpp"
 
 namespace cg2d::describe_test {
 
@@ -77,12 +78,7 @@ Result some_result() {
 }
 
 std::string problem_with(const std::string& text) {
-  try {
-    static_cast<void>(from_json<Result>(Json::parse(text)));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return test::message_of([&] { static_cast<void>(from_json<Result>(Json::parse(text))); });
 }
 
 TEST(Describe, WritesEveryMemberInItsOrder) {

@@ -34,12 +34,6 @@ TEST(JsonFromTest, BracketsInTextsAreNoLevels) {
   EXPECT_EQ(json_from(R"(["\\", [[]]])").size(), 2U);
 }
 
-TEST(JsonFromTest, WideTextsAreNotDeep) {
-  std::string wide = "[";
-  for (int k = 0; k < 1000; ++k) wide += "[],";
-  EXPECT_EQ(json_from(wide + "0]").size(), 1001U);
-}
-
 TEST(IntegerAtTest, OnlyWholeNumbersThatFit) {
   const auto json = json_from(R"({"a": 2147483647, "b": 2147483648, "c": -2147483649, "d": 1.5, "e": true,
                                   "f": "7", "g": null, "h": 18446744073709551615, "i": 1e300})");

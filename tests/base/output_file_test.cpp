@@ -14,16 +14,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <new>
+#include <memory>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::output_file_test {
@@ -49,6 +49,12 @@ class OutputFileTest : public testing::Test {
     return text.str();
   }
 
+  static void put(const std::string& path, const std::string& text) {
+    OutputFile file(path);
+    file.write(text);
+    file.commit();
+  }
+
   test::TemporaryFolder folder_;
 };
 
@@ -64,32 +70,6 @@ std::optional<ExitCode> error_of(const Action& action, const std::string& named)
   return std::nullopt;
 }
 
-TEST_F(OutputFileTest, IsThereAfterCommitAndNothingElseIs) {
-  {
-    OutputFile file(path("result.json"));
-    file.write("one, ");
-    file.write("");
-    file.write("two\n");
-    file.commit();
-  }
-  EXPECT_EQ(content(path("result.json")), "one, two\n");
-  EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
-}
-
-TEST_F(OutputFileTest, AnEmptyFileIsAFile) {
-  OutputFile(path("empty")).commit();
-  EXPECT_EQ(names(), std::vector<std::string>{"empty"});
-  EXPECT_EQ(content(path("empty")), "");
-}
-
-TEST_F(OutputFileTest, WithoutCommitNothingRemains) {
-  {
-    OutputFile file(path("result.json"));
-    file.write("half of it");
-  }
-  EXPECT_EQ(names(), std::vector<std::string>{});
-}
-
 TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
   std::ofstream(path("result.json")) << "the old one";
   {
@@ -100,9 +80,12 @@ TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
   EXPECT_EQ(content(path("result.json")), "the old one");
   EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   OutputFile file(path("result.json"));
-  file.write("new");
+  file.write("one, ");
+  file.write("");
+  file.write("two\n");
   file.commit();
-  EXPECT_EQ(content(path("result.json")), "new");  // also while the object lives
+  EXPECT_EQ(content(path("result.json")), "one, two\n");  // also while the object lives
+  EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
 }
 
 TEST_F(OutputFileTest, ManyParts) {
@@ -113,23 +96,19 @@ TEST_F(OutputFileTest, ManyParts) {
   EXPECT_EQ(fs::file_size(path("large")), 120U * part.size());
 }
 
-TEST_F(OutputFileTest, IsReadableForWhomTheMaskSays) {
-  const mode_t mask = umask(027);
-  OutputFile(path("result.json")).commit();
-  umask(mask);
+TEST_F(OutputFileTest, PermissionsAreThoseOfTheMaskOrOfTheFileThatIsThere) {
   struct stat status {};
-  ASSERT_EQ(stat(path("result.json").c_str(), &status), 0);
+  const mode_t usual_mask = umask(027);
+  OutputFile(path("new.json")).commit();
+  umask(usual_mask);
+  ASSERT_EQ(stat(path("new.json").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0640U);
-}
-
-TEST_F(OutputFileTest, AFileThatIsThereKeepsItsPermissions) {
-  for (const mode_t permissions : {0600U, 0644U, 0640U}) {
+  for (const mode_t permissions : {0600U, 0644U}) {
     std::ofstream(path("result.json")) << "the old one";
     chmod(path("result.json").c_str(), permissions);
     const mode_t mask = umask(0);
     OutputFile(path("result.json")).commit();
     umask(mask);
-    struct stat status {};
     ASSERT_EQ(stat(path("result.json").c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, permissions);
   }
@@ -139,11 +118,7 @@ TEST_F(OutputFileTest, OwnLinksAreFollowed) {
   fs::create_directory(path("folder"));
   fs::create_symlink("folder/result.json", path("link"));  // its target is not there yet
   fs::create_symlink("link", path("second_link"));
-  {
-    OutputFile file(path("second_link"));
-    file.write("text");
-    file.commit();
-  }
+  put(path("second_link"), "text");
   EXPECT_EQ(content(path("folder/result.json")), "text");
   EXPECT_TRUE(fs::is_symlink(path("link")));
   fs::create_symlink("loop", path("loop"));
@@ -163,50 +138,40 @@ TEST_F(OutputFileTest, LinksOfOtherUsersAreNotFollowed) {
   EXPECT_EQ(content(path("precious")), "");
 }
 
-constexpr uid_t nobody = 65534;
+/// Does this as a user who owns nothing.
+template <typename Action>
+void as_nobody(const Action& action) {
+  constexpr uid_t nobody = 65534;
+  ASSERT_EQ(seteuid(nobody), 0);
+  action();
+  ASSERT_EQ(seteuid(0), 0);
+}
 
 TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  constexpr mode_t all_may_write = 0666;
-  std::ofstream(path("result.json")) << "a text that is longer than the new one";
-  ASSERT_EQ(chmod(path("result.json").c_str(), all_may_write), 0);
+  const auto target = path("result.json");
+  std::ofstream(target) << "a text that is longer than the new one";
+  ASSERT_EQ(chmod(target.c_str(), 0666), 0);
   // Folders such as /tmp, and one that the user cannot write.
   for (const mode_t mode : {01777U, 0755U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
-    ASSERT_EQ(seteuid(nobody), 0);
-    std::optional<ExitCode> code;
-    code = error_of(
-        [&] {
-          OutputFile file(path("result.json"));
-          file.write("new");
-          file.commit();
-        },
-        "");
-    ASSERT_EQ(seteuid(0), 0);
-    EXPECT_FALSE(code) << static_cast<int>(*code);
-    EXPECT_EQ(content(path("result.json")), "new");
+    as_nobody([&] { EXPECT_EQ(error_of([&] { put(target, "new"); }, ""), std::nullopt); });
+    EXPECT_EQ(content(target), "new");
     EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   }
   // One whose name goes away meanwhile.
   ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
-  ASSERT_EQ(seteuid(nobody), 0);
-  {
-    OutputFile file(path("result.json"));
-    file.write("newer");
-    ASSERT_EQ(seteuid(0), 0);
-    fs::remove(path("result.json"));
-    ASSERT_EQ(seteuid(nobody), 0);
-    file.commit();
-  }
-  ASSERT_EQ(seteuid(0), 0);
-  EXPECT_EQ(content(path("result.json")), "newer");
+  std::unique_ptr<OutputFile> file;
+  as_nobody([&] { file = std::make_unique<OutputFile>(target); });
+  file->write("newer");
+  fs::remove(target);
+  as_nobody([&] { file->commit(); });
+  EXPECT_EQ(content(target), "newer");
   // One that can be neither replaced nor written is refused at once.
-  ASSERT_EQ(chown(path("result.json").c_str(), 0, 0), 0);
-  ASSERT_EQ(chmod(path("result.json").c_str(), 0644), 0);
-  ASSERT_EQ(seteuid(nobody), 0);
-  EXPECT_EQ(error_of([&] { OutputFile file(path("result.json")); }, path("result.json")),
-            ExitCode::cannot_create);
-  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(chown(target.c_str(), 0, 0), 0);
+  ASSERT_EQ(chmod(target.c_str(), 0644), 0);
+  as_nobody(
+      [&] { EXPECT_EQ(error_of([&] { OutputFile refused(target); }, target), ExitCode::cannot_create); });
 }
 
 /// Whether this folder's file system has unlinked temporary files.
@@ -254,14 +219,11 @@ TEST_F(OutputFileTest, OfAdditionsOfSeveralProcessesNoneIsLost) {
 
 TEST_F(OutputFileTest, TheSameFileTwiceIsRefused) {
   const auto are_refused = [&](const std::string& a, const std::string& b) {
-    try {
+    const auto message = test::message_of([&] {
       require_different_files(
           std::vector<FileOption>{{"--output", a}, {"--profile", path("other")}, {"--trace", b}});
-    } catch (const InputError& error) {
-      EXPECT_NE(std::string(error.what()).find("--output and --trace"), std::string::npos) << error.what();
-      return true;
-    }
-    return false;
+    });
+    return message.find("--output and --trace") != std::string::npos;
   };
   EXPECT_TRUE(are_refused(path("a"), path("a")));
   EXPECT_TRUE(are_refused(path("a"), path("./b/../a")));
@@ -275,19 +237,11 @@ TEST_F(OutputFileTest, TheSameFileTwiceIsRefused) {
   EXPECT_TRUE(are_refused(path("second"), path("a")));
 }
 
-TEST_F(OutputFileTest, AMissingFolderCannotBeCreatedIn) {
-  const auto target = path("no/such/folder/result.json");
-  EXPECT_EQ(error_of([&] { OutputFile file(target); }, target), ExitCode::cannot_create);
-  EXPECT_EQ(names(), std::vector<std::string>{});
-}
-
-TEST_F(OutputFileTest, AFileIsNoFolder) {
+TEST_F(OutputFileTest, AFolderIsNoFileAndAFileNoFolder) {
   std::ofstream(path("file")) << "x";
-  const auto target = path("file/result.json");
-  EXPECT_EQ(error_of([&] { OutputFile file(target); }, target), ExitCode::cannot_create);
-}
-
-TEST_F(OutputFileTest, AFolderIsNoFile) {
+  for (const auto& target : {path("no/such/folder/result.json"), path("file/result.json")})
+    EXPECT_EQ(error_of([&] { OutputFile file(target); }, target), ExitCode::cannot_create);
+  fs::remove(path("file"));
   fs::create_directory(path("folder"));
   EXPECT_EQ(error_of([&] { OutputFile file(path("folder")); }, path("folder")), ExitCode::cannot_create);
   EXPECT_EQ(error_of([&] { OutputFile file(path("folder") + "/"); }, path("folder")),
@@ -366,50 +320,15 @@ TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
 
 TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  {
-    OutputFile file("/dev/full");  // a device: written directly
-    const auto code = error_of(
-        [&] {
-          file.write("a few bytes, which the C library keeps until commit");
-          file.commit();
-        },
-        "/dev/full");
-    EXPECT_EQ(code, ExitCode::cannot_write);
-  }
+  // A device is written directly; few bytes stay in memory until commit.
+  EXPECT_EQ(error_of([&] { put("/dev/full", "a few bytes"); }, "/dev/full"), ExitCode::cannot_write);
   OutputFile file("/dev/full");
   EXPECT_EQ(error_of([&] { file.write(std::string(1 << 24, 'x')); }, "/dev/full"), ExitCode::cannot_write);
 }
 
-TEST(RenderedTest, OnlyUnknownFailuresBecomeDefects) {
-  EXPECT_EQ(rendered([] { return std::string("text"); }), "text");
-  EXPECT_THROW(rendered([]() -> std::string { throw std::bad_alloc(); }), std::bad_alloc);
-  const auto code_of = [](const auto& make) {
-    try {
-      rendered(make);
-    } catch (const RunError& error) {
-      return error.code();
-    }
-    return ExitCode::success;
-  };
-  EXPECT_EQ(code_of([]() -> std::string { throw InputError("as it was"); }), ExitCode::usage);
-  EXPECT_EQ(code_of([]() -> std::string { throw std::out_of_range("defect"); }), ExitCode::internal);
-}
-
-TEST_F(OutputFileTest, DevicesStayDevices) {
-  OutputFile file("/dev/null");
-  file.write("text");
-  file.commit();
-  EXPECT_TRUE(fs::is_character_file("/dev/null"));
-}
-
 TEST_F(OutputFileTest, WithoutAPathItIsStandardOutput) {
   testing::internal::CaptureStdout();
-  {
-    OutputFile file("");
-    file.write("to standard ");
-    file.write("output\n");
-    file.commit();
-  }
+  put("", "to standard output\n");
   OutputFile("").commit();  // still open
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "to standard output\n");
 }

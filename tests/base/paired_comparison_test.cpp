@@ -31,6 +31,11 @@ TEST(PairedComparisonTest, TheIntervalIsOfOrderStatistics) {
 }
 
 TEST(PairedComparisonTest, AsManyRoundsAsAVerdictNeedsDecideAndOneLessDoesNot) {
+  EXPECT_EQ(fewest_rounds(0.025), 6);
+  EXPECT_EQ(fewest_rounds(wrong_verdict_probability), 7);
+  EXPECT_FALSE(interval_of(ratios_around(10.0, 6), wrong_verdict_probability).is_bounded());
+  EXPECT_TRUE(interval_of(ratios_around(10.0, 7), wrong_verdict_probability).is_above(9.0));
+  EXPECT_EQ(interval_of({}, 0.01).round_count, 0U);
   EXPECT_EQ(rounds_for_verdict(1), 3);
   EXPECT_EQ(rounds_for_verdict(2), 7);
   EXPECT_EQ(rounds_for_verdict(3), 8);
@@ -44,19 +49,6 @@ TEST(PairedComparisonTest, AsManyRoundsAsAVerdictNeedsDecideAndOneLessDoesNot) {
       EXPECT_EQ(find_best(alternatives).is_decided(), missing == 0) << count << " alternatives";
     }
   }
-}
-
-TEST(PairedComparisonTest, FewRoundsHaveNoInterval) {
-  EXPECT_EQ(fewest_rounds(0.025), 6);
-  EXPECT_EQ(fewest_rounds(wrong_verdict_probability), 7);
-  for (const int count : {1, 2, 3, 5, 6}) {
-    const auto interval = interval_of(ratios_around(10.0, count), wrong_verdict_probability);
-    EXPECT_FALSE(interval.is_bounded()) << count;
-    EXPECT_FALSE(interval.is_above(1.0)) << count;
-    EXPECT_FALSE(interval.is_below(100.0)) << count;
-  }
-  EXPECT_TRUE(interval_of(ratios_around(10.0, 7), wrong_verdict_probability).is_above(9.0));
-  EXPECT_EQ(interval_of({}, 0.01).round_count, 0U);
 }
 
 TEST(PairedComparisonTest, OneRoundOfTenTimesTheTimeMovesNoBound) {
@@ -115,29 +107,6 @@ TEST(PairedComparisonTest, ThreeRoundsAreToldHowManyToTake) {
   EXPECT_EQ(verdict_text(verdict, names, "--repeat"),
             "faster than 2x2 in 3 of 3 rounds, than 1x4 in 3 of 3, than 8x1 in 3 of 3; at "
             "least 9 rounds are needed (take --repeat 9)");
-}
-
-TEST(PairedComparisonTest, TooFewRoundsAreNotCalledNoDifference) {
-  // However clear the times are: seven rounds of three grids have no interval, eight have one.
-  for (const int round_count : {1, 7, 8}) {
-    std::vector<RoundTimes> three(3);
-    for (int round = 0; round < round_count; ++round) {
-      for (size_t k = 0; k < 3; ++k) three[k].emplace(round, 1.0 + static_cast<double>(k));
-    }
-    const auto verdict = find_best(three);
-    const std::vector<std::string> names{"4x1", "2x2", "1x4"};
-    const auto text = verdict_text(verdict, names, "--repeat");
-    EXPECT_EQ(text.find("distinguishable"), std::string::npos) << text;
-    if (round_count < 8) {
-      EXPECT_NE(
-          text.find(" of " + std::to_string(round_count) + (round_count == 1 ? " round, " : " rounds, ")),
-          std::string::npos)
-          << text;
-      EXPECT_NE(text.find("; at least 8 rounds are needed (take --repeat "), std::string::npos) << text;
-    } else {
-      EXPECT_EQ(verdict.certainty(), Certainty::decided);
-    }
-  }
 }
 
 TEST(PairedComparisonTest, MoreRoundsThanThereAreAreSuggested) {
@@ -265,51 +234,24 @@ Outcomes simulate(double gap, int grid_count, int round_count, const Noise& nois
 }
 
 TEST(SimulatedSweepsTest, TheWrongGridIsHardlyEverCalledBest) {
-  // Every kind of gap, from none to clear, on every number of rounds: 200 sweeps of each.
-  for (const double gap : {0.0, 0.002, 0.01, 0.03, 0.1}) {
-    for (const int round_count : {3, 5, 7, 9, 15, 25}) {
-      for (const int grid_count : {2, 4, 6}) {
+  // Gaps from none to clear, on every number of rounds: 200 sweeps of each.
+  for (const double gap : {0.0, 0.005, 0.03, 0.2}) {
+    for (const int round_count : {5, 7, 9, 15}) {
+      for (const int grid_count : {2, 6}) {
         const auto outcomes = simulate(gap, grid_count, round_count);
         EXPECT_LE(outcomes.wrong, 2) << gap << ", " << round_count << " rounds, " << grid_count << " grids";
         if (round_count < 7) {
           EXPECT_EQ(outcomes.open, 200) << round_count << " rounds cannot decide";
         }
+        if (gap > 0.1 && round_count == 15) {
+          EXPECT_GE(outcomes.right, 160) << "a clear gap is found";
+        }
+        if (gap < 0.01) {
+          EXPECT_GE(outcomes.open, 190) << "a gap below the noise is not distinguishable";
+        }
       }
     }
   }
-}
-
-TEST(SimulatedSweepsTest, AGapBelowTheNoiseIsNotDistinguishable) {
-  for (const int round_count : {7, 9, 15}) {
-    for (const int grid_count : {2, 4, 6})
-      EXPECT_GE(simulate(0.005, grid_count, round_count).open, 190) << round_count << ", " << grid_count;
-  }
-}
-
-TEST(SimulatedSweepsTest, AClearGapIsFound) {
-  const Noise lognormal_and_common{.own_drift = 0.0, .own_trend = 0.0};
-  EXPECT_GE(simulate(0.1, 2, 9, lognormal_and_common).right, 140);
-  EXPECT_GE(simulate(0.1, 4, 9, lognormal_and_common).right, 120);
-  EXPECT_GE(simulate(0.1, 4, 15, lognormal_and_common).right, 150);
-  EXPECT_GE(simulate(0.2, 4, 9).right, 160);
-  EXPECT_GE(simulate(0.1, 4, 25).right, 170);
-}
-
-TEST(SimulatedSweepsTest, TheSuggestedRoundsMostlySuffice) {
-  // A sweep of 9 rounds that cannot tell is taken again with the rounds that it suggests.
-  std::mt19937_64 bits(16);
-  const Noise noise{.own_drift = 0.0, .own_trend = 0.0};
-  int asked = 0;
-  int decided = 0;
-  for (int k = 0; k < 200; ++k) {
-    const auto first = find_best(simulated_sweep(bits, 0.06, 3, 9, noise));
-    if (first.is_decided() || !first.suggested_rounds) continue;
-    ++asked;
-    const auto again = find_best(simulated_sweep(bits, 0.06, 3, *first.suggested_rounds, noise));
-    if (again.is_decided()) ++decided;
-  }
-  EXPECT_GT(asked, 40);
-  EXPECT_GT(decided, asked / 2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/system_tree.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::system_files_test {
 namespace {
@@ -67,6 +68,77 @@ TEST(SystemFilesTest, FilesThatSayNonsenseAreNotBelieved) {
   const auto times = read_node_times(tree.folders());
   EXPECT_TRUE(times.steal_s.empty());
   EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
+}
+
+// ---------------------------------------------------------------- limits of control groups, read from made-up trees of both versions of the interface
+
+class ControlGroupTest : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text + '\n'); }
+
+  /// The limits of a process that is in these groups.
+  ControlGroupLimits limits(const std::string& membership) const {
+    write("proc/self/cgroup", membership);
+    return control_group_limits({.proc = folder_.path("proc"), .sys = folder_.path("sys")});
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(ControlGroupTest, NoFilesAreNoLimits) {
+  const auto found = limits("0::/user.slice/session.scope");
+  EXPECT_FALSE(found.available_bytes);
+  EXPECT_FALSE(found.processors);
+  EXPECT_FALSE(limits("").available_bytes);
+  EXPECT_FALSE(limits("nonsense\n0:\n::").available_bytes);
+}
+
+TEST_F(ControlGroupTest, TheTightestOfAllGroupsUpToTheRootCounts) {
+  write("sys/fs/cgroup/job/step/memory.max", "max");
+  write("sys/fs/cgroup/job/step/memory.current", "100");
+  write("sys/fs/cgroup/job/memory.max", "5000");  // the parent's
+  write("sys/fs/cgroup/job/memory.current", "1200");
+  write("sys/fs/cgroup/memory.max", "9000");
+  write("sys/fs/cgroup/memory.current", "1500");
+  EXPECT_EQ(limits("0::/job/step").available_bytes, 3800);
+  write("sys/fs/cgroup/memory.max", "4000");  // the root's: all that a container sees
+  EXPECT_EQ(limits("0::/job/step").available_bytes, 2500);
+  EXPECT_EQ(limits("0::/../../elsewhere").available_bytes, 2500);
+  EXPECT_EQ(limits("0::/").available_bytes, 2500);
+}
+
+TEST_F(ControlGroupTest, PageCacheIsAvailable) {
+  write("sys/fs/cgroup/job/memory.max", "5000");
+  write("sys/fs/cgroup/job/memory.current", "4800");
+  write("sys/fs/cgroup/job/memory.stat", "anon 700\nfile 4100\ninactive_file 3000\nactive_file 1000");
+  EXPECT_EQ(limits("0::/job").available_bytes, 4200);
+  write("sys/fs/cgroup/job/memory.stat", "inactive_file 9999");  // counters lag behind each other
+  EXPECT_EQ(limits("0::/job").available_bytes, 5000);
+}
+
+TEST_F(ControlGroupTest, TheLeastQuotaOfProcessorTimeCounts) {
+  write("sys/fs/cgroup/job/step/cpu.max", "max 100000");
+  write("sys/fs/cgroup/job/cpu.max", "200000 100000");
+  write("sys/fs/cgroup/cpu.max", "350000 100000");
+  EXPECT_EQ(limits("0::/job/step").processors, 2.0);
+  EXPECT_EQ(limits("0::/other").processors, 3.5);
+  write("sys/fs/cgroup/cpu.max", "0 0");
+  EXPECT_FALSE(limits("0::/other").processors);
+}
+
+TEST_F(ControlGroupTest, VersionOneHasAFolderForEachController) {
+  write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712");
+  write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "100");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "5000");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "4000");
+  write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 500");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
+  const auto found = limits("5:memory:/job/step\n4:cpu,cpuacct:/job\n3:cpuset:/job");
+  EXPECT_EQ(found.available_bytes, 1500);
+  EXPECT_EQ(found.processors, 1.5);
 }
 
 }  // namespace

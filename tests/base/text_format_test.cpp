@@ -9,65 +9,47 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/table.hpp"
 
 namespace cg2d::text_format_test {
 namespace {
 
 TEST(FormatFortranTest, IsWhatTheOfficialProgramPrints) {
-  EXPECT_EQ(format_fortran(22.71274548263, 13), "0.2271274548263E+02");
-  EXPECT_EQ(format_fortran(0.3253523206851e-13, 13), "0.3253523206851E-13");
-  EXPECT_EQ(format_fortran(8.5971775078648, 13), "0.8597177507865E+01");
-}
-
-TEST(FormatFortranTest, MantissasBeginBehindThePoint) {
-  EXPECT_EQ(format_fortran(1.0, 13), "0.1000000000000E+01");
-  EXPECT_EQ(format_fortran(0.1, 13), "0.1000000000000E+00");
-  EXPECT_EQ(format_fortran(0.01, 13), "0.1000000000000E-01");
-  EXPECT_EQ(format_fortran(123456.0, 13), "0.1234560000000E+06");
-  EXPECT_EQ(format_fortran(2.5, 1), "0.2E+01");  // a tie: to even, as the C library and gfortran round
-}
-
-TEST(FormatFortranTest, RoundingMayCarryIntoTheExponent) {
-  EXPECT_EQ(format_fortran(0.99999999999999, 13), "0.1000000000000E+01");
-  EXPECT_EQ(format_fortran(9.9999999999999999, 13), "0.1000000000000E+02");
-  EXPECT_EQ(format_fortran(0.9999999999999, 13), "0.9999999999999E+00");
-  EXPECT_EQ(format_fortran(0.099999999999999, 13), "0.1000000000000E+00");
-}
-
-TEST(FormatFortranTest, ZeroAndNegativeNumbers) {
-  EXPECT_EQ(format_fortran(0.0, 13), "0.0000000000000E+00");
-  EXPECT_EQ(format_fortran(-8.5971775078648, 13), "-0.8597177507865E+01");
-  EXPECT_EQ(format_fortran(-1e-20, 5), "-0.10000E-19");
-}
-
-TEST(FormatFortranTest, WhatIsNoFiniteNumber) {
-  EXPECT_EQ(format_fortran(std::nan(""), 13), "NaN");
-  EXPECT_EQ(format_fortran(std::numeric_limits<double>::infinity(), 13), "Infinity");
-  EXPECT_EQ(format_fortran(-std::numeric_limits<double>::infinity(), 13), "-Infinity");
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (const auto& [value, digits, expected] : std::vector<std::tuple<double, int, std::string>>{
+           {22.71274548263, 13, "0.2271274548263E+02"},
+           {0.3253523206851e-13, 13, "0.3253523206851E-13"},
+           {-8.5971775078648, 13, "-0.8597177507865E+01"},
+           {0.1, 13, "0.1000000000000E+00"},
+           {123456.0, 13, "0.1234560000000E+06"},
+           {2.5, 1, "0.2E+01"},  // a tie: to even, as the C library and gfortran round
+           {0.99999999999999, 13, "0.1000000000000E+01"},  // carried into the exponent
+           {0.9999999999999, 13, "0.9999999999999E+00"},
+           {0.099999999999999, 13, "0.1000000000000E+00"},
+           {0.0, 13, "0.0000000000000E+00"},
+           {-1e-20, 5, "-0.10000E-19"},
+           {std::nan(""), 13, "NaN"},
+           {infinity, 13, "Infinity"},
+           {-infinity, 13, "-Infinity"}})
+    EXPECT_EQ(format_fortran(value, digits), expected);
 }
 
 TEST(FormatBytesTest, HasThreeDigitsAndADecimalUnit) {
-  EXPECT_EQ(format_bytes(0), "0 B");
-  EXPECT_EQ(format_bytes(7), "7 B");
-  EXPECT_EQ(format_bytes(999), "999 B");
-  EXPECT_EQ(format_bytes(1000), "1 kB");
-  EXPECT_EQ(format_bytes(12'345'678), "12.3 MB");
-  EXPECT_EQ(format_bytes(433'000'000), "433 MB");
-  EXPECT_EQ(format_bytes(8'600'000'000), "8.6 GB");
-  EXPECT_EQ(format_bytes(int64_t{78} * 1'000'000'000'000), "78 TB");
-}
-
-TEST(FormatBytesTest, RoundingUpTakesTheNextUnit) {
-  EXPECT_EQ(format_bytes(999'499), "999 kB");
-  EXPECT_EQ(format_bytes(999'999), "1 MB");
-  EXPECT_EQ(format_bytes(999'999'999), "1 GB");
-}
-
-TEST(FormatBytesTest, NoNumberIsTooLarge) {
-  EXPECT_EQ(format_bytes(std::numeric_limits<int64_t>::max()), "9.22 EB");
+  for (const auto& [bytes, expected] :
+       std::vector<std::pair<int64_t, std::string>>{{0, "0 B"},
+                                                    {999, "999 B"},
+                                                    {1000, "1 kB"},
+                                                    {12'345'678, "12.3 MB"},
+                                                    {8'600'000'000, "8.6 GB"},
+                                                    {999'499, "999 kB"},
+                                                    {999'999, "1 MB"},
+                                                    {std::numeric_limits<int64_t>::max(), "9.22 EB"}})
+    EXPECT_EQ(format_bytes(bytes), expected);
 }
 
 TEST(NearestNameTest, IsTheOneWithTheFewestWrongLetters) {
@@ -135,11 +117,35 @@ TEST(OneLineTest, LongMessagesAreCutBetweenCharacters) {
   }
 }
 
-TEST(OneLineTest, EveryErrorIsOne) {
-  EXPECT_STREQ(InputError("--config a\nb").what(), R"(--config a\x0ab)");
-  EXPECT_EQ(std::string_view(RunError(ExitCode::bad_data, std::string(1'000'000, 'x')).what()).size(),
-            most_message_bytes - 4)
-      << "room is left for characters of up to 4 bytes";
+// ---------------------------------------------------------------- tables of text
+
+TEST(Table, ColumnsAreAsWideAsTheirLongestCell) {
+  Table table;
+  table.line()
+      .word("grid", "1x2")
+      .number("seconds", "{:.2f}", 12.345)
+      .number("spread", percent_text(0.07, 1));
+  table.line()
+      .word("grid", "16x16")
+      .number("seconds", "{:.2f}", 7.0)
+      .number("spread", percent_text({}, 1))
+      .word("", "best");
+  EXPECT_EQ(table.text(),
+            " grid   seconds  spread\n"
+            " 1x2      12.35   7.0 %\n"
+            " 16x16     7.00       -  best\n");
+}
+
+TEST(Table, ACellThatWasNotPutIsADash) {
+  Table table;
+  table.line().word("phase", "dot").gap();
+  table.line().number("bytes", "{}", 8).word("phase", "total, all ranks");
+  EXPECT_EQ(table.text(""),
+            "phase             bytes\n"
+            "dot                   -\n"
+            "\n"
+            "total, all ranks      8\n");
+  EXPECT_EQ(Table().text(), "\n");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_run.hpp"
@@ -96,13 +95,6 @@ TEST_F(DocumentTest, OfTwoRanksIsToo) {
   const auto json = document_of("pingpong --class S --sizes 8 --variables 1");
   if (test::group().rank() != 0) return;
   EXPECT_EQ(Json::diff(json, again<PingPongReport>(json)), Json::array());
-}
-
-TEST(Machines, AreReadAndWrittenAlike) {
-  for (const auto& machine : shipped_machines()) {
-    const auto text = format_machine(parse_machine(machine.text));
-    EXPECT_EQ(format_machine(parse_machine(text)), text) << machine.name;
-  }
 }
 
 }  // namespace

@@ -208,16 +208,6 @@ TEST(Explanation, WhoFollowsItsMessagesEndsWithWhatTheStepMustMake) {
 
 TEST(Explanation, SendsAsMuchAsThePlanSays) { for_all_explanations(expect_traffic_of_plan); }
 
-TEST(Explanation, EachStepBeginsWithWhatTheOneBeforeItMade) {
-  for_all_explanations([](const Explanation& explained) {
-    if (explained.is_mirrored || explained.configuration.sum_form == SumForm::whole_block) return;
-    ASSERT_EQ(explained.steps.size(), 5U);
-    // collection, multiply, summation, shuffle
-    for (size_t k = 1; k < 4; ++k)
-      EXPECT_EQ(explained.steps[k].held_before, explained.steps[k - 1].held_after);
-  });
-}
-
 /// The drawing in comm/README.md: with 3 members the last step of the collection sends one piece.
 TEST(Explanation, ThreeMembersAsInTheManual) {
   const auto grid_1x3 = explained(1400, {.columns = 1, .rows = 3}, SumForm::reduce_scatter);
@@ -239,23 +229,6 @@ TEST(Explanation, SumsOfSixRanksFold) {
   EXPECT_EQ(held_text(dot.rounds[0].held_after[0]), "p.q (2 of 6)");
   EXPECT_EQ(held_text(dot.held_after[4]), "p.q");
   EXPECT_EQ(dot.rounds[3].messages.size(), 2U);
-}
-
-TEST(Explanation, OneGridIsTheChoiceOfTheRule) {
-  const auto six = explained(75000, {.columns = 2, .rows = 3}, SumForm::reduce_scatter);
-  ASSERT_EQ(six.grids.size(), 4U);
-  EXPECT_EQ(std::ranges::count_if(six.grids, &GridCost::is_choice_of_rule), 1);
-  const auto& mine = *std::ranges::find(six.grids, ProcessGrid{.columns = 2, .rows = 3}, &GridCost::grid);
-  EXPECT_EQ(mine.traffic.busiest, traffic_of(six.steps).busiest);
-}
-
-TEST(Explanation, OneStepAlone) {
-  const auto all = explained(1400, {.columns = 2, .rows = 3}, SumForm::reduce_scatter);
-  const auto one = explain_step(all.problem, all.configuration, "shuffle");
-  ASSERT_EQ(one.steps.size(), 1U);
-  EXPECT_EQ(one.steps.front().held_after, all.steps[3].held_after);
-  EXPECT_TRUE(one.grids.empty());
-  EXPECT_THROW(explain_step(all.problem, all.configuration, "mirrored-shuffle"), InputError);
 }
 
 /// What two ranks do by these schedules.

@@ -38,4 +38,15 @@ bool accepts(const Parse& parse) {
   }
 }
 
+/// What is written of an accepted document is read, and written again alike.
+template <typename Parse, typename Format, typename Document>
+void promise_read_back(const Parse& parse, const Format& format, const Document& document) {
+  const std::string text = format(document);
+  try {
+    promise(format(parse(text)) == text, "an accepted document can be written and read back");
+  } catch (const InputError& error) {
+    promise(false, std::string("what cg2d has written is read back, not refused: ") + error.what());
+  }
+}
+
 }  // namespace cg2d::fuzz

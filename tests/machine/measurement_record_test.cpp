@@ -31,11 +31,7 @@ MeasurementRecord record_in(const Json& json) { return from_json<Keeper>(json).r
 TEST(MeasurementRecordTest, TheFileKeepsIt) {
   const auto record = record_of("2026-11-22T12:30:00Z", "busy");
   const auto read = record_in(json_of(record));
-  EXPECT_EQ(read.date, record.date);
-  EXPECT_EQ(read.attempts, 2);
-  EXPECT_EQ(read.switches_per_s, 3.5);
-  EXPECT_EQ(read.steal_share, 0.01);
-  EXPECT_EQ(read.spread, 0.04);
+  EXPECT_EQ(json_of(read), json_of(record));
   EXPECT_EQ(read.disturbance, "busy");
   EXPECT_EQ(record_in(Json::object()).date, "") << "a file of an earlier program";
 }
@@ -55,12 +51,7 @@ TEST(RemarkTest, IsMadeOnOldAndPoorMeasurements) {
   EXPECT_EQ(remark_on(record_of("2026-05-22T12:30:00Z"), now), "measured 2026-05-22, 184 days ago");
   EXPECT_EQ(remark_on(record_of(now, "busy"), now), "measured 2026-11-22, disturbed: busy");
   EXPECT_EQ(remark_on({}, now), "") << "nothing is known of it";
-}
-
-TEST(DateTest, IsReadBack) {
-  const auto now = date_now();
-  EXPECT_EQ(remark_on(record_of(now), now), "");
-  EXPECT_EQ(record_in(json_of(record_of(now))).date, now);
+  EXPECT_EQ(remark_on(record_of(date_now()), date_now()), "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <numeric>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace cg2d::thread_binding_test {
@@ -30,37 +31,42 @@ ProcessorSet first_processors(int count) {
 
 using Threads = std::vector<ProcessorSet>;
 
-TEST(AssignCoresTest, OneRankGetsNeighbours) {
-  const auto assignment = assign_cores(cores_of(4, 1), {first_processors(4)}, 2);
-  EXPECT_EQ(assignment.why_not, "");
-  ASSERT_EQ(assignment.ranks.size(), 1U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
-}
-
-TEST(AssignCoresTest, RanksWithTheSameMaskShareItsCoresEvenly) {
-  const auto mask = first_processors(8);
-  const auto assignment = assign_cores(cores_of(8, 1), {mask, mask}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{4}, {5}}));
-}
-
-TEST(AssignCoresTest, AThreadGetsAllProcessorsOfItsCore) {
-  const auto mask = first_processors(8);
-  const auto assignment = assign_cores(cores_of(4, 2), {mask, mask}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0, 4}, {1, 5}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{2, 6}, {3, 7}}));
-}
-
-TEST(AssignCoresTest, TheOrderIsThatOfTheTopology) {
-  // Cores of machines whose processors alternate between two sockets.
-  const std::vector<ProcessorSet> cores{{0}, {2}, {1}, {3}};
-  const auto mask = first_processors(4);
-  const auto assignment = assign_cores(cores, {mask, mask}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {2}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{1}, {3}}));
+TEST(AssignCoresTest, EachThreadGetsItsCore) {
+  const auto four = first_processors(4);
+  const auto eight = first_processors(8);
+  struct Case {
+    std::string name;
+    std::vector<ProcessorSet> cores;
+    std::vector<ProcessorSet> masks;
+    std::vector<Threads> ranks;
+    int thread_count = 2;
+  };
+  const ProcessorSet low{0, 1};
+  const ProcessorSet high{2, 3};
+  const std::vector<Case> cases{
+      {"neighbours", cores_of(4, 1), {four}, {{{0}, {1}}}},
+      {"the same mask is shared evenly", cores_of(8, 1), {eight, eight}, {{{0}, {1}}, {{4}, {5}}}},
+      {"all processors of a core", cores_of(4, 2), {eight, eight}, {{{0, 4}, {1, 5}}, {{2, 6}, {3, 7}}}},
+      // Cores of machines whose processors alternate between two sockets.
+      {"in the topology's order", {{0}, {2}, {1}, {3}}, {four, four}, {{{0}, {2}}, {{1}, {3}}}},
+      {"masks of the launcher", cores_of(8, 1), {{4, 5, 6, 7}, {0, 1}}, {{{4}, {5}}, {{0}, {1}}}},
+      {"of a core only what the mask has", cores_of(2, 2), {{0, 1}}, {{{0}, {1}}}},
+      // More ranks than cores: each core, with both of its processors, has as many, and neighbours share one.
+      {"shared cores",
+       cores_of(2, 2),
+       std::vector(5, four),
+       {{{0, 2}}, {{0, 2}}, {{0, 2}}, {{1, 3}}, {{1, 3}}},
+       1},
+      {"shared cores of masks",
+       cores_of(4, 1),
+       {high, low, high, low, high, low, high, low},
+       {{{2}}, {{0}}, {{2}}, {{0}}, {{3}}, {{1}}, {{3}}, {{1}}},
+       1}};
+  for (const auto& [name, cores, masks, ranks, thread_count] : cases) {
+    const auto assignment = assign_cores(cores, masks, thread_count);
+    EXPECT_EQ(assignment.why_not, "") << name;
+    EXPECT_EQ(assignment.ranks, ranks) << name;
+  }
 }
 
 TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
@@ -85,19 +91,6 @@ TEST(AssignCoresTest, NoTwoThreadsShareAProcessor) {
   }
 }
 
-TEST(AssignCoresTest, MasksOfTheLauncherAreRespected) {
-  const auto assignment = assign_cores(cores_of(8, 1), {{4, 5, 6, 7}, {0, 1}}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 2U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{4}, {5}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{0}, {1}}));
-}
-
-TEST(AssignCoresTest, OfACoreOnlyWhatTheMaskHas) {
-  const auto assignment = assign_cores(cores_of(2, 2), {{0, 1}}, 2);
-  ASSERT_EQ(assignment.ranks.size(), 1U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{0}, {1}}));
-}
-
 TEST(AssignCoresTest, NothingWhereCoresDoNotSuffice) {
   const auto mask = first_processors(4);
   const auto assignment = assign_cores(cores_of(4, 1), {mask, mask}, 3);
@@ -113,27 +106,6 @@ TEST(AssignCoresTest, NothingWhereMasksOverlap) {
   const auto assignment = assign_cores(cores_of(4, 1), {{0, 1, 2}, {2, 3}}, 2);
   EXPECT_TRUE(assignment.ranks.empty());
   EXPECT_EQ(assignment.why_not, "the launcher lets ranks run on overlapping, but different processors");
-}
-
-TEST(ShareCoresTest, EachCoreGetsAsManyRanksAndNeighboursShareOne) {
-  const std::vector<ProcessorSet> masks(5, first_processors(4));
-  const auto assignment = assign_cores(cores_of(2, 2), masks, 1);
-  EXPECT_EQ(assignment.why_not, "");
-  ASSERT_EQ(assignment.ranks.size(), 5U);
-  // A rank has both processors of its core.
-  for (const size_t rank : {0U, 1U, 2U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{0, 2}})) << rank;
-  for (const size_t rank : {3U, 4U}) EXPECT_EQ(assignment.ranks[rank], (Threads{{1, 3}})) << rank;
-}
-
-TEST(ShareCoresTest, MasksOfTheLauncherAreRespected) {
-  const ProcessorSet low{0, 1};
-  const ProcessorSet high{2, 3};
-  const auto assignment = assign_cores(cores_of(4, 1), {high, low, high, low, high, low, high, low}, 1);
-  ASSERT_EQ(assignment.ranks.size(), 8U);
-  EXPECT_EQ(assignment.ranks[0], (Threads{{2}}));
-  EXPECT_EQ(assignment.ranks[1], (Threads{{0}}));
-  EXPECT_EQ(assignment.ranks[6], (Threads{{3}}));
-  EXPECT_EQ(assignment.ranks[7], (Threads{{1}}));
 }
 
 TEST(ShareCoresTest, NothingWhereTheSystemMustPlaceThem) {

@@ -156,12 +156,6 @@ TEST_F(CachedMatrixTest, ARandomOrderIsThatOfTheRows) {
   }
 }
 
-TEST_F(CachedMatrixTest, NoFileIsLeftWhereTheNameCannotBeTaken) {
-  const auto matrix = made_matrix(3);
-  const auto write_there = [&] { write_cache(*matrix, path_ + ".none/A.cg2d", group()); };
-  EXPECT_NE(test::error_of(ExitCode::cannot_create, write_there), "no error");
-}
-
 TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
   const auto matrix = made_matrix(3);
   const auto refusal = [&](const std::string& path) {
@@ -179,21 +173,9 @@ TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
   EXPECT_EQ(refusal(testing::TempDir() + "."),
             "cannot create " + testing::TempDir() + ".: it is a directory; name a file");
+  EXPECT_NE(refusal(path_ + ".none/A.cg2d"), "no error");
   group().barrier();
   if (group().rank() == 0) std::filesystem::remove(link);
-}
-
-TEST_F(CachedMatrixTest, AFileThatIsReplacedKeepsItsPermissions) {
-  const auto matrix = made_matrix(3);
-  constexpr auto owner_reads = std::filesystem::perms::owner_read;
-  if (group().rank() == 0) {
-    std::ofstream(path_) << "old";
-    std::filesystem::permissions(path_, owner_reads);
-  }
-  group().barrier();
-  write_cache(*matrix, path_, group());
-  EXPECT_EQ(std::filesystem::status(path_).permissions(), owner_reads);
-  EXPECT_EQ(content().substr(0, 8), "CG2DMTX\n");
 }
 
 TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
@@ -219,60 +201,15 @@ TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
 TEST_F(CachedMatrixTest, DamagedFilesAreRefusedAlikeOnAllRanks) {
   write_cache(*made_matrix(3000), path_, group());
   const auto good = content();
-  const auto with = [&](size_t position, std::string_view bytes) {
-    auto changed = good;
-    changed.replace(position, bytes.size(), bytes);
-    return changed;
-  };
-  const auto flipped = [&](size_t position) {
-    auto changed = good;
-    changed[position] = static_cast<char>(changed[position] ^ 0x10);
-    return changed;
-  };
   const CacheReader reader(path_);
   const CacheLayout layout(reader.header());
-  struct Case {
-    std::string name;
-    std::string content;
-    std::string message;  ///< its begin
-  };
-  const std::vector<Case> cases{
-      {"other version", with(8, std::string_view("\x02\x00\x00\x00", 4)),
-       ": found version 2 of the format, expected 1; make it anew by cg2d convert"},
-      {"row starts", flipped(static_cast<size_t>(layout.row_starts) + 8),
-       ": found damaged data in bytes 4096 to "},
-      {"diagonal", flipped(static_cast<size_t>(layout.diagonal)), ": found damaged data in bytes 4096 to "},
-      {"values", flipped(static_cast<size_t>(layout.values) + 100'000), ": found damaged data in bytes "},
-      {"columns", flipped(static_cast<size_t>(layout.data_end) - 1), ": found damaged data in bytes "},
-      {"checksums", flipped(static_cast<size_t>(layout.data_end)),
-       ": found damaged checksums, expected those of the header"},
-  };
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.name);
-    write(one.content);
-    EXPECT_EQ(message_of_reading().substr(0, one.message.size()), one.message);
-  }
-}
-
-/// Short data are taken in one piece, long data in three at a time.
-TEST(Crc32cTest, LongDataHaveTheChecksumOfTheirParts) {
-  std::vector<std::byte> data(100'003);
-  uint32_t state = 1;
-  for (auto& byte : data) {
-    state = state * 1664525U + 1013904223U;
-    byte = static_cast<std::byte>(state >> 24U);
-  }
-  for (const size_t size : {24'575U, 24'576U, 24'577U, 49'152U, 60'001U, 100'003U}) {
-    for (const size_t begin : {0U, 1U, 5U}) {
-      const auto bytes = std::span(data).first(size).subspan(begin);
-      uint32_t by_parts = 17;
-      for (auto rest = bytes; !rest.empty();) {
-        const auto count = std::min<size_t>(rest.size(), 1000);
-        by_parts = crc32c(rest.first(count), by_parts);
-        rest = rest.subspan(count);
-      }
-      EXPECT_EQ(crc32c(bytes, 17), by_parts) << size << " bytes from " << begin;
-    }
+  for (const auto position : {layout.row_starts + 8, layout.values + 100'000, layout.data_end}) {
+    auto bad = good;
+    bad[static_cast<size_t>(position)] = static_cast<char>(bad[static_cast<size_t>(position)] ^ 0x10);
+    write(bad);
+    const auto message = message_of_reading();
+    EXPECT_TRUE(message.starts_with(": found damaged ")) << message;
+    for (const auto& other : group().gather_all(message)) EXPECT_EQ(other, message);
   }
 }
 
@@ -281,14 +218,17 @@ TEST(Crc32cTest, ChecksumsOfTheStandard) {
   EXPECT_EQ(checksum("123456789"), 0xe3069283U);
   EXPECT_EQ(checksum(std::string(32, '\0')), 0x8a9136aaU) << "RFC 3720, B.4";
   EXPECT_EQ(checksum(std::string(32, '\xff')), 0x62a8ab43U) << "RFC 3720, B.4";
-  const std::string_view text = "a text of some length, in two parts";
-  EXPECT_EQ(crc32c(std::as_bytes(std::span(text.substr(11))), checksum(text.substr(0, 11))), checksum(text));
 }
 
 TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
   std::mt19937_64 random(41);
   std::vector<std::byte> whole(70'001);
   for (auto& byte : whole) byte = static_cast<std::byte>(random());
+  // Short data are taken in one piece, long data in three at a time.
+  for (const size_t size : {24'575U, 24'576U, 24'577U, 49'152U}) {
+    const auto bytes = std::span<const std::byte>(whole).first(size);
+    EXPECT_EQ(crc32c(bytes.subspan(1001), crc32c(bytes.first(1001))), crc32c(bytes)) << size;
+  }
   for (const size_t piece_count : {1U, 2U, 3U, 50U}) {
     std::vector<size_t> borders{0, whole.size()};
     while (borders.size() <= piece_count) borders.push_back(random() % whole.size());

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
@@ -77,18 +78,14 @@ TEST(DamagedCacheTest, WholeFileIsAccepted) {
       << "the writer of the fuzz targets writes what cg2d writes";
 }
 
-TEST(DamagedCacheTest, EveryTruncationIsRefused) {
+TEST(DamagedCacheTest, EveryOtherLengthIsRefused) {
   const auto& whole = whole_file();
   for (size_t size = 0; size < whole.size(); ++size) {
     const auto reason = why_refused(whole.substr(0, size));
     EXPECT_TRUE(reason.starts_with("found " + std::to_string(size) + " bytes, expected "))
         << size << ": " << reason;
   }
-}
-
-TEST(DamagedCacheTest, EveryAddedByteIsRefused) {
-  EXPECT_TRUE(why_refused(whole_file() + '\0').starts_with("found "));
-  EXPECT_TRUE(why_refused(whole_file() + whole_file()).starts_with("found "));
+  EXPECT_TRUE(why_refused(whole + '\0').starts_with("found "));
 }
 
 TEST(DamagedCacheTest, EveryFlipOfABitIsRefused) {
@@ -109,33 +106,16 @@ TEST(DamagedCacheTest, EveryFlipOfABitIsRefused) {
 TEST(DamagedCacheTest, ContentsBeyondTheMatrixAreRefused) {
   folder().write("B.cg2d", whole_file());
   const auto sound = fuzz::contents_of(CacheReader(folder().path("B.cg2d")));
-  auto rows = sound;
-  rows.row_starts[2] = 100;
-  EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order"))
-      << "beyond the end";
-  rows.row_starts[2] = -1;
-  EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order"))
-      << "negative";
-  rows = sound;
-  rows.row_starts.front() = 1;
-  EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order"))
-      << "not from 0";
+  for (const auto& [row, start] : {std::pair(2, 100), std::pair(2, -1), std::pair(0, 1)}) {
+    auto rows = sound;
+    rows.row_starts[static_cast<size_t>(row)] = start;
+    EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order")) << start;
+  }
   auto columns = sound;
   columns.columns[3] = 5;
   EXPECT_EQ(why_refused(fuzz::cache_bytes(columns)), "found column 5, expected 0 to 4");
   columns.columns[3] = -7;
   EXPECT_EQ(why_refused(fuzz::cache_bytes(columns)), "found column -7, expected 0 to 4");
-}
-
-/// The way of the program: what it opens as a matrix is refused there, too.
-TEST(DamagedCacheTest, TheProgramRefusesWhatTheReaderRefuses) {
-  for (const size_t place : {size_t{0}, size_t{17}, size_t{2000}, whole_file().size() - 1}) {
-    auto bytes = whole_file();
-    bytes[place] = static_cast<char>(bytes[place] ^ 4);
-    folder().write("C.cg2d", bytes);
-    EXPECT_THROW(static_cast<void>(open_matrix({.path = folder().path("C.cg2d")}, group())), RunError)
-        << place;
-  }
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "support/layouts.hpp"
+#include "support/npb_reference.hpp"
 #include "support/random_blocks.hpp"
 
 namespace cg2d::half_storage_test {
@@ -40,50 +40,32 @@ TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
   }
 }
 
-TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
-  constexpr int64_t n = 1400;
-  test::for_every_grid([](const comm::ProcessGrid& grid) {
-    const auto layout = comm::BlockLayout::even(n, grid);
-    const HalfStorageRule rule(layout);
-    for (int rank = 0; rank < grid.rank_count(); ++rank) {
-      const auto rows = layout.row_block(grid.row_of(rank));
-      const auto columns = layout.column_block(grid.column_of(rank));
-      int64_t kept = 0;
-      for (auto row = rows.begin; row < rows.end; ++row) {
-        for (auto column = columns.begin; column < columns.end; ++column)
-          kept += keeps(rule, row, column) ? 1 : 0;
-      }
-      const auto half = 0.5 * static_cast<double>(rows.size()) * static_cast<double>(columns.size());
-      EXPECT_NEAR(static_cast<double>(kept), half, 0.05 * half)
-          << "grid " << grid.name() << ", rank " << rank;
+/// Of every `sampled`-th row and column.
+void expect_halved(int64_t n, const comm::ProcessGrid& grid, int64_t sampled) {
+  const auto layout = comm::BlockLayout::even(n, grid);
+  const HalfStorageRule rule(layout);
+  for (int rank = 0; rank < grid.rank_count(); ++rank) {
+    int64_t kept = 0;
+    int64_t count = 0;
+    const auto rows = layout.row_block(grid.row_of(rank));
+    const auto columns = layout.column_block(grid.column_of(rank));
+    for (auto row = rows.begin; row < rows.end; row += sampled) {
+      for (auto column = columns.begin; column < columns.end; column += sampled, ++count)
+        kept += keeps(rule, row, column) ? 1 : 0;
     }
-  });
+    EXPECT_NEAR(2.0 * static_cast<double>(kept) / static_cast<double>(count), 1.0, 0.05)
+        << "grid " << grid.name() << ", rank " << rank;
+  }
 }
 
-/// With tiles as wide as the kernels' column blocks, of which few fit into a block of the grid.
-TEST(HalfStorageRuleTest, HalvesEveryBlockOfTheClassesEvenly) {
-  constexpr int64_t n = 75'000;
-  constexpr int64_t sampled = 32;  // every 32nd row and column
+/// Those of the classes have tiles as wide as the kernels' column blocks, of which few fit into a block of the grid.
+TEST(HalfStorageRuleTest, HalvesEveryBlockEvenly) {
+  test::for_every_grid([](const comm::ProcessGrid& grid) { expect_halved(1400, grid, 1); });
   for (const comm::ProcessGrid grid : {comm::ProcessGrid{.columns = 1, .rows = 18},
                                        {.columns = 18, .rows = 1},
-                                       {.columns = 4, .rows = 1},
                                        {.columns = 4, .rows = 4},
-                                       {.columns = 6, .rows = 3}}) {
-    const auto layout = comm::BlockLayout::even(n, grid);
-    const HalfStorageRule rule(layout);
-    for (int rank = 0; rank < grid.rank_count(); ++rank) {
-      int64_t kept = 0;
-      int64_t count = 0;
-      const auto rows = layout.row_block(grid.row_of(rank));
-      const auto columns = layout.column_block(grid.column_of(rank));
-      for (auto row = rows.begin; row < rows.end; row += sampled) {
-        for (auto column = columns.begin; column < columns.end; column += sampled, ++count)
-          kept += keeps(rule, row, column) ? 1 : 0;
-      }
-      EXPECT_NEAR(2.0 * static_cast<double>(kept) / static_cast<double>(count), 1.0, 0.05)
-          << "grid " << grid.name() << ", rank " << rank;
-    }
-  }
+                                       {.columns = 6, .rows = 3}})
+    expect_halved(75'000, grid, 32);
 }
 
 TEST(HalfStorageRuleTest, TilesAreAsLargeAsEvenBlocksAllow) {
@@ -135,92 +117,31 @@ TEST(KeepHalfTest, DropsTheMirrorsAndHalvesTheDiagonal) {
             (std::vector<double>{21.0, 11.0, 32.0, 16.5}));
 }
 
-TEST(KeepHalfTest, EmptyBlocks) {
-  const auto rule = rule_of(4, {.columns = 2, .rows = 2});
-  auto block = kernels::CsrBlock::from_rows(0, {});
-  keep_half(block, {.begin = 0, .end = 0}, {.begin = 0, .end = 0}, rule);
-  EXPECT_EQ(block.nonzero_count(), 0);
-}
-
 // ---------------------------------------------------------------- strips of columns: together they are the block again
 
-using kernels::CsrBlock;
-
-/// (row, column, value) in the order of the rows.
-using Entries = std::vector<std::tuple<int64_t, int64_t, double>>;
-
-/// Columns counted from `first_column` less.
-Entries entries_of(const CsrBlock& block, int64_t first_column = 0) {
-  Entries entries;
-  for (int64_t row = 0; row < block.row_count; ++row) {
-    const auto r = static_cast<size_t>(row);
-    for (auto k = block.row_starts[r]; k < block.row_starts[r + 1]; ++k) {
-      const auto entry = static_cast<size_t>(k);
-      entries.emplace_back(row, first_column + block.columns[entry], block.values[entry]);
-    }
-  }
-  return entries;
-}
-
-Entries within(const Entries& entries, const comm::IndexRange& columns) {
-  Entries found;
-  for (const auto& entry : entries) {
-    if (columns.begin <= std::get<1>(entry) && std::get<1>(entry) < columns.end) found.push_back(entry);
-  }
-  return found;
-}
-
-CsrBlock small_block() {
-  return CsrBlock::from_rows(
-      6, {{{0, 1.0}, {2, 2.0}, {5, 3.0}}, {}, {{1, 4.0}, {2, 5.0}, {3, 6.0}, {4, 7.0}}, {{2, 8.0}}});
-}
-
-TEST(ColumnStripsTest, TakesOutTheColumnsOfTheRange) {
-  auto block = small_block();
-  const auto strip = take_columns(block, {.begin = 2, .end = 4});
-  EXPECT_EQ(strip.row_count, 4);
-  EXPECT_EQ(strip.column_count, 2);
-  EXPECT_EQ(entries_of(strip), (Entries{{0, 0, 2.0}, {2, 0, 5.0}, {2, 1, 6.0}, {3, 0, 8.0}}));
-  EXPECT_EQ(block.column_count, 6);
-  EXPECT_EQ(entries_of(block), (Entries{{0, 0, 1.0}, {0, 5, 3.0}, {2, 1, 4.0}, {2, 4, 7.0}}));
-  EXPECT_EQ(block.columns.size(), 4U);
-  EXPECT_EQ(block.values.size(), 4U);
-}
-
 TEST(ColumnStripsTest, TheLastStripTakesTheArraysThemselves) {
-  auto block = small_block();
+  auto block = test::BlockMaker(7).make().csr();
   const auto* const values = block.values.data();
-  const auto strip = take_columns(block, {.begin = 0, .end = 6});
-  EXPECT_EQ(strip.values.data(), values);
-  EXPECT_EQ(entries_of(strip), entries_of(small_block()));
+  EXPECT_EQ(take_columns(block, {.begin = 0, .end = block.column_count}).values.data(), values);
   EXPECT_EQ(block.nonzero_count(), 0);
-}
-
-TEST(ColumnStripsTest, StripsOfNoColumnsOrNoEntriesAreEmpty) {
-  auto block = small_block();
-  EXPECT_EQ(take_columns(block, {.begin = 3, .end = 3}).nonzero_count(), 0);
-  EXPECT_EQ(entries_of(block), entries_of(small_block()));
-  static_cast<void>(take_columns(block, {.begin = 0, .end = 6}));
-  const auto nothing = take_columns(block, {.begin = 2, .end = 5});
-  EXPECT_EQ(nothing.nonzero_count(), 0);
-  EXPECT_EQ(nothing.row_count, 4);
-  EXPECT_EQ(nothing.column_count, 3);
 }
 
 TEST(ColumnStripsTest, InAnyOrderAllStripsTogetherAreTheBlock) {
   for (int number = 0; number < 40; ++number) {
-    auto block = test::BlockMaker(number).make().csr();
-    const auto all = entries_of(block);
+    const auto made = test::BlockMaker(number).make();
+    test::ReferenceMatrix all;
+    for (const auto& row : made.rows) {
+      auto& entries = all.emplace_back();
+      for (const auto& [column, value] : row) entries[column] = value;
+    }
+    auto block = made.csr();
     const auto n = block.column_count;
     const std::vector<comm::IndexRange> strips{{.begin = n / 3, .end = n / 2},
                                                {.begin = n / 2, .end = n},
                                                {.begin = 0, .end = n / 7},
                                                {.begin = n / 7, .end = n / 3}};
-    for (const auto& columns : strips) {
-      const auto strip = take_columns(block, columns);
-      EXPECT_EQ(strip.column_count, columns.size());
-      EXPECT_EQ(entries_of(strip, columns.begin), within(all, columns));
-    }
+    for (const auto& columns : strips)
+      test::expect_block(take_columns(block, columns), all, {.begin = 0, .end = std::ssize(all)}, columns);
     EXPECT_EQ(block.nonzero_count(), 0);
   }
 }

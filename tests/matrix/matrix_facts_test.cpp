@@ -34,20 +34,9 @@ TEST(MatrixKeyTest, IsTheSameWhereTheNonzerosAre) {
   EXPECT_EQ(npb_matrix_key("S", 1400, 8).name, "U(n 1400, nonzer 8)") << "that is no class S";
 }
 
-TEST(MatrixFactsTest, OfTheBenchmarkAreItsExpectedFigures) {
-  const auto& problem = *find_class("W");
-  const auto facts = facts_of(problem);
-  EXPECT_EQ(facts.nonzero_count, expected_nonzero_count(problem));
-  EXPECT_EQ(facts.row_lengths(4).share, expected_row_lengths(problem, 4).share);
-}
-
-TEST(ThinnedTest, ABlockOfAllColumnsHasTheWholeRows) {
-  const RowLengthDistribution whole{.share = {0.25, 0.0, 0.75}};
-  EXPECT_EQ(thinned(whole, 1).share, whole.share);
-}
-
 TEST(ThinnedTest, EachNonzeroFallsIntoOneOfTheBlocks) {
   const RowLengthDistribution whole{.share = {0.5, 0.0, 0.5}};
+  EXPECT_EQ(thinned(whole, 1).share, whole.share);
   const auto half = thinned(whole, 2);
   ASSERT_EQ(half.share.size(), 3U);
   constexpr double rounding = 1e-14;  // rounding of logarithms and exponentials of single digits
@@ -73,16 +62,6 @@ TEST(ThinnedTest, KeepsAllRowsAndTheirShareOfTheNonzerosAndIsQuickForLongRows) {
   }
   // All terms of the long row would be minutes; those that count are some thousand.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
-}
-
-TEST(CountedFactsTest, CountRowsAndNonzeros) {
-  const MatrixKey key{.name = "some.mtx", .order = 10, .pattern_hash = 1};
-  const std::vector<int64_t> rows_by_length{1, 0, 4, 5};
-  const auto facts = counted_facts(key, rows_by_length);
-  EXPECT_EQ(facts.key.name, "some.mtx");
-  EXPECT_DOUBLE_EQ(facts.nonzero_count, 23.0);
-  EXPECT_DOUBLE_EQ(facts.row_lengths(1).mean(), 2.3);
-  EXPECT_NEAR(facts.row_lengths(3).mean(), 2.3 / 3, 1e-13);
 }
 
 /// The two ways to the rows of narrow blocks, for a matrix that has both: from the parameters of the NPB
@@ -137,32 +116,11 @@ TEST(RowLengthsTest, CountsRowsAndNonzerosBelowTheCriticalVectorLength) {
   EXPECT_DOUBLE_EQ(lengths.mean(), 6.0);
 }
 
-TEST(RowLengthsTest, AtTheEndsAllRowsOrNoneAreBelow) {
-  const auto block = block_of({4, 9, 6});
-  EXPECT_EQ(row_lengths(block, 0).short_row_count, 0);
-  EXPECT_EQ(row_lengths(block, 4).short_row_count, 0);
-  EXPECT_EQ(row_lengths(block, 5).short_row_count, 1);
-  EXPECT_EQ(row_lengths(block, 10).short_row_count, 3);
-  EXPECT_EQ(row_lengths(block, 10).short_row_nonzero_count, 19);
-  EXPECT_EQ(row_lengths(block, 10).shortest, 4);
-}
-
-TEST(RowLengthsTest, BlocksWithoutRowsOrNonzeros) {
-  for (const auto& lengths : {row_lengths(kernels::CsrBlock{}, 8), row_lengths(block_of({}), 8)}) {
-    EXPECT_EQ(lengths.row_count, 0);
-    EXPECT_EQ(lengths.nonzero_count, 0);
-    EXPECT_EQ(lengths.shortest, 0);
-    EXPECT_EQ(lengths.longest, 0);
-    EXPECT_EQ(lengths.mean(), 0.0);
-  }
-  const auto empty_rows = row_lengths(block_of({0, 0}), 8);
-  EXPECT_EQ(empty_rows.short_row_count, 2);
-}
-
 TEST(RowLengthsTest, MergedIsThatOfAllRows) {
   const auto first = row_lengths(block_of({5, 2, 11}), 6);
   const auto second = row_lengths(block_of({3, 14}), 6);
-  for (const auto& both : {merged(first, second), merged(second, first)}) {
+  const auto none = row_lengths(block_of({}), 6);
+  for (const auto& both : {merged(first, second), merged(merged(none, second), first)}) {
     EXPECT_EQ(both.critical_vector_length, 6);
     EXPECT_EQ(both.row_count, 5);
     EXPECT_EQ(both.nonzero_count, 35);
@@ -171,18 +129,6 @@ TEST(RowLengthsTest, MergedIsThatOfAllRows) {
     EXPECT_EQ(both.short_row_count, 3);
     EXPECT_EQ(both.short_row_nonzero_count, 10);
   }
-}
-
-TEST(RowLengthsTest, ABlockWithoutRowsChangesNothing) {
-  const auto some = row_lengths(block_of({5, 2}), 3);
-  const auto none = row_lengths(block_of({}), 3);
-  for (const auto& both : {merged(some, none), merged(none, some)}) {
-    EXPECT_EQ(both.row_count, 2);
-    EXPECT_EQ(both.shortest, 2);
-    EXPECT_EQ(both.longest, 5);
-    EXPECT_EQ(both.short_row_count, 1);
-  }
-  EXPECT_EQ(merged(none, none).row_count, 0);
 }
 
 }  // namespace

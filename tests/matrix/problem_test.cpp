@@ -51,18 +51,11 @@ TEST(CheckProblemTest, RefusesWhatIsNoProblem) {
   EXPECT_NO_THROW(check_problem(test::custom_problem(1, 1)));
   EXPECT_NO_THROW(check_problem(test::custom_problem(7, 7, -3.5, 1)));
   EXPECT_NO_THROW(check_problem(test::custom_problem((int64_t{1} << 31) - 1, 1)));
-  EXPECT_THROW(check_problem(test::custom_problem(0, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(-5, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(int64_t{1} << 31, 1)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 0)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 6)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 2, 10.0, 0)), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 2, std::nan(""))), InputError);
-  EXPECT_THROW(check_problem(test::custom_problem(5, 2, std::numeric_limits<double>::infinity())),
-               InputError);
-}
-
-TEST(CheckProblemTest, SaysWhatIsWrongAndWhatWouldBeRight) {
+  for (const auto& wrong : {test::custom_problem(0, 1), test::custom_problem(-5, 1),
+                            test::custom_problem(int64_t{1} << 31, 1), test::custom_problem(5, 0),
+                            test::custom_problem(5, 2, 10.0, 0), test::custom_problem(5, 2, std::nan("")),
+                            test::custom_problem(5, 2, std::numeric_limits<double>::infinity())})
+    EXPECT_THROW(check_problem(wrong), InputError);
   const auto text = test::error_of(ExitCode::usage, [] { check_problem(test::custom_problem(5, 6)); });
   for (const char* part : {"--nonzer", "6", "1 ... 5"}) EXPECT_NE(text.find(part), std::string::npos) << text;
 }
@@ -83,29 +76,12 @@ TEST(FlopCountTest, TrueCountByHand) {
   EXPECT_EQ(true_flop_count(test::custom_problem(10, 3), 40), 70'500.0);
 }
 
-TEST(FlopCountTest, BothCountsAgreeWhereTheApproximationHolds) {
-  // With nonzer * (nonzer + 1) entries per row they are one formula.
-  auto problem = test::custom_problem(1000, 4);
-  EXPECT_EQ(true_flop_count(problem, 1000 * 20), official_flop_count(problem));
-}
-
 TEST(ExpectedNonzeroCountTest, IsNearTheFacts) {
   for (const auto& facts : test::npb_facts) {
     const auto expected = expected_nonzero_count(*find_class(facts.class_name));
     const auto true_count = static_cast<double>(facts.nonzero_count);
     // One draw of a random number: its spread is about the root of the count, 0.4 % at most for class S.
     EXPECT_NEAR(expected, true_count, 0.002 * true_count) << "class " << facts.class_name;
-  }
-}
-
-TEST(ExpectedNonzeroCountTest, StaysWithinTheMatrix) {
-  EXPECT_EQ(expected_nonzero_count(test::custom_problem(1, 1)), 1.0);
-  for (const int64_t n : {2, 3, 10, 100}) {
-    for (const int nonzer : {1, 2, static_cast<int>(n)}) {
-      const double count = expected_nonzero_count(test::custom_problem(n, nonzer));
-      EXPECT_GE(count, static_cast<double>(n));
-      EXPECT_LE(count, static_cast<double>(n * n));
-    }
   }
 }
 
@@ -117,14 +93,9 @@ TEST(VerificationTest, IsRelativeAndRefusesWhatIsNoNumber) {
   EXPECT_TRUE(meets_reference(problem, zeta * (1.0 - 0.9e-10)));
   EXPECT_FALSE(meets_reference(problem, zeta * (1.0 + 1.1e-10)));
   EXPECT_FALSE(meets_reference(problem, zeta * (1.0 - 1.1e-10)));
-  EXPECT_FALSE(meets_reference(problem, -zeta));
-  EXPECT_FALSE(meets_reference(problem, std::nan("")));
-  EXPECT_FALSE(meets_reference(problem, std::numeric_limits<double>::infinity()));
-  EXPECT_FALSE(meets_reference(problem, -std::numeric_limits<double>::infinity()));
-}
-
-TEST(VerificationTest, WithoutAReferenceNothingIsVerified) {
-  EXPECT_FALSE(meets_reference(test::custom_problem(1400, 7), 8.5971775078648));
+  for (const double wrong : {-zeta, std::nan(""), std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(meets_reference(problem, wrong));
+  EXPECT_FALSE(meets_reference(test::custom_problem(1400, 7), zeta)) << "there is no reference";
 }
 
 }  // namespace

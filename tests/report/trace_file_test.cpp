@@ -75,13 +75,6 @@ TEST(ClockAlignmentTest, FindsOffsetAndRateWithinItsUncertainty) {
   }
 }
 
-TEST(ClockAlignmentTest, MarksAtOneMomentMeanOneRate) {
-  const ClockMark mark{.local_clocks = 50, .reference_clocks = 1050, .uncertainty_clocks = 1.0};
-  const ClockMap map(mark, mark);
-  EXPECT_EQ(map.reference_clocks_since(1000, 60), 60.0);
-  EXPECT_EQ(map.reference_clocks_since(1060, 50), -10.0);  // before the origin
-}
-
 TEST(TraceLinesTest, AreMicrosecondsToTheNanosecond) {
   const ClockMark start{.local_clocks = 1000, .reference_clocks = 5000, .uncertainty_clocks = 0.0};
   const std::array<TraceEvent, 2> events{

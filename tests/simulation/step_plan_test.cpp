@@ -13,6 +13,7 @@
 
 #include "cg/base/errors.hpp"
 #include "comm/communicator.hpp"
+#include "support/error_of.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::step_plan_test {
@@ -36,43 +37,34 @@ std::map<Phase, comm::Traffic> sent_in(const std::vector<RankOperation>& operati
   return sent;
 }
 
-/// On all grids of 1 to 36 ranks, in both forms of the sum: as the program's communicators count them.
+/// On all grids of 1 to 12 ranks, in both forms of the sum: as the program's communicators count them. Half storage collects and sums twice.
 TEST(StepPlanTest, MessagesAndBytesAreThoseOfTheProgram) {
-  int grid_count = 0;
-  for (const auto form : {comm::SumForm::whole_block, comm::SumForm::reduce_scatter}) {
-    auto machine = machine_named("cp-pacs");
-    machine.sum_form = form;
-    for (int rank_count = 1; rank_count <= 36; ++rank_count) {
-      for (const auto& grid : comm::factorizations(rank_count)) {
-        ++grid_count;
-        const auto run = placed(machine, grid);
-        for (int rank = 0; rank < rank_count; ++rank) {
-          auto sent = sent_in(step_of_rank(run, rank));
-          const auto sum = comm::dot_traffic(rank_count, rank, 1);
-          EXPECT_EQ(sent[Phase::collection], comm::collection_traffic(run.layout, rank)) << grid.name();
-          EXPECT_EQ(sent[Phase::summation], comm::summation_traffic(run.layout, rank, form)) << grid.name();
-          EXPECT_EQ(sent[Phase::shuffle], comm::shuffle_traffic(run.layout, rank)) << grid.name();
-          EXPECT_EQ(sent[Phase::dot], sum + sum) << grid.name();
+  for (const bool is_half : {false, true}) {
+    for (const auto form : {comm::SumForm::whole_block, comm::SumForm::reduce_scatter}) {
+      auto machine = machine_named("cp-pacs");
+      machine.sum_form = form;
+      machine.kernels.front().is_symmetric = is_half;
+      for (int rank_count = 1; rank_count <= 12; ++rank_count) {
+        for (const auto& grid : comm::factorizations(rank_count)) {
+          SCOPED_TRACE(grid.name());
+          const auto run = placed(machine, grid);
+          for (int rank = 0; rank < rank_count; ++rank) {
+            auto sent = sent_in(step_of_rank(run, rank));
+            auto collection = comm::collection_traffic(run.layout, rank);
+            auto summation = comm::summation_traffic(run.layout, rank, form);
+            if (is_half) {
+              collection += comm::mirrored_shuffle_traffic(run.layout, rank) +
+                            comm::mirrored_collection_traffic(run.layout, rank);
+              summation += comm::mirrored_summation_traffic(run.layout, rank, form);
+            }
+            const auto sum = comm::dot_traffic(rank_count, rank, 1);
+            EXPECT_EQ(sent[Phase::collection], collection);
+            EXPECT_EQ(sent[Phase::summation], summation);
+            EXPECT_EQ(sent[Phase::shuffle], comm::shuffle_traffic(run.layout, rank));
+            EXPECT_EQ(sent[Phase::dot], sum + sum);
+          }
         }
       }
-    }
-  }
-  EXPECT_EQ(grid_count, 2 * 140);
-}
-
-TEST(StepPlanTest, HalfStorageCollectsAndSumsTwice) {
-  auto machine = machine_named("cp-pacs");
-  machine.kernels.front().is_symmetric = true;
-  for (const auto& grid : comm::factorizations(12)) {
-    const auto run = placed(machine, grid);
-    for (int rank = 0; rank < 12; ++rank) {
-      auto sent = sent_in(step_of_rank(run, rank));
-      EXPECT_EQ(sent[Phase::collection], comm::collection_traffic(run.layout, rank) +
-                                             comm::mirrored_shuffle_traffic(run.layout, rank) +
-                                             comm::mirrored_collection_traffic(run.layout, rank));
-      EXPECT_EQ(sent[Phase::summation],
-                comm::summation_traffic(run.layout, rank, machine.sum_form) +
-                    comm::mirrored_summation_traffic(run.layout, rank, machine.sum_form));
     }
   }
 }
@@ -134,12 +126,8 @@ TEST(StepPlanTest, LoadsOfLinksAreThoseOfTheirMessages) {
 TEST(StepPlanTest, TooFewNodesAreRefused) {
   const auto fault = [](const comm::ProcessGrid& grid, const std::string& placement,
                         const std::string& shape) {
-    try {
-      static_cast<void>(placed(machine_named("cp-pacs"), grid, placement, shape));
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return test::message_of(
+        [&] { static_cast<void>(placed(machine_named("cp-pacs"), grid, placement, shape)); });
   };
   EXPECT_EQ(fault({3, 3}, "row-major", "torus:2x4"),
             "torus:2x4 has 8 nodes; 9 ranks of cp-pacs, placed row-major, need 9");
@@ -173,20 +161,15 @@ TEST(PlacementTest, AFileHasANumberForEachRank) {
   const auto path = folder.path("places");
   const auto fault_of = [&](const std::string& text) {
     std::ofstream(path) << text;
-    try {
-      static_cast<void>(places_from("file:" + path, {3, 1}, 1));
-    } catch (const InputError& error) {
-      return std::string(error.what()).substr(("--placement file:" + path).size());
-    }
-    return std::string();
+    return test::message_of([&] { static_cast<void>(places_from("file:" + path, {3, 1}, 1)); });
   };
-  EXPECT_EQ(fault_of("7 0\n3\n"), "");
+  EXPECT_EQ(fault_of("7 0\n3\n"), "no error");
   EXPECT_EQ(places_from("file:" + path, {3, 1}, 1), (std::vector<int>{7, 0, 3}));
-  EXPECT_EQ(fault_of("7 0"), ": must have a whole number for each of the 3 ranks");
-  EXPECT_EQ(fault_of("7 0 3 1"), ": must have a whole number for each of the 3 ranks");
-  EXPECT_EQ(fault_of("7 0 x"), ": must have a whole number for each of the 3 ranks");
-  EXPECT_EQ(fault_of("7 0 7"), ": places must be 0 or greater, each once");
-  EXPECT_EQ(fault_of("7 0 -1"), ": places must be 0 or greater, each once");
+  const auto begin = "--placement file:" + path + ": ";
+  for (const auto* const text : {"7 0", "7 0 3 1", "7 0 x"})
+    EXPECT_EQ(fault_of(text), begin + "must have a whole number for each of the 3 ranks");
+  for (const auto* const text : {"7 0 7", "7 0 -1"})
+    EXPECT_EQ(fault_of(text), begin + "places must be 0 or greater, each once");
 }
 
 }  // namespace

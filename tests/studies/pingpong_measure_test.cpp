@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 
 #include "comm/communicator.hpp"
@@ -15,14 +14,6 @@ namespace cg2d::pingpong_measure_test {
 namespace {
 
 using test::group;
-
-TEST(PingPongMeasureTest, MethodsHaveNamesOfTheirOwn) {
-  const auto names = pingpong_method_names();
-  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-  for (const char* name :
-       {"blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"})
-    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
-}
 
 TEST(PingPongMeasureTest, EveryRankKnowsEveryTime) {
   const int last = group().size() - 1;

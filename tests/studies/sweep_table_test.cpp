@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iterator>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,41 +42,11 @@ TEST(SweepTableTest, MarksBestAndOfficialAndNamesTheCost) {
             "(25 ... 25 %) more.");
 }
 
-TEST(SweepTableTest, ThreeRoundsMarkAllThatMayBeBest) {
-  const auto text =
-      sweep_tables({record_of(1, 2, 1.0), record_of(2, 1, 1.2, 1), record_of(1, 2, 1.1, 2),
-                    record_of(2, 1, 1.3, 2), record_of(1, 2, 0.9, 3), record_of(2, 1, 1.25, 3)});
-  expect_in(text, "1~   20%");
-  expect_in(text, "1.25~o   8%");
-  expect_in(text,
-            "P = 2: no clear winner: 1x2 (median 1 s) was faster than 2x1 (1.25 s) in 3 of 3 rounds; at "
-            "least 7 rounds "
-            "are needed (take --repeat 7); the official 2x1 may be best.");
-}
-
 TEST(SweepTableTest, OneGridGetsNoVerdict) {
   const auto text = sweep_tables({record_of(1, 1, 1.0, 1), record_of(1, 1, 1.1, 2)});
   expect_in(text, "P = 1: 1x1 with 1 s: nothing to compare it with; 1x1 is the official grid.");
   EXPECT_EQ(text.find("1*"), std::string::npos) << text;
   EXPECT_EQ(text.find("best is"), std::string::npos) << text;
-}
-
-TEST(SweepTableTest, OneRunHasNoSpread) {
-  const auto text = sweep_tables({record_of(1, 2, 1.0)});
-  EXPECT_EQ(text.substr(0, text.find("\n\n")).find('%'), std::string::npos) << text;
-}
-
-TEST(SweepTableTest, TheOfficialGridMayBeTheBest) {
-  auto records = clear_sweep();
-  for (auto& record : records) {
-    auto& grid = record.asked.configuration.grid;
-    grid = grid.columns == 1 ? comm::ProcessGrid{.columns = 2, .rows = 2}
-                             : comm::ProcessGrid{.columns = 1, .rows = 4};
-  }
-  const auto text = sweep_tables(records);
-  expect_in(text, "1*o  20%");
-  expect_in(text,
-            "P = 4: best is 2x2 with 1 s, better than 1x4 by 25 % (25 ... 25 %); 2x2 is the official grid.");
 }
 
 /// Tables of clear_sweep() with a run that would make 2x1 the best one, and with something that forbids to
@@ -144,14 +116,6 @@ TEST(SweepTableTest, UndecidedChoicesAreATableAndNoLongSentence) {
   EXPECT_EQ(together.find("was faster than"), std::string::npos) << together;
 }
 
-TEST(SweepTableTest, RanksThatAreNoPowerOfTwoHaveNoOfficialGrid) {
-  expect_in(sweep_tables({record_of(1, 3, 1.0), record_of(3, 1, 2.0)}), "no official grid");
-}
-
-TEST(SweepTableTest, AnOfficialGridThatIsMissingIsSaidToBe) {
-  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "the official 2x1 failed, or was not measured.");
-}
-
 TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
   const auto text = sweep_tables(
       {record_of(1, 2, 1.0), failed_record_of(2, 1, "verification-failed"), record_of(2, 1, 0.5, 2)});
@@ -161,6 +125,8 @@ TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
             "was not measured.");
   expect_in(text, "Failed: 2x1, 1 of 2 runs: verification-failed: for a reason");
   expect_in(sweep_tables({failed_record_of(1, 1, "unavailable")}), "P = 1: no grid succeeded.");
+  expect_in(sweep_tables({record_of(1, 3, 1.0), record_of(3, 1, 2.0)}), "no official grid");
+  EXPECT_EQ(sweep_tables({}), "No results.\n");
 }
 
 /// The phases take 0.1, 0.2 ... of the time; each was predicted as that many times as long.
@@ -185,27 +151,16 @@ std::vector<std::string> words_behind(const std::string& text, const std::string
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-TEST(SweepTableTest, PredictedStandsBesideMeasuredInEveryPhase) {
+TEST(SweepTableTest, PredictedStandsBesideMeasuredAndWhatIsNotKnownIsADash) {
   EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("Predicted"), std::string::npos);
   // The run with the median time counts, with its own prediction: 2 s.
-  const auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
-                                  predicted_record(1, 2, 1.0, 7.0, 3), record_of(2, 1, 1.0)});
-  using Words = std::vector<std::string>;
-  EXPECT_EQ(words_behind(text, "grid phase"), (Words{"measured", "predicted", "difference"}));
-  EXPECT_EQ(words_behind(text, "1x2 collection"), (Words{"0.200000", "0.250000", "+25.0", "%"}));
-  EXPECT_EQ(words_behind(text, "1x2 multiply"), (Words{"0.400000", "0.500000", "+25.0", "%"}));
-  EXPECT_EQ(words_behind(text, "1x2 summation"), (Words{"0.600000", "0.750000", "+25.0", "%"}));
-  EXPECT_EQ(words_behind(text, "1x2 shuffle"), (Words{"0.800000", "1.000000", "+25.0", "%"}));
-  EXPECT_EQ(words_behind(text, "1x2 dot"), (Words{"1.000000", "1.250000", "+25.0", "%"}));
-  EXPECT_EQ(words_behind(text, "1x2 vector_updates"), (Words{"1.200000", "1.500000", "+25.0", "%"}));
-  EXPECT_EQ(words_behind(text, "1x2 total"), (Words{"2.000000", "2.500000", "+25.0", "%"}));
-  EXPECT_EQ(test::squeezed(text).find("2x1 total"), std::string::npos) << "a grid without a prediction";
-}
-
-TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
+  auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
+                            predicted_record(1, 2, 1.0, 7.0, 3)});
+  EXPECT_EQ(words_behind(text, "1x2 multiply"),
+            (std::vector<std::string>{"0.400000", "0.500000", "+25.0", "%"}));
   auto untimed = predicted_record(1, 2, 1.0, 0.5);
   untimed.work.reset();
-  auto text = sweep_tables({untimed});
+  text = sweep_tables({untimed});
   EXPECT_EQ(words_behind(text, "1x2 multiply"), (std::vector<std::string>{"-", "0.100000", "-"}));
   EXPECT_EQ(words_behind(text, "1x2 total"),
             (std::vector<std::string>{"1.000000", "0.500000", "-50.0", "%"}));
@@ -218,39 +173,14 @@ TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
   EXPECT_EQ(sweep_tables({failed}).find("Predicted"), std::string::npos);
 }
 
-TEST(SweepTableTest, TheMedianRunOfAnEvenNumberIsTheLowerOne) {
-  const auto measured = comparable_runs({record_of(1, 2, 4.0), record_of(1, 2, 2.0, 2),
-                                         record_of(1, 2, 1.0, 3), record_of(1, 2, 3.0, 4)})
-                            .configurations;
-  ASSERT_EQ(measured.size(), 1U);
-  EXPECT_EQ(measured.front().median_run().round, 2);
-}
-
-TEST(SweepTableTest, TheFormOfTheSumIsNamedOnlyWhereItIsNotTheUsualOne) {
-  auto other = record_of(1, 2, 2.0);
-  other.asked.configuration.sum_form = comm::SumForm::whole_block;
-  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("sum "), std::string::npos);
-  expect_in(sweep_tables({other}), "transport two-sided, sum whole-block, 1 thread per rank");
-  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
-  expect_in(text, "transport two-sided, sum reduce-scatter, 1 thread per rank");
-  expect_in(text, "transport two-sided, sum whole-block, 1 thread per rank");
-}
-
 TEST(SweepTableTest, AnAxisThatVariesIsNamedInEveryTitle) {
   auto other = record_of(1, 2, 2.0);
   other.asked.configuration.overlaps = true;
-  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("overlap"), std::string::npos);
+  other.asked.configuration.sum_form = comm::SumForm::whole_block;
+  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "transport two-sided, 1 thread per rank");
   const auto text = sweep_tables({record_of(1, 2, 1.0), other});
-  expect_in(text, "transport two-sided, overlap off, 1 thread per rank");
-  expect_in(text, "transport two-sided, overlap on, 1 thread per rank");
-}
-
-TEST(SweepTableTest, EveryKernelHasATable) {
-  auto other = record_of(1, 2, 2.0);
-  other.asked.configuration.kernel = "scalar";
-  const auto text = sweep_tables({record_of(1, 2, 1.0), other});
-  expect_in(text, "kernel auto (sell)");
-  expect_in(text, "kernel scalar,");
+  expect_in(text, "transport two-sided, sum reduce-scatter, overlap off, 1 thread per rank");
+  expect_in(text, "transport two-sided, sum whole-block, overlap on, 1 thread per rank");
 }
 
 /// A record of a run that something disturbed.
@@ -286,7 +216,90 @@ TEST(SweepTableTest, TheLastAttemptOfARoundCountsFastOrSlow) {
             "in 1 of 1 round; too noisy to decide: most runs were disturbed; 2x1 is the official grid.");
 }
 
-TEST(SweepTableTest, NothingIsNoTable) { EXPECT_EQ(sweep_tables({}), "No results.\n"); }
+// ---------------------------------------------------------------- the rounds that --until-sure adds, and 200 simulated sweeps that end when it is sure
+
+using test::asked_on;
+using test::record_of;
+
+/// Rounds of 1x2 and 2x1 with this ratio of their times, and two grids of 4 ranks that are far apart.
+std::vector<ResultRecord> records_of(double ratio, int round_count) {
+  std::vector<ResultRecord> records;
+  for (int round = 1; round <= round_count; ++round) {
+    const double noise = 1.0 + 0.001 * ((4 * round) % 9);
+    records.push_back(record_of(1, 2, 1.0, round));
+    records.push_back(record_of(2, 1, ratio * noise, round));
+    records.push_back(record_of(1, 4, 1.0, round));
+    records.push_back(record_of(4, 1, 2.0 * noise, round));
+  }
+  return records;
+}
+
+TEST(SweepRoundsTest, OnlyWhatIsUndecidedRunsAgain) {
+  EXPECT_EQ(open_configurations(records_of(1.5, 3), 0.02).size(), 4U);
+  EXPECT_TRUE(open_configurations(records_of(1.5, 9), 0.02).empty());
+  // 3 %, undecided by noise in both directions.
+  auto records = records_of(1.03, 9);
+  for (auto& record : records) {
+    if (record.asked == asked_on(2, 1) && record.round % 2 == 0) record.times_s.front() = 0.97;
+  }
+  const auto open = open_configurations(records, 0.02);
+  EXPECT_EQ(open.size(), 2U);
+  for (const auto& one : open) EXPECT_EQ(one.configuration.grid.rank_count(), 2);
+}
+
+TEST(SweepRoundsTest, WhatIsWithinThePrecisionOfTheBestIsSettled) {
+  // 0.5 % apart: less than is ever called better.
+  EXPECT_TRUE(open_configurations(records_of(1.005, 9), 0.02).empty());
+  EXPECT_FALSE(open_configurations(records_of(1.005, 9), 0.005).empty());
+}
+
+TEST(SweepRoundsTest, BlocksOfRoundsGrowWithWhatThereIs) {
+  EXPECT_GE(rounds_after_next_block(3, 2), 7);
+  EXPECT_EQ(rounds_after_next_block(20, 2), 30);
+}
+
+/// Adds rounds of 1x4, the best one, 2x2 and 4x1, with lognormal noise and runs that take ten times as long.
+void measure(std::mt19937_64& bits, double gap, int first, int last, std::vector<ResultRecord>& records) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  for (int round = first; round <= last; ++round) {
+    const double common = 0.05 * normal(bits);
+    for (int columns = 1, k = 0; columns <= 4; columns *= 2, ++k) {
+      const double spike = uniform(bits) < 0.01 ? 10.0 : 1.0;
+      const double time_s = (1.0 + gap * k) * spike * std::exp(common + 0.03 * normal(bits));
+      records.push_back(record_of(columns, 4 / columns, time_s, round));
+    }
+  }
+}
+
+TEST(SweepRoundsTest, SimulatedSweepsThatEndWhenTheyAreSureNameTheBest) {
+  // Looking again and again is another chance to be wrong, each time.
+  for (const double gap : {0.01, 0.03, 0.1}) {
+    std::mt19937_64 bits(static_cast<unsigned>(1e4 * gap));
+    int wrong = 0;
+    int right = 0;
+    for (int sweep = 0; sweep < 200; ++sweep) {
+      std::vector<ResultRecord> records;
+      measure(bits, gap, 1, 3, records);
+      constexpr int most_rounds = 60;
+      int last = 3;
+      for (auto open = open_configurations(records, 0.02); !open.empty();
+           open = open_configurations(records, 0.02)) {
+        const int next = rounds_after_next_block(last, open.size());
+        if (next > most_rounds) break;
+        measure(bits, gap, last + 1, next, records);
+        last = next;
+      }
+      const auto ranking = verdicts_of(records).grids.front().ranking;
+      if (!ranking.is_decided()) continue;
+      ++(ranking.candidate()->asked == asked_on(1, 4) ? right : wrong);
+    }
+    EXPECT_LE(wrong, 2) << gap;
+    if (gap >= 0.1) {
+      EXPECT_GE(right, 190) << gap;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace cg2d::sweep_table_test

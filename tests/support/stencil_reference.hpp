@@ -15,7 +15,7 @@
 namespace cg2d::test {
 
 /// One map from column to value per row.
-using StencilRowMaps = std::vector<std::map<int64_t, double>>;
+using StencilRowMaps = std::vector<std::map<int32_t, double>>;
 
 /// The difference of two points along each dimension, from their numbers.
 inline std::array<int64_t, 3> difference(const comm::Extents& extents, int64_t first, int64_t second) {
@@ -28,8 +28,9 @@ inline std::array<int64_t, 3> difference(const comm::Extents& extents, int64_t f
 /// Every pair of points is compared: for small stencils.
 inline StencilRowMaps reference_rows(const Stencil& stencil) {
   StencilRowMaps rows(static_cast<size_t>(stencil.order()));
-  for (int64_t row = 0; row < stencil.order(); ++row) {
-    for (int64_t column = 0; column < stencil.order(); ++column) {
+  const auto order = static_cast<int32_t>(stencil.order());
+  for (int32_t row = 0; row < order; ++row) {
+    for (int32_t column = 0; column < order; ++column) {
       const auto [x, y, z] = difference(stencil.extents, row, column);
       const bool are_near = stencil.point_count == 27 ? std::max({x, y, z}) <= 1 : x + y + z <= 1;
       if (are_near) rows[static_cast<size_t>(row)][column] = row == column ? stencil.point_count - 1.0 : -1.0;

@@ -10,17 +10,6 @@
 namespace cg2d::cycle_counter_test {
 namespace {
 
-TEST(CycleCounterTest, NeverRunsBackwards) {
-  uint64_t before = read_cycle_counter();
-  const uint64_t first = before;
-  for (int k = 0; k < 100'000; ++k) {
-    const uint64_t now = read_cycle_counter();
-    ASSERT_GE(now, before);
-    before = now;
-  }
-  EXPECT_GT(before, first);
-}
-
 TEST(ClocksPerSecondTest, AgreesWithTheMonotonicClock) {
   if (!cycle_counter_is_invariant()) GTEST_SKIP() << "the counter follows the core's frequency here";
   using Clock = std::chrono::steady_clock;

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -34,59 +33,52 @@ class PretendedCommunicator final : public comm::Communicator {
   void finish_collection() override {}
 };
 
-TEST(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
-  PretendedCommunicator communicator;
-  PhaseTimer timer(true, communicator);
+class PhaseTimerTest : public ::testing::Test {
+ protected:
+  const PhaseRecord& record_of(Phase phase) const { return timer_.records()[index_of(phase)]; }
+
+  PretendedCommunicator communicator_;
+  PhaseTimer timer_{true, communicator_};
+};
+
+TEST_F(PhaseTimerTest, RecordsCallsClocksAndWaitingOfEachPhase) {
   const auto begin = read_cycle_counter();
   for (int k = 0; k < 3; ++k) {
-    const auto scope = timer.scope(Phase::summation);
-    communicator.waited += 100;
+    const auto scope = timer_.scope(Phase::summation);
+    communicator_.waited += 100;
   }
   {
-    const auto scope = timer.scope(Phase::dot);
-    communicator.waited += 7;
+    const auto scope = timer_.scope(Phase::dot);
+    communicator_.waited += 7;
   }
-  communicator.waited += 1000;  // outside of all phases
+  communicator_.waited += 1000;  // outside of all phases
   const auto elapsed = read_cycle_counter() - begin;
-  const auto& summation = timer.records()[static_cast<size_t>(Phase::summation)];
-  const auto& dot = timer.records()[static_cast<size_t>(Phase::dot)];
+  const auto& summation = record_of(Phase::summation);
+  const auto& dot = record_of(Phase::dot);
   EXPECT_EQ(summation.calls, 3U);
   EXPECT_EQ(summation.waited_clocks, 300U);
   EXPECT_EQ(dot.calls, 1U);
   EXPECT_EQ(dot.waited_clocks, 7U);
   EXPECT_LE(summation.clocks + dot.clocks, elapsed);
-  EXPECT_EQ(timer.records()[static_cast<size_t>(Phase::multiply)].calls, 0U);
-  timer.reset();
+  EXPECT_EQ(record_of(Phase::multiply).calls, 0U);
+  timer_.reset();
   EXPECT_EQ(summation.calls + summation.clocks + summation.waited_clocks, 0U);
 }
 
-TEST(PhaseTimerTest, AddsUpWhatHidesAnotherPhase) {
-  PretendedCommunicator communicator;
-  PhaseTimer timer(true, communicator);
+TEST_F(PhaseTimerTest, AddsUpWhatHidesAnotherPhase) {
   for (int k = 0; k < 2; ++k) {
-    const auto scope = timer.scope_that_hides(Phase::collection, Phase::multiply);
+    const auto scope = timer_.scope_that_hides(Phase::collection, Phase::multiply);
   }
-  const auto& collection = timer.records()[static_cast<size_t>(Phase::collection)];
-  const auto& multiply = timer.records()[static_cast<size_t>(Phase::multiply)];
+  const auto& collection = record_of(Phase::collection);
+  const auto& multiply = record_of(Phase::multiply);
   EXPECT_EQ(multiply.calls, 2U);
   EXPECT_GT(multiply.clocks, 0U);
   EXPECT_EQ(collection.hidden_clocks, multiply.clocks);
   EXPECT_EQ(collection.clocks, 0U);
   EXPECT_EQ(collection.calls, 0U);
   EXPECT_EQ(multiply.hidden_clocks, 0U);
-  { const auto scope = timer.scope(Phase::multiply); }
+  { const auto scope = timer_.scope(Phase::multiply); }
   EXPECT_LT(collection.hidden_clocks, multiply.clocks);
-}
-
-TEST(PhaseTimerTest, MeasuringItsOwnCostLeavesTheRecordsAlone) {
-  PretendedCommunicator communicator;
-  PhaseTimer timer(true, communicator);
-  { const auto scope = timer.scope(Phase::multiply); }
-  const auto before = timer.records()[static_cast<size_t>(Phase::multiply)].clocks;
-  const double cost = timer.measure_clocks_per_scope();
-  EXPECT_TRUE(std::isfinite(cost));
-  EXPECT_GT(cost, 0.0);
-  EXPECT_EQ(timer.records()[static_cast<size_t>(Phase::multiply)].clocks, before);
 }
 
 /// Keeps the records that it receives.
@@ -102,28 +94,24 @@ class PhaseList final : public PhaseObserver {
   uint64_t clocks = 0;
 };
 
-TEST(PhaseTimerTest, TellsObserversOfEachPhaseWhileTheyAreAttached) {
-  PretendedCommunicator communicator;
-  PhaseTimer timer(true, communicator);
+TEST_F(PhaseTimerTest, TellsObserversOfEachPhaseWhileTheyAreAttached) {
   PhaseList first;
   PhaseList second;
-  { const auto scope = timer.scope(Phase::shuffle); }
-  timer.attach(first);
-  { const auto scope = timer.scope(Phase::dot); }
-  timer.attach(second);
-  { const auto scope = timer.scope_that_hides(Phase::collection, Phase::multiply); }
-  timer.detach(first);
-  { const auto scope = timer.scope(Phase::summation); }
+  { const auto scope = timer_.scope(Phase::shuffle); }
+  timer_.attach(first);
+  { const auto scope = timer_.scope(Phase::dot); }
+  timer_.attach(second);
+  { const auto scope = timer_.scope_that_hides(Phase::collection, Phase::multiply); }
+  timer_.detach(first);
+  { const auto scope = timer_.scope(Phase::summation); }
   EXPECT_EQ(first.phases, (std::vector{Phase::dot, Phase::multiply}));
   EXPECT_EQ(second.phases, (std::vector{Phase::multiply, Phase::summation}));
   // The clocks of the records.
-  EXPECT_EQ(first.clocks,
-            timer.records()[index_of(Phase::dot)].clocks + timer.records()[index_of(Phase::multiply)].clocks);
+  EXPECT_EQ(first.clocks, record_of(Phase::dot).clocks + record_of(Phase::multiply).clocks);
 }
 
-TEST(PhaseTimerTest, ATimerThatIsOffRecordsNothingAndTellsNobody) {
-  PretendedCommunicator communicator;
-  PhaseTimer disabled(false, communicator);
+TEST_F(PhaseTimerTest, ATimerThatIsOffRecordsNothingAndTellsNobody) {
+  PhaseTimer disabled(false, communicator_);
   PhaseTimer off;
   for (auto* timer : {&disabled, &off}) {
     PhaseList list;

@@ -21,21 +21,6 @@ std::vector<double> turns_around(double seconds, int count) {
   return turns;
 }
 
-TEST(RaceVerdictTest, TheWinnerIsNamedWithItsGain) {
-  const std::vector<std::string> names{"two-sided", "put", "shared"};
-  EXPECT_EQ(race_verdict(std::vector{turns_around(1.5, 9), turns_around(1.0, 9), turns_around(1.2, 9)}, names)
-                .text(),
-            "put is better than shared by 20 % (20 ... 20 %)");
-}
-
-TEST(RaceVerdictTest, FewTurnsDecideNothing) {
-  const std::vector<std::string> names{"1x2", "2x1"};
-  const auto verdict = race_verdict(std::vector{turns_around(1.5, 5), turns_around(1.0, 5)}, names);
-  EXPECT_EQ(verdict.text(),
-            "no clear winner: 2x1 was faster than 1x2 in 5 of 5 rounds; at least 7 rounds are needed");
-  EXPECT_EQ(verdict.certainty, Certainty::too_few_rounds);
-}
-
 TEST(RaceVerdictTest, HopelessWorksAreNotCompared) {
   const std::vector<std::string> names{"1x2", "2x1", "4x1"};
   const std::vector turns{turns_around(1.2, 9), turns_around(1.0, 9), turns_around(5.0, 1)};

@@ -38,9 +38,14 @@ LoadedProfile example() {
   return {.processor = processor, .path = "profile.json", .absence = {}};
 }
 
-TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
+ChosenKernel choice_by_example(const char* letter, const Configuration& configuration,
+                               const kernels::Tuning& asked = {}) {
   const auto profile = example();
-  const auto choice = choose_kernel(class_facts("A"), open_kernel(), {.profile = profile});
+  return choose_kernel(class_facts(letter), configuration, {.asked = asked, .profile = profile});
+}
+
+TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
+  const auto choice = choice_by_example("A", open_kernel());
   EXPECT_EQ(choice.kernel->name, "csr-simd");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::profile);
   EXPECT_EQ(choice.tuning_origin, ChoiceOrigin::profile);
@@ -51,8 +56,7 @@ TEST(KernelChoiceTest, AutoTakesTheFastestOfTheProfile) {
 }
 
 TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheProfile) {
-  const auto profile = example();
-  const auto choice = choose_kernel(class_facts("A"), named("sell"), {.profile = profile});
+  const auto choice = choice_by_example("A", named("sell"));
   EXPECT_EQ(choice.kernel->name, "sell");
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::asked_for);
   EXPECT_EQ(choice.tuning.block_width, 8192);
@@ -61,23 +65,19 @@ TEST(KernelChoiceTest, ANamedKernelTakesItsSettingsFromTheProfile) {
 }
 
 TEST(KernelChoiceTest, WhatWasAskedForStands) {
-  const auto profile = example();
-  const auto choice =
-      choose_kernel(class_facts("A"), named("sell"),
-                    {.asked = {.critical_vector_length = 50, .prefetch_distance = 0, .block_width = 64},
-                     .profile = profile});
+  const auto choice = choice_by_example(
+      "A", named("sell"), {.critical_vector_length = 50, .prefetch_distance = 0, .block_width = 64});
   EXPECT_EQ(choice.tuning.prefetch_distance, 0);
   EXPECT_EQ(choice.tuning.block_width, 64);
   EXPECT_EQ(choice.critical_vector_length, 50);
 }
 
 TEST(KernelChoiceTest, AnotherCaseGetsTheRulesKernelWithTheNearestSettings) {
-  const auto profile = example();
   const comm::ProcessGrid grid{.columns = 1, .rows = 4};
-  const auto choice = choose_kernel(class_facts("W"), open_kernel(grid), {.profile = profile});
+  const auto choice = choice_by_example("W", open_kernel(grid));
   EXPECT_EQ(choice.kernel_origin, ChoiceOrigin::built_in_rule);
   EXPECT_EQ(choice.kernel->name, built_in_kernel(class_facts("W"), grid, false).name);
-  const auto by_name = choose_kernel(class_facts("W"), named("sell"), {.profile = profile});
+  const auto by_name = choice_by_example("W", named("sell"));
   EXPECT_EQ(by_name.tuning_origin, ChoiceOrigin::profile);
   EXPECT_EQ(by_name.tuning.block_width, 8192);
 }
@@ -93,19 +93,6 @@ TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
   }
 }
 
-TEST(KernelChoiceTest, AProblemOfTheSamePatternIsTheSameCase) {
-  const auto profile = example();
-  auto problem = *find_class("A");
-  problem.class_name = "U";
-  problem.shift = 3.0;
-  problem.niter = 1;
-  EXPECT_EQ(choose_kernel(facts_of(problem), open_kernel(), {.profile = profile}).kernel_origin,
-            ChoiceOrigin::profile);
-  ++problem.nonzer;
-  EXPECT_EQ(choose_kernel(facts_of(problem), open_kernel(), {.profile = profile}).kernel_origin,
-            ChoiceOrigin::built_in_rule);
-}
-
 TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksAreLarge) {
   const comm::ProcessGrid one{.columns = 1, .rows = 1};
   const auto& kernel = built_in_kernel(class_facts("A"), one, false);
@@ -115,10 +102,7 @@ TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksAreLarge) {
   const comm::ProcessGrid four{.columns = 2, .rows = 2};
   EXPECT_FALSE(built_in_kernel(class_facts("A"), four, false).stores_half());
   EXPECT_TRUE(built_in_kernel(class_facts("B"), four, false).stores_half());
-}
-
-TEST(BuiltInKernelTest, WholeBlocksWhereRanksShareCores) {
-  EXPECT_FALSE(built_in_kernel(class_facts("B"), {.columns = 2, .rows = 2}, true).stores_half());
+  EXPECT_FALSE(built_in_kernel(class_facts("B"), four, true).stores_half()) << "ranks share cores";
 }
 
 }  // namespace

@@ -43,12 +43,9 @@ TEST(KernelTrialTest, WithoutALimitEveryKernelIsTried) {
   EXPECT_EQ(names_of(trial.tried), names_in_the_table());
   EXPECT_TRUE(trial.skipped.empty());
   for (const auto& one : trial.tried) EXPECT_GT(one.step_s, 0.0);
-}
-
-TEST(KernelTrialTest, KernelsThatAreTakenByNameOnlyAreNotTriedForSeveralVectors) {
-  const auto trial = trial_with({.steps = std::numeric_limits<double>::infinity()}, 4);
-  ASSERT_FALSE(trial.tried.empty());
-  for (const auto& name : names_of(trial.tried)) {
+  const auto of_several = trial_with({.steps = std::numeric_limits<double>::infinity()}, 4);
+  ASSERT_FALSE(of_several.tried.empty());
+  for (const auto& name : names_of(of_several.tried)) {
     EXPECT_TRUE(kernels::kernel_named(name).makes_several) << name;
     EXPECT_FALSE(kernels::kernel_named(name).is_taken_by_name_only) << name;
   }

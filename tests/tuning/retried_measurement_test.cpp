@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "cg/base/errors.hpp"
-#include "tests/support/mpi_test.hpp"
+#include "support/error_of.hpp"
+#include "support/mpi_test.hpp"
 
 namespace cg2d::retried_measurement_test {
 namespace {
@@ -43,15 +44,11 @@ class RetriedMeasurementTest : public testing::Test {
   void expect_refusal(bool keeps_disturbed, int good_from, double spread, const std::string& words) {
     count_ = 0;
     shown_ = 0;
-    try {
-      static_cast<void>(measure(keeps_disturbed, good_from, spread));
-      ADD_FAILURE() << "not refused: " << words;
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::try_again);
-      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-      EXPECT_EQ(count_, 3);
-      EXPECT_EQ(shown_, 3) << "what was measured last is shown all the same";
-    }
+    const auto message = test::error_of(
+        ExitCode::try_again, [&] { static_cast<void>(measure(keeps_disturbed, good_from, spread)); });
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+    EXPECT_EQ(count_, 3);
+    EXPECT_EQ(shown_, 3) << "what was measured last is shown all the same";
   }
 
   Environment environment_ = inspect_environment(test::group(), 1);
@@ -70,19 +67,10 @@ TEST_F(RetriedMeasurementTest, IsTakenAgainUntilItMakesSense) {
   EXPECT_FALSE(measured.record.date.empty());
 }
 
-TEST_F(RetriedMeasurementTest, WhatMakesNoSenseIsRefusedWhateverTheUserKeeps) {
+TEST_F(RetriedMeasurementTest, WhatMakesNoSenseIsRefusedWhateverTheUserKeepsAndWhatWasDisturbedToo) {
   expect_refusal(true, 99, 0.0, "a rate is negative");
   expect_refusal(false, 99, 0.0, "a rate is negative");
-}
-
-TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsRefused) {
   expect_refusal(false, 0, 0.9, "--keep-disturbed");
-}
-
-TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
-  const auto measured = measure(true, 0, 0.9);
-  EXPECT_EQ(measured.record.attempts, 1);
-  EXPECT_FALSE(measured.record.disturbance.empty());
 }
 
 TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
@@ -96,6 +84,8 @@ TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWith
   EXPECT_TRUE(disturbed.starts_with("measured 3 times, and refused: " + result.record.disturbance + ";"));
   EXPECT_NE(disturbed.find("--keep-disturbed"), std::string::npos);
   EXPECT_EQ(measure(true, ""), "");
+  EXPECT_EQ(result.record.attempts, 1);
+  EXPECT_FALSE(result.record.disturbance.empty());
   const auto senseless = measure(true, "a rate is negative");
   EXPECT_TRUE(senseless.starts_with("measured 3 times, and refused: a rate is negative;")) << senseless;
   EXPECT_EQ(senseless.find("--keep-disturbed"), std::string::npos) << "that would not help";

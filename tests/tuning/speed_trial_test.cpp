@@ -71,7 +71,9 @@ TEST_F(SpeedChoiceTest, KnownSpeedsAreNotMeasured) {
   EXPECT_NEAR(trial.even, 1e9 * group().size(), 1.0) << "all wait for rank 0";
 }
 
-TEST_F(SpeedChoiceTest, OtherPlacesAreMeasured) {
+TEST_F(SpeedChoiceTest, OtherPlacesAndRanksThatAreSlowOnPurposeAreMeasured) {
+  EXPECT_EQ(choose(example(), {}, group().rank() == 0 ? 2.0 : 1.0).not_kept_because,
+            "ranks are slowed on purpose");
   const auto profile = example();
   binding_.ranks.back() = {"77"};
   const auto trial = choose(profile, {.is_used = false, .path = {}});
@@ -79,13 +81,6 @@ TEST_F(SpeedChoiceTest, OtherPlacesAreMeasured) {
   EXPECT_EQ(trial.not_kept_because, "--no-profile");
   EXPECT_GT(trial.duration_s, 0.0);
   for (const double speed : trial.speeds) EXPECT_GT(speed, 0.0);
-}
-
-TEST_F(SpeedChoiceTest, RanksThatAreSlowOnPurposeNeitherUseNorChangeTheProfile) {
-  const auto trial = choose(example(), {}, group().rank() == 0 ? 2.0 : 1.0);
-  EXPECT_FALSE(trial.from_profile);
-  EXPECT_EQ(trial.kept_in, "");
-  EXPECT_EQ(trial.not_kept_because, "ranks are slowed on purpose");
 }
 
 TEST_F(SpeedChoiceTest, TheNextRunKnowsThem) {

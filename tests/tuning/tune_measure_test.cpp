@@ -23,16 +23,12 @@ TEST(ConstantRowsBlockTest, EveryRowHasThatManyEntriesInRisingColumns) {
     const auto block = constant_rows_block(length, 50, 64);
     ASSERT_EQ(block.row_count, 50);
     ASSERT_EQ(block.nonzero_count(), 50 * length);
-    for (size_t row = 0; row < 50; ++row) {
-      ASSERT_EQ(block.row_starts[row + 1] - block.row_starts[row], length);
-      for (auto k = static_cast<size_t>(block.row_starts[row]);
-           k < static_cast<size_t>(block.row_starts[row + 1]); ++k) {
-        EXPECT_GE(block.columns[k], 0);
-        EXPECT_LT(block.columns[k], 64);
-        if (k > static_cast<size_t>(block.row_starts[row])) {
-          EXPECT_LT(block.columns[k - 1], block.columns[k]);
-        }
-      }
+    for (int64_t row = 0; row < 50; ++row) {
+      const auto columns = block.columns_of(row);
+      ASSERT_EQ(std::ssize(columns), length);
+      EXPECT_TRUE(std::ranges::is_sorted(columns, std::ranges::less_equal()));
+      EXPECT_GE(columns.front(), 0);
+      EXPECT_LT(columns.back(), 64);
     }
   }
 }

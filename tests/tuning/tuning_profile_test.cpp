@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "support/error_of.hpp"
 
 namespace cg2d::tuning_profile_test {
 namespace {
@@ -59,9 +60,6 @@ TEST(CriticalVectorLengthTest, IsWhereTheVectorsWinForGood) {
                 {{1, 1.0, 2.0}, {4, 1.0, 0.9}, {8, 1.0, 1.1}, {16, 1.0, 1.0}, {32, 1.0, 0.5}}),
             16);
   EXPECT_EQ(critical_vector_length_of({{1, 1.0, 0.5}, {4, 1.0, 0.9}}), 1);
-}
-
-TEST(CriticalVectorLengthTest, IsNoneWhereTheyNeverDo) {
   EXPECT_EQ(critical_vector_length_of({{1, 1.0, 0.5}, {4, 1.0, 1.5}}), never_in_vectors);
   EXPECT_EQ(critical_vector_length_of({}), never_in_vectors);
 }
@@ -71,24 +69,15 @@ TEST(TuningProfileTest, TheFileKeepsEverything) {
   const auto profile = parse_profile(text);
   EXPECT_EQ(format_profile(profile), text);
   ASSERT_EQ(profile.size(), 2U);
-  EXPECT_EQ(profile.at("Another one").critical_vector_length, never_in_vectors);
   const auto& processor = profile.at("Some processor, L1d 32 KiB");
-  EXPECT_EQ(processor.critical_vector_length, 6);
   ASSERT_EQ(processor.curve.size(), 2U);
-  EXPECT_EQ(processor.curve[1].vector_ns, 0.75);
-  const auto* tuned = find(processor, "B", {.columns = 2, .rows = 1}, 1);
-  ASSERT_NE(tuned, nullptr);
-  EXPECT_EQ(tuned->kernels.front().name, "symmetric");
-  EXPECT_EQ(tuned->kernels.front().tuning.prefetch_distance, 2048);
-  EXPECT_EQ(tuned->kernels.front().tuning.critical_vector_length, std::nullopt);
-  EXPECT_EQ(tuned->kernels.front().step_s, 1e-3);
-}
-
-TEST(TuningProfileTest, ACaseIsAboutItsProblemGridAndThreads) {
-  const auto processor = example().at("Some processor, L1d 32 KiB");
   EXPECT_EQ(find(processor, "B", {.columns = 1, .rows = 2}, 1), nullptr);
   EXPECT_EQ(find(processor, "B", {.columns = 2, .rows = 1}, 2), nullptr);
   EXPECT_EQ(find(processor, "A", {.columns = 2, .rows = 1}, 1), nullptr);
+  const auto* tuned = find(processor, "B", {.columns = 2, .rows = 1}, 1);
+  ASSERT_NE(tuned, nullptr);
+  EXPECT_EQ(tuned->kernels.front().name, "symmetric");
+  EXPECT_EQ(tuned->kernels.front().tuning.critical_vector_length, std::nullopt);
 }
 
 TEST(TuningProfileTest, SettingsOfTheNearestSize) {
@@ -103,56 +92,6 @@ TEST(TuningProfileTest, SettingsOfTheNearestSize) {
   EXPECT_FALSE(processor.nearest_tuning("csr-simd", s_nonzeros).has_value());
 }
 
-TEST(TuningProfileTest, PutReplacesTheSameCase) {
-  auto processor = example().at("Some processor, L1d 32 KiB");
-  processor.put(case_of(*find_class("S"), {.columns = 1, .rows = 2}, "csr-simd", 128));
-  EXPECT_EQ(processor.cases.size(), 2U);
-  EXPECT_EQ(processor.cases.front().kernels.front().name, "csr-simd");
-}
-
-TEST(TuningProfileTest, TransportsAreKeptWithKernelsAndWithout) {
-  auto profile = example();
-  profile["Some processor, L1d 32 KiB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
-  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
-  profile["Never tuned"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
-  profile["Never tuned"].put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
-  const auto text = format_profile(profile);
-  const auto read = parse_profile(text);
-  EXPECT_EQ(format_profile(read), text);
-  const auto& tuned = read.at("Some processor, L1d 32 KiB");
-  EXPECT_TRUE(tuned.knows_kernels());
-  EXPECT_EQ(tuned.cases.size(), 2U);
-  ASSERT_EQ(tuned.transports.size(), 1U);
-  EXPECT_TRUE(tuned.transports[0].is_like(timed_transports({.columns = 1, .rows = 6}, 0.0)));
-  const auto& never = read.at("Never tuned");
-  EXPECT_FALSE(never.knows_kernels());
-  ASSERT_EQ(never.transports.size(), 2U) << "the same conditions are there once";
-  EXPECT_EQ(never.transports[0].transports[0].name, "shared");
-  EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
-}
-
-TEST(TuningProfileTest, StorageIsKeptWithKernelsAndWithout) {
-  const StorageCase two_ranks{
-      .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};
-  auto slower = two_ranks;
-  slower.depth = 2;
-  auto alone = two_ranks;
-  alone.rank_count = 1;
-  auto profile = example();
-  profile["Some processor, L1d 32 KiB"].put(two_ranks);
-  for (const auto& read : {slower, alone, two_ranks}) profile["Never tuned"].put(read);
-  const auto text = format_profile(profile);
-  auto read = parse_profile(text);
-  EXPECT_EQ(format_profile(read), text);
-  EXPECT_EQ(read.at("Some processor, L1d 32 KiB").storages.size(), 1U);
-  const auto& never = read.at("Never tuned");
-  EXPECT_FALSE(never.knows_kernels());
-  ASSERT_EQ(never.storages.size(), 2U) << "the same folder and number of ranks are there once";
-  EXPECT_EQ(never.storages[0].depth, 6);
-  EXPECT_EQ(remove_measurements(read, "/scratch"), 3);
-  EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
-}
-
 SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::string& place = "host 0-1") {
   SpeedCase timed{.matrix = npb_matrix_key("S", 1400, 7),
                   .configuration = {.grid = grid, .kernel = "sell", .thread_count = 2}};
@@ -162,9 +101,21 @@ SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::s
   return timed;
 }
 
-TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
+/// Of every kind, on a processor with kernels and on one without, where the later ones replace those of the same conditions.
+TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
+  const StorageCase two_ranks{
+      .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};
+  auto slower = two_ranks;
+  slower.depth = 2;
+  auto alone = two_ranks;
+  alone.rank_count = 1;
   auto profile = example();
+  profile["Some processor, L1d 32 KiB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
   auto& processor = profile["Never tuned"];
+  processor.put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
+  processor.put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
+  processor.put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
+  for (const auto& read : {slower, alone, two_ranks}) processor.put(read);
   processor.put(timed_speeds({.columns = 1, .rows = 2}, 1e9));
   processor.put(timed_speeds({.columns = 1, .rows = 2}, 2e9, "host 0"));
   processor.put(timed_speeds({.columns = 2, .rows = 1}, 3e9));
@@ -172,10 +123,19 @@ TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
   const auto text = format_profile(profile);
   auto read = parse_profile(text);
   EXPECT_EQ(format_profile(read), text);
-  const auto& speeds = read.at("Never tuned").speeds;
-  ASSERT_EQ(speeds.size(), 3U) << "the same places are there once";
+  const auto& tuned = read.at("Some processor, L1d 32 KiB");
+  EXPECT_TRUE(tuned.knows_kernels());
+  ASSERT_EQ(tuned.transports.size(), 1U);
+  EXPECT_TRUE(tuned.transports[0].is_like(timed_transports({.columns = 1, .rows = 6}, 0.0)));
+  const auto& never = read.at("Never tuned");
+  EXPECT_FALSE(never.knows_kernels());
+  ASSERT_EQ(never.transports.size(), 2U);
+  EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
+  ASSERT_EQ(never.storages.size(), 2U);
+  EXPECT_EQ(never.storages[0].depth, 6);
+  const auto& speeds = never.speeds;
+  ASSERT_EQ(speeds.size(), 3U);
   EXPECT_EQ(speeds[0].ranks[1].nonzeros_per_s, 4e9);
-  EXPECT_TRUE(speeds[0].is_like(timed_speeds({.columns = 1, .rows = 2}, 0.0)));
   for (auto change : std::vector<void (*)(SpeedCase&)>{
            [](auto& other) { other.matrix = npb_matrix_key("U", 1401, 7); },
            [](auto& other) { other.configuration.thread_count = 1; },
@@ -186,15 +146,11 @@ TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
     change(other);
     EXPECT_FALSE(speeds[0].is_like(other));
   }
-  EXPECT_EQ(remove_measurements(read, "S"), 4) << "three of speeds, one of kernels";
-}
-
-TEST(TuningProfileTest, SpeedsOfOtherNumbersOfRanksAreRefused) {
-  TuningProfile profile;
-  auto timed = timed_speeds({.columns = 1, .rows = 2}, 1e9);
-  timed.ranks.pop_back();
-  profile["P"].speeds.push_back(timed);
-  EXPECT_THROW(parse_profile(format_profile(profile)), InputError);
+  EXPECT_EQ(remove_measurements(read, "/scratch"), 2);
+  EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
+  EXPECT_EQ(remove_measurements(read, "S"), 7) << "three of speeds and of transports, one of kernels";
+  processor.speeds.front().ranks.pop_back();
+  EXPECT_THROW(parse_profile(format_profile(profile)), InputError) << "of another number of ranks";
 }
 
 /// A file as programs wrote it before cases went by their matrix: it stays good.
@@ -234,14 +190,6 @@ TEST(TuningProfileTest, AMatrixThatIsNotOfTheBenchmarkIsKnownByItsHash) {
   EXPECT_THROW(static_cast<void>(parse_profile(text)), InputError);
 }
 
-TEST(TuningProfileTest, ProfilesOfEarlierProgramsHaveNoTransports) {
-  const auto profile = parse_profile(
-      R"({"schema_version": 1, "processors": {"P": {"critical_vector_length": 4, "row_lengths": [], "cases": []}}})");
-  EXPECT_TRUE(profile.at("P").knows_kernels());
-  EXPECT_TRUE(profile.at("P").transports.empty());
-  EXPECT_EQ(format_profile(profile).find("transports"), std::string::npos);
-}
-
 TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
   auto changed = [](const std::string& from, const std::string& to) {
     auto text = format_profile(example());
@@ -257,52 +205,31 @@ TEST(TuningProfileTest, WhatIsNoProfileIsRefused) {
         changed("\"step_s\": 0.001", "\"step_s\": 0.0"), changed("\"columns\": 1", "\"columns\": 0")}) {
     EXPECT_THROW(static_cast<void>(parse_profile(text)), InputError) << text;
   }
-  try {
-    static_cast<void>(parse_profile(changed("\"threads\": 1", "\"threads\": 0")));
-    ADD_FAILURE() << "no error";
-  } catch (const InputError& error) {
-    const std::string message = error.what();
-    EXPECT_NE(message.find(".cases[0].threads\" is 0: it must be at least 1"), std::string::npos) << message;
-  }
+  const auto message = test::message_of(
+      [&] { static_cast<void>(parse_profile(changed("\"threads\": 1", "\"threads\": 0"))); });
+  EXPECT_NE(message.find(".cases[0].threads\" is 0: it must be at least 1"), std::string::npos) << message;
 }
 
-/// Sets an environment variable during its lifetime; nullptr unsets it.
-class Variable {
- public:
-  Variable(std::string name, const char* value) : name_(std::move(name)) {
-    if (const char* before = std::getenv(name_.c_str()); before != nullptr) before_ = before;
-    set(value);
-  }
-  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  void set(const char* value) const {
-    if (value == nullptr) {
-      unsetenv(name_.c_str());
-    } else {
-      setenv(name_.c_str(), value, 1);
-    }
-  }
-
-  std::string name_;
-  std::optional<std::string> before_;
-};
-
 TEST(DefaultProfilePathTest, FollowsTheBaseDirectorySpecification) {
-  const Variable home("HOME", "/home/user");
-  {
-    const Variable cache("XDG_CACHE_HOME", "/somewhere");
-    EXPECT_EQ(default_profile_path(), "/somewhere/cg2d/profile.json");
-  }
-  for (const char* ignored : {static_cast<const char*>(nullptr), "", "relative"}) {
-    const Variable cache("XDG_CACHE_HOME", ignored);
+  const auto value_of = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const auto home = value_of("HOME");
+  const auto cache = value_of("XDG_CACHE_HOME");
+  setenv("HOME", "/home/user", 1);
+  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  EXPECT_EQ(default_profile_path(), "/somewhere/cg2d/profile.json");
+  for (const char* ignored : {"relative", ""}) {
+    setenv("XDG_CACHE_HOME", ignored, 1);
     EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
   }
-  const Variable no_cache("XDG_CACHE_HOME", nullptr);
-  const Variable no_home("HOME", nullptr);
+  unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(default_profile_path(), "/home/user/.cache/cg2d/profile.json");
+  unsetenv("HOME");
   EXPECT_EQ(default_profile_path(), std::nullopt);
+  setenv("HOME", home.c_str(), 1);
+  setenv("XDG_CACHE_HOME", cache.c_str(), 1);  // empty is as good as none
 }
 
 TEST(UnphysicalCurveTest, PoisonedCurvesAreNamed) {
@@ -313,10 +240,6 @@ TEST(UnphysicalCurveTest, PoisonedCurvesAreNamed) {
   EXPECT_NE(why_unphysical(disturbed, 1).find("slower on rows of 183"), std::string::npos);
   EXPECT_NE(why_unphysical({{8, 0.0, 1.5}}, 1), "");
   EXPECT_NE(why_unphysical({{8, 1.0, 5000.0}}, 1), "");
-}
-
-TEST(UnphysicalCurveTest, MachinesMayDiffer) {
-  EXPECT_EQ(why_unphysical({{8, 1.1, 1.5}, {16, 1.1, 0.9}, {183, 1.0, 0.6}}, 1), "");
   EXPECT_EQ(why_unphysical({{8, 1.1, 1.5}, {16, 1.1, 1.4}, {183, 1.0, 1.2}}, 1), "") << "vectors never pay";
   EXPECT_EQ(why_unphysical({{8, 1.1, 0.9}, {11, 1.1, 1.2}, {16, 1.1, 0.8}}, 1), "") << "11 fills 8 + 3 lanes";
 }

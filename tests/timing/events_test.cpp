@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
 
 #include "cg/base/errors.hpp"
+#include "support/error_of.hpp"
 
-namespace cg2d::event_groups_test {
+namespace cg2d::events_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -29,11 +33,8 @@ TEST(GroupTableTest, NamesEveryRoleAndRowsStandAtTheirPlaces) {
     })) << row.description;
   }
   EXPECT_EQ(group_names(), (Names{"cache", "flops", "stalls", "tlb", "branches", "software"}));
-}
-
-TEST(GroupTableTest, FitsIntoOneRun) {
   const auto all = resolve_groups(group_names(), [](const auto&) { return std::string(); });
-  EXPECT_LE(all.names.size(), most_counted_events);
+  EXPECT_LE(all.names.size(), most_counted_events) << "all of them fit into one run";
   EXPECT_TRUE(all.refused.empty());
 }
 
@@ -68,12 +69,9 @@ TEST(FindRoleTest, KnowsEachCandidate) {
 TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
   if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI, which knows these names";
   const auto message_for = [](const std::string& name) {
-    try {
+    return test::message_of([&] {
       require_known_events({"perf::TASK-CLOCK", "cache", "PAPI_TOT_CYC", name}, "--papi", group_names());
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    });
   };
   EXPECT_NE(message_for("perf::CONTEXT-SWITCHS").find("did you mean perf::CONTEXT-SWITCHES?"),
             std::string::npos);
@@ -83,8 +81,57 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
   EXPECT_EQ(message_for("QQQQQQQQQQQQ").find("did you mean"), std::string::npos);
   // These exist, whether or not they can be counted here.
   for (const auto* name : {"perf::CS", "perf::INSTRUCTIONS", "PAPI_L3_TCM", "software", "perf::CYCLES:u=1"})
-    EXPECT_EQ(message_for(name), "") << name;
+    EXPECT_EQ(message_for(name), "no error") << name;
+}
+
+// ---------------------------------------------------------------- software events: their names, the threads that they are of, and those that are refused
+
+TEST(SoftwareEventTest, IsFoundByEveryNameThatPapiHasForIt) {
+  for (const auto* name : {"perf::CONTEXT-SWITCHES", "CONTEXT-SWITCHES", "perf::CS", "perf::context-switches",
+                           "perf::PERF_COUNT_SW_CONTEXT_SWITCHES", "perf::CONTEXT-SWITCHES:k=1"}) {
+    const auto* event = find_software_event(name);
+    ASSERT_NE(event, nullptr) << name;
+    EXPECT_EQ(full_name(*event), "perf::CONTEXT-SWITCHES") << name;
+  }
+  for (const auto* name : {"perf::CONTEXT", "perf::CYCLES", "perf::", "", "PAPI_TOT_CYC", "perf::C"})
+    EXPECT_EQ(find_software_event(name), nullptr) << name;
+}
+
+/// Without PAPI there are no counters.
+class SoftwareEventsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI";
+  }
+};
+
+/// The calling thread's account is not that of another one; a process's is that of all of them.
+TEST_F(SoftwareEventsTest, AreOfTheThreadOrOfTheProcess) {
+  constexpr int64_t work_ns = 30'000'000;
+  for (const auto scope : {UsageScope::thread, UsageScope::process}) {
+    const EventCounters counters({"perf::TASK-CLOCK", "perf::CONTEXT-SWITCHES"}, false, scope);
+    CounterValues before{};
+    CounterValues after{};
+    counters.read(before);
+    std::thread([] {
+      for (int k = 0; k < 500; ++k) std::this_thread::sleep_for(std::chrono::microseconds(20));
+      while (system_usage(UsageScope::thread).processor_ns < work_ns) {
+      }
+    }).join();
+    counters.read(after);
+    EXPECT_EQ(after[0] - before[0] >= work_ns, scope == UsageScope::process);
+    // A sleep may be over before the thread has left its core.
+    EXPECT_EQ(after[1] - before[1] >= 250, scope == UsageScope::process);
+  }
+}
+
+TEST_F(SoftwareEventsTest, RefuseWhatTheSystemDoesNotCount) {
+  const EventCounters counters({"perf::CONTEXT-SWITCHES:u=1", "perf::ALIGNMENT-FAULTS", "perf::CS:x"}, false,
+                               UsageScope::thread);
+  EXPECT_TRUE(counters.event_names().empty());
+  ASSERT_EQ(counters.refused().size(), 3U);
+  for (const auto& event : counters.refused()) EXPECT_FALSE(event.reason.empty()) << event.name;
 }
 
 }  // namespace
-}  // namespace cg2d::event_groups_test
+}  // namespace cg2d::events_test
