@@ -11,7 +11,7 @@
 namespace cg2d::comm::node_plan_test {
 namespace {
 
-TEST(NodeMapTest, NodesAreNumberedInTheOrderOfTheirFirstRanks) {
+TEST(NodeMapTest, NodesAreNumberedInTheOrderOfTheirFirstRanksAndEachRankCarriesItsShareOfTheOthers) {
   const NodeMap nodes({7, 3, 7, 9, 3});
   EXPECT_EQ(nodes.node_count(), 3);
   EXPECT_EQ(nodes.rank_count(), 5);
@@ -21,14 +21,11 @@ TEST(NodeMapTest, NodesAreNumberedInTheOrderOfTheirFirstRanks) {
   EXPECT_EQ(nodes.node_of(4), 1);
   EXPECT_EQ(nodes.place_of(4), 1);
   EXPECT_EQ(nodes.place_of(3), 0);
-}
-
-TEST(NodeMapTest, EachRankCarriesItsShareOfTheOtherNodes) {
-  const NodeMap nodes({0, 0, 1, 1, 2, 2, 3, 3});
-  EXPECT_EQ(nodes.carrier(0, 1), 1);
-  EXPECT_EQ(nodes.carrier(0, 2), 0);
-  EXPECT_EQ(nodes.carrier(0, 3), 1);
-  EXPECT_EQ(nodes.carrier(3, 0), 6);
+  const NodeMap pairs({0, 0, 1, 1, 2, 2, 3, 3});
+  EXPECT_EQ(pairs.carrier(0, 1), 1);
+  EXPECT_EQ(pairs.carrier(0, 2), 0);
+  EXPECT_EQ(pairs.carrier(0, 3), 1);
+  EXPECT_EQ(pairs.carrier(3, 0), 6);
 }
 
 /// Ranks 0 ... P-1 on nodes of that size; 0: rank by rank on two nodes in turns.
@@ -64,9 +61,11 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
         std::vector<int> is_there(static_cast<size_t>(layout.size()), 0);
         std::vector<int> is_read = is_there;
         for (const int rank : nodes.ranks_of(node)) {
+          const auto own = layout.piece(layout.column_piece_of(rank));
+          mark(is_read, own);  // it may be no part of what is read here
+          mark(is_there, own);
           mark(is_read, layout.column_block(grid.column_of(rank)));
           if (mirrored) mark(is_read, layout.row_block(grid.row_of(rank)));
-          mark(is_there, layout.piece(layout.column_piece_of(rank)));
         }
         for (int from = 0; from < nodes.node_count(); ++from) {
           if (from == node) continue;
@@ -75,10 +74,6 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
             mark(is_there, range);
           }
         }
-        for (const int rank : nodes.ranks_of(node)) {
-          // A rank's own piece may be no part of what is read here.
-          mark(is_read, layout.piece(layout.column_piece_of(rank)));
-        }
         for (size_t i = 0; i < is_read.size(); ++i)
           EXPECT_EQ(is_there[i], is_read[i] > 0 ? 1 : 0) << "element " << i;
       }
@@ -86,9 +81,25 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
   });
 }
 
+/// The pieces of a message follow each other.
 TEST(NodePlanTest, EveryPieceIsSummedOverAllRanksOfItsGroup) {
   for_every_case([](const BlockLayout& layout, const NodeMap& nodes) {
     for (const auto over : {SummedOver::process_row, SummedOver::process_column}) {
+      std::vector<std::set<int>> senders(static_cast<size_t>(nodes.rank_count()));
+      for (int from = 0; from < nodes.node_count(); ++from) {
+        for (int to = 0; to < nodes.node_count(); ++to) {
+          if (from == to) continue;
+          const auto sums = sums_between(layout, nodes, over, from, to);
+          int64_t offset = 0;
+          for (const auto& sum : sums.pieces) {
+            EXPECT_EQ(nodes.node_of(sum.rank), to);
+            EXPECT_EQ(sum.offset, offset);
+            offset += layout.piece(layout.column_piece_of(sum.rank)).size();
+            senders[static_cast<size_t>(sum.rank)].insert(from);
+          }
+          EXPECT_EQ(sums.element_count, offset);
+        }
+      }
       for (int rank = 0; rank < nodes.rank_count(); ++rank) {
         const int group = summing_group(layout, over, rank);
         const auto block = block_of_group(layout, over, group);
@@ -99,32 +110,7 @@ TEST(NodePlanTest, EveryPieceIsSummedOverAllRanksOfItsGroup) {
         for (const int other : ranks_of_group(layout, over, group)) {
           if (nodes.node_of(other) != nodes.node_of(rank)) expected.insert(nodes.node_of(other));
         }
-        std::set<int> senders;
-        for (int from = 0; from < nodes.node_count(); ++from) {
-          if (from == nodes.node_of(rank)) continue;
-          const auto sums = sums_between(layout, nodes, over, from, nodes.node_of(rank));
-          for (const auto& sum : sums.pieces) {
-            if (sum.rank == rank) senders.insert(from);
-          }
-        }
-        EXPECT_EQ(senders, piece.size() > 0 ? expected : std::set<int>{});
-      }
-    }
-  });
-}
-
-TEST(NodePlanTest, PiecesOfAMessageFollowEachOther) {
-  for_every_case([](const BlockLayout& layout, const NodeMap& nodes) {
-    for (int from = 0; from < nodes.node_count(); ++from) {
-      for (int to = 0; to < nodes.node_count(); ++to) {
-        if (from == to) continue;
-        const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);
-        int64_t offset = 0;
-        for (const auto& sum : sums.pieces) {
-          EXPECT_EQ(sum.offset, offset);
-          offset += layout.piece(layout.column_piece_of(sum.rank)).size();
-        }
-        EXPECT_EQ(sums.element_count, offset);
+        EXPECT_EQ(senders[static_cast<size_t>(rank)], piece.size() > 0 ? expected : std::set<int>{});
       }
     }
   });

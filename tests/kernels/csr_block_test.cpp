@@ -6,56 +6,44 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace cg2d::kernels::csr_block_test {
 namespace {
 
-template <typename T>
-std::vector<T> elements(const PageBuffer<T>& buffer) {
-  return {buffer.span().begin(), buffer.span().end()};
+struct Expected {
+  std::vector<int64_t> row_starts;
+  std::vector<int32_t> columns;
+  std::vector<double> values;
+};
+
+void expect_block(const CsrBlock& block, int64_t column_count, const Expected& expected) {
+  EXPECT_EQ(block.row_count, std::ssize(expected.row_starts) - 1);
+  EXPECT_EQ(block.column_count, column_count);
+  EXPECT_EQ(block.nonzero_count(), std::ssize(expected.values));
+  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), expected.row_starts));
+  EXPECT_TRUE(std::ranges::equal(block.columns.span(), expected.columns));
+  EXPECT_TRUE(std::ranges::equal(block.values.span(), expected.values));
+  EXPECT_EQ(block.byte_count(), 8 * (block.row_count + 1) + 12 * block.nonzero_count());
 }
 
-TEST(CsrBlockTest, FromRowsStoresRowAfterRow) {
-  const auto block = CsrBlock::from_rows(5, {{{0, 1.5}, {4, -2.0}}, {}, {{2, 3.0}}});
-  EXPECT_EQ(block.row_count, 3);
-  EXPECT_EQ(block.column_count, 5);
-  EXPECT_EQ(block.nonzero_count(), 3);
-  EXPECT_EQ(elements(block.row_starts), (std::vector<int64_t>{0, 2, 2, 3}));
-  EXPECT_EQ(elements(block.columns), (std::vector<int32_t>{0, 4, 2}));
-  EXPECT_EQ(elements(block.values), (std::vector<double>{1.5, -2.0, 3.0}));
-  EXPECT_EQ(block.byte_count(), 4 * 8 + 3 * 4 + 3 * 8);
-}
-
-TEST(CsrBlockTest, BlocksMayBeEmpty) {
-  const CsrBlock nothing;
-  EXPECT_EQ(nothing.nonzero_count(), 0);
-  EXPECT_EQ(nothing.byte_count(), 0);
-  const auto no_rows = CsrBlock::from_rows(7, {});
-  EXPECT_EQ(no_rows.row_count, 0);
-  EXPECT_EQ(no_rows.nonzero_count(), 0);
-  const auto empty_rows = CsrBlock::from_rows(0, {{}, {}});
-  EXPECT_EQ(empty_rows.row_count, 2);
-  EXPECT_EQ(empty_rows.nonzero_count(), 0);
-  EXPECT_EQ(elements(empty_rows.row_starts), (std::vector<int64_t>{0, 0, 0}));
-}
-
-TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
-  auto block = CsrBlock::from_rows(
-      3, {{{.column = 0, .value = 1.0}, {.column = 2, .value = 2.0}}, {}, {{.column = 1, .value = 3.0}}});
+TEST(CsrBlockTest, FromRowsStoresRowAfterRowAndFirstRowsAreABlockOfTheirOwn) {
+  auto block = CsrBlock::from_rows(5, {{{0, 1.5}, {4, -2.0}}, {}, {{2, 3.0}}});
   const auto two = block.first_rows(2);
   const auto all = block.copy();
   block.values[0] = -1.0;
-  EXPECT_EQ(two.row_count, 2);
-  EXPECT_EQ(two.column_count, 3);
-  EXPECT_EQ(elements(two.row_starts), (std::vector<int64_t>{0, 2, 2}));
-  EXPECT_EQ(elements(two.columns), (std::vector<int32_t>{0, 2}));
-  EXPECT_EQ(elements(two.values), (std::vector<double>{1.0, 2.0}));
-  EXPECT_EQ(elements(all.row_starts), (std::vector<int64_t>{0, 2, 2, 3}));
-  EXPECT_EQ(elements(all.values), (std::vector<double>{1.0, 2.0, 3.0}));
+  expect_block(all, 5, {{0, 2, 2, 3}, {0, 4, 2}, {1.5, -2.0, 3.0}});
+  expect_block(two, 5, {{0, 2, 2}, {0, 4}, {1.5, -2.0}});
   EXPECT_EQ(block.first_rows(0).nonzero_count(), 0);
+}
+
+TEST(CsrBlockTest, BlocksMayBeEmpty) {
+  EXPECT_EQ(CsrBlock().nonzero_count(), 0);
+  EXPECT_EQ(CsrBlock().byte_count(), 0);
+  expect_block(CsrBlock::from_rows(7, {}), 7, {{0}, {}, {}});
+  expect_block(CsrBlock::from_rows(0, {{}, {}}), 0, {{0, 0, 0}, {}, {}});
 }
 
 TEST(CsrBlockTest, ColumnsAreInRangeUpToTheLast) {
@@ -105,19 +93,14 @@ TEST(SplitRowsTest, EveryPartGetsItsShareAndOneRowMoreAtMost) {
   }
 }
 
-TEST(SplitRowsTest, EqualRowsAreSplitEvenly) {
-  std::vector<int64_t> row_starts;
-  for (int64_t row = 0; row <= 12; ++row) row_starts.push_back(10 * row);
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 4), (std::vector<int64_t>{0, 3, 6, 9, 12}));
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<int64_t>{0, 12}));
-}
-
-TEST(SplitRowsTest, CountsBeyond32BitsStayExact) {
-  const int64_t length = int64_t{1} << 60;  // times 6 parts is beyond 2^63
-  const std::vector<int64_t> row_starts{0,          length,     2 * length, 3 * length,
-                                        4 * length, 5 * length, 6 * length};
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<int64_t>{0, 2, 4, 6}));
+TEST(SplitRowsTest, EqualRowsAreSplitEvenlyAlsoWhereCountsGoBeyond32Bits) {
+  for (const int64_t length : {int64_t{10}, int64_t{1} << 60}) {  // times 6 parts is beyond 2^63
+    std::vector<int64_t> row_starts;
+    for (int64_t row = 0; row <= 6; ++row) row_starts.push_back(row * length);
+    EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<int64_t>{0, 2, 4, 6}));
+    EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<int64_t>{0, 6}));
+  }
 }
 
 }  // namespace

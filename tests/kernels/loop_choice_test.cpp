@@ -49,25 +49,14 @@ std::unique_ptr<SpmvKernel> make_none(CsrBlock /*block*/, const KernelOptions& /
   return nullptr;
 }
 
-TEST(FastestLoopTest, TakesTheFasterOneAgainstExpectation) {
-  const std::vector sets{InstructionSet::fma, InstructionSet::avx512};
-  EXPECT_EQ(fastest_loop(make_with_slow_gathers, sets, InstructionSet::avx512), InstructionSet::fma);
-  EXPECT_EQ(fastest_loop(make_with_slow_gathers, sets, InstructionSet::fma), InstructionSet::fma);
-}
-
-TEST(FastestLoopTest, StaysWithTheExpectedOneAmongEquals) {
+TEST(FastestLoopTest, TakesTheFasterOneAndAmongEqualsTheExpectedOne) {
+  using enum InstructionSet;
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {fma, avx512}, avx512), fma);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {fma, avx512}, fma), fma);
   const std::vector<InstructionSet> sets(all_instruction_sets.begin(), all_instruction_sets.end());
   for (const auto expected : sets) EXPECT_EQ(fastest_loop(make_alike, sets, expected), expected);
-}
-
-TEST(FastestLoopTest, TakesAnotherOneWhereTheExpectedOneIsMissing) {
-  const std::vector sets{InstructionSet::portable, InstructionSet::avx2};
-  EXPECT_EQ(fastest_loop(make_with_slow_gathers, sets, InstructionSet::avx512), InstructionSet::portable);
-}
-
-TEST(FastestLoopTest, MeasuresNothingWhereThereIsOneLoop) {
-  EXPECT_EQ(fastest_loop(make_none, {InstructionSet::portable}, InstructionSet::portable),
-            InstructionSet::portable);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {portable, avx2}, avx512), portable) << "that is missing";
+  EXPECT_EQ(fastest_loop(make_none, {portable}, portable), portable) << "nothing is measured";
 }
 
 }  // namespace

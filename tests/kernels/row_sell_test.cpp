@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/spmv.hpp"
+#include "kernels/product_check.hpp"
 #include "support/random_blocks.hpp"
 
 namespace cg2d::kernels::row_sell_test {
@@ -40,33 +40,26 @@ TEST(RowSellTest, BandsNeedNoColumns) {
   EXPECT_LT(static_cast<double>(part.byte_count()), 9.2 * static_cast<double>(block.nonzero_count()));
 }
 
-TEST(RowSellTest, NearColumnsTake16Bits) {
-  // Every second row has another column, so no eight of them follow each other.
-  Rows rows(1024);
-  for (size_t row = 0; row < rows.size(); ++row)
-    rows[row] = {{.column = static_cast<int32_t>(row % 2 == 0 ? row : 60'000 + row), .value = 2.0}};
-  const auto part = part_of(CsrBlock::from_rows(65'536, rows));
-  EXPECT_EQ(part.windows.back().near_step, 128);
-  EXPECT_EQ(part.windows.back().step, 128);
-}
-
-TEST(RowSellTest, FarColumnsTake32Bits) {
-  Rows rows(1024);
-  for (size_t row = 0; row < rows.size(); ++row)
-    rows[row] = {{.column = static_cast<int32_t>(row % 2 == 0 ? row : 70'000 + row), .value = 2.0}};
-  const auto part = part_of(CsrBlock::from_rows(80'000, rows));
-  EXPECT_EQ(part.windows.back().far_step, 128);
-  EXPECT_EQ(part.windows.back().step, 128);
-}
-
-TEST(RowSellTest, NearEndsWhere16BitsEnd) {
-  for (const int32_t distance : {65'535, 65'536}) {
+/// Every second row has another column, so no eight of them follow each other; or the last of eight has one. Near ends where 16 bits end.
+TEST(RowSellTest, NearColumnsTake16BitsAndFarOnes32) {
+  struct Case {
+    int32_t period;
+    int32_t distance;
+    bool is_near;
+  };
+  for (const auto& [period, distance, is_near] :
+       {Case{2, 60'000, true}, Case{2, 70'000, false}, Case{8, 65'535, true}, Case{8, 65'536, false}}) {
+    SCOPED_TRACE(distance);
     Rows rows(1024);
-    for (int32_t row = 0; row < 1024; ++row)
-      rows[static_cast<size_t>(row)] = {{.column = row / 8 + (row % 8 == 7 ? distance : 0), .value = 2.0}};
-    const auto steps = part_of(CsrBlock::from_rows(70'000, rows)).windows.back();
-    EXPECT_EQ(steps.near_step, distance == 65'535 ? 128 : 0) << distance;
-    EXPECT_EQ(steps.far_step, distance == 65'535 ? 0 : 128) << distance;
+    for (int32_t row = 0; row < 1024; ++row) {
+      const int32_t column = period == 2 ? row : row / 8;
+      rows[static_cast<size_t>(row)] = {
+          {.column = column + (row % period == period - 1 ? distance : 0), .value = 2.0}};
+    }
+    const auto steps = part_of(CsrBlock::from_rows(80'000, rows)).windows.back();
+    EXPECT_EQ(steps.step, 128);
+    EXPECT_EQ(steps.near_step, is_near ? 128 : 0);
+    EXPECT_EQ(steps.far_step, is_near ? 0 : 128);
   }
 }
 
@@ -86,17 +79,14 @@ TEST(RowSellTest, AChunkHasStepsOfAllKinds) {
   EXPECT_EQ(steps.far_step, 256);
   EXPECT_EQ(steps.step, 3 * 256);
 
+  const auto expected = known_sums(block.rows, block.operand);  // exact: small integers and halves
   const auto& row = kernel_named("sell-rows");
   for (const auto set : row.instruction_sets) {
-    const auto kernel = row.make(block.csr(), {.thread_count = 2, .instruction_set = set});
-    std::vector<double> q(block.rows.size());
-    kernel->multiply({.p_columns = block.operand, .q_rows = q});
-    for (size_t r = 0; r < q.size(); ++r) {
-      double sum = 0.0;  // exact: small integers and halves
-      for (const auto& entry : block.rows[r])
-        sum += entry.value * block.operand[static_cast<size_t>(entry.column)];
-      EXPECT_EQ(q[r], sum) << "row " << r << ", " << kernel->instruction_set();
-    }
+    const auto q =
+        ProductMaker(row, {.thread_count = 2, .instruction_set = set}, block.csr(), block.operand, {})
+            .multiply();
+    for (size_t r = 0; r < q.rows.size(); ++r)
+      EXPECT_EQ(q.rows[r], expected[r].sum) << "row " << r << ", " << name_of(set);
   }
 }
 

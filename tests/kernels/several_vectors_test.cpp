@@ -14,23 +14,21 @@
 namespace cg2d::kernels::several_vectors_test {
 namespace {
 
-struct Shape {
-  int64_t row_count;
-  int64_t column_count;
-  double density;
-};
-
 /// Small whole numbers, so that every order of additions gives the same bits.
 double whole_number(std::mt19937& random) { return std::uniform_int_distribution<int>(-8, 8)(random); }
 
-CsrBlock random_block(const Shape& shape, std::mt19937& random) {
-  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<size_t>(shape.row_count));
-  for (auto& row : rows) {
-    for (int32_t column = 0; column < shape.column_count; ++column) {
-      if (std::bernoulli_distribution(shape.density)(random)) row.push_back({column, whole_number(random)});
+/// Where some_rows_are_empty, that is one row in three.
+CsrBlock random_block(int64_t row_count, int64_t column_count, double density,
+                      bool some_rows_are_empty = false) {
+  std::mt19937 random(1);
+  CsrBlock::Rows rows(static_cast<size_t>(row_count));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (some_rows_are_empty && row % 3 == 2) continue;
+    for (int32_t column = 0; column < column_count; ++column) {
+      if (std::bernoulli_distribution(density)(random)) rows[row].push_back({column, whole_number(random)});
     }
   }
-  return CsrBlock::from_rows(shape.column_count, rows);
+  return CsrBlock::from_rows(column_count, rows);
 }
 
 std::vector<double> one_of(const std::vector<double>& several, size_t number, size_t count) {
@@ -64,12 +62,26 @@ void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const
   }
 }
 
+/// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
+double bytes_per_nonzero(const CsrBlock& block, int block_width) {
+  const auto kernel =
+      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
+}
+
 TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheReference) {
-  std::mt19937 random(1);
+  std::vector<CsrBlock> blocks;
   // Rows beyond one window of 256, columns beyond one block of 64; no rows, no columns, no entries.
-  for (const auto& shape : {Shape{600, 200, 0.05}, Shape{31, 90, 0.9}, Shape{0, 5, 0.5}, Shape{5, 0, 0.5},
-                            Shape{7, 7, 0.0}, Shape{1, 1, 1.0}}) {
-    const auto block = random_block(shape, random);
+  blocks.push_back(random_block(600, 200, 0.05));
+  blocks.push_back(random_block(31, 90, 0.9));
+  blocks.push_back(random_block(0, 5, 0.5));
+  blocks.push_back(random_block(5, 0, 0.5));
+  blocks.push_back(random_block(7, 7, 0.0));
+  blocks.push_back(random_block(1, 1, 1.0));
+  // Windows of 1024 rows of column blocks, chunks of 4: neither divides the rows.
+  blocks.push_back(random_block(2 * 1024 + 3, 130, 0.3, true));
+  ASSERT_LT(bytes_per_nonzero(blocks.back(), 64), 12.0) << "these are column blocks";
+  for (const auto& block : blocks) {
     for (const auto& row : kernel_table()) {
       if (!row.makes_several) continue;
       for (const int vector_count : vector_counts) {
@@ -77,7 +89,7 @@ TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheR
           for (const int thread_count : {1, 3}) {
             SCOPED_TRACE(testing::Message()
                          << row.name << ' ' << name_of(set) << ' ' << vector_count << " vectors, "
-                         << thread_count << " threads, " << shape.row_count << " x " << shape.column_count);
+                         << thread_count << " threads, " << block.row_count << " x " << block.column_count);
             expect_same_as_reference(row, block,
                                      {.thread_count = thread_count,
                                       .tuning = {.block_width = 64},
@@ -90,71 +102,22 @@ TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheR
   }
 }
 
-/// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
-double bytes_per_nonzero(const CsrBlock& block, int block_width) {
-  const auto kernel =
-      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
-  return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
-}
-
-TEST(SeveralVectorsTest, ColumnBlocksAreTakenWhereRowsHaveEnoughEntriesInThem) {
-  std::mt19937 random(1);
-  const auto block = random_block({.row_count = 2000, .column_count = 4096, .density = 0.02}, random);
+TEST(SeveralVectorsTest, ColumnBlocksAreTakenWhereRowsHaveEnoughEntriesInThemAndTheyStayInTheCache) {
+  const auto block = random_block(2000, 4096, 0.02);
   EXPECT_LT(bytes_per_nonzero(block, 4096), 11.0) << "82 entries in one block";
   EXPECT_GT(bytes_per_nonzero(block, 64), 12.0) << "less than two entries in each block";
+  const auto wide = random_block(300, 4096 + 1, 0.01);
+  EXPECT_EQ(bytes_per_nonzero(wide, 4096), bytes_per_nonzero(wide, 65536)) << "8 vectors: 4096 columns";
 }
 
-TEST(SeveralVectorsTest, TheSettingCannotMakeBlocksThatLeaveTheCache) {
-  std::mt19937 random(1);
-  const auto block = random_block({.row_count = 300, .column_count = 4096 + 1, .density = 0.01}, random);
-  EXPECT_EQ(bytes_per_nonzero(block, 4096), bytes_per_nonzero(block, 65536)) << "8 vectors: 4096 columns";
-}
-
-TEST(SeveralVectorsTest, RowsBeyondOneWindowOfColumnBlocksAndWithoutEntriesAreMultiplied) {
-  std::mt19937 random(3);
-  // Windows of 1024 rows, chunks of 4: neither divides the rows. Every third row is empty.
-  constexpr int64_t row_count = 2 * 1024 + 3;
-  std::vector<std::vector<CsrBlock::Entry>> rows(static_cast<size_t>(row_count));
-  for (size_t row = 0; row < rows.size(); row += row % 3 == 0 ? 1 : 2) {
-    for (int32_t column = 0; column < 130; ++column) {
-      if (std::bernoulli_distribution(0.3)(random)) rows[row].push_back({column, whole_number(random)});
-    }
-  }
-  const auto block = CsrBlock::from_rows(130, rows);
-  ASSERT_LT(bytes_per_nonzero(block, 64), 12.0) << "these are column blocks";
-  for (const int vector_count : vector_counts) {
-    for (const auto set : of_this_processor(sets_without_gathers)) {
-      for (const int thread_count : {1, 2, 7}) {
-        SCOPED_TRACE(testing::Message()
-                     << name_of(set) << ' ' << vector_count << " vectors, " << thread_count << " threads");
-        expect_same_as_reference(kernel_named("csr-short"), block,
-                                 {.thread_count = thread_count,
-                                  .tuning = {.block_width = 64},
-                                  .vector_count = vector_count,
-                                  .instruction_set = set});
-      }
-    }
-  }
-}
-
-TEST(SeveralVectorsTest, OtherNumbersOfVectorsAreRefused) {
-  std::mt19937 random(1);
-  const auto block = random_block({.row_count = 3, .column_count = 3, .density = 1.0}, random);
+TEST(SeveralVectorsTest, FewerVectorsAreFilledUpAndOtherNumbersRefused) {
+  const std::vector<std::pair<int, int>> filled_up{{1, 1}, {2, 2}, {3, 4}, {9, 16}, {17, 0}};
+  for (const auto& [count, expected] : filled_up) EXPECT_EQ(vector_count_for(count), expected) << count;
+  const auto block = random_block(3, 3, 1.0);
   for (const int count : {0, 1, 3, 32, 33}) {
     EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
     EXPECT_THROW(make_several_rows("csr-simd", block.copy(), {.vector_count = count}), std::invalid_argument);
   }
-}
-
-TEST(SeveralVectorsTest, FewerVectorsAreFilledUp) {
-  EXPECT_EQ(vector_count_for(1), 1);
-  EXPECT_EQ(vector_count_for(2), 2);
-  EXPECT_EQ(vector_count_for(3), 4);
-  EXPECT_EQ(vector_count_for(9), 16);
-  EXPECT_EQ(vector_count_for(17), 0);
-}
-
-TEST(SeveralVectorsTest, TheDefaultKernelTakesThem) {
   EXPECT_TRUE(default_kernel_for_several().makes_several);
   EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -106,30 +107,14 @@ void expect_contract(const KernelRow& row, const TestBlock& block, const KernelO
   EXPECT_EQ(added.columns, q.columns);
 }
 
-/// All random blocks with one number of threads.
-void expect_contract_on_random_blocks(int thread_count) {
-  const int block_count = test::by_extent(usual_block_count, thorough_block_count);
-  for (int number = 0; number < block_count; ++number) {
-    SCOPED_TRACE("block " + std::to_string(number));
-    const auto block = BlockMaker(number + thread_count * thorough_block_count).make();
-    for_every_loop([&](const KernelRow& row, InstructionSet set) {
-      if (set != row.preferred_instruction_set() && number >= block_count / loops_share_of_blocks) return;
-      expect_contract(row, block, {.thread_count = thread_count, .instruction_set = set});
-    });
-  }
-}
-
-TEST(ProductCheckTest, NaNIsTheLargestError) {
+TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllowsAndNaNIsTheLargest) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(worse_of(nan, 1.0)));
   EXPECT_TRUE(std::isnan(worse_of(1.0, nan)));
   EXPECT_EQ(worse_of(1.0, 2.0), 2.0);
   EXPECT_EQ(worse_of(2.0, 1.0), 2.0);
-  EXPECT_TRUE(std::isnan(KnownSum{.sum = 2.0, .rounding = 0.5}.error_of(nan)));
-}
-
-TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllows) {
   const KnownSum known{.sum = 2.0, .rounding = 0.5};
+  EXPECT_TRUE(std::isnan(known.error_of(nan)));
   EXPECT_EQ(known.error_of(2.0), 0.0);
   EXPECT_EQ(known.error_of(1.75), 0.5);
   EXPECT_EQ(known.error_of(9.0, 4.0), 0.5);
@@ -139,7 +124,7 @@ TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllows) {
 
 // ---------------------------------------------------------------- the table
 
-TEST(KernelTableTest, NamesAreFoundAndUnique) {
+TEST(KernelTableTest, NamesAreFoundAndLoopsAreListedFromThePortableOneToTheWidest) {
   for (const auto& row : kernel_table()) {
     EXPECT_EQ(find_kernel(row.name), &row) << row.name;
     EXPECT_EQ(&kernel_named(row.name), &row) << row.name;
@@ -150,6 +135,15 @@ TEST(KernelTableTest, NamesAreFoundAndUnique) {
     EXPECT_EQ(find_kernel(name), nullptr);
     EXPECT_THROW(static_cast<void>(kernel_named(name)), std::invalid_argument);
   }
+  EXPECT_TRUE(
+      std::ranges::is_partitioned(kernel_table(), [](const auto& row) { return !row.stores_half(); }));
+  for_every_kernel([](const KernelRow& row) {
+    ASSERT_FALSE(row.instruction_sets.empty());
+    EXPECT_EQ(row.instruction_sets.front(), InstructionSet::portable);
+    EXPECT_EQ(std::ranges::adjacent_find(row.instruction_sets, std::greater_equal<>{}),
+              row.instruction_sets.end());
+    EXPECT_LE(row.instruction_sets.back(), widest_instruction_set());
+  });
 }
 
 TEST(KernelTableTest, EveryStorageHasAReferenceAndADefaultThatServeEverywhere) {
@@ -166,11 +160,6 @@ TEST(KernelTableTest, EveryStorageHasAReferenceAndADefaultThatServeEverywhere) {
   EXPECT_EQ(&default_kernel(), &default_kernel(Storage::whole));
 }
 
-TEST(KernelTableTest, WholeBlocksComeFirst) {
-  EXPECT_TRUE(
-      std::ranges::is_partitioned(kernel_table(), [](const auto& row) { return !row.stores_half(); }));
-}
-
 TEST(KernelTableTest, TheCriticalLengthIsMeasuredOnPlainCsr) {
   const auto& row = critical_length_kernel();
   EXPECT_TRUE(row.defaults.critical_vector_length.has_value());
@@ -179,45 +168,25 @@ TEST(KernelTableTest, TheCriticalLengthIsMeasuredOnPlainCsr) {
   EXPECT_EQ(row.why_unavailable(), "");
 }
 
-TEST(KernelTableTest, LoopsAreListedFromThePortableOneToTheWidest) {
-  for_every_kernel([](const KernelRow& row) {
-    ASSERT_FALSE(row.instruction_sets.empty());
-    EXPECT_EQ(row.instruction_sets.front(), InstructionSet::portable);
-    EXPECT_EQ(std::ranges::adjacent_find(row.instruction_sets, std::greater_equal<>{}),
-              row.instruction_sets.end());
-    EXPECT_LE(row.instruction_sets.back(), widest_instruction_set());
-  });
-}
-
 // ---------------------------------------------------------------- the contract
 
-TEST(SpmvKernelContractTest, TheForcedKernelAndLoopAreTheOnesThatRun) {
-  const auto block = BlockMaker(0).make();
-  for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    const auto kernel = row.make(block.csr(), {.instruction_set = set});
-    EXPECT_EQ(kernel->name(), row.name);
-    EXPECT_EQ(kernel->instruction_set(), name_of(set));
-    EXPECT_GT(kernel->matrix_byte_count(), 0);
-  });
-}
-
-TEST(SpmvKernelContractTest, ByItselfAKernelRunsItsPreferredLoop) {
+TEST(SpmvKernelContractTest, TheForcedLoopRunsOrIsRefusedAndByItselfThePreferredOne) {
   const auto block = BlockMaker(0).make();
   for_every_kernel([&](const KernelRow& row) {
+    for (const auto set : all_instruction_sets) {
+      if (std::ranges::find(row.instruction_sets, set) == row.instruction_sets.end()) {
+        EXPECT_THROW(row.make(block.csr(), {.instruction_set = set}), std::invalid_argument);
+        continue;
+      }
+      const auto kernel = row.make(block.csr(), {.instruction_set = set});
+      EXPECT_EQ(kernel->name(), row.name);
+      EXPECT_EQ(kernel->instruction_set(), name_of(set));
+      EXPECT_GT(kernel->matrix_byte_count(), 0);
+    }
     const auto first = row.preferred_instruction_set();
     EXPECT_NE(std::ranges::find(row.instruction_sets, first), row.instruction_sets.end());
     EXPECT_EQ(row.make(block.csr(), {})->instruction_set(), name_of(first));
     for (int k = 0; k < 10; ++k) EXPECT_EQ(row.preferred_instruction_set(), first);
-  });
-}
-
-TEST(SpmvKernelContractTest, ALoopThatIsNotThereIsRefused) {
-  const auto block = BlockMaker(0).make();
-  for_every_kernel([&](const KernelRow& row) {
-    for (const auto set : all_instruction_sets) {
-      if (std::ranges::find(row.instruction_sets, set) != row.instruction_sets.end()) continue;
-      EXPECT_THROW(row.make(block.csr(), {.instruction_set = set}), std::invalid_argument);
-    }
   });
 }
 
@@ -257,39 +226,37 @@ TEST(SpmvKernelContractTest, ShowsItsArraysAndWhetherColumnsAreInRange) {
   }
 }
 
-TEST(SpmvKernelContractTest, OneThread) { expect_contract_on_random_blocks(1); }
-TEST(SpmvKernelContractTest, TwoThreads) { expect_contract_on_random_blocks(2); }
-TEST(SpmvKernelContractTest, ThreeThreads) { expect_contract_on_random_blocks(3); }
-TEST(SpmvKernelContractTest, FiveThreads) { expect_contract_on_random_blocks(5); }
-
-TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    for (const int critical_length : {0, 1, 7, 8, 9, 33, 1000}) {
-      for (const int distance : {0, 1, 100'000}) {
-        SCOPED_TRACE("cvl " + std::to_string(critical_length) + ", prefetch " + std::to_string(distance));
-        for (int number = 0; number < 16; ++number) {
-          expect_contract(
-              row, BlockMaker(number).make(),
-              {.thread_count = 2,
-               .tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance},
-               .instruction_set = set});
-        }
-      }
+TEST(SpmvKernelContractTest, RandomBlocksOnAnyNumberOfThreads) {
+  const int block_count = test::by_extent(usual_block_count, thorough_block_count);
+  for (const int thread_count : {1, 2, 3, 5}) {
+    for (int number = 0; number < block_count; ++number) {
+      SCOPED_TRACE("block " + std::to_string(number) + ", threads " + std::to_string(thread_count));
+      const auto block = BlockMaker(number + thread_count * thorough_block_count).make();
+      for_every_loop([&](const KernelRow& row, InstructionSet set) {
+        if (set != row.preferred_instruction_set() && number >= block_count / loops_share_of_blocks) return;
+        expect_contract(row, block, {.thread_count = thread_count, .instruction_set = set});
+      });
     }
-  });
+  }
 }
 
-TEST(SpmvKernelContractTest, AnyBlockWidthAndPrefetchDistance) {
-  const auto block = test::large_block();
+TEST(SpmvKernelContractTest, AnyCriticalVectorLengthBlockWidthAndPrefetchDistance) {
+  const auto large = test::large_block();
+  std::vector<TestBlock> small;
+  for (int number = 0; number < 16; ++number) small.push_back(BlockMaker(number).make());
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    for (const int width : {64, 1024, 65536}) {
-      for (const auto& distance : {std::optional<int>(), std::optional(0), std::optional(100'000)}) {
-        SCOPED_TRACE("block width " + std::to_string(width) + ", prefetch " +
-                     (distance ? std::to_string(*distance) : "by default"));
-        expect_contract(row, block,
-                        {.thread_count = 2,
-                         .tuning = {.prefetch_distance = distance, .block_width = width},
-                         .instruction_set = set});
+    KernelOptions options{.thread_count = 2, .instruction_set = set};
+    for (const auto& distance : {std::optional<int>(), std::optional(0), std::optional(100'000)}) {
+      SCOPED_TRACE("prefetch " + (distance ? std::to_string(*distance) : "by default"));
+      for (const int critical_length : {0, 1, 7, 8, 9, 33, 1000}) {
+        SCOPED_TRACE("cvl " + std::to_string(critical_length));
+        options.tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance};
+        for (const auto& block : small) expect_contract(row, block, options);
+      }
+      for (const int width : {64, 1024, 65536}) {
+        SCOPED_TRACE("block width " + std::to_string(width));
+        options.tuning = {.prefetch_distance = distance, .block_width = width};
+        expect_contract(row, large, options);
       }
     }
   });
@@ -316,23 +283,24 @@ TEST(SpmvKernelContractTest, ManyRowsAndColumnsInAnyNumberOfShares) {
 /// Sums over the columns go on with those that are there, on any number of threads. (The bits: streamed_kernel_test.)
 TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
   const auto block = test::large_block();
-  const auto& p_rows = row_operand(block);
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
     if (!row.stores_half()) return;
     for (const int thread_count : {1, 3}) {
+      const KernelOptions options{.thread_count = thread_count, .instruction_set = set};
+      const auto once = TestedKernel(row, block, options).multiply();
+      const auto kernel = row.make(block.csr(), options);
       for (const int share_count : {1, 4}) {
-        const auto kernel = row.make(block.csr(), {.thread_count = thread_count, .instruction_set = set});
         std::vector<double> q_rows(block.rows.size());
-        std::vector<double> once(block.operand.size());
-        kernel->multiply({.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = once});
-        std::vector<double> continued(block.operand.size(), 0.5);
-        for (int share = 0; share < share_count; ++share) {
-          kernel->multiply(
-              {.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = continued},
-              {.is_continued = true, .share = share, .share_count = share_count});
-        }
+        std::vector<double> q_columns(block.operand.size(), 0.5);
+        for (int share = 0; share < share_count; ++share)
+          kernel->multiply({.p_columns = block.operand,
+                            .p_rows = row_operand(block),
+                            .q_rows = q_rows,
+                            .q_columns = q_columns},
+                           {.is_continued = true, .share = share, .share_count = share_count});
         // A column has some hundred entries of at most 1302: 2e5 in all, with some hundred roundings of 1e-16 each.
-        for (size_t c = 0; c < once.size(); ++c) ASSERT_NEAR(continued[c], 0.5 + once[c], 1e-8) << c;
+        for (size_t c = 0; c < q_columns.size(); ++c)
+          ASSERT_NEAR(q_columns[c], 0.5 + once.columns[c], 1e-8) << c;
       }
     }
   });
@@ -399,25 +367,24 @@ TEST(SpmvKernelContractTest, ManyRowsHaveTheBitsOfTheirPanels) {
 /// Every share makes some of the product, and none makes all of it.
 TEST(SpmvKernelContractTest, SharesDivideTheWork) {
   const auto block = test::large_block();
-  const auto& p_rows = row_operand(block);
   for_every_kernel([&](const KernelRow& row) {
     const auto kernel = row.make(block.csr(), {.tuning = {.block_width = 1024}});
-    const auto made_by_share = [&](int share) {
-      std::vector<double> q_rows(block.rows.size(), 0.0);
-      std::vector<double> q_columns(row.stores_half() ? block.operand.size() : 0, 0.0);
-      kernel->multiply(
-          {.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
-          {.is_added = true, .share = share, .share_count = 4});
-      double sum = 0.0;
-      for (const double q : q_rows) sum += std::abs(q);
-      return sum;
+    const auto made_by = [&](const ProductMode& mode) {
+      std::vector<double> q_rows(block.rows.size());
+      std::vector<double> q_columns(row.stores_half() ? block.operand.size() : 0);
+      kernel->multiply({.p_columns = block.operand,
+                        .p_rows = row_operand(block),
+                        .q_rows = q_rows,
+                        .q_columns = q_columns},
+                       mode);
+      return std::accumulate(q_rows.begin(), q_rows.end(), 0.0,
+                             [](double sum, double q) { return sum + std::abs(q); });
     };
-    const auto whole = TestedKernel(row, block, {.tuning = {.block_width = 1024}}).multiply();
-    double whole_sum = 0.0;
-    for (const double q : whole.rows) whole_sum += std::abs(q);
+    const auto whole = made_by({});
     for (int share = 0; share < 4; ++share) {
-      EXPECT_GT(made_by_share(share), 0.0) << "share " << share;
-      EXPECT_NE(made_by_share(share), whole_sum) << "share " << share;
+      const auto made = made_by({.is_added = true, .share = share, .share_count = 4});
+      EXPECT_GT(made, 0.0) << "share " << share;
+      EXPECT_NE(made, whole) << "share " << share;
     }
   });
 }
@@ -431,63 +398,36 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
     for (int32_t length = 0; length <= 65; ++length) {
       SCOPED_TRACE("rows of length " + std::to_string(length));
-      TestBlock block{.column_count = 66, .rows = Rows(3), .operand = {}};
+      TestBlock block{.column_count = 66, .rows = Rows(3), .operand = std::vector<double>(66, 2.0)};
       for (auto& entries : block.rows) {
         for (int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
-      for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
       TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
-      // Integers: exact.
-      const double sum = length * (length + 1.0);
-      EXPECT_EQ(kernel.multiply().rows, std::vector<double>(3, sum));
+      const double sum = length * (length + 1.0);  // integers: exact
+      const auto q = kernel.multiply();
+      EXPECT_EQ(q.rows, std::vector<double>(3, sum));
       EXPECT_EQ(kernel.multiply_add(5.0).rows, std::vector<double>(3, sum + 5.0));
-      expect_products(row, block, kernel.multiply());
+      expect_products(row, block, q);
     }
+    const TestBlock no_columns{.column_count = 0, .rows = Rows(3), .operand = {}};
+    EXPECT_EQ(TestedKernel(row, no_columns, {.thread_count = 2, .instruction_set = set}).multiply().rows,
+              std::vector<double>(3, 0.0));
   });
 }
 
-TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
+TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThroughAndStayInTheRowsThatNeedThem) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
-    const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
-    TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
-    const auto q = kernel.multiply();
-    EXPECT_EQ(q.rows, std::vector<double>(4, 0.0));
-    EXPECT_EQ(q.columns, std::vector<double>(q.columns.size(), 0.0));
-    EXPECT_EQ(kernel.multiply_add(3.0).rows, std::vector<double>(4, 3.0));
-  });
-}
-
-TEST(SpmvKernelContractTest, ABlockWithoutColumnsGivesZeros) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    const TestBlock block{.column_count = 0, .rows = Rows(3), .operand = {}};
-    TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
-    EXPECT_EQ(kernel.multiply().rows, std::vector<double>(3, 0.0));
-  });
-}
-
-TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    TestBlock block{.column_count = 20, .rows = Rows(2), .operand = std::vector<double>(20, 1.0)};
-    for (int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
-    block.rows[1].push_back({.column = 19, .value = 1.0});
-    block.operand[3] = std::numeric_limits<double>::infinity();
-    block.operand[19] = std::numeric_limits<double>::quiet_NaN();
+    TestBlock block{.column_count = 20, .rows = Rows(4), .operand = std::vector<double>(20, 1.0)};
+    for (int32_t k = 0; k < 18; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
+    block.rows[1] = {{.column = 1, .value = 1.0}, {.column = 19, .value = 2.0}};
+    block.rows[3] = {{.column = 18, .value = 1.0}};
+    block.operand[0] = std::numeric_limits<double>::infinity();
+    block.operand[18] = std::numeric_limits<double>::quiet_NaN();
     const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
     EXPECT_TRUE(std::isinf(q.rows[0]));
-    EXPECT_TRUE(std::isnan(q.rows[1]));
-  });
-}
-
-TEST(SpmvKernelContractTest, AnInfinityStaysInTheRowsThatNeedIt) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    TestBlock block{.column_count = 20, .rows = Rows(3), .operand = std::vector<double>(20, 1.0)};
-    for (int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
-    block.rows[1] = {{.column = 1, .value = 1.0}, {.column = 19, .value = 2.0}};
-    block.operand[0] = std::numeric_limits<double>::infinity();
-    const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
-    EXPECT_FALSE(std::isfinite(q.rows[0]));
     EXPECT_EQ(q.rows[1], 3.0);
     EXPECT_EQ(q.rows[2], 0.0) << "a row without entries";
+    EXPECT_TRUE(std::isnan(q.rows[3]));
   });
 }
 
@@ -523,13 +463,10 @@ TEST(SingleKernelTest, LoopsForTheProcessorsInstructions) {
     EXPECT_EQ(kernel_named(name).instruction_sets, all) << name;
   const bool has_fma = std::ranges::count(all, InstructionSet::fma) > 0;
   EXPECT_EQ(kernel_named("symmetric").instruction_sets.size(), has_fma ? 2 : 1);
-  EXPECT_EQ(kernel_named("symmetric-distinct").instruction_sets.size(), all.size() - (has_fma ? 1 : 0));
-}
-
-TEST(SingleKernelTest, TheDefaultOfHalfStorageHasALoopForTheProcessor) {
-  const auto& row = default_kernel(Storage::half);
   const auto& distinct = kernel_named("symmetric-distinct");
-  EXPECT_EQ(row.name, distinct.instruction_sets.size() == 1 ? "symmetric" : "symmetric-distinct");
+  EXPECT_EQ(distinct.instruction_sets.size(), all.size() - (has_fma ? 1 : 0));
+  EXPECT_EQ(default_kernel(Storage::half).name,
+            distinct.instruction_sets.size() == 1 ? "symmetric" : "symmetric-distinct");
 }
 
 TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {

@@ -9,85 +9,88 @@
 #include <cstddef>
 #include <random>
 #include <stdexcept>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace cg2d::kernels::unfused_lines_test {
 namespace {
 
-constexpr std::array<int64_t, 8> counts{1, 2, 7, 8, 9, 31, 64, 1000};
+using Lines = std::vector<std::vector<double>>;
 
 /// Lines with a point before and after them, of numbers whose sums are rounded.
-std::vector<std::vector<double>> random_lines(size_t line_count, int64_t count) {
+Lines random_lines(size_t line_count, size_t count) {
   std::minstd_rand random(static_cast<unsigned>(count));
-  std::vector<std::vector<double>> lines(line_count, std::vector<double>(static_cast<size_t>(count) + 2));
+  Lines lines(line_count, std::vector<double>(count + 2));
   for (auto& line : lines) {
     for (auto& value : line) value = static_cast<double>(random()) / 3e8 - 3.0;
   }
   return lines;
 }
 
-TEST(HeatLinesTest, AStepHasTheBitsOfTheDefinitionAndMovesALineUp) {
-  constexpr HeatWeights weights{.centre = 0.25, .side = 0.125};
-  for (const auto count : counts) {
-    const auto before = random_lines(5, count);
-    const auto at = [&](size_t line, size_t place) { return before[line][place]; };
+/// The neighbours of a point of line 2: along x in it, along z in lines 1 and 3, along y in 0 and 4. volatile keeps each rounding.
+double sum_around(const Lines& lines, size_t x) {
+  volatile double along_x = lines[2][x - 1] + lines[2][x + 1];
+  volatile double along_z = lines[1][x] + lines[3][x];
+  volatile double along_y = lines[0][x] + lines[4][x];
+  volatile double first = along_x + along_z;
+  volatile double sum = first + along_y;
+  return sum;
+}
+
+/// visit(set, count): every loop, lines of every length.
+template <typename Visit>
+void for_every_case(const Visit& visit) {
+  for (const auto count : {1, 2, 7, 8, 9, 31, 64, 1000}) {
     for (const auto set : of_this_processor(sets_without_gathers)) {
-      SCOPED_TRACE(std::string(name_of(set)) + ", " + std::to_string(count) + " points");
-      auto lines = before;
-      std::vector<double> target(static_cast<size_t>(count) + 1, -1.0);
-      heat_loop(set)({.previous = &lines[0][1],
-                      .lower = &lines[1][1],
-                      .middle = &lines[2][1],
-                      .upper = &lines[3][1],
-                      .next = &lines[4][1]},
-                     weights, count, target.data());
-      for (size_t x = 1; x < target.size(); ++x) {
-        // volatile keeps each rounding.
-        volatile double sides = at(2, x - 1) + at(2, x + 1);
-        volatile double planes_around = at(1, x) + at(3, x);
-        volatile double lines_around = at(0, x) + at(4, x);
-        volatile double first = sides + planes_around;
-        volatile double sum = first + lines_around;
-        volatile double centre = weights.centre * at(2, x);
-        volatile double around = weights.side * sum;
-        EXPECT_EQ(target[x - 1], centre + around) << x;
-        EXPECT_EQ(lines[0][x], at(4, x)) << "the line before has become the one after";
-      }
-      EXPECT_EQ(target.back(), -1.0) << "written after the line";
-      // Nothing else has changed, nor the points around the line.
-      EXPECT_TRUE(std::equal(lines.begin() + 1, lines.end(), before.begin() + 1));
-      EXPECT_EQ(lines[0].front(), before[0].front());
-      EXPECT_EQ(lines[0].back(), before[0].back());
+      SCOPED_TRACE(testing::Message() << name_of(set) << ", " << count << " points");
+      visit(set, static_cast<size_t>(count));
     }
   }
 }
 
+TEST(HeatLinesTest, AStepHasTheBitsOfTheDefinitionAndMovesALineUp) {
+  constexpr HeatWeights weights{.centre = 0.25, .side = 0.125};
+  for_every_case([&](InstructionSet set, size_t count) {
+    const auto before = random_lines(5, count);
+    auto lines = before;
+    std::vector<double> target(count + 1, -1.0);
+    heat_loop(set)({.previous = &lines[0][1],
+                    .lower = &lines[1][1],
+                    .middle = &lines[2][1],
+                    .upper = &lines[3][1],
+                    .next = &lines[4][1]},
+                   weights, std::ssize(target) - 1, target.data());
+    for (size_t x = 1; x <= count; ++x) {
+      volatile double centre = weights.centre * before[2][x];
+      volatile double around = weights.side * sum_around(before, x);
+      EXPECT_EQ(target[x - 1], centre + around) << x;
+      EXPECT_EQ(lines[0][x], before[4][x]) << "the line before has become the one after";
+    }
+    EXPECT_EQ(target.back(), -1.0) << "written after the line";
+    // Nothing else has changed, nor the points around the line.
+    EXPECT_TRUE(std::equal(lines.begin() + 1, lines.end(), before.begin() + 1));
+    EXPECT_EQ(lines[0].front(), before[0].front());
+    EXPECT_EQ(lines[0].back(), before[0].back());
+  });
+}
+
 TEST(PowerLinesTest, AStepHasTheBitsOfTheDefinition) {
   constexpr double weight = 1.0 / 3.0;
-  for (const auto count : counts) {
+  for_every_case([&](InstructionSet set, size_t count) {
     const auto lines = random_lines(6, count);
-    for (const auto set : of_this_processor(sets_without_gathers)) {
-      std::vector<double> target(static_cast<size_t>(count));
-      power_loops(set).step({.previous = &lines[0][1],
-                             .lower = &lines[1][1],
-                             .middle = &lines[2][1],
-                             .upper = &lines[3][1],
-                             .next = &lines[4][1],
-                             .before = &lines[5][1]},
-                            weight, count, target.data());
-      for (size_t x = 1; x <= target.size(); ++x) {
-        // volatile keeps each rounding.
-        volatile double along_x = lines[2][x - 1] + lines[2][x + 1];
-        volatile double along_z = lines[1][x] + lines[3][x];
-        volatile double along_y = lines[0][x] + lines[4][x];
-        volatile double first = along_x + along_z;
-        volatile double sum = first + along_y;
-        volatile double product = -weight * sum;
-        ASSERT_EQ(target[x - 1], product - lines[5][x]) << name_of(set) << ", " << count << " points, " << x;
-      }
+    std::vector<double> target(count);
+    power_loops(set).step({.previous = &lines[0][1],
+                           .lower = &lines[1][1],
+                           .middle = &lines[2][1],
+                           .upper = &lines[3][1],
+                           .next = &lines[4][1],
+                           .before = &lines[5][1]},
+                          weight, std::ssize(target), target.data());
+    for (size_t x = 1; x <= count; ++x) {
+      volatile double product = -weight * sum_around(lines, x);
+      ASSERT_EQ(target[x - 1], product - lines[5][x]) << x;
     }
-  }
+  });
 }
 
 /// Point x in part x modulo 8; the parts are added in pairs.
@@ -101,45 +104,39 @@ double sum_in_parts(const std::vector<double>& x, const std::vector<double>& y, 
 }
 
 TEST(PowerLinesTest, SumsHaveOneOrder) {
-  for (const auto count : counts) {
+  for_every_case([](InstructionSet set, size_t count) {
     const auto lines = random_lines(4, count);
-    const auto size = static_cast<size_t>(count);
-    for (const auto set : of_this_processor(sets_without_gathers)) {
-      PowerSums sums{.pp = 1.0};  // they are added to
-      power_loops(set).add_sums({.p = lines[0].data(), .r = lines[1].data()},
-                                {.p = lines[2].data(), .r = lines[3].data()}, count, sums);
-      EXPECT_EQ(sums.pp, 1.0 + sum_in_parts(lines[0], lines[0], size)) << name_of(set) << ", " << count;
-      EXPECT_EQ(sums.rr, sum_in_parts(lines[1], lines[1], size)) << name_of(set) << ", " << count;
-      EXPECT_EQ(sums.pr, sum_in_parts(lines[0], lines[1], size)) << name_of(set) << ", " << count;
-      EXPECT_EQ(sums.pp_before, sum_in_parts(lines[0], lines[2], size)) << name_of(set) << ", " << count;
-      EXPECT_EQ(sums.rr_before, sum_in_parts(lines[1], lines[3], size)) << name_of(set) << ", " << count;
-      EXPECT_EQ(sums.pr_before, sum_in_parts(lines[0], lines[3], size)) << name_of(set) << ", " << count;
-    }
-  }
+    PowerSums sums{.pp = 1.0};  // they are added to
+    power_loops(set).add_sums({.p = lines[0].data(), .r = lines[1].data()},
+                              {.p = lines[2].data(), .r = lines[3].data()}, static_cast<int64_t>(count),
+                              sums);
+    EXPECT_EQ(sums.pp, 1.0 + sum_in_parts(lines[0], lines[0], count));
+    EXPECT_EQ(sums.rr, sum_in_parts(lines[1], lines[1], count));
+    EXPECT_EQ(sums.pr, sum_in_parts(lines[0], lines[1], count));
+    EXPECT_EQ(sums.pp_before, sum_in_parts(lines[0], lines[2], count));
+    EXPECT_EQ(sums.rr_before, sum_in_parts(lines[1], lines[3], count));
+    EXPECT_EQ(sums.pr_before, sum_in_parts(lines[0], lines[3], count));
+  });
 }
 
 TEST(PowerLinesTest, PolynomialsAreAddedToThreeLines) {
   constexpr PowerWeights weights{.p = {0.1, 0.2}, .r = {-0.3, 0.7}, .x = {1.1, -1.3}};
-  for (const auto count : counts) {
+  for_every_case([&](InstructionSet set, size_t count) {
     const auto start = random_lines(5, count);
-    for (const auto set : of_this_processor(sets_without_gathers)) {
-      auto lines = start;
-      power_loops(set).combine({.p = lines[0].data(), .r = lines[1].data()}, weights, count,
-                               {.p = lines[2].data(), .r = lines[3].data(), .x = lines[4].data()});
-      for (size_t k = 0; k < start.front().size(); ++k) {
-        for (const auto& [line, of] :
-             {std::pair{2, weights.p}, std::pair{3, weights.r}, std::pair{4, weights.x}}) {
-          const auto place = static_cast<size_t>(line);
-          volatile double from_p = of[0] * start[0][k];
-          volatile double from_r = of[1] * start[1][k];
-          volatile double both = from_p + from_r;
-          const bool is_within = k < static_cast<size_t>(count);
-          ASSERT_EQ(lines[place][k], is_within ? start[place][k] + both : start[place][k])
-              << name_of(set) << ", " << k;
-        }
+    auto lines = start;
+    power_loops(set).combine({.p = lines[0].data(), .r = lines[1].data()}, weights,
+                             static_cast<int64_t>(count),
+                             {.p = lines[2].data(), .r = lines[3].data(), .x = lines[4].data()});
+    for (size_t k = 0; k < start.front().size(); ++k) {
+      for (const auto& [line, of] : {std::pair{size_t{2}, weights.p}, std::pair{size_t{3}, weights.r},
+                                     std::pair{size_t{4}, weights.x}}) {
+        volatile double from_p = of[0] * start[0][k];
+        volatile double from_r = of[1] * start[1][k];
+        volatile double both = from_p + from_r;
+        ASSERT_EQ(lines[line][k], k < count ? start[line][k] + both : start[line][k]) << k;
       }
     }
-  }
+  });
 }
 
 TEST(UnfusedLinesTest, AnInstructionSetWithoutALoopIsRefused) {
