@@ -14,6 +14,8 @@
 #include <memory_resource>
 #include <new>
 #include <set>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,48 +64,31 @@ std::set<int> node_sizes(const TransportRow& transport) {
   return {0, 1, 2, group().size() - 1};
 }
 
-/// visit(form, ranks_per_node): every form of the sum that the transport has and every size of nodes; by
-/// default the real node and the pretended one whose turn it is, if any.
-template <typename Visit>
-void for_every_form_and_node(const TransportRow& transport, size_t turn, const Visit& visit) {
-  const auto sizes = node_sizes(transport);
-  for (const auto form : transport.sum_forms) {
-    size_t number = 0;
-    for (const int ranks_per_node : sizes) {
-      const bool has_its_turn = number++ == turn % sizes.size();
-      if (ranks_per_node == 0 || has_its_turn || test::is_thorough()) visit(form, ranks_per_node);
-    }
-  }
+/// By default, one case of so many has its turn where ranks outnumber cores, since each operation then waits for time slices, and where nodes are
+/// pretended. Odd, so that every cut and every form has its turn.
+int cases_per_turn(int ranks_per_node) {
+  if (test::is_thorough()) return 1;
+  if (ranks_per_node > 0) return group().size() > 4 ? 11 : group().size() > 2 ? 7 : 3;
+  return group().size() > 2 ? 3 : 1;
 }
 
-/// One cut of so many has its turn by default, where ranks outnumber cores: each operation then waits for time slices.
-size_t cuts_per_turn() {
-  if (test::is_thorough() || group().size() <= 2) return 1;
-  return group().size() > 4 ? 3 : 2;
-}
-
-/// Every transport that can serve, every grid of the ranks, every cut of every given size, every form of the
-/// sum, every size of nodes.
+/// Every transport that can serve, every size of nodes, every grid of the ranks, every cut of every given size, every form of the sum.
 template <typename Visit>
 void for_every_case(const std::set<int64_t>& sizes, const Visit& visit) {
   for (const auto& transport : transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
-    // Another one for each grid and size, so that a cut meets several sizes of nodes.
-    size_t first_turn = 0;
-    for (const auto& grid : factorizations(group().size())) {
+    for (const int ranks_per_node : node_sizes(transport)) {
+      int number = ranks_per_node;  // other cases for each size
       for (const int64_t n : sizes) {
-        size_t turn = first_turn++;
-        for (const auto& named : test::layouts_of(n, grid)) {
-          const bool has_its_turn = turn % cuts_per_turn() == 0;
-          const size_t turn_of_nodes = turn++ / cuts_per_turn();
-          if (!has_its_turn) continue;
-          for_every_form_and_node(transport, turn_of_nodes, [&](SumForm form, int ranks_per_node) {
+        test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
+          for (const auto form : transport.sum_forms) {
+            if (number++ % cases_per_turn(ranks_per_node) != 0) continue;
             const Case current{
                 .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};
             SCOPED_TRACE(current.text());
             visit(current);
-          });
-        }
+          }
+        });
       }
     }
   }
@@ -131,7 +116,7 @@ std::vector<double> simulated_scalars(size_t count, int round) {
   }
   const auto all_in_one =
       test::one_piece_layout(static_cast<int64_t>(count), {.columns = ranks, .rows = 1}, 0);
-  test::GroupSimulation<double> simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
+  test::GroupSimulation simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
   simulation.run(test::Delivery::eager);
   return simulation.block(group().rank());
 }
@@ -334,23 +319,6 @@ TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
   });
 }
 
-TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime) {
-  for_every_case({7}, [](const Case& current) {
-    const auto communicator = current.make();
-    for (const auto count : Communicator::scalar_counts) {
-      expect_scalar_sum(current, *communicator, count, 0);
-      std::vector<double> first;
-      for (int repeat = 0; repeat < 2; ++repeat) {
-        auto values = awkward_scalars(group().rank(), count, 1);
-        communicator->sum_scalars(values);
-        if (repeat == 0) first = values;
-        for (const auto& others : group().gather_all(std::span<const double>(values)))
-          EXPECT_TRUE(test::same_bits(others, first));
-      }
-    }
-  });
-}
-
 /// Nothing else ends the reading of buffers here: piece() and partial() must know that a sum in two halves does
 /// so for what was written before it began alone.
 TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBetween) {
@@ -379,11 +347,11 @@ TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBe
   });
 }
 
-TEST(CommunicatorContractTest, SumsRepeatTheirBitsAndNothingIsMirroredUnlessAsked) {
+TEST(CommunicatorContractTest, SumsHaveTheSameBitsEveryTimeAndThoseOfScalarsOnEveryRank) {
   for_every_case({101}, [](const Case& current) {
     const auto communicator = current.transport.make(
         group(), current.layout(), {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
-    EXPECT_EQ(communicator->mirror(), nullptr);
+    EXPECT_EQ(communicator->mirror(), nullptr) << "nothing is mirrored unless asked";
     std::vector<double> first;
     for (int repeat = 0; repeat < 3; ++repeat) {
       const auto mine = communicator->partial();
@@ -395,7 +363,29 @@ TEST(CommunicatorContractTest, SumsRepeatTheirBitsAndNothingIsMirroredUnlessAske
       if (repeat == 0) first = copy_of(communicator->result());
       EXPECT_TRUE(test::same_bits(communicator->result(), first));
     }
+    for (const auto count : Communicator::scalar_counts) {
+      expect_scalar_sum(current, *communicator, count, 0);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        auto values = awkward_scalars(group().rank(), count, 1);
+        communicator->sum_scalars(values);
+        if (repeat == 0) first = values;
+        for (const auto& others : group().gather_all(std::span<const double>(values)))
+          EXPECT_TRUE(test::same_bits(others, first));
+      }
+    }
   });
+}
+
+TEST(CommunicatorContractTest, AnExceptionOnItsWayMayLeaveACollectionUnfinished) {
+  if (group().size() > 1) return;
+  const auto communicator =
+      default_transport().make(group(), BlockLayout::even(10, {.columns = 1, .rows = 1}), {});
+  EXPECT_THROW(
+      {
+        const Collection collection(*communicator);
+        throw std::runtime_error("as MpiError from a product between two parts");
+      },
+      std::runtime_error);
 }
 
 /// A call of a collective of a group of more than one rank, and the bytes that this rank passes to it.

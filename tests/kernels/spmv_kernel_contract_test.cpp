@@ -431,30 +431,6 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThroughAndStayInTheRowsTha
   });
 }
 
-TEST(SpmvKernelContractTest, AWholeSymmetricMatrixFromItsHalf) {
-  //  4 -1  0        2 -1  0
-  // -1  4  2   is   .  2  2   with the diagonal halved
-  //  0  2  5        .  .  2.5
-  const TestBlock half{.column_count = 3,
-                       .rows = {{{.column = 0, .value = 2.0}, {.column = 1, .value = -1.0}},
-                                {{.column = 1, .value = 2.0}, {.column = 2, .value = 2.0}},
-                                {{.column = 2, .value = 2.5}}},
-                       .operand = {1.0, 2.0, 3.0}};
-  for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    if (!row.stores_half()) return;
-    std::vector<double> q_rows(3);
-    std::vector<double> q_columns(3);
-    row.make(half.csr(), {.instruction_set = set})
-        ->multiply(
-            {.p_columns = half.operand, .p_rows = half.operand, .q_rows = q_rows, .q_columns = q_columns});
-    EXPECT_EQ(q_rows[0] + q_columns[0], 2.0);
-    EXPECT_EQ(q_rows[1] + q_columns[1], 13.0);
-    EXPECT_EQ(q_rows[2] + q_columns[2], 19.0);
-    TestedKernel kernel(row, half, {.instruction_set = set});
-    EXPECT_EQ(kernel.multiply_add(8.0).rows[1], kernel.multiply().rows[1] + 8.0);
-  });
-}
-
 // ---------------------------------------------------------------- single kernels
 
 TEST(SingleKernelTest, LoopsForTheProcessorsInstructions) {

@@ -15,29 +15,9 @@ namespace {
 
 /// Sums of one block; long double, so that the tests add no rounding of their own.
 struct BlockSums {
-  long double trace = 0.0L;
   long double squares = 0.0L;
   long double entries = 0.0L;
-  long double first_entry = 0.0L;
 };
-
-BlockSums sums_of(const kernels::CsrBlock& block, comm::IndexRange rows, comm::IndexRange columns) {
-  BlockSums sums;
-  for (int64_t row = 0; row < block.row_count; ++row) {
-    const auto r = static_cast<size_t>(row);
-    for (auto k = static_cast<size_t>(block.row_starts[r]); k < static_cast<size_t>(block.row_starts[r + 1]);
-         ++k) {
-      const long double value = block.values[k];
-      const int64_t global_row = rows.begin + row;
-      const int64_t global_column = columns.begin + block.columns[k];
-      sums.entries += value;
-      sums.squares += value * value;
-      if (global_row == global_column) sums.trace += value;
-      if (global_row == 0 && global_column == 0) sums.first_entry = value;
-    }
-  }
-  return sums;
-}
 
 /// Every row's length in the whole matrix.
 std::vector<int64_t> row_lengths(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
@@ -62,22 +42,22 @@ void expect_near_relative(double value, double expected) {
 /// Expects these figures of the union of all blocks. Collective.
 void expect_figures(const kernels::CsrBlock& block, const comm::BlockLayout& layout, const NpbFacts& facts,
                     comm::RankGroup& group) {
+  BlockSums mine;
+  for (const double value : block.values.span().first(static_cast<size_t>(block.nonzero_count()))) {
+    mine.entries += value;
+    mine.squares += static_cast<long double>(value) * value;
+  }
   BlockSums whole;
-  for (const auto& part :
-       group.gather_one(sums_of(block, layout.rows_of(group.rank()), layout.columns_of(group.rank())))) {
-    whole.trace += part.trace;
+  for (const auto& part : group.gather_one(mine)) {
     whole.squares += part.squares;
     whole.entries += part.entries;
-    whole.first_entry += part.first_entry;  // 0 but on one rank
   }
   const auto lengths = row_lengths(block, layout, group);
   EXPECT_EQ(group.sum(block.nonzero_count()), facts.nonzero_count);
   EXPECT_EQ(*std::ranges::min_element(lengths), facts.shortest_row);
   EXPECT_EQ(*std::ranges::max_element(lengths), facts.longest_row);
-  expect_near_relative(static_cast<double>(whole.trace), facts.trace);
   expect_near_relative(static_cast<double>(std::sqrt(whole.squares)), facts.frobenius_norm);
   expect_near_relative(static_cast<double>(whole.entries), facts.sum_of_entries);
-  expect_near_relative(static_cast<double>(whole.first_entry), facts.first_entry);
 }
 
 }  // namespace

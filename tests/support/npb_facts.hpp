@@ -19,11 +19,8 @@ struct NpbFacts {
   int64_t nonzero_count;
   int64_t shortest_row;
   int64_t longest_row;
-  double mean_row;
-  double trace;
   double frobenius_norm;
   double sum_of_entries;
-  double first_entry;
   uint64_t final_seed;
   int64_t duplicate_pairs;        // dropped, since the vector had the position; -1: not known
   int64_t out_of_range_pairs;     // dropped, since the position was >= n; -1: not known
@@ -53,11 +50,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .nonzero_count = 78'148,
      .shortest_row = 8,
      .longest_row = 127,
-     .mean_row = 55.82,
-     .trace = -12446.071917984282,
      .frobenius_norm = 335.94017389091596,
      .sum_of_entries = -4796.559321013352,
-     .first_entry = -8.827405531242736,
      .final_seed = 37'562'041'448'909,
      .duplicate_pairs = 28,
      .out_of_range_pairs = 4669,
@@ -66,11 +60,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .nonzero_count = 508'402,
      .shortest_row = 9,
      .longest_row = 168,
-     .mean_row = 72.62885714285714,
-     .trace = -75335.17681716761,
      .frobenius_norm = 908.021702778376,
      .sum_of_entries = -26325.256014458566,
-     .first_entry = -10.989066898551929,
      .final_seed = 32'797'703'206'485,
      .duplicate_pairs = 28,
      .out_of_range_pairs = 9456,
@@ -79,11 +70,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .nonzero_count = 1'853'104,
      .shortest_row = 12,
      .longest_row = 294,
-     .mean_row = 132.36457142857142,
-     .trace = -257193.64598451072,
      .frobenius_norm = 2184.917870366769,
      .sum_of_entries = -77001.56841583322,
-     .first_entry = -18.2075691232487,
      .final_seed = 31'036'621'594'365,
      .duplicate_pairs = 57,
      .out_of_range_pairs = 26290,
@@ -92,11 +80,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .nonzero_count = 13'708'072,
      .shortest_row = 27,
      .longest_row = 404,
-     .mean_row = 182.77429333333333,
-     .trace = -4358053.364034802,
      .frobenius_norm = 15924.596378242659,
      .sum_of_entries = -3022361.4337166357,
-     .first_entry = -56.989288594523494,
      .final_seed = 11'117'530'962'933,
      .duplicate_pairs = -1,
      .out_of_range_pairs = -1,
