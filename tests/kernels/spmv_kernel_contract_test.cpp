@@ -1,12 +1,14 @@
 // The contract of all kernels, with either storage: q_rows = A p_columns, and with half storage
 // q_columns = A^T p_rows, on blocks of every awkward shape, on any number of threads, in any number of
-// shares.
+// shares, with one vector and with several at once; and the choice among their loops.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -17,10 +19,13 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/loop_choice.hpp"
 #include "kernels/product_check.hpp"
+#include "kernels/several_vectors.hpp"
 #include "support/bits.hpp"
 #include "support/random_blocks.hpp"
 #include "support/test_extent.hpp"
@@ -454,6 +459,168 @@ TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBloc
     EXPECT_EQ(kernel->matrix_byte_count(),
               10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));
   }
+}
+
+// ---------------------------------------------------------------- several vectors at once
+
+/// Small whole numbers, so that every order of additions gives the same bits.
+double whole_number(std::mt19937& random) { return std::uniform_int_distribution<int>(-8, 8)(random); }
+
+/// Where some_rows_are_empty, that is one row in three.
+CsrBlock random_block(int64_t row_count, int64_t column_count, double density,
+                      bool some_rows_are_empty = false) {
+  std::mt19937 random(1);
+  CsrBlock::Rows rows(static_cast<size_t>(row_count));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (some_rows_are_empty && row % 3 == 2) continue;
+    for (int32_t column = 0; column < column_count; ++column) {
+      if (std::bernoulli_distribution(density)(random)) rows[row].push_back({column, whole_number(random)});
+    }
+  }
+  return CsrBlock::from_rows(column_count, rows);
+}
+
+std::vector<double> one_of(const std::vector<double>& several, size_t number, size_t count) {
+  std::vector<double> one;
+  for (size_t k = number; k < several.size(); k += count) one.push_back(several[k]);
+  return one;
+}
+
+void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const KernelOptions& options) {
+  const auto count = static_cast<size_t>(options.vector_count);
+  std::mt19937 random(7);
+  std::vector<double> p_columns(static_cast<size_t>(block.column_count) * count);
+  std::vector<double> p_rows(static_cast<size_t>(block.row_count) * count);
+  for (auto* vector : {&p_columns, &p_rows}) {
+    for (auto& element : *vector) element = whole_number(random);
+  }
+  ProductMaker several(row, options, block.copy(), p_columns, p_rows);
+  EXPECT_EQ(several.kernel().instruction_set(), name_of(*options.instruction_set));
+  EXPECT_EQ(several.kernel().name(), row.name);
+  const auto products = several.multiply();
+  const auto added = several.multiply_add(3.0, 3);
+  for (size_t number = 0; number < count; ++number) {
+    const auto one_of_columns = one_of(p_columns, number, count);
+    const auto one_of_rows = one_of(p_rows, number, count);
+    ProductMaker one(reference_kernel(row.storage), {}, block.copy(), one_of_columns, one_of_rows);
+    for (const auto& [found, expected] :
+         {std::pair(products, one.multiply()), std::pair(added, one.multiply_add(3.0))}) {
+      EXPECT_EQ(one_of(found.rows, number, count), expected.rows) << "vector " << number;
+      EXPECT_EQ(one_of(found.columns, number, count), expected.columns) << "vector " << number;
+    }
+  }
+}
+
+/// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
+double bytes_per_nonzero(const CsrBlock& block, int block_width) {
+  const auto kernel =
+      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
+}
+
+TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheReference) {
+  std::vector<CsrBlock> blocks;
+  // Rows beyond one window of 256, columns beyond one block of 64; no rows, no columns, no entries.
+  blocks.push_back(random_block(600, 200, 0.05));
+  blocks.push_back(random_block(31, 90, 0.9));
+  blocks.push_back(random_block(0, 5, 0.5));
+  blocks.push_back(random_block(5, 0, 0.5));
+  blocks.push_back(random_block(7, 7, 0.0));
+  blocks.push_back(random_block(1, 1, 1.0));
+  // Windows of 1024 rows of column blocks, chunks of 4: neither divides the rows.
+  blocks.push_back(random_block(2 * 1024 + 3, 130, 0.3, true));
+  ASSERT_LT(bytes_per_nonzero(blocks.back(), 64), 12.0) << "these are column blocks";
+  for (const auto& block : blocks) {
+    for (const auto& row : kernel_table()) {
+      if (!row.makes_several) continue;
+      for (const int vector_count : vector_counts) {
+        for (const auto set : of_this_processor(sets_without_gathers)) {
+          for (const int thread_count : {1, 3}) {
+            SCOPED_TRACE(testing::Message()
+                         << row.name << ' ' << name_of(set) << ' ' << vector_count << " vectors, "
+                         << thread_count << " threads, " << block.row_count << " x " << block.column_count);
+            expect_same_as_reference(row, block,
+                                     {.thread_count = thread_count,
+                                      .tuning = {.block_width = 64},
+                                      .vector_count = vector_count,
+                                      .instruction_set = set});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SeveralVectorsTest, ColumnBlocksAreTakenWhereRowsHaveEnoughEntriesInThemAndTheyStayInTheCache) {
+  const auto block = random_block(2000, 4096, 0.02);
+  EXPECT_LT(bytes_per_nonzero(block, 4096), 11.0) << "82 entries in one block";
+  EXPECT_GT(bytes_per_nonzero(block, 64), 12.0) << "less than two entries in each block";
+  const auto wide = random_block(300, 4096 + 1, 0.01);
+  EXPECT_EQ(bytes_per_nonzero(wide, 4096), bytes_per_nonzero(wide, 65536)) << "8 vectors: 4096 columns";
+}
+
+TEST(SeveralVectorsTest, FewerVectorsAreFilledUpAndOtherNumbersRefused) {
+  const std::vector<std::pair<int, int>> filled_up{{1, 1}, {2, 2}, {3, 4}, {9, 16}, {17, 0}};
+  for (const auto& [count, expected] : filled_up) EXPECT_EQ(vector_count_for(count), expected) << count;
+  const auto block = random_block(3, 3, 1.0);
+  for (const int count : {0, 1, 3, 32, 33}) {
+    EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
+    EXPECT_THROW(make_several_rows("csr-simd", block.copy(), {.vector_count = count}), std::invalid_argument);
+  }
+  EXPECT_TRUE(default_kernel_for_several().makes_several);
+  EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
+}
+
+// ---------------------------------------------------------------- the choice among loops
+
+/// Multiplies nothing; takes some time.
+class SlowKernel final : public SpmvKernel {
+ public:
+  SlowKernel(InstructionSet set, std::chrono::microseconds time) : set_(set), time_(time) {}
+
+  std::string_view name() const override { return "slow"; }
+  std::string_view instruction_set() const override { return name_of(set_); }
+  int64_t matrix_byte_count() const override { return 0; }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return {}; }
+  bool has_columns_in_range() const override { return true; }
+  void multiply(const Operands& operands, const ProductMode& /*mode*/) override {
+    EXPECT_EQ(operands.p_columns.size(), operands.q_columns.size());
+    EXPECT_EQ(operands.p_rows.size(), operands.q_rows.size());
+    const auto end = std::chrono::steady_clock::now() + time_;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+ private:
+  InstructionSet set_;
+  std::chrono::microseconds time_;
+};
+
+/// Much slower than others: whatever else this machine does, one of 16 rounds tells them apart.
+std::unique_ptr<SpmvKernel> make_with_slow_gathers(CsrBlock block, const KernelOptions& options) {
+  EXPECT_GT(block.nonzero_count(), 0);
+  const bool is_slow = *options.instruction_set >= InstructionSet::avx2;
+  return std::make_unique<SlowKernel>(*options.instruction_set,
+                                      std::chrono::microseconds(is_slow ? 300 : 20));
+}
+
+std::unique_ptr<SpmvKernel> make_alike(CsrBlock /*block*/, const KernelOptions& options) {
+  return std::make_unique<SlowKernel>(*options.instruction_set, std::chrono::microseconds(20));
+}
+
+std::unique_ptr<SpmvKernel> make_none(CsrBlock /*block*/, const KernelOptions& /*options*/) {
+  ADD_FAILURE() << "there is nothing to choose";
+  return nullptr;
+}
+
+TEST(FastestLoopTest, TakesTheFasterOneAndAmongEqualsTheExpectedOne) {
+  using enum InstructionSet;
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {fma, avx512}, avx512), fma);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {fma, avx512}, fma), fma);
+  const std::vector<InstructionSet> sets(all_instruction_sets.begin(), all_instruction_sets.end());
+  for (const auto expected : sets) EXPECT_EQ(fastest_loop(make_alike, sets, expected), expected);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {portable, avx2}, avx512), portable) << "that is missing";
+  EXPECT_EQ(fastest_loop(make_none, {portable}, portable), portable) << "nothing is measured";
 }
 
 }  // namespace
