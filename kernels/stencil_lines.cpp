@@ -1,6 +1,9 @@
 #include "kernels/stencil_lines.hpp"
 
 #include <algorithm>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 #include "kernels/vector_targets.hpp"
 

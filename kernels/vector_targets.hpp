@@ -20,13 +20,17 @@
 // Instructions that no loop here uses, so that a processor need not have them.
 #define HWY_DISABLE_F16C
 #define HWY_DISABLE_PCLMUL_AES
+// A build with sanitizers compiles each loop once: the narrowest one serves all sets.
+#if defined(CG2D_SANITIZED)
+#define HWY_COMPILE_ONLY_STATIC
+#endif
 
 #include <hwy/detect_targets.h>
 
 // The result of function(set), out of the namespace that is compiled for the set. Behind HWY_ONCE only. A macro, because a namespace
 // cannot be an argument of anything else.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(HWY_COMPILE_ONLY_STATIC)
 #define CG2D_OF_SET(set, function)                                          \
   ((set) == InstructionSet::avx512     ? N_AVX3::function(set)              \
    : (set) == InstructionSet::portable ? HWY_STATIC_DISPATCH(function)(set) \

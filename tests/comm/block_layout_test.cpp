@@ -74,47 +74,16 @@ TEST(FactorizationsTest, AreAllOrderedFactorizationsByGrowingColumns) {
   EXPECT_EQ(grid_count, 140U);  // the sum of the divisor counts of 1 ... 36
 }
 
-TEST(BlockLayoutTest, PiecesCoverTheRangeInOrder) {
+TEST(BlockLayoutTest, PiecesCoverTheRangeAndBlocksAreTheirUnions) {
   for_every_layout([](const BlockLayout& layout) {
+    const auto grid = layout.grid();
     int64_t end = 0;
-    for (int k = 0; k < layout.grid().rank_count(); ++k) {
+    for (int k = 0; k < grid.rank_count(); ++k) {
       EXPECT_EQ(layout.piece(k).begin, end);
       EXPECT_GE(layout.piece(k).size(), 0);
       end = layout.piece(k).end;
     }
     EXPECT_EQ(end, layout.size());
-  });
-}
-
-void expect_even_pieces(const BlockLayout& layout) {
-  const int piece_count = layout.grid().rank_count();
-  for (int k = 0; k < piece_count; ++k) {
-    EXPECT_GE(layout.piece(k).size(), layout.size() / piece_count);
-    EXPECT_LE(layout.piece(k).size(), layout.size() / piece_count + 1);
-  }
-}
-
-TEST(BlockLayoutTest, EvenPiecesDifferByOneAtMost) {
-  test::for_every_grid([](ProcessGrid grid) {
-    for (const int64_t n : test::awkward_sizes(grid.rank_count())) {
-      const auto layout = BlockLayout::even(n, grid);
-      EXPECT_EQ(layout.size(), n);
-      expect_even_pieces(layout);
-    }
-  });
-}
-
-TEST(BlockLayoutTest, EvenPiecesOfTheLargestRangeDoNotOverflow) {
-  const ProcessGrid grid{.columns = 9, .rows = 7};
-  const auto n = std::numeric_limits<int64_t>::max();
-  const auto layout = BlockLayout::even(n, grid);
-  EXPECT_EQ(layout.size(), n);
-  expect_even_pieces(layout);
-}
-
-TEST(BlockLayoutTest, BlocksAreTheUnionsOfTheirPieces) {
-  for_every_layout([](const BlockLayout& layout) {
-    const auto grid = layout.grid();
     for (int row = 0; row < grid.rows; ++row) {
       EXPECT_EQ(layout.row_block(row).begin, layout.piece(row * grid.columns).begin);
       EXPECT_EQ(layout.row_block(row).end, layout.piece(row * grid.columns + grid.columns - 1).end);
@@ -123,15 +92,38 @@ TEST(BlockLayoutTest, BlocksAreTheUnionsOfTheirPieces) {
       EXPECT_EQ(layout.column_block(column).begin, layout.piece(column * grid.rows).begin);
       EXPECT_EQ(layout.column_block(column).end, layout.piece(column * grid.rows + grid.rows - 1).end);
     }
+    int64_t wrong_count = 0;
+    for (int64_t index = 0; index < layout.size(); ++index) {
+      if (!layout.row_block(layout.row_block_of(index)).contains(index) ||
+          !layout.column_block(layout.column_block_of(index)).contains(index))
+        ++wrong_count;
+    }
+    EXPECT_EQ(wrong_count, 0);
   });
 }
 
-TEST(BlockLayoutTest, EveryRankOwnsOneRowPieceAndOneColumnPiece) {
+TEST(BlockLayoutTest, EvenPiecesDifferByOneAtMost) {
+  test::for_every_grid([](ProcessGrid grid) {
+    auto sizes = test::awkward_sizes(grid.rank_count());
+    sizes.insert(std::numeric_limits<int64_t>::max());  // nothing may overflow
+    for (const int64_t n : sizes) {
+      const auto layout = BlockLayout::even(n, grid);
+      EXPECT_EQ(layout.size(), n);
+      for (int k = 0; k < grid.rank_count(); ++k) {
+        EXPECT_GE(layout.piece(k).size(), n / grid.rank_count());
+        EXPECT_LE(layout.piece(k).size() - 1, n / grid.rank_count());
+      }
+    }
+  });
+}
+
+TEST(BlockLayoutTest, EveryRankOwnsARowPieceAndAColumnPieceAndTheShuffleMovesOneToTheOther) {
   test::for_every_grid([](ProcessGrid grid) {
     SCOPED_TRACE("grid " + grid.name());
     const auto layout = BlockLayout::even(1009, grid);
     std::set<int> row_pieces;
     std::set<int> column_pieces;
+    std::set<int> destinations;
     for (int rank = 0; rank < grid.rank_count(); ++rank) {
       row_pieces.insert(layout.row_piece_of(rank));
       column_pieces.insert(layout.column_piece_of(rank));
@@ -139,61 +131,20 @@ TEST(BlockLayoutTest, EveryRankOwnsOneRowPieceAndOneColumnPiece) {
       EXPECT_EQ(layout.row_piece_of(rank), grid.row_of(rank) * grid.columns + grid.column_of(rank));
       EXPECT_EQ(layout.column_piece_of(rank), grid.column_of(rank) * grid.rows + grid.row_of(rank));
       EXPECT_EQ(layout.column_owner_of(layout.column_piece_of(rank)), rank);
-      const auto row_piece = layout.piece(layout.row_piece_of(rank));
-      const auto row_block = layout.row_block(grid.row_of(rank));
-      EXPECT_TRUE(row_block.begin <= row_piece.begin && row_piece.end <= row_block.end);
-      const auto column_piece = layout.piece(layout.column_piece_of(rank));
-      const auto column_block = layout.column_block(grid.column_of(rank));
-      EXPECT_TRUE(column_block.begin <= column_piece.begin && column_piece.end <= column_block.end);
-    }
-    EXPECT_EQ(row_pieces.size(), static_cast<size_t>(grid.rank_count()));
-    EXPECT_EQ(column_pieces.size(), static_cast<size_t>(grid.rank_count()));
-  });
-}
-
-TEST(BlockLayoutTest, ShuffleIsAPermutationThatBothSidesDescribeAlike) {
-  test::for_every_grid([](ProcessGrid grid) {
-    SCOPED_TRACE("grid " + grid.name());
-    const auto layout = BlockLayout::even(1009, grid);
-    std::set<int> destinations;
-    for (int rank = 0; rank < grid.rank_count(); ++rank) {
       const int destination = layout.shuffle_destination(rank);
       destinations.insert(destination);
       EXPECT_EQ(layout.shuffle_source(destination), rank);
       EXPECT_EQ(layout.shuffle_destination(layout.shuffle_source(rank)), rank);
       EXPECT_EQ(layout.column_piece_of(destination), layout.row_piece_of(rank));
+      const bool stays = grid.columns == 1 || grid.rows == 1 || rank == 0 || rank == grid.rank_count() - 1;
+      EXPECT_TRUE(destination == rank || !stays);
     }
-    EXPECT_EQ(destinations.size(), static_cast<size_t>(grid.rank_count()));
-    EXPECT_EQ(layout.shuffle_destination(0), 0);
-    EXPECT_EQ(layout.shuffle_destination(grid.rank_count() - 1), grid.rank_count() - 1);
+    for (const auto* found : {&row_pieces, &column_pieces, &destinations})
+      EXPECT_EQ(found->size(), static_cast<size_t>(grid.rank_count()));
   });
 }
 
-TEST(BlockLayoutTest, NothingMovesInTheShuffleOfAGridWithOneRowOrColumn) {
-  for (int rank_count = 1; rank_count <= 9; ++rank_count) {
-    const auto one_column = BlockLayout::even(100, {.columns = 1, .rows = rank_count});
-    const auto one_row = BlockLayout::even(100, {.columns = rank_count, .rows = 1});
-    for (int rank = 0; rank < rank_count; ++rank) {
-      EXPECT_EQ(one_column.shuffle_destination(rank), rank);
-      EXPECT_EQ(one_row.shuffle_destination(rank), rank);
-    }
-  }
-}
-
-TEST(BlockLayoutTest, FindsTheBlocksOfEveryIndex) {
-  for_every_layout([](const BlockLayout& layout) {
-    int64_t wrong_count = 0;
-    for (int64_t index = 0; index < layout.size(); ++index) {
-      const int row = layout.row_block_of(index);
-      const int column = layout.column_block_of(index);
-      if (!layout.row_block(row).contains(index) || !layout.column_block(column).contains(index))
-        ++wrong_count;
-    }
-    EXPECT_EQ(wrong_count, 0);
-  });
-}
-
-TEST(BlockLayoutTest, WrongBordersAreRefused) {
+TEST(BlockLayoutTest, WrongBordersGridsSizesAndPiecesAreRefused) {
   const ProcessGrid grid{.columns = 2, .rows = 1};
   EXPECT_NO_THROW(BlockLayout(grid, {0, 3, 5}));
   EXPECT_THROW(BlockLayout(grid, {1, 3, 5}), std::invalid_argument);     // does not start at 0
@@ -201,17 +152,10 @@ TEST(BlockLayoutTest, WrongBordersAreRefused) {
   EXPECT_THROW(BlockLayout(grid, {0, 5}), std::invalid_argument);        // one too few
   EXPECT_THROW(BlockLayout(grid, {0, 3, 5, 5}), std::invalid_argument);  // one too many
   EXPECT_THROW(BlockLayout(grid, {}), std::invalid_argument);
-}
-
-TEST(BlockLayoutTest, EmptyGridsAndNegativeSizesAreRefused) {
+  EXPECT_THROW(BlockLayout({.columns = -1, .rows = -1}, {0, 5}), std::invalid_argument);
   EXPECT_THROW(BlockLayout::even(5, {.columns = 0, .rows = 1}), std::invalid_argument);
   EXPECT_THROW(BlockLayout::even(5, {.columns = 1, .rows = -1}), std::invalid_argument);
-  EXPECT_THROW(BlockLayout({.columns = -1, .rows = -1}, {0, 5}), std::invalid_argument);
-  EXPECT_THROW(BlockLayout::even(-1, {.columns = 1, .rows = 1}), std::invalid_argument);
-  EXPECT_THROW(BlockLayout::even(-1, {.columns = 2, .rows = 2}), std::invalid_argument);
-}
-
-TEST(BlockLayoutTest, PiecesBeyondTheLastAreRefused) {
+  EXPECT_THROW(BlockLayout::even(-1, grid), std::invalid_argument);
   const auto layout = BlockLayout::even(10, {.columns = 2, .rows = 2});
   EXPECT_THROW(static_cast<void>(layout.piece(4)), std::out_of_range);
   EXPECT_THROW(static_cast<void>(layout.piece(-1)), std::out_of_range);

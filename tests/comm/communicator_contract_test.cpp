@@ -14,6 +14,8 @@
 #include <memory_resource>
 #include <new>
 #include <set>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,48 +64,31 @@ std::set<int> node_sizes(const TransportRow& transport) {
   return {0, 1, 2, group().size() - 1};
 }
 
-/// visit(form, ranks_per_node): every form of the sum that the transport has and every size of nodes; by
-/// default the real node and the pretended one whose turn it is, if any.
-template <typename Visit>
-void for_every_form_and_node(const TransportRow& transport, size_t turn, const Visit& visit) {
-  const auto sizes = node_sizes(transport);
-  for (const auto form : transport.sum_forms) {
-    size_t number = 0;
-    for (const int ranks_per_node : sizes) {
-      const bool has_its_turn = number++ == turn % sizes.size();
-      if (ranks_per_node == 0 || has_its_turn || test::is_thorough()) visit(form, ranks_per_node);
-    }
-  }
+/// By default, one case of so many has its turn where ranks outnumber cores, since each operation then waits for time slices, and where nodes are
+/// pretended. Odd, so that every cut and every form has its turn.
+int cases_per_turn(int ranks_per_node) {
+  if (test::is_thorough()) return 1;
+  if (ranks_per_node > 0) return group().size() > 4 ? 11 : group().size() > 2 ? 7 : 3;
+  return group().size() > 2 ? 3 : 1;
 }
 
-/// One cut of so many has its turn by default, where ranks outnumber cores: each operation then waits for time slices.
-size_t cuts_per_turn() {
-  if (test::is_thorough() || group().size() <= 2) return 1;
-  return group().size() > 4 ? 3 : 2;
-}
-
-/// Every transport that can serve, every grid of the ranks, every cut of every given size, every form of the
-/// sum, every size of nodes.
+/// Every transport that can serve, every size of nodes, every grid of the ranks, every cut of every given size, every form of the sum.
 template <typename Visit>
 void for_every_case(const std::set<int64_t>& sizes, const Visit& visit) {
   for (const auto& transport : transport_table()) {
     if (!transport.why_unavailable(group()).empty()) continue;
-    // Another one for each grid and size, so that a cut meets several sizes of nodes.
-    size_t first_turn = 0;
-    for (const auto& grid : factorizations(group().size())) {
+    for (const int ranks_per_node : node_sizes(transport)) {
+      int number = ranks_per_node;  // other cases for each size
       for (const int64_t n : sizes) {
-        size_t turn = first_turn++;
-        for (const auto& named : test::layouts_of(n, grid)) {
-          const bool has_its_turn = turn % cuts_per_turn() == 0;
-          const size_t turn_of_nodes = turn++ / cuts_per_turn();
-          if (!has_its_turn) continue;
-          for_every_form_and_node(transport, turn_of_nodes, [&](SumForm form, int ranks_per_node) {
+        test::for_every_layout(n, group().size(), [&](const test::NamedLayout& named) {
+          for (const auto form : transport.sum_forms) {
+            if (number++ % cases_per_turn(ranks_per_node) != 0) continue;
             const Case current{
                 .transport = transport, .form = form, .ranks_per_node = ranks_per_node, .named = named};
             SCOPED_TRACE(current.text());
             visit(current);
-          });
-        }
+          }
+        });
       }
     }
   }
@@ -131,7 +116,7 @@ std::vector<double> simulated_scalars(size_t count, int round) {
   }
   const auto all_in_one =
       test::one_piece_layout(static_cast<int64_t>(count), {.columns = ranks, .rows = 1}, 0);
-  test::GroupSimulation<double> simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
+  test::GroupSimulation simulation(GroupPieces(all_in_one, 0, ranks), schedules, blocks);
   simulation.run(test::Delivery::eager);
   return simulation.block(group().rank());
 }
@@ -176,34 +161,26 @@ Traffic times(Traffic traffic, int factor) {
 
 // ---------------------------------------------------------------- the contract
 
-TEST(TransportTableTest, NamesAreFoundAndUnique) {
+TEST(TransportTableTest, NamesAreFoundAndEveryTransportHasAFormOfTheSum) {
   EXPECT_FALSE(transport_table().empty());
   for (const auto& row : transport_table()) {
     EXPECT_EQ(find_transport(row.name)->description, row.description);
     EXPECT_FALSE(row.description.empty());
+    ASSERT_FALSE(row.sum_forms.empty()) << row.name;
+    for (const auto form : all_sum_forms)
+      EXPECT_EQ(row.has(form), std::ranges::count(row.sum_forms, form) == 1) << row.name;
   }
   EXPECT_EQ(find_transport("no such transport"), nullptr);
   EXPECT_EQ(find_transport(""), nullptr);
 }
 
-TEST(TransportTableTest, TheDefaultServesEverywhere) {
+TEST(TransportTableTest, TheDefaultServesEverywhereAndThatOfAGroupIsByItsNodes) {
   EXPECT_EQ(default_transport().why_unavailable(group()), "");
-}
-
-TEST(TransportTableTest, TheDefaultOfAGroupIsByItsNodes) {
   EXPECT_EQ(std::ranges::count(transport_table(), true, &TransportRow::is_default_on_a_node), 1);
   const auto& here = default_transport(group(), 0);
   EXPECT_TRUE(here.is_default_on_a_node || !why_not_mapped(group()).empty()) << here.name;
   const bool has_several_nodes = group().size() > 2;
   EXPECT_EQ(&default_transport(group(), 2), has_several_nodes ? &default_transport() : &here);
-}
-
-TEST(TransportTableTest, EveryTransportHasAFormOfTheSum) {
-  for (const auto& row : transport_table()) {
-    ASSERT_FALSE(row.sum_forms.empty()) << row.name;
-    for (const auto form : all_sum_forms)
-      EXPECT_EQ(row.has(form), std::ranges::count(row.sum_forms, form) == 1) << row.name;
-  }
 }
 
 /// Hands out memory of the heap, and counts it.
@@ -265,25 +242,41 @@ TEST(CommunicatorContractTest, BuffersComeFromTheMemoryThatItIsGivenAndAreNotTou
   });
 }
 
-/// Empty, one, fewer elements than ranks, more than ranks, and a prime that leaves most pieces uneven.
-std::set<int64_t> contract_sizes() { return {0, 1, group().size() - 1, group().size() + 1, 1009}; }
+/// Empty, one, fewer elements than ranks, more than ranks, and a prime that leaves most pieces uneven: its pieces and blocks are far beyond MPI's
+/// eager limit, so that senders wait for receivers; but not on many ranks, which mostly wait for a core.
+std::set<int64_t> contract_sizes() {
+  constexpr int most_ranks = 6;
+  const int64_t prime = group().size() <= most_ranks ? 80'021 : 1009;
+  return {0, 1, group().size() - 1, group().size() + 1, prime};
+}
+
+/// Ranks that spin have a core of their own: with more ranks than cores each wait would take long, and the program would not choose it.
+std::vector<WaitMode> wait_modes() {
+  if (group().size() > 2) return {group().waiter().mode()};
+  return {WaitMode::spin, WaitMode::yield};
+}
 
 TEST(CommunicatorContractTest, CollectsWholeAndInPartsSumsAndShufflesEveryLayout) {
-  for_every_case(contract_sizes(), [](const Case& current) {
-    const auto communicator = current.make();
-    EXPECT_EQ(communicator->name(), current.transport.name);  // the forced transport, and no other
-    ProductCheck check(*communicator, current.layout(), group().rank());
-    for (int round = 0; round < 2; ++round) {
-      check.expect_collection(round);
-      check.expect_sum_and_shuffle(round);
-    }
-    for (int round = 4; round < 6; ++round) {
-      check.expect_collection_in_parts(round);
-      check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(current, *communicator, 1, round);
-    }
-    EXPECT_EQ(communicator->waited_ticks(), group().waiter().waited_ticks());
-  });
+  const auto usual_mode = group().waiter().mode();
+  for (const auto mode : wait_modes()) {
+    group().waiter().set_mode(mode);
+    for_every_case(contract_sizes(), [](const Case& current) {
+      const auto communicator = current.make();
+      EXPECT_EQ(communicator->name(), current.transport.name);  // the forced transport, and no other
+      ProductCheck check(*communicator, current.layout(), group().rank());
+      for (int round = 0; round < 2; ++round) {
+        check.expect_collection(round);
+        check.expect_sum_and_shuffle(round);
+      }
+      for (int round = 4; round < 6; ++round) {
+        check.expect_collection_in_parts(round);
+        check.expect_sum_and_shuffle(round);
+        expect_scalar_sum(current, *communicator, 1, round);
+      }
+      EXPECT_EQ(communicator->waited_ticks(), group().waiter().waited_ticks());
+    });
+  }
+  group().waiter().set_mode(usual_mode);
 }
 
 /// The counts of a sum of scalars take turns.
@@ -326,37 +319,6 @@ TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
   });
 }
 
-TEST(CommunicatorContractTest, LongMessagesArriveWhole) {
-  // Pieces and blocks far beyond MPI's eager limit, so that senders wait for receivers.
-  constexpr int most_ranks = 6;  // more of them mostly wait for a core
-  if (group().size() > most_ranks) return;
-  for_every_case({80'021}, [](const Case& current) {
-    const auto communicator = current.make();
-    ProductCheck check(*communicator, current.layout(), group().rank());
-    check.expect_collection(1);
-    check.expect_sum_and_shuffle(1);
-    check.expect_collection_in_parts(2);
-    check.expect_sum_and_shuffle(2);
-  });
-}
-
-TEST(CommunicatorContractTest, ScalarSumsHaveTheSameBitsOnEveryRankAndEveryTime) {
-  for_every_case({7}, [](const Case& current) {
-    const auto communicator = current.make();
-    for (const auto count : Communicator::scalar_counts) {
-      expect_scalar_sum(current, *communicator, count, 0);
-      auto values = awkward_scalars(group().rank(), count, 1);
-      communicator->sum_scalars(values);
-      for (const auto& others : group().gather_all(std::span<const double>(values))) {
-        EXPECT_TRUE(test::same_bits(others, values));
-      }
-      auto again = awkward_scalars(group().rank(), count, 1);
-      communicator->sum_scalars(again);
-      EXPECT_TRUE(test::same_bits(again, values));
-    }
-  });
-}
-
 /// Nothing else ends the reading of buffers here: piece() and partial() must know that a sum in two halves does
 /// so for what was written before it began alone.
 TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBetween) {
@@ -385,17 +347,11 @@ TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBe
   });
 }
 
-TEST(CommunicatorContractTest, HoldsNothingMirroredUnlessAsked) {
+TEST(CommunicatorContractTest, SumsHaveTheSameBitsEveryTimeAndThoseOfScalarsOnEveryRank) {
   for_every_case({101}, [](const Case& current) {
     const auto communicator = current.transport.make(
         group(), current.layout(), {.sum_form = current.form, .ranks_per_node = current.ranks_per_node});
-    EXPECT_EQ(communicator->mirror(), nullptr);
-  });
-}
-
-TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
-  for_every_case({101}, [](const Case& current) {
-    const auto communicator = current.make();
+    EXPECT_EQ(communicator->mirror(), nullptr) << "nothing is mirrored unless asked";
     std::vector<double> first;
     for (int repeat = 0; repeat < 3; ++repeat) {
       const auto mine = communicator->partial();
@@ -407,7 +363,29 @@ TEST(CommunicatorContractTest, SumsRepeatTheirBits) {
       if (repeat == 0) first = copy_of(communicator->result());
       EXPECT_TRUE(test::same_bits(communicator->result(), first));
     }
+    for (const auto count : Communicator::scalar_counts) {
+      expect_scalar_sum(current, *communicator, count, 0);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        auto values = awkward_scalars(group().rank(), count, 1);
+        communicator->sum_scalars(values);
+        if (repeat == 0) first = values;
+        for (const auto& others : group().gather_all(std::span<const double>(values)))
+          EXPECT_TRUE(test::same_bits(others, first));
+      }
+    }
   });
+}
+
+TEST(CommunicatorContractTest, AnExceptionOnItsWayMayLeaveACollectionUnfinished) {
+  if (group().size() > 1) return;
+  const auto communicator =
+      default_transport().make(group(), BlockLayout::even(10, {.columns = 1, .rows = 1}), {});
+  EXPECT_THROW(
+      {
+        const Collection collection(*communicator);
+        throw std::runtime_error("as MpiError from a product between two parts");
+      },
+      std::runtime_error);
 }
 
 /// A call of a collective of a group of more than one rank, and the bytes that this rank passes to it.
@@ -509,23 +487,6 @@ TEST(CommunicatorContractTest, TwoCommunicatorsDoNotMixTheirMessages) {
       first_check.expect_sum_and_shuffle(round);
     }
   });
-}
-
-TEST(CommunicatorContractTest, WorksWhereRanksHaveACoreOfTheirOwn) {
-  // Ranks that spin: with more ranks than cores each wait would take long, and the program would not choose
-  // it.
-  if (group().size() > 2) return;
-  group().waiter().set_mode(WaitMode::spin);
-  for_every_case(contract_sizes(), [](const Case& current) {
-    const auto communicator = current.make();
-    ProductCheck check(*communicator, current.layout(), group().rank());
-    for (int round = 0; round < 5; ++round) {
-      check.expect_collection(round);
-      check.expect_sum_and_shuffle(round);
-      expect_scalar_sum(current, *communicator, 2, round);
-    }
-  });
-  group().waiter().set_mode(WaitMode::yield);
 }
 
 }  // namespace

@@ -7,17 +7,12 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 
 namespace cg2d::comm::mapped_part_test {
 namespace {
 
 constexpr size_t part_bytes = 10'000;  // not whole pages
-
-void expect_fault(const PartNotice& notice, PartFault fault) {
-  const auto part = map_part(notice);
-  EXPECT_EQ(part.fault, fault);
-  EXPECT_EQ(part.memory, nullptr);
-}
 
 TEST(MappedPart, IsZeroedMemoryThatAllMappingsShare) {
   const OwnedPart owned(part_bytes);
@@ -30,58 +25,34 @@ TEST(MappedPart, IsZeroedMemoryThatAllMappingsShare) {
   EXPECT_EQ(other.memory.get()[part_bytes - 1], std::byte{7});
 }
 
-TEST(MappedPart, AnotherMarkIsRefused) {
+TEST(MappedPart, WhatIsNotTheAnnouncedMemoryIsRefused) {
   const OwnedPart owned(part_bytes);
-  for (size_t word = 0; word < owned.notice().mark.size(); ++word) {
-    auto notice = owned.notice();
-    notice.mark[word] ^= 1U;
-    expect_fault(notice, PartFault::other_memory);
-  }
-}
-
-// Two processes that have the same id and descriptors, each in its container: the notice of one leads to the
-// other's own part.
-TEST(MappedPart, APartOfTheSameSizeIsRefused) {
-  const OwnedPart meant(part_bytes);
-  const OwnedPart found(part_bytes);
-  auto notice = meant.notice();
-  notice.descriptor = found.notice().descriptor;
-  expect_fault(notice, PartFault::other_memory);
-}
-
-TEST(MappedPart, AShorterFileIsRefusedBeforeItIsTouched) {
-  const OwnedPart owned(part_bytes);
-  auto notice = owned.notice();
-  notice.byte_count = 100 * part_bytes;
-  expect_fault(notice, PartFault::other_memory);
-}
-
-TEST(MappedPart, APipeIsRefused) {
-  const OwnedPart owned(part_bytes);
+  const OwnedPart other(part_bytes);
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
-  auto notice = owned.notice();
-  notice.descriptor = ends[0];
-  expect_fault(notice, PartFault::other_memory);
+  const auto expect_fault = [&](const char* what, PartFault fault,
+                                const std::function<void(PartNotice&)>& change) {
+    auto notice = owned.notice();
+    change(notice);
+    const auto part = map_part(notice);
+    EXPECT_EQ(part.fault, fault) << what;
+    EXPECT_EQ(part.memory, nullptr) << what;
+  };
+  using enum PartFault;
+  for (size_t word = 0; word < owned.notice().mark.size(); ++word)
+    expect_fault("another mark", other_memory, [&](PartNotice& notice) { notice.mark[word] ^= 1U; });
+  // Two processes that have the same id and descriptors, each in its container: the notice of one leads to the other's own part.
+  expect_fault("a part of the same size", other_memory,
+               [&](PartNotice& notice) { notice.descriptor = other.notice().descriptor; });
+  expect_fault("a shorter file, before it is touched", other_memory,
+               [](PartNotice& notice) { notice.byte_count = 100 * part_bytes; });
+  expect_fault("a pipe", other_memory, [&](PartNotice& notice) { notice.descriptor = ends[0]; });
+  expect_fault("another namespace", another_namespace,
+               [](PartNotice& notice) { notice.process_namespace += 1; });
+  expect_fault("no file", not_reachable, [](PartNotice& notice) { notice.descriptor = -1; });
+  expect_fault("a file that is gone", not_reachable,
+               [](PartNotice& notice) { notice = OwnedPart(part_bytes).notice(); });
   for (const int end : ends) close(end);
-}
-
-TEST(MappedPart, AnotherNamespaceIsRefused) {
-  const OwnedPart owned(part_bytes);
-  auto notice = owned.notice();
-  notice.process_namespace += 1;
-  expect_fault(notice, PartFault::another_namespace);
-}
-
-TEST(MappedPart, AFileThatIsNotThereIsRefused) {
-  PartNotice notice;
-  {
-    const OwnedPart owned(part_bytes);
-    notice = owned.notice();
-  }
-  expect_fault(notice, PartFault::not_reachable);
-  notice.descriptor = -1;
-  expect_fault(notice, PartFault::not_reachable);
 }
 
 TEST(MappedPart, EveryFaultHasAReason) {

@@ -1,4 +1,4 @@
-// Collective operations of a group of ranks.
+// Collective operations of a group of ranks, and counts as MPI takes them.
 
 #include "comm/rank_group.hpp"
 
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/mpi_handles.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::comm::rank_group_test {
@@ -28,20 +29,7 @@ class RankGroupTest : public testing::TestWithParam<WaitMode> {
 };
 
 INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest,
-                         testing::Values(WaitMode::yield, WaitMode::spin, WaitMode::sleep, WaitMode::block),
-                         [](const auto& mode) {
-                           switch (mode.param) {
-                             case WaitMode::yield:
-                               return "yield";
-                             case WaitMode::spin:
-                               return "spin";
-                             case WaitMode::sleep:
-                               return "sleep";
-                             case WaitMode::block:
-                               break;
-                           }
-                           return "block";
-                         });
+                         testing::Values(WaitMode::yield, WaitMode::spin, WaitMode::sleep, WaitMode::block));
 
 TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {
   int comparison = MPI_UNEQUAL;
@@ -53,53 +41,44 @@ TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {
   EXPECT_EQ(group_.waiter().mode(), GetParam());
 }
 
-TEST_P(RankGroupTest, ReducesIntegers) {
+TEST_P(RankGroupTest, ReducesNumbers) {
   EXPECT_EQ(group_.sum(int64_t{rank_} + 1), int64_t{size_} * (size_ + 1) / 2);
+  EXPECT_EQ(group_.sum_of_lower_ranks(int64_t{rank_} + 1), int64_t{rank_} * (rank_ + 1) / 2);
   EXPECT_EQ(group_.maximum(int64_t{-rank_}), 0);
   EXPECT_EQ(group_.minimum(int64_t{-rank_}), 1 - size_);
   // Beyond 32 bits: counts of nonzeros are.
   constexpr int64_t large = int64_t{1} << 40;
   EXPECT_EQ(group_.sum(large), large * size_);
   EXPECT_EQ(group_.minimum(std::numeric_limits<int64_t>::min() + rank_), std::numeric_limits<int64_t>::min());
-}
-
-TEST_P(RankGroupTest, ReducesDoubles) {
   EXPECT_EQ(group_.maximum(0.5 - rank_), 0.5);
   EXPECT_EQ(group_.maximum(-1.0 - rank_), -1.0);  // not 0, where a reduction might start
 }
 
-TEST_P(RankGroupTest, SumsTheLowerRanks) {
-  EXPECT_EQ(group_.sum_of_lower_ranks(int64_t{rank_} + 1), int64_t{rank_} * (rank_ + 1) / 2);
-}
-
-TEST_P(RankGroupTest, GathersRaggedAndEmptyParts) {
+TEST_P(RankGroupTest, GathersRaggedAndEmptyPartsAndTexts) {
   // Rank r gives r % 3 numbers: nothing from every third.
-  const std::vector<int64_t> mine(static_cast<size_t>(rank_ % 3), 100 + rank_);
-  const auto all = group_.gather_all(std::span<const int64_t>(mine));
-  EXPECT_EQ(all.size(), static_cast<size_t>(size_));
+  const auto part_of = [](int rank) {
+    return std::vector<int64_t>(static_cast<size_t>(rank % 3), 100 + rank);
+  };
+  const auto text_of = [](int rank) {
+    return rank % 2 == 0 ? "rank " + std::to_string(rank) : std::string();
+  };
+  const auto mine = part_of(rank_);
+  const auto parts = group_.gather_all(std::span<const int64_t>(mine));
+  const auto texts = group_.gather_all(text_of(rank_));
+  ASSERT_EQ(parts.size(), static_cast<size_t>(size_));
+  ASSERT_EQ(texts.size(), static_cast<size_t>(size_));
   for (int r = 0; r < size_; ++r) {
-    EXPECT_EQ(all[static_cast<size_t>(r)], std::vector<int64_t>(static_cast<size_t>(r % 3), 100 + r));
+    EXPECT_EQ(parts[static_cast<size_t>(r)], part_of(r));
+    EXPECT_EQ(texts[static_cast<size_t>(r)], text_of(r));
   }
-}
-
-TEST_P(RankGroupTest, GathersNothingFromAll) {
-  const auto all = group_.gather_all(std::span<const double>());
-  EXPECT_EQ(all, std::vector<std::vector<double>>(static_cast<size_t>(size_)));
-}
-
-TEST_P(RankGroupTest, GathersTexts) {
-  const auto texts = group_.gather_all(rank_ % 2 == 0 ? "rank " + std::to_string(rank_) : std::string());
-  EXPECT_EQ(texts.size(), static_cast<size_t>(size_));
-  for (int r = 0; r < size_; ++r) {
-    EXPECT_EQ(texts[static_cast<size_t>(r)], r % 2 == 0 ? "rank " + std::to_string(r) : std::string());
-  }
+  EXPECT_EQ(group_.gather_all(std::span<const double>()),
+            std::vector<std::vector<double>>(static_cast<size_t>(size_)));
 }
 
 TEST_P(RankGroupTest, BroadcastsTheTextOfRankZero) {
-  EXPECT_EQ(group_.broadcast(rank_ == 0 ? "from rank 0" : "a longer text that nobody gets"), "from rank 0");
-  EXPECT_EQ(group_.broadcast(rank_ == 0 ? "" : "something"), "");
   const std::string long_text(300'001, 'x');
-  EXPECT_EQ(group_.broadcast(rank_ == 0 ? long_text : ""), long_text);
+  for (const auto& text : {std::string("from rank 0"), std::string(), long_text})
+    EXPECT_EQ(group_.broadcast(rank_ == 0 ? text : "a text that nobody gets"), text);
 }
 
 /// Message from `source` to `destination`: empty for some pairs, beyond MPI's eager limit for one.
@@ -109,25 +88,18 @@ std::vector<uint64_t> words_between(int source, int destination) {
   return std::vector<uint64_t>(length, static_cast<uint64_t>(source * 1000 + destination));
 }
 
-TEST_P(RankGroupTest, ExchangesRaggedAndEmptyParts) {
+TEST_P(RankGroupTest, ExchangesRaggedAndEmptyPartsAndMovesWhatGoesToTheRankItself) {
   for (int repeat = 0; repeat < 3; ++repeat) {
     std::vector<std::vector<uint64_t>> outgoing;
     for (int r = 0; r < size_; ++r) outgoing.push_back(words_between(rank_, r));
+    const auto* const own = outgoing[static_cast<size_t>(rank_)].data();
     const auto incoming = group_.exchange(std::move(outgoing));
-    EXPECT_EQ(incoming.size(), static_cast<size_t>(size_));
+    ASSERT_EQ(incoming.size(), static_cast<size_t>(size_));
     for (int r = 0; r < size_; ++r) {
       EXPECT_EQ(incoming[static_cast<size_t>(r)], words_between(r, rank_)) << "from rank " << r;
     }
+    EXPECT_EQ(incoming[static_cast<size_t>(rank_)].data(), own);
   }
-}
-
-TEST_P(RankGroupTest, ExchangeMovesWhatGoesToTheRankItself) {
-  std::vector<std::vector<uint64_t>> outgoing(static_cast<size_t>(size_));
-  auto& own = outgoing[static_cast<size_t>(rank_)];
-  own.assign(1000, 7);
-  const auto* const data = own.data();
-  const auto incoming = group_.exchange(std::move(outgoing));
-  EXPECT_EQ(incoming[static_cast<size_t>(rank_)].data(), data);
 }
 
 TEST_P(RankGroupTest, TheFirstRanksAreAGroupOfTheirOwn) {
@@ -182,14 +154,29 @@ TEST(MpiErrorTest, NamesTheCallAndTheReason) {
     check(MPI_ERR_RANK, "MPI_Send");
     ADD_FAILURE() << "no exception";
   } catch (const MpiError& error) {
-    EXPECT_EQ(std::string(error.what()).rfind("MPI_Send: ", 0), 0U) << error.what();
-    EXPECT_GT(std::string(error.what()).size(), std::string("MPI_Send: ").size());
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("MPI_Send: ") && text.size() > std::string("MPI_Send: ").size()) << text;
   }
-}
-
-TEST(MpiErrorTest, AFailedCallOfAGroupThrows) {
   // To a rank that does not exist: MPI must return the error (MPI_ERRORS_RETURN), not end the program.
   EXPECT_THROW(group().send_text("lost", group().size()), MpiError);
+}
+
+/// Counts as MPI takes them.
+TEST(IntCountTest, CountsThatFitAreTheSameAndOthersThrowAndNameTheCount) {
+  constexpr int largest = std::numeric_limits<int>::max();
+  EXPECT_EQ(int_count(size_t{0}), 0);
+  EXPECT_EQ(int_count(int64_t{largest}), largest);
+  EXPECT_EQ(int_count(size_t{largest}), largest);
+  EXPECT_THROW(static_cast<void>(int_count(std::numeric_limits<size_t>::max())), std::overflow_error);
+  for (const auto count : {int64_t{largest} + 1, int64_t{1} << 32, int64_t{-1}}) {
+    try {
+      static_cast<void>(int_count(count));
+      ADD_FAILURE() << count << " was narrowed";
+    } catch (const std::overflow_error& error) {
+      EXPECT_NE(std::string(error.what()).find(std::to_string(count)), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(std::to_string(largest)), std::string::npos) << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Butterflies for every group size up to 81, and for the groups of every grid up to 9 x 9, executed by a
-// simulator.
+// simulator; and what nodes send to each other.
 
 #include "comm/schedule.hpp"
 
@@ -8,9 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <bitset>
 #include <cmath>
+#include <numeric>
+#include <random>
+#include <set>
+#include <vector>
 
+#include "comm/node_plan.hpp"
 #include "support/bits.hpp"
 #include "support/layouts.hpp"
 #include "support/schedule_simulator.hpp"
@@ -41,26 +45,13 @@ std::vector<Schedule> schedules_of(int group_size, const MakeSchedule& make) {
   return schedules;
 }
 
-/// The members whose partial sums are in a value; adding one twice is noticed.
-struct Contributors {
-  std::bitset<largest_group> members;
-  bool doubled = false;
-
-  Contributors& operator+=(const Contributors& other) {
-    doubled = doubled || other.doubled || (members & other.members).any();
-    members |= other.members;
-    return *this;
-  }
-};
-
-/// Every member holds a partial sum of everything, which only it has contributed to.
-std::vector<std::vector<Contributors>> own_contributions(int group_size) {
-  std::vector<std::vector<Contributors>> blocks;
-  for (int member = 0; member < group_size; ++member) {
-    Contributors own;
-    own.members.set(static_cast<size_t>(member));
-    blocks.emplace_back(static_cast<size_t>(group_size), own);
-  }
+/// Every member holds a partial sum of everything, which only it has contributed to: numbers of 40 random bits, so that no other sum of some of
+/// them, or of one twice, is theirs.
+std::vector<std::vector<double>> own_contributions(int group_size) {
+  std::mt19937_64 random(20261129);
+  std::vector<std::vector<double>> blocks;
+  for (int member = 0; member < group_size; ++member)
+    blocks.emplace_back(static_cast<size_t>(group_size), static_cast<double>(random() >> 24));
   return blocks;
 }
 
@@ -77,20 +68,26 @@ std::vector<std::vector<double>> awkward_blocks(int group_size) {
   return blocks;
 }
 
-TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnceInTheFewestSteps) {
+/// visit(size): groups of every size. Failures tell which it was.
+template <typename Visit>
+void for_every_group(const Visit& visit) {
   for (int size = 1; size <= largest_group; ++size) {
     SCOPED_TRACE("group of " + std::to_string(size));
+    visit(size);
+  }
+}
+
+TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnceInTheFewestSteps) {
+  for_every_group([](int size) {
     for (const auto delivery : both_deliveries) {
-      std::vector<std::vector<double>> blocks(static_cast<size_t>(size));
-      for (size_t m = 0; m < blocks.size(); ++m) {
-        blocks[m].assign(blocks.size(), -1.0);
-        blocks[m][m] = static_cast<double>(100 + m);
-      }
-      GroupSimulation<double> group(single_elements(size), schedules_of(size, all_gather_schedule), blocks);
+      std::vector<double> everything(static_cast<size_t>(size));
+      std::iota(everything.begin(), everything.end(), 100.0);
+      std::vector<std::vector<double>> blocks(everything.size(),
+                                              std::vector<double>(everything.size(), -1.0));
+      for (size_t m = 0; m < blocks.size(); ++m) blocks[m][m] = everything[m];
+      GroupSimulation group(single_elements(size), schedules_of(size, all_gather_schedule), blocks);
       group.run(delivery);
       for (int member = 0; member < size; ++member) {
-        std::vector<double> everything;
-        for (int k = 0; k < size; ++k) everything.push_back(100 + k);
         EXPECT_EQ(group.block(member), everything) << "member " << member;
         std::vector<int> received(static_cast<size_t>(size), 1);
         received[static_cast<size_t>(member)] = 0;
@@ -100,68 +97,37 @@ TEST(AllGatherTest, EndsWithAllPiecesOnAllMembersEachReceivedOnceInTheFewestStep
         EXPECT_EQ(static_cast<int>(schedule.steps.size()), ceil_log2(size));
       }
     }
-  }
+  });
 }
 
-TEST(ReduceScatterTest, SumsEveryContributionExactlyOnce) {
-  for (int size = 1; size <= largest_group; ++size) {
-    SCOPED_TRACE("group of " + std::to_string(size));
+TEST(ReductionTest, SumsEveryContributionExactlyOnce) {
+  for_every_group([](int size) {
     for (const auto delivery : both_deliveries) {
-      GroupSimulation<Contributors> group(single_elements(size), schedules_of(size, reduce_scatter_schedule),
-                                          own_contributions(size));
-      group.run(delivery);
+      const auto own = own_contributions(size);
+      double sum = 0.0;  // exact
+      for (const auto& block : own) sum += block.front();
+      GroupSimulation all(single_elements(size), schedules_of(size, all_reduce_schedule), own);
+      GroupSimulation scattered(single_elements(size), schedules_of(size, reduce_scatter_schedule), own);
+      all.run(delivery);
+      scattered.run(delivery);
       for (int member = 0; member < size; ++member) {
-        const auto& mine = group.block(member)[static_cast<size_t>(member)];
-        EXPECT_EQ(mine.members.count(), static_cast<size_t>(size)) << "member " << member;
-        EXPECT_FALSE(mine.doubled) << "member " << member;
+        EXPECT_EQ(all.block(member), std::vector<double>(own.size(), sum)) << "member " << member;
+        EXPECT_EQ(scattered.block(member)[static_cast<size_t>(member)], sum) << "member " << member;
       }
     }
-  }
-}
-
-TEST(ReduceScatterTest, SendsEveryOtherPieceOnceInTheFewestSteps) {
-  for (int size = 1; size <= largest_group; ++size) {
-    for (int member = 0; member < size; ++member) {
-      const auto schedule = reduce_scatter_schedule(size, member);
-      EXPECT_EQ(static_cast<int>(schedule.steps.size()), ceil_log2(size)) << "group of " << size;
-      int sent = 0;
-      for (const auto& step : schedule.steps) {
-        sent += step.sent.count;
-        EXPECT_EQ(step.combine, Combine::add);
-      }
-      EXPECT_EQ(sent, size - 1) << "group of " << size;
-    }
-  }
-}
-
-TEST(AllReduceTest, SumsEveryContributionExactlyOnceOnEveryMember) {
-  for (int size = 1; size <= largest_group; ++size) {
-    SCOPED_TRACE("group of " + std::to_string(size));
-    for (const auto delivery : both_deliveries) {
-      GroupSimulation<Contributors> group(single_elements(size), schedules_of(size, all_reduce_schedule),
-                                          own_contributions(size));
-      group.run(delivery);
-      for (int member = 0; member < size; ++member) {
-        const bool is_whole = std::ranges::all_of(group.block(member), [&](const Contributors& sum) {
-          return sum.members.count() == static_cast<size_t>(size) && !sum.doubled;
-        });
-        EXPECT_TRUE(is_whole) << "member " << member;
-      }
-    }
-  }
+  });
 }
 
 /// Whatever arrives first: on all members of an all-reduce, and for each piece of a reduce-scatter.
-TEST(AllReduceTest, SumsHaveOneOrderOfAdditions) {
-  for (int size = 1; size <= largest_group; ++size) {
-    SCOPED_TRACE("group of " + std::to_string(size));
+TEST(ReductionTest, SumsHaveOneOrderOfAdditions) {
+  for_every_group([](int size) {
     std::vector<double> whole;
     std::vector<std::vector<double>> pieces;
     for (const auto delivery : both_deliveries) {
-      GroupSimulation<double> all(single_elements(size), schedules_of(size, all_reduce_schedule),
-                                  awkward_blocks(size));
-      GroupSimulation<double> scattered(single_elements(size), schedules_of(size, reduce_scatter_schedule),
-                                        awkward_blocks(size));
+      GroupSimulation all(single_elements(size), schedules_of(size, all_reduce_schedule),
+                          awkward_blocks(size));
+      GroupSimulation scattered(single_elements(size), schedules_of(size, reduce_scatter_schedule),
+                                awkward_blocks(size));
       all.run(delivery);
       scattered.run(delivery);
       if (whole.empty()) whole = all.block(0);
@@ -172,18 +138,27 @@ TEST(AllReduceTest, SumsHaveOneOrderOfAdditions) {
             << "member " << member;
       }
     }
-  }
+  });
 }
 
-TEST(AllReduceTest, TakesTwoMoreStepsThanTheButterflyWhereTheSizeIsNoPowerOfTwo) {
-  for (int size = 1; size <= largest_group; ++size) {
+/// A reduce-scatter sends every other piece once. An all-reduce takes two more steps than the butterfly where the size is no power of two.
+TEST(ReductionTest, TakesTheFewestSteps) {
+  for_every_group([](int size) {
     size_t most_steps = 0;
     for (int member = 0; member < size; ++member) {
       most_steps = std::max(most_steps, all_reduce_schedule(size, member).steps.size());
+      const auto scattered = reduce_scatter_schedule(size, member);
+      EXPECT_EQ(static_cast<int>(scattered.steps.size()), ceil_log2(size));
+      int sent = 0;
+      for (const auto& step : scattered.steps) {
+        sent += step.sent.count;
+        EXPECT_EQ(step.combine, Combine::add);
+      }
+      EXPECT_EQ(sent, size - 1);
     }
     const int expected = is_power_of_two(size) ? floor_log2(size) : floor_log2(size) + 2;
-    EXPECT_EQ(static_cast<int>(most_steps), expected) << "group of " << size;
-  }
+    EXPECT_EQ(static_cast<int>(most_steps), expected);
+  });
 }
 
 TEST(GroupPiecesTest, RunsWrapAroundAndLeaveOutWhatIsEmpty) {
@@ -215,80 +190,76 @@ TEST(GroupPiecesTest, OffsetsCountFromTheGroupsOwnBlock) {
 
 // ---------------------------------------------------------------- whole grids
 
-/// A product on a whole grid, as its four steps: values are integers, so all sums are exact.
-class PlaneSimulation {
- public:
-  PlaneSimulation(const BlockLayout& layout, SumForm form, Delivery delivery)
-      : layout_(layout), form_(form), delivery_(delivery) {}
-
-  static double operand(int64_t index) { return static_cast<double>(index + 1); }
-  static double partial(int64_t index, int column) { return static_cast<double>((column + 1) * (index + 5)); }
-  double sum(int64_t index) const {
-    double value = 0.0;
-    for (int column = 0; column < layout_.grid().columns; ++column) value += partial(index, column);
-    return value;
+/// Runs one group of a grid: its members' schedules and blocks, by their rank.
+template <typename ScheduleOf, typename BlockOf>
+GroupSimulation simulated(const GroupPieces& pieces, const std::vector<int>& ranks, Delivery delivery,
+                          const ScheduleOf& schedule_of, const BlockOf& block_of) {
+  std::vector<Schedule> schedules;
+  std::vector<std::vector<double>> blocks;
+  for (const int rank : ranks) {
+    schedules.push_back(schedule_of(rank));
+    blocks.push_back(block_of(rank));
   }
+  GroupSimulation group(pieces, schedules, blocks);
+  group.run(delivery);
+  return group;
+}
 
-  void expect_collection() const {
-    const auto grid = layout_.grid();
-    for (int column = 0; column < grid.columns; ++column) {
-      const auto block = layout_.column_block(column);
-      const auto pieces = collection_pieces(layout_, grid.rank_at(0, column));
-      std::vector<Schedule> schedules;
-      std::vector<std::vector<double>> blocks;
-      for (int row = 0; row < grid.rows; ++row) {
-        schedules.push_back(collection_schedule(layout_, grid.rank_at(row, column)));
-        const auto mine = layout_.piece(layout_.column_piece_of(grid.rank_at(row, column)));
-        auto& held = blocks.emplace_back();
-        for (auto i = block.begin; i < block.end; ++i) held.push_back(mine.contains(i) ? operand(i) : -1.0);
-      }
-      GroupSimulation<double> group(pieces, schedules, blocks);
-      group.run(delivery_);
-      std::vector<double> expected;
-      for (auto i = block.begin; i < block.end; ++i) expected.push_back(operand(i));
-      for (int row = 0; row < grid.rows; ++row) {
-        const int rank = grid.rank_at(row, column);
-        EXPECT_EQ(group.block(row), expected) << "rank " << rank;
-        EXPECT_EQ(group.sent(row), collection_traffic(layout_, rank)) << "rank " << rank;
-      }
-    }
-  }
+/// value_of(index) of a range.
+template <typename ValueOf>
+std::vector<double> values_of(const IndexRange& range, const ValueOf& value_of) {
+  std::vector<double> values;
+  for (auto i = range.begin; i < range.end; ++i) values.push_back(static_cast<double>(value_of(i)));
+  return values;
+}
 
-  void expect_summation() const {
-    const auto grid = layout_.grid();
+void expect_collection(const BlockLayout& layout, Delivery delivery) {
+  const auto grid = layout.grid();
+  for (int column = 0; column < grid.columns; ++column) {
+    const auto block = layout.column_block(column);
+    std::vector<int> ranks;
+    for (int row = 0; row < grid.rows; ++row) ranks.push_back(grid.rank_at(row, column));
+    const auto group = simulated(
+        collection_pieces(layout, ranks.front()), ranks, delivery,
+        [&](int rank) { return collection_schedule(layout, rank); },
+        [&](int rank) {
+          const auto mine = layout.piece(layout.column_piece_of(rank));
+          return values_of(block, [&](int64_t i) { return mine.contains(i) ? i + 1 : -1; });
+        });
+    const auto expected = values_of(block, [](int64_t i) { return i + 1; });
     for (int row = 0; row < grid.rows; ++row) {
-      const auto block = layout_.row_block(row);
-      std::vector<Schedule> schedules;
-      std::vector<std::vector<double>> blocks;
-      for (int column = 0; column < grid.columns; ++column) {
-        schedules.push_back(summation_schedule(layout_, grid.rank_at(row, column), form_));
-        auto& held = blocks.emplace_back();
-        for (auto i = block.begin; i < block.end; ++i) held.push_back(partial(i, column));
-      }
-      GroupSimulation<double> group(summation_pieces(layout_, grid.rank_at(row, 0)), schedules, blocks);
-      group.run(delivery_);
-      for (int column = 0; column < grid.columns; ++column) expect_sum(group, grid.rank_at(row, column));
+      const int rank = grid.rank_at(row, column);
+      EXPECT_EQ(group.block(row), expected) << "rank " << rank;
+      EXPECT_EQ(group.sent(row), collection_traffic(layout, rank)) << "rank " << rank;
     }
   }
+}
 
- private:
-  /// My row piece, or all of the row block where the form says so.
-  void expect_sum(const GroupSimulation<double>& group, int rank) const {
-    const int member = layout_.grid().column_of(rank);
-    const auto block = layout_.row_block(layout_.grid().row_of(rank));
-    const auto whole = form_ == SumForm::whole_block ? block : layout_.piece(layout_.row_piece_of(rank));
-    int64_t wrong_count = 0;
-    for (auto i = whole.begin; i < whole.end; ++i) {
-      if (group.block(member)[static_cast<size_t>(i - block.begin)] != sum(i)) ++wrong_count;
+/// Values are integers, so all sums are exact: each rank has its row piece of them, or all of the row block where the form says so.
+void expect_summation(const BlockLayout& layout, SumForm form, Delivery delivery) {
+  const auto grid = layout.grid();
+  for (int row = 0; row < grid.rows; ++row) {
+    const auto block = layout.row_block(row);
+    std::vector<int> ranks;
+    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(row, column));
+    const auto group = simulated(
+        summation_pieces(layout, ranks.front()), ranks, delivery,
+        [&](int rank) { return summation_schedule(layout, rank, form); },
+        [&](int rank) {
+          return values_of(block, [&](int64_t i) { return (grid.column_of(rank) + 1) * (i + 5); });
+        });
+    for (int column = 0; column < grid.columns; ++column) {
+      const int rank = grid.rank_at(row, column);
+      const auto owned = form == SumForm::whole_block ? block : layout.piece(layout.row_piece_of(rank));
+      const auto& sums = group.block(column);
+      const std::vector<double> found(sums.begin() + (owned.begin - block.begin),
+                                      sums.begin() + (owned.end - block.begin));
+      const int64_t weight = grid.columns * (grid.columns + 1) / 2;
+      EXPECT_EQ(found, values_of(owned, [&](int64_t i) { return weight * (i + 5); })) << "rank " << rank;
+      EXPECT_EQ(group.sent(column), summation_traffic(layout, rank, form)) << "rank " << rank;
     }
-    EXPECT_EQ(wrong_count, 0) << "rank " << rank;
-    EXPECT_EQ(group.sent(member), summation_traffic(layout_, rank, form_)) << "rank " << rank;
   }
-
-  const BlockLayout& layout_;
-  SumForm form_;
-  Delivery delivery_;
-};
+}
 
 TEST(GridScheduleTest, CollectionAndSummationAreRightOnEveryGrid) {
   test::for_every_grid([](ProcessGrid grid) {
@@ -296,10 +267,9 @@ TEST(GridScheduleTest, CollectionAndSummationAreRightOnEveryGrid) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));
         for (const auto delivery : both_deliveries) {
-          PlaneSimulation(named.layout, SumForm::whole_block, delivery).expect_collection();
-          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter}) {
-            PlaneSimulation(named.layout, form, delivery).expect_summation();
-          }
+          expect_collection(named.layout, delivery);
+          for (const auto form : {SumForm::whole_block, SumForm::reduce_scatter})
+            expect_summation(named.layout, form, delivery);
         }
       }
     }
@@ -331,7 +301,7 @@ TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
       const GroupPieces values(test::one_piece_layout(value_count, {.columns = size, .rows = 1}, 0), 0, size);
       const std::vector<std::vector<double>> blocks(
           static_cast<size_t>(size), std::vector<double>(static_cast<size_t>(value_count), 1.0));
-      GroupSimulation<double> group(values, schedules_of(size, all_reduce_schedule), blocks);
+      GroupSimulation group(values, schedules_of(size, all_reduce_schedule), blocks);
       group.run(Delivery::eager);
       for (int member = 0; member < size; ++member) {
         EXPECT_EQ(group.sent(member), dot_traffic(size, member, value_count)) << "group of " << size;
@@ -339,18 +309,6 @@ TEST(TrafficTest, DotIsWhatTheAllReduceOfTheValuesSends) {
       }
     }
   }
-}
-
-/// How often each element of the rank's column block is in its parts: those before `part`, and those that
-/// `part` adds.
-std::vector<int> covered_by(const std::vector<std::vector<IndexRange>>& parts, int64_t size) {
-  std::vector<int> count(static_cast<size_t>(size), 0);
-  for (const auto& part : parts) {
-    for (const auto& range : part) {
-      for (auto k = range.begin; k < range.end; ++k) ++count[static_cast<size_t>(k)];
-    }
-  }
-  return count;
 }
 
 TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
@@ -363,13 +321,19 @@ TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
           const auto own = named.layout.piece(named.layout.column_piece_of(rank));
           const auto parts = collection_parts(named.layout, rank);
           EXPECT_EQ(parts.size(), collection_schedule(named.layout, rank).steps.size() + 1);
-          EXPECT_EQ(covered_by(parts, block.size()), std::vector<int>(static_cast<size_t>(block.size()), 1));
+          std::vector<int> covered(static_cast<size_t>(block.size()));
+          for (const auto& part : parts) {
+            EXPECT_LE(part.size(), 2U);
+            for (const auto& range : part) {
+              for (auto k = range.begin; k < range.end; ++k) ++covered[static_cast<size_t>(k)];
+            }
+          }
+          EXPECT_EQ(covered, std::vector<int>(covered.size(), 1));
           std::vector<IndexRange> first;
           if (own.size() > 0) {
             first.push_back({.begin = own.begin - block.begin, .end = own.end - block.begin});
           }
           EXPECT_EQ(parts.front(), first);
-          for (const auto& part : parts) EXPECT_LE(part.size(), 2U);
         }
       }
     }
@@ -412,6 +376,113 @@ TEST(TrafficTest, IsThePapersForPowersOfTwo) {
       }
     }
   }
+}
+
+// ---------------------------------------------------------------- nodes
+
+TEST(NodeMapTest, NodesAreNumberedInTheOrderOfTheirFirstRanksAndEachRankCarriesItsShareOfTheOthers) {
+  const NodeMap nodes({7, 3, 7, 9, 3});
+  EXPECT_EQ(nodes.node_count(), 3);
+  EXPECT_EQ(nodes.rank_count(), 5);
+  EXPECT_EQ(nodes.ranks_of(0), (std::vector<int>{0, 2}));
+  EXPECT_EQ(nodes.ranks_of(1), (std::vector<int>{1, 4}));
+  EXPECT_EQ(nodes.ranks_of(2), (std::vector<int>{3}));
+  EXPECT_EQ(nodes.node_of(4), 1);
+  EXPECT_EQ(nodes.place_of(4), 1);
+  EXPECT_EQ(nodes.place_of(3), 0);
+  const NodeMap pairs({0, 0, 1, 1, 2, 2, 3, 3});
+  EXPECT_EQ(pairs.carrier(0, 1), 1);
+  EXPECT_EQ(pairs.carrier(0, 2), 0);
+  EXPECT_EQ(pairs.carrier(0, 3), 1);
+  EXPECT_EQ(pairs.carrier(3, 0), 6);
+}
+
+/// Ranks 0 ... P-1 on nodes of that size; 0: rank by rank on two nodes in turns.
+NodeMap nodes_of(int rank_count, int size) {
+  std::vector<int> node_of;
+  for (int rank = 0; rank < rank_count; ++rank) node_of.push_back(size == 0 ? rank % 2 : rank / size);
+  return NodeMap(node_of);
+}
+
+template <typename Visit>
+void for_every_case(const Visit& visit) {
+  for (const int rank_count : {1, 2, 3, 4, 6, 12}) {
+    for (const auto& grid : factorizations(rank_count)) {
+      for (const auto& named : test::layouts_of(101, grid)) {
+        for (const int size : {0, 1, 2, 5, 12}) {
+          SCOPED_TRACE(test::describe(named) + ", nodes of " + std::to_string(size));
+          visit(named.layout, nodes_of(rank_count, size));
+        }
+      }
+    }
+  }
+}
+
+void mark(std::vector<int>& count, const IndexRange& range) {
+  for (auto i = range.begin; i < range.end; ++i) ++count[static_cast<size_t>(i)];
+}
+
+TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
+  for_every_case([](const BlockLayout& layout, const NodeMap& nodes) {
+    const auto grid = layout.grid();
+    for (const bool mirrored : {false, true}) {
+      for (int node = 0; node < nodes.node_count(); ++node) {
+        std::vector<int> is_there(static_cast<size_t>(layout.size()), 0);
+        std::vector<int> is_read = is_there;
+        for (const int rank : nodes.ranks_of(node)) {
+          const auto own = layout.piece(layout.column_piece_of(rank));
+          mark(is_read, own);  // it may be no part of what is read here
+          mark(is_there, own);
+          mark(is_read, layout.column_block(grid.column_of(rank)));
+          if (mirrored) mark(is_read, layout.row_block(grid.row_of(rank)));
+        }
+        for (int from = 0; from < nodes.node_count(); ++from) {
+          if (from == node) continue;
+          for (const auto& range : collected_ranges(layout, nodes, mirrored, from, node)) {
+            EXPECT_GT(range.size(), 0);
+            mark(is_there, range);
+          }
+        }
+        for (size_t i = 0; i < is_read.size(); ++i)
+          EXPECT_EQ(is_there[i], is_read[i] > 0 ? 1 : 0) << "element " << i;
+      }
+    }
+  });
+}
+
+/// The pieces of a message follow each other.
+TEST(NodePlanTest, EveryPieceIsSummedOverAllRanksOfItsGroup) {
+  for_every_case([](const BlockLayout& layout, const NodeMap& nodes) {
+    for (const auto over : {SummedOver::process_row, SummedOver::process_column}) {
+      std::vector<std::set<int>> senders(static_cast<size_t>(nodes.rank_count()));
+      for (int from = 0; from < nodes.node_count(); ++from) {
+        for (int to = 0; to < nodes.node_count(); ++to) {
+          if (from == to) continue;
+          const auto sums = sums_between(layout, nodes, over, from, to);
+          int64_t offset = 0;
+          for (const auto& sum : sums.pieces) {
+            EXPECT_EQ(nodes.node_of(sum.rank), to);
+            EXPECT_EQ(sum.offset, offset);
+            offset += layout.piece(layout.column_piece_of(sum.rank)).size();
+            senders[static_cast<size_t>(sum.rank)].insert(from);
+          }
+          EXPECT_EQ(sums.element_count, offset);
+        }
+      }
+      for (int rank = 0; rank < nodes.rank_count(); ++rank) {
+        const int group = summing_group(layout, over, rank);
+        const auto block = block_of_group(layout, over, group);
+        const auto piece = layout.piece(layout.column_piece_of(rank));
+        EXPECT_GE(piece.begin, block.begin);
+        EXPECT_LE(piece.end, block.end);
+        std::set<int> expected;
+        for (const int other : ranks_of_group(layout, over, group)) {
+          if (nodes.node_of(other) != nodes.node_of(rank)) expected.insert(nodes.node_of(other));
+        }
+        EXPECT_EQ(senders[static_cast<size_t>(rank)], piece.size() > 0 ? expected : std::set<int>{});
+      }
+    }
+  });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Blocks in compressed sparse rows, and their split over threads.
+// Arrays straight from the operating system, blocks in compressed sparse rows, and their split over threads.
 
 #include "kernels/csr_block.hpp"
 
@@ -6,56 +6,134 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <new>
 #include <numeric>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "kernels/page_buffer.hpp"
 
 namespace cg2d::kernels::csr_block_test {
 namespace {
 
-template <typename T>
-std::vector<T> elements(const PageBuffer<T>& buffer) {
-  return {buffer.span().begin(), buffer.span().end()};
+constexpr size_t page_bytes = 4096;
+constexpr size_t huge_page_bytes = size_t{1} << 21;
+
+void fill_rising(PageBuffer<int64_t>& buffer) {
+  std::iota(buffer.span().begin(), buffer.span().end(), int64_t{1});
 }
 
-TEST(CsrBlockTest, FromRowsStoresRowAfterRow) {
-  const auto block = CsrBlock::from_rows(5, {{{0, 1.5}, {4, -2.0}}, {}, {{2, 3.0}}});
-  EXPECT_EQ(block.row_count, 3);
-  EXPECT_EQ(block.column_count, 5);
-  EXPECT_EQ(block.nonzero_count(), 3);
-  EXPECT_EQ(elements(block.row_starts), (std::vector<int64_t>{0, 2, 2, 3}));
-  EXPECT_EQ(elements(block.columns), (std::vector<int32_t>{0, 4, 2}));
-  EXPECT_EQ(elements(block.values), (std::vector<double>{1.5, -2.0, 3.0}));
-  EXPECT_EQ(block.byte_count(), 4 * 8 + 3 * 4 + 3 * 8);
+/// 1, 2, 3 ... in the first `count` elements, and zeros after them.
+bool is_rising(const PageBuffer<int64_t>& buffer, size_t count) {
+  for (size_t k = 0; k < buffer.size(); ++k) {
+    if (buffer[k] != (k < count ? static_cast<int64_t>(k) + 1 : 0)) return false;
+  }
+  return true;
 }
 
-TEST(CsrBlockTest, BlocksMayBeEmpty) {
-  const CsrBlock nothing;
-  EXPECT_EQ(nothing.nonzero_count(), 0);
-  EXPECT_EQ(nothing.byte_count(), 0);
-  const auto no_rows = CsrBlock::from_rows(7, {});
-  EXPECT_EQ(no_rows.row_count, 0);
-  EXPECT_EQ(no_rows.nonzero_count(), 0);
-  const auto empty_rows = CsrBlock::from_rows(0, {{}, {}});
-  EXPECT_EQ(empty_rows.row_count, 2);
-  EXPECT_EQ(empty_rows.nonzero_count(), 0);
-  EXPECT_EQ(elements(empty_rows.row_starts), (std::vector<int64_t>{0, 0, 0}));
+TEST(PageBufferTest, AnEmptyBufferTakesNoMemory) {
+  const PageBuffer<double> by_default;
+  const PageBuffer<double> of_size_0(0);
+  for (const auto* buffer : {&by_default, &of_size_0}) {
+    EXPECT_TRUE(buffer->empty());
+    EXPECT_EQ(buffer->size(), 0U);
+    EXPECT_EQ(buffer->data(), nullptr);
+    EXPECT_TRUE(buffer->span().empty());
+  }
 }
 
-TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
-  auto block = CsrBlock::from_rows(
-      3, {{{.column = 0, .value = 1.0}, {.column = 2, .value = 2.0}}, {}, {{.column = 1, .value = 3.0}}});
+TEST(PageBufferTest, StartsZeroedOnAPageBorder) {
+  for (const size_t size :
+       {size_t{1}, page_bytes / 8 - 1, page_bytes / 8, page_bytes / 8 + 1, huge_page_bytes / 8 + 3}) {
+    const PageBuffer<int64_t> buffer(size);
+    EXPECT_EQ(buffer.size(), size);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % page_bytes, 0U);
+    EXPECT_TRUE(is_rising(buffer, 0));
+  }
+}
+
+TEST(PageBufferTest, MovingHandsTheMemoryOver) {
+  PageBuffer<int64_t> first(1000);
+  fill_rising(first);
+  const auto* const data = first.data();
+  PageBuffer<int64_t> second(std::move(first));
+  EXPECT_EQ(second.data(), data);
+  EXPECT_TRUE(first.empty());  // NOLINT(bugprone-use-after-move): a moved-from buffer is an empty one
+  EXPECT_EQ(first.data(), nullptr);
+  PageBuffer<int64_t> third(5);
+  third = std::move(second);
+  EXPECT_EQ(third.data(), data);
+  EXPECT_EQ(third.size(), 1000U);
+  EXPECT_TRUE(is_rising(third, 1000));
+}
+
+TEST(PageBufferTest, AnotherSizeKeepsTheFirstElementsAndAddsZeros) {
+  // From nothing, within a page, over page borders, into the sizes that are advised for huge pages, and back; shrunk within a page, and grown
+  // again within it.
+  constexpr size_t huge = huge_page_bytes / 8;
+  PageBuffer<int64_t> buffer;
+  size_t size_before = 0;
+  for (const size_t size : {size_t{1}, size_t{7}, size_t{512}, size_t{513}, huge, 3 * huge + 1, huge + 1,
+                            size_t{1000}, size_t{700}, size_t{1000}, size_t{512}, size_t{1000}, size_t{3},
+                            size_t{1000}, size_t{0}, size_t{10}}) {
+    buffer.resize(size);
+    EXPECT_EQ(buffer.size(), size);
+    EXPECT_TRUE(is_rising(buffer, size_before)) << size_before << " to " << size;
+    EXPECT_EQ(buffer.data() == nullptr, size == 0);
+    fill_rising(buffer);
+    size_before = size;
+  }
+}
+
+TEST(PageBufferTest, MoreThanTheAddressSpaceIsBadAlloc) {
+  const size_t beyond = size_t{1} << 56;  // 2^59 bytes; a process has 2^47, or 2^56 at most
+  // A wrong count must not come out as a small buffer: 2^61 doubles are 2^64 bytes, which is 0.
+  for (const size_t size : {beyond, size_t{1} << 61, (size_t{1} << 61) + 1})
+    EXPECT_THROW(PageBuffer<double>{size}, std::bad_alloc) << size;
+  EXPECT_THROW(PageBuffer<char>{std::numeric_limits<size_t>::max()}, std::bad_alloc);
+  PageBuffer<double> buffer(10);
+  buffer[9] = 5.0;
+  EXPECT_THROW(buffer.resize(beyond), std::bad_alloc);
+  EXPECT_EQ(buffer.size(), 10U);  // as before
+  EXPECT_EQ(buffer[9], 5.0);
+}
+
+// ---------------------------------------------------------------- blocks
+
+struct Expected {
+  std::vector<int64_t> row_starts;
+  std::vector<int32_t> columns;
+  std::vector<double> values;
+};
+
+void expect_block(const CsrBlock& block, int64_t column_count, const Expected& expected) {
+  EXPECT_EQ(block.row_count, std::ssize(expected.row_starts) - 1);
+  EXPECT_EQ(block.column_count, column_count);
+  EXPECT_EQ(block.nonzero_count(), std::ssize(expected.values));
+  EXPECT_TRUE(std::ranges::equal(block.row_starts.span(), expected.row_starts));
+  EXPECT_TRUE(std::ranges::equal(block.columns.span(), expected.columns));
+  EXPECT_TRUE(std::ranges::equal(block.values.span(), expected.values));
+  EXPECT_EQ(block.byte_count(), 8 * (block.row_count + 1) + 12 * block.nonzero_count());
+}
+
+TEST(CsrBlockTest, FromRowsStoresRowAfterRowAndFirstRowsAreABlockOfTheirOwn) {
+  auto block = CsrBlock::from_rows(5, {{{0, 1.5}, {4, -2.0}}, {}, {{2, 3.0}}});
   const auto two = block.first_rows(2);
   const auto all = block.copy();
   block.values[0] = -1.0;
-  EXPECT_EQ(two.row_count, 2);
-  EXPECT_EQ(two.column_count, 3);
-  EXPECT_EQ(elements(two.row_starts), (std::vector<int64_t>{0, 2, 2}));
-  EXPECT_EQ(elements(two.columns), (std::vector<int32_t>{0, 2}));
-  EXPECT_EQ(elements(two.values), (std::vector<double>{1.0, 2.0}));
-  EXPECT_EQ(elements(all.row_starts), (std::vector<int64_t>{0, 2, 2, 3}));
-  EXPECT_EQ(elements(all.values), (std::vector<double>{1.0, 2.0, 3.0}));
+  expect_block(all, 5, {{0, 2, 2, 3}, {0, 4, 2}, {1.5, -2.0, 3.0}});
+  expect_block(two, 5, {{0, 2, 2}, {0, 4}, {1.5, -2.0}});
   EXPECT_EQ(block.first_rows(0).nonzero_count(), 0);
+}
+
+TEST(CsrBlockTest, BlocksMayBeEmpty) {
+  EXPECT_EQ(CsrBlock().nonzero_count(), 0);
+  EXPECT_EQ(CsrBlock().byte_count(), 0);
+  expect_block(CsrBlock::from_rows(7, {}), 7, {{0}, {}, {}});
+  expect_block(CsrBlock::from_rows(0, {{}, {}}), 0, {{0, 0, 0}, {}, {}});
 }
 
 TEST(CsrBlockTest, ColumnsAreInRangeUpToTheLast) {
@@ -105,19 +183,14 @@ TEST(SplitRowsTest, EveryPartGetsItsShareAndOneRowMoreAtMost) {
   }
 }
 
-TEST(SplitRowsTest, EqualRowsAreSplitEvenly) {
-  std::vector<int64_t> row_starts;
-  for (int64_t row = 0; row <= 12; ++row) row_starts.push_back(10 * row);
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 4), (std::vector<int64_t>{0, 3, 6, 9, 12}));
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<int64_t>{0, 12}));
-}
-
-TEST(SplitRowsTest, CountsBeyond32BitsStayExact) {
-  const int64_t length = int64_t{1} << 60;  // times 6 parts is beyond 2^63
-  const std::vector<int64_t> row_starts{0,          length,     2 * length, 3 * length,
-                                        4 * length, 5 * length, 6 * length};
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<int64_t>{0, 2, 4, 6}));
+TEST(SplitRowsTest, EqualRowsAreSplitEvenlyAlsoWhereCountsGoBeyond32Bits) {
+  for (const int64_t length : {int64_t{10}, int64_t{1} << 60}) {  // times 6 parts is beyond 2^63
+    std::vector<int64_t> row_starts;
+    for (int64_t row = 0; row <= 6; ++row) row_starts.push_back(row * length);
+    EXPECT_EQ(split_rows_by_nonzeros(row_starts, 6), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(split_rows_by_nonzeros(row_starts, 3), (std::vector<int64_t>{0, 2, 4, 6}));
+    EXPECT_EQ(split_rows_by_nonzeros(row_starts, 1), (std::vector<int64_t>{0, 6}));
+  }
 }
 
 }  // namespace

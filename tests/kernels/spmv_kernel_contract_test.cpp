@@ -1,25 +1,31 @@
 // The contract of all kernels, with either storage: q_rows = A p_columns, and with half storage
 // q_columns = A^T p_rows, on blocks of every awkward shape, on any number of threads, in any number of
-// shares.
+// shares, with one vector and with several at once; and the choice among their loops.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu_features.hpp"
+#include "kernels/loop_choice.hpp"
 #include "kernels/product_check.hpp"
+#include "kernels/several_vectors.hpp"
 #include "support/bits.hpp"
 #include "support/random_blocks.hpp"
 #include "support/test_extent.hpp"
@@ -106,30 +112,14 @@ void expect_contract(const KernelRow& row, const TestBlock& block, const KernelO
   EXPECT_EQ(added.columns, q.columns);
 }
 
-/// All random blocks with one number of threads.
-void expect_contract_on_random_blocks(int thread_count) {
-  const int block_count = test::by_extent(usual_block_count, thorough_block_count);
-  for (int number = 0; number < block_count; ++number) {
-    SCOPED_TRACE("block " + std::to_string(number));
-    const auto block = BlockMaker(number + thread_count * thorough_block_count).make();
-    for_every_loop([&](const KernelRow& row, InstructionSet set) {
-      if (set != row.preferred_instruction_set() && number >= block_count / loops_share_of_blocks) return;
-      expect_contract(row, block, {.thread_count = thread_count, .instruction_set = set});
-    });
-  }
-}
-
-TEST(ProductCheckTest, NaNIsTheLargestError) {
+TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllowsAndNaNIsTheLargest) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(std::isnan(worse_of(nan, 1.0)));
   EXPECT_TRUE(std::isnan(worse_of(1.0, nan)));
   EXPECT_EQ(worse_of(1.0, 2.0), 2.0);
   EXPECT_EQ(worse_of(2.0, 1.0), 2.0);
-  EXPECT_TRUE(std::isnan(KnownSum{.sum = 2.0, .rounding = 0.5}.error_of(nan)));
-}
-
-TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllows) {
   const KnownSum known{.sum = 2.0, .rounding = 0.5};
+  EXPECT_TRUE(std::isnan(known.error_of(nan)));
   EXPECT_EQ(known.error_of(2.0), 0.0);
   EXPECT_EQ(known.error_of(1.75), 0.5);
   EXPECT_EQ(known.error_of(9.0, 4.0), 0.5);
@@ -139,7 +129,7 @@ TEST(ProductCheckTest, ErrorsArePartsOfWhatRoundingAllows) {
 
 // ---------------------------------------------------------------- the table
 
-TEST(KernelTableTest, NamesAreFoundAndUnique) {
+TEST(KernelTableTest, NamesAreFoundAndLoopsAreListedFromThePortableOneToTheWidest) {
   for (const auto& row : kernel_table()) {
     EXPECT_EQ(find_kernel(row.name), &row) << row.name;
     EXPECT_EQ(&kernel_named(row.name), &row) << row.name;
@@ -150,6 +140,15 @@ TEST(KernelTableTest, NamesAreFoundAndUnique) {
     EXPECT_EQ(find_kernel(name), nullptr);
     EXPECT_THROW(static_cast<void>(kernel_named(name)), std::invalid_argument);
   }
+  EXPECT_TRUE(
+      std::ranges::is_partitioned(kernel_table(), [](const auto& row) { return !row.stores_half(); }));
+  for_every_kernel([](const KernelRow& row) {
+    ASSERT_FALSE(row.instruction_sets.empty());
+    EXPECT_EQ(row.instruction_sets.front(), InstructionSet::portable);
+    EXPECT_EQ(std::ranges::adjacent_find(row.instruction_sets, std::greater_equal<>{}),
+              row.instruction_sets.end());
+    EXPECT_LE(row.instruction_sets.back(), widest_instruction_set());
+  });
 }
 
 TEST(KernelTableTest, EveryStorageHasAReferenceAndADefaultThatServeEverywhere) {
@@ -166,11 +165,6 @@ TEST(KernelTableTest, EveryStorageHasAReferenceAndADefaultThatServeEverywhere) {
   EXPECT_EQ(&default_kernel(), &default_kernel(Storage::whole));
 }
 
-TEST(KernelTableTest, WholeBlocksComeFirst) {
-  EXPECT_TRUE(
-      std::ranges::is_partitioned(kernel_table(), [](const auto& row) { return !row.stores_half(); }));
-}
-
 TEST(KernelTableTest, TheCriticalLengthIsMeasuredOnPlainCsr) {
   const auto& row = critical_length_kernel();
   EXPECT_TRUE(row.defaults.critical_vector_length.has_value());
@@ -179,45 +173,25 @@ TEST(KernelTableTest, TheCriticalLengthIsMeasuredOnPlainCsr) {
   EXPECT_EQ(row.why_unavailable(), "");
 }
 
-TEST(KernelTableTest, LoopsAreListedFromThePortableOneToTheWidest) {
-  for_every_kernel([](const KernelRow& row) {
-    ASSERT_FALSE(row.instruction_sets.empty());
-    EXPECT_EQ(row.instruction_sets.front(), InstructionSet::portable);
-    EXPECT_EQ(std::ranges::adjacent_find(row.instruction_sets, std::greater_equal<>{}),
-              row.instruction_sets.end());
-    EXPECT_LE(row.instruction_sets.back(), widest_instruction_set());
-  });
-}
-
 // ---------------------------------------------------------------- the contract
 
-TEST(SpmvKernelContractTest, TheForcedKernelAndLoopAreTheOnesThatRun) {
-  const auto block = BlockMaker(0).make();
-  for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    const auto kernel = row.make(block.csr(), {.instruction_set = set});
-    EXPECT_EQ(kernel->name(), row.name);
-    EXPECT_EQ(kernel->instruction_set(), name_of(set));
-    EXPECT_GT(kernel->matrix_byte_count(), 0);
-  });
-}
-
-TEST(SpmvKernelContractTest, ByItselfAKernelRunsItsPreferredLoop) {
+TEST(SpmvKernelContractTest, TheForcedLoopRunsOrIsRefusedAndByItselfThePreferredOne) {
   const auto block = BlockMaker(0).make();
   for_every_kernel([&](const KernelRow& row) {
+    for (const auto set : all_instruction_sets) {
+      if (std::ranges::find(row.instruction_sets, set) == row.instruction_sets.end()) {
+        EXPECT_THROW(row.make(block.csr(), {.instruction_set = set}), std::invalid_argument);
+        continue;
+      }
+      const auto kernel = row.make(block.csr(), {.instruction_set = set});
+      EXPECT_EQ(kernel->name(), row.name);
+      EXPECT_EQ(kernel->instruction_set(), name_of(set));
+      EXPECT_GT(kernel->matrix_byte_count(), 0);
+    }
     const auto first = row.preferred_instruction_set();
     EXPECT_NE(std::ranges::find(row.instruction_sets, first), row.instruction_sets.end());
     EXPECT_EQ(row.make(block.csr(), {})->instruction_set(), name_of(first));
     for (int k = 0; k < 10; ++k) EXPECT_EQ(row.preferred_instruction_set(), first);
-  });
-}
-
-TEST(SpmvKernelContractTest, ALoopThatIsNotThereIsRefused) {
-  const auto block = BlockMaker(0).make();
-  for_every_kernel([&](const KernelRow& row) {
-    for (const auto set : all_instruction_sets) {
-      if (std::ranges::find(row.instruction_sets, set) != row.instruction_sets.end()) continue;
-      EXPECT_THROW(row.make(block.csr(), {.instruction_set = set}), std::invalid_argument);
-    }
   });
 }
 
@@ -257,39 +231,37 @@ TEST(SpmvKernelContractTest, ShowsItsArraysAndWhetherColumnsAreInRange) {
   }
 }
 
-TEST(SpmvKernelContractTest, OneThread) { expect_contract_on_random_blocks(1); }
-TEST(SpmvKernelContractTest, TwoThreads) { expect_contract_on_random_blocks(2); }
-TEST(SpmvKernelContractTest, ThreeThreads) { expect_contract_on_random_blocks(3); }
-TEST(SpmvKernelContractTest, FiveThreads) { expect_contract_on_random_blocks(5); }
-
-TEST(SpmvKernelContractTest, AnyCriticalVectorLengthAndPrefetchDistance) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    for (const int critical_length : {0, 1, 7, 8, 9, 33, 1000}) {
-      for (const int distance : {0, 1, 100'000}) {
-        SCOPED_TRACE("cvl " + std::to_string(critical_length) + ", prefetch " + std::to_string(distance));
-        for (int number = 0; number < 16; ++number) {
-          expect_contract(
-              row, BlockMaker(number).make(),
-              {.thread_count = 2,
-               .tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance},
-               .instruction_set = set});
-        }
-      }
+TEST(SpmvKernelContractTest, RandomBlocksOnAnyNumberOfThreads) {
+  const int block_count = test::by_extent(usual_block_count, thorough_block_count);
+  for (const int thread_count : {1, 2, 3, 5}) {
+    for (int number = 0; number < block_count; ++number) {
+      SCOPED_TRACE("block " + std::to_string(number) + ", threads " + std::to_string(thread_count));
+      const auto block = BlockMaker(number + thread_count * thorough_block_count).make();
+      for_every_loop([&](const KernelRow& row, InstructionSet set) {
+        if (set != row.preferred_instruction_set() && number >= block_count / loops_share_of_blocks) return;
+        expect_contract(row, block, {.thread_count = thread_count, .instruction_set = set});
+      });
     }
-  });
+  }
 }
 
-TEST(SpmvKernelContractTest, AnyBlockWidthAndPrefetchDistance) {
-  const auto block = test::large_block();
+TEST(SpmvKernelContractTest, AnyCriticalVectorLengthBlockWidthAndPrefetchDistance) {
+  const auto large = test::large_block();
+  std::vector<TestBlock> small;
+  for (int number = 0; number < 16; ++number) small.push_back(BlockMaker(number).make());
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    for (const int width : {64, 1024, 65536}) {
-      for (const auto& distance : {std::optional<int>(), std::optional(0), std::optional(100'000)}) {
-        SCOPED_TRACE("block width " + std::to_string(width) + ", prefetch " +
-                     (distance ? std::to_string(*distance) : "by default"));
-        expect_contract(row, block,
-                        {.thread_count = 2,
-                         .tuning = {.prefetch_distance = distance, .block_width = width},
-                         .instruction_set = set});
+    KernelOptions options{.thread_count = 2, .instruction_set = set};
+    for (const auto& distance : {std::optional<int>(), std::optional(0), std::optional(100'000)}) {
+      SCOPED_TRACE("prefetch " + (distance ? std::to_string(*distance) : "by default"));
+      for (const int critical_length : {0, 1, 7, 8, 9, 33, 1000}) {
+        SCOPED_TRACE("cvl " + std::to_string(critical_length));
+        options.tuning = {.critical_vector_length = critical_length, .prefetch_distance = distance};
+        for (const auto& block : small) expect_contract(row, block, options);
+      }
+      for (const int width : {64, 1024, 65536}) {
+        SCOPED_TRACE("block width " + std::to_string(width));
+        options.tuning = {.prefetch_distance = distance, .block_width = width};
+        expect_contract(row, large, options);
       }
     }
   });
@@ -316,23 +288,24 @@ TEST(SpmvKernelContractTest, ManyRowsAndColumnsInAnyNumberOfShares) {
 /// Sums over the columns go on with those that are there, on any number of threads. (The bits: streamed_kernel_test.)
 TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
   const auto block = test::large_block();
-  const auto& p_rows = row_operand(block);
   for_every_loop([&](const KernelRow& row, InstructionSet set) {
     if (!row.stores_half()) return;
     for (const int thread_count : {1, 3}) {
+      const KernelOptions options{.thread_count = thread_count, .instruction_set = set};
+      const auto once = TestedKernel(row, block, options).multiply();
+      const auto kernel = row.make(block.csr(), options);
       for (const int share_count : {1, 4}) {
-        const auto kernel = row.make(block.csr(), {.thread_count = thread_count, .instruction_set = set});
         std::vector<double> q_rows(block.rows.size());
-        std::vector<double> once(block.operand.size());
-        kernel->multiply({.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = once});
-        std::vector<double> continued(block.operand.size(), 0.5);
-        for (int share = 0; share < share_count; ++share) {
-          kernel->multiply(
-              {.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = continued},
-              {.is_continued = true, .share = share, .share_count = share_count});
-        }
+        std::vector<double> q_columns(block.operand.size(), 0.5);
+        for (int share = 0; share < share_count; ++share)
+          kernel->multiply({.p_columns = block.operand,
+                            .p_rows = row_operand(block),
+                            .q_rows = q_rows,
+                            .q_columns = q_columns},
+                           {.is_continued = true, .share = share, .share_count = share_count});
         // A column has some hundred entries of at most 1302: 2e5 in all, with some hundred roundings of 1e-16 each.
-        for (size_t c = 0; c < once.size(); ++c) ASSERT_NEAR(continued[c], 0.5 + once[c], 1e-8) << c;
+        for (size_t c = 0; c < q_columns.size(); ++c)
+          ASSERT_NEAR(q_columns[c], 0.5 + once.columns[c], 1e-8) << c;
       }
     }
   });
@@ -399,25 +372,24 @@ TEST(SpmvKernelContractTest, ManyRowsHaveTheBitsOfTheirPanels) {
 /// Every share makes some of the product, and none makes all of it.
 TEST(SpmvKernelContractTest, SharesDivideTheWork) {
   const auto block = test::large_block();
-  const auto& p_rows = row_operand(block);
   for_every_kernel([&](const KernelRow& row) {
     const auto kernel = row.make(block.csr(), {.tuning = {.block_width = 1024}});
-    const auto made_by_share = [&](int share) {
-      std::vector<double> q_rows(block.rows.size(), 0.0);
-      std::vector<double> q_columns(row.stores_half() ? block.operand.size() : 0, 0.0);
-      kernel->multiply(
-          {.p_columns = block.operand, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
-          {.is_added = true, .share = share, .share_count = 4});
-      double sum = 0.0;
-      for (const double q : q_rows) sum += std::abs(q);
-      return sum;
+    const auto made_by = [&](const ProductMode& mode) {
+      std::vector<double> q_rows(block.rows.size());
+      std::vector<double> q_columns(row.stores_half() ? block.operand.size() : 0);
+      kernel->multiply({.p_columns = block.operand,
+                        .p_rows = row_operand(block),
+                        .q_rows = q_rows,
+                        .q_columns = q_columns},
+                       mode);
+      return std::accumulate(q_rows.begin(), q_rows.end(), 0.0,
+                             [](double sum, double q) { return sum + std::abs(q); });
     };
-    const auto whole = TestedKernel(row, block, {.tuning = {.block_width = 1024}}).multiply();
-    double whole_sum = 0.0;
-    for (const double q : whole.rows) whole_sum += std::abs(q);
+    const auto whole = made_by({});
     for (int share = 0; share < 4; ++share) {
-      EXPECT_GT(made_by_share(share), 0.0) << "share " << share;
-      EXPECT_NE(made_by_share(share), whole_sum) << "share " << share;
+      const auto made = made_by({.is_added = true, .share = share, .share_count = 4});
+      EXPECT_GT(made, 0.0) << "share " << share;
+      EXPECT_NE(made, whole) << "share " << share;
     }
   });
 }
@@ -431,87 +403,36 @@ TEST(SpmvKernelContractTest, EveryRowLengthUpToTwoVectorsOfEveryWidth) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
     for (int32_t length = 0; length <= 65; ++length) {
       SCOPED_TRACE("rows of length " + std::to_string(length));
-      TestBlock block{.column_count = 66, .rows = Rows(3), .operand = {}};
+      TestBlock block{.column_count = 66, .rows = Rows(3), .operand = std::vector<double>(66, 2.0)};
       for (auto& entries : block.rows) {
         for (int32_t k = 0; k < length; ++k) entries.push_back({.column = k, .value = 1.0 + k});
       }
-      for (int k = 0; k < 66; ++k) block.operand.push_back(2.0);
       TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
-      // Integers: exact.
-      const double sum = length * (length + 1.0);
-      EXPECT_EQ(kernel.multiply().rows, std::vector<double>(3, sum));
+      const double sum = length * (length + 1.0);  // integers: exact
+      const auto q = kernel.multiply();
+      EXPECT_EQ(q.rows, std::vector<double>(3, sum));
       EXPECT_EQ(kernel.multiply_add(5.0).rows, std::vector<double>(3, sum + 5.0));
-      expect_products(row, block, kernel.multiply());
+      expect_products(row, block, q);
     }
+    const TestBlock no_columns{.column_count = 0, .rows = Rows(3), .operand = {}};
+    EXPECT_EQ(TestedKernel(row, no_columns, {.thread_count = 2, .instruction_set = set}).multiply().rows,
+              std::vector<double>(3, 0.0));
   });
 }
 
-TEST(SpmvKernelContractTest, AnEmptyRowGivesZeroAndNotWhatWasThere) {
+TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThroughAndStayInTheRowsThatNeedThem) {
   for_every_loop([](const KernelRow& row, InstructionSet set) {
-    const TestBlock block{.column_count = 2, .rows = Rows(4), .operand = {1.0, 2.0}};
-    TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
-    const auto q = kernel.multiply();
-    EXPECT_EQ(q.rows, std::vector<double>(4, 0.0));
-    EXPECT_EQ(q.columns, std::vector<double>(q.columns.size(), 0.0));
-    EXPECT_EQ(kernel.multiply_add(3.0).rows, std::vector<double>(4, 3.0));
-  });
-}
-
-TEST(SpmvKernelContractTest, ABlockWithoutColumnsGivesZeros) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    const TestBlock block{.column_count = 0, .rows = Rows(3), .operand = {}};
-    TestedKernel kernel(row, block, {.thread_count = 2, .instruction_set = set});
-    EXPECT_EQ(kernel.multiply().rows, std::vector<double>(3, 0.0));
-  });
-}
-
-TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    TestBlock block{.column_count = 20, .rows = Rows(2), .operand = std::vector<double>(20, 1.0)};
-    for (int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
-    block.rows[1].push_back({.column = 19, .value = 1.0});
-    block.operand[3] = std::numeric_limits<double>::infinity();
-    block.operand[19] = std::numeric_limits<double>::quiet_NaN();
+    TestBlock block{.column_count = 20, .rows = Rows(4), .operand = std::vector<double>(20, 1.0)};
+    for (int32_t k = 0; k < 18; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
+    block.rows[1] = {{.column = 1, .value = 1.0}, {.column = 19, .value = 2.0}};
+    block.rows[3] = {{.column = 18, .value = 1.0}};
+    block.operand[0] = std::numeric_limits<double>::infinity();
+    block.operand[18] = std::numeric_limits<double>::quiet_NaN();
     const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
     EXPECT_TRUE(std::isinf(q.rows[0]));
-    EXPECT_TRUE(std::isnan(q.rows[1]));
-  });
-}
-
-TEST(SpmvKernelContractTest, AnInfinityStaysInTheRowsThatNeedIt) {
-  for_every_loop([](const KernelRow& row, InstructionSet set) {
-    TestBlock block{.column_count = 20, .rows = Rows(3), .operand = std::vector<double>(20, 1.0)};
-    for (int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
-    block.rows[1] = {{.column = 1, .value = 1.0}, {.column = 19, .value = 2.0}};
-    block.operand[0] = std::numeric_limits<double>::infinity();
-    const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
-    EXPECT_FALSE(std::isfinite(q.rows[0]));
     EXPECT_EQ(q.rows[1], 3.0);
     EXPECT_EQ(q.rows[2], 0.0) << "a row without entries";
-  });
-}
-
-TEST(SpmvKernelContractTest, AWholeSymmetricMatrixFromItsHalf) {
-  //  4 -1  0        2 -1  0
-  // -1  4  2   is   .  2  2   with the diagonal halved
-  //  0  2  5        .  .  2.5
-  const TestBlock half{.column_count = 3,
-                       .rows = {{{.column = 0, .value = 2.0}, {.column = 1, .value = -1.0}},
-                                {{.column = 1, .value = 2.0}, {.column = 2, .value = 2.0}},
-                                {{.column = 2, .value = 2.5}}},
-                       .operand = {1.0, 2.0, 3.0}};
-  for_every_loop([&](const KernelRow& row, InstructionSet set) {
-    if (!row.stores_half()) return;
-    std::vector<double> q_rows(3);
-    std::vector<double> q_columns(3);
-    row.make(half.csr(), {.instruction_set = set})
-        ->multiply(
-            {.p_columns = half.operand, .p_rows = half.operand, .q_rows = q_rows, .q_columns = q_columns});
-    EXPECT_EQ(q_rows[0] + q_columns[0], 2.0);
-    EXPECT_EQ(q_rows[1] + q_columns[1], 13.0);
-    EXPECT_EQ(q_rows[2] + q_columns[2], 19.0);
-    TestedKernel kernel(row, half, {.instruction_set = set});
-    EXPECT_EQ(kernel.multiply_add(8.0).rows[1], kernel.multiply().rows[1] + 8.0);
+    EXPECT_TRUE(std::isnan(q.rows[3]));
   });
 }
 
@@ -523,13 +444,10 @@ TEST(SingleKernelTest, LoopsForTheProcessorsInstructions) {
     EXPECT_EQ(kernel_named(name).instruction_sets, all) << name;
   const bool has_fma = std::ranges::count(all, InstructionSet::fma) > 0;
   EXPECT_EQ(kernel_named("symmetric").instruction_sets.size(), has_fma ? 2 : 1);
-  EXPECT_EQ(kernel_named("symmetric-distinct").instruction_sets.size(), all.size() - (has_fma ? 1 : 0));
-}
-
-TEST(SingleKernelTest, TheDefaultOfHalfStorageHasALoopForTheProcessor) {
-  const auto& row = default_kernel(Storage::half);
   const auto& distinct = kernel_named("symmetric-distinct");
-  EXPECT_EQ(row.name, distinct.instruction_sets.size() == 1 ? "symmetric" : "symmetric-distinct");
+  EXPECT_EQ(distinct.instruction_sets.size(), all.size() - (has_fma ? 1 : 0));
+  EXPECT_EQ(default_kernel(Storage::half).name,
+            distinct.instruction_sets.size() == 1 ? "symmetric" : "symmetric-distinct");
 }
 
 TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBlock) {
@@ -541,6 +459,168 @@ TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBloc
     EXPECT_EQ(kernel->matrix_byte_count(),
               10 * csr.nonzero_count() + 4 * csr.row_count * block_count + 8 * (block_count + 1));
   }
+}
+
+// ---------------------------------------------------------------- several vectors at once
+
+/// Small whole numbers, so that every order of additions gives the same bits.
+double whole_number(std::mt19937& random) { return std::uniform_int_distribution<int>(-8, 8)(random); }
+
+/// Where some_rows_are_empty, that is one row in three.
+CsrBlock random_block(int64_t row_count, int64_t column_count, double density,
+                      bool some_rows_are_empty = false) {
+  std::mt19937 random(1);
+  CsrBlock::Rows rows(static_cast<size_t>(row_count));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (some_rows_are_empty && row % 3 == 2) continue;
+    for (int32_t column = 0; column < column_count; ++column) {
+      if (std::bernoulli_distribution(density)(random)) rows[row].push_back({column, whole_number(random)});
+    }
+  }
+  return CsrBlock::from_rows(column_count, rows);
+}
+
+std::vector<double> one_of(const std::vector<double>& several, size_t number, size_t count) {
+  std::vector<double> one;
+  for (size_t k = number; k < several.size(); k += count) one.push_back(several[k]);
+  return one;
+}
+
+void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const KernelOptions& options) {
+  const auto count = static_cast<size_t>(options.vector_count);
+  std::mt19937 random(7);
+  std::vector<double> p_columns(static_cast<size_t>(block.column_count) * count);
+  std::vector<double> p_rows(static_cast<size_t>(block.row_count) * count);
+  for (auto* vector : {&p_columns, &p_rows}) {
+    for (auto& element : *vector) element = whole_number(random);
+  }
+  ProductMaker several(row, options, block.copy(), p_columns, p_rows);
+  EXPECT_EQ(several.kernel().instruction_set(), name_of(*options.instruction_set));
+  EXPECT_EQ(several.kernel().name(), row.name);
+  const auto products = several.multiply();
+  const auto added = several.multiply_add(3.0, 3);
+  for (size_t number = 0; number < count; ++number) {
+    const auto one_of_columns = one_of(p_columns, number, count);
+    const auto one_of_rows = one_of(p_rows, number, count);
+    ProductMaker one(reference_kernel(row.storage), {}, block.copy(), one_of_columns, one_of_rows);
+    for (const auto& [found, expected] :
+         {std::pair(products, one.multiply()), std::pair(added, one.multiply_add(3.0))}) {
+      EXPECT_EQ(one_of(found.rows, number, count), expected.rows) << "vector " << number;
+      EXPECT_EQ(one_of(found.columns, number, count), expected.columns) << "vector " << number;
+    }
+  }
+}
+
+/// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
+double bytes_per_nonzero(const CsrBlock& block, int block_width) {
+  const auto kernel =
+      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
+}
+
+TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheReference) {
+  std::vector<CsrBlock> blocks;
+  // Rows beyond one window of 256, columns beyond one block of 64; no rows, no columns, no entries.
+  blocks.push_back(random_block(600, 200, 0.05));
+  blocks.push_back(random_block(31, 90, 0.9));
+  blocks.push_back(random_block(0, 5, 0.5));
+  blocks.push_back(random_block(5, 0, 0.5));
+  blocks.push_back(random_block(7, 7, 0.0));
+  blocks.push_back(random_block(1, 1, 1.0));
+  // Windows of 1024 rows of column blocks, chunks of 4: neither divides the rows.
+  blocks.push_back(random_block(2 * 1024 + 3, 130, 0.3, true));
+  ASSERT_LT(bytes_per_nonzero(blocks.back(), 64), 12.0) << "these are column blocks";
+  for (const auto& block : blocks) {
+    for (const auto& row : kernel_table()) {
+      if (!row.makes_several) continue;
+      for (const int vector_count : vector_counts) {
+        for (const auto set : of_this_processor(sets_without_gathers)) {
+          for (const int thread_count : {1, 3}) {
+            SCOPED_TRACE(testing::Message()
+                         << row.name << ' ' << name_of(set) << ' ' << vector_count << " vectors, "
+                         << thread_count << " threads, " << block.row_count << " x " << block.column_count);
+            expect_same_as_reference(row, block,
+                                     {.thread_count = thread_count,
+                                      .tuning = {.block_width = 64},
+                                      .vector_count = vector_count,
+                                      .instruction_set = set});
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SeveralVectorsTest, ColumnBlocksAreTakenWhereRowsHaveEnoughEntriesInThemAndTheyStayInTheCache) {
+  const auto block = random_block(2000, 4096, 0.02);
+  EXPECT_LT(bytes_per_nonzero(block, 4096), 11.0) << "82 entries in one block";
+  EXPECT_GT(bytes_per_nonzero(block, 64), 12.0) << "less than two entries in each block";
+  const auto wide = random_block(300, 4096 + 1, 0.01);
+  EXPECT_EQ(bytes_per_nonzero(wide, 4096), bytes_per_nonzero(wide, 65536)) << "8 vectors: 4096 columns";
+}
+
+TEST(SeveralVectorsTest, FewerVectorsAreFilledUpAndOtherNumbersRefused) {
+  const std::vector<std::pair<int, int>> filled_up{{1, 1}, {2, 2}, {3, 4}, {9, 16}, {17, 0}};
+  for (const auto& [count, expected] : filled_up) EXPECT_EQ(vector_count_for(count), expected) << count;
+  const auto block = random_block(3, 3, 1.0);
+  for (const int count : {0, 1, 3, 32, 33}) {
+    EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
+    EXPECT_THROW(make_several_rows("csr-simd", block.copy(), {.vector_count = count}), std::invalid_argument);
+  }
+  EXPECT_TRUE(default_kernel_for_several().makes_several);
+  EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
+}
+
+// ---------------------------------------------------------------- the choice among loops
+
+/// Multiplies nothing; takes some time.
+class SlowKernel final : public SpmvKernel {
+ public:
+  SlowKernel(InstructionSet set, std::chrono::microseconds time) : set_(set), time_(time) {}
+
+  std::string_view name() const override { return "slow"; }
+  std::string_view instruction_set() const override { return name_of(set_); }
+  int64_t matrix_byte_count() const override { return 0; }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return {}; }
+  bool has_columns_in_range() const override { return true; }
+  void multiply(const Operands& operands, const ProductMode& /*mode*/) override {
+    EXPECT_EQ(operands.p_columns.size(), operands.q_columns.size());
+    EXPECT_EQ(operands.p_rows.size(), operands.q_rows.size());
+    const auto end = std::chrono::steady_clock::now() + time_;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+
+ private:
+  InstructionSet set_;
+  std::chrono::microseconds time_;
+};
+
+/// Much slower than others: whatever else this machine does, one of 16 rounds tells them apart.
+std::unique_ptr<SpmvKernel> make_with_slow_gathers(CsrBlock block, const KernelOptions& options) {
+  EXPECT_GT(block.nonzero_count(), 0);
+  const bool is_slow = *options.instruction_set >= InstructionSet::avx2;
+  return std::make_unique<SlowKernel>(*options.instruction_set,
+                                      std::chrono::microseconds(is_slow ? 300 : 20));
+}
+
+std::unique_ptr<SpmvKernel> make_alike(CsrBlock /*block*/, const KernelOptions& options) {
+  return std::make_unique<SlowKernel>(*options.instruction_set, std::chrono::microseconds(20));
+}
+
+std::unique_ptr<SpmvKernel> make_none(CsrBlock /*block*/, const KernelOptions& /*options*/) {
+  ADD_FAILURE() << "there is nothing to choose";
+  return nullptr;
+}
+
+TEST(FastestLoopTest, TakesTheFasterOneAndAmongEqualsTheExpectedOne) {
+  using enum InstructionSet;
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {fma, avx512}, avx512), fma);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {fma, avx512}, fma), fma);
+  const std::vector<InstructionSet> sets(all_instruction_sets.begin(), all_instruction_sets.end());
+  for (const auto expected : sets) EXPECT_EQ(fastest_loop(make_alike, sets, expected), expected);
+  EXPECT_EQ(fastest_loop(make_with_slow_gathers, {portable, avx2}, avx512), portable) << "that is missing";
+  EXPECT_EQ(fastest_loop(make_none, {portable}, portable), portable) << "nothing is measured";
 }
 
 }  // namespace

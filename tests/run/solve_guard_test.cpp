@@ -13,7 +13,6 @@
 
 #include "support/bits.hpp"
 #include "support/guarded_run.hpp"
-#include "support/guarded_system.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::solve_guard_test {

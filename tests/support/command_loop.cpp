@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cg/base/redirected_streams.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "comm/mpi_handles.hpp"
@@ -26,22 +27,11 @@
 
 namespace {
 
-/// A file that is open for appending.
-class AppendedFile {
- public:
-  explicit AppendedFile(const std::string& path)
-      : descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0) throw std::runtime_error(path + ": cannot be opened");
-  }
-  ~AppendedFile() { close(descriptor_); }
-  AppendedFile(const AppendedFile&) = delete;
-  AppendedFile& operator=(const AppendedFile&) = delete;
-
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
+cg2d::Descriptor opened_for_appending(const std::string& path) {
+  cg2d::Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!file.is_open()) throw std::runtime_error(path + ": cannot be opened");
+  return file;
+}
 
 void go_to(const std::string& folder) {
   if (chdir(folder.c_str()) != 0) throw std::runtime_error(folder + ": no such folder");
@@ -50,9 +40,9 @@ void go_to(const std::string& folder) {
 int do_order(const nlohmann::json& order, cg2d::comm::RankGroup& group) {
   go_to(order.at("folder").get<std::string>());
   const auto arguments = order.at("arguments").get<std::vector<std::string>>();
-  const AppendedFile output(order.at("output").get<std::string>());
-  const AppendedFile errors(order.at("errors").get<std::string>());
-  const cg2d::RedirectedStreams streams(output.descriptor(), errors.descriptor());
+  const auto output = opened_for_appending(order.at("output").get<std::string>());
+  const auto errors = opened_for_appending(order.at("errors").get<std::string>());
+  const cg2d::RedirectedStreams streams(output.number(), errors.number());
   const auto code = cg2d::do_command_line(arguments, group);
   go_to("/");  // tests look for processes that work in their folders
   return static_cast<int>(code);

@@ -63,6 +63,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -155,21 +156,17 @@ std::string_view fault_of(std::string_view call, int descriptor) {
   return the_plan.kind;
 }
 
-/// Bytes that a file may take past the cache of the system, too.
-class AlignedBytes {
- public:
-  explicit AlignedBytes(size_t size)
-      : bytes_(static_cast<char*>(std::aligned_alloc(page_bytes, (size / page_bytes + 1) * page_bytes))) {
-    std::memset(bytes_, 0, size);
-  }
-  ~AlignedBytes() { std::free(bytes_); }
-  AlignedBytes(const AlignedBytes&) = delete;
-  AlignedBytes& operator=(const AlignedBytes&) = delete;
-  char* get() { return bytes_; }
-
- private:
-  char* bytes_;
+struct Free {
+  void operator()(char* bytes) const { std::free(bytes); }
 };
+
+/// Zeros that a file may take past the cache of the system, too.
+std::unique_ptr<char, Free> aligned_zeros(size_t size) {
+  const size_t whole_pages = (size / page_bytes + 1) * page_bytes;
+  std::unique_ptr<char, Free> bytes(static_cast<char*>(std::aligned_alloc(page_bytes, whole_pages)));
+  std::memset(bytes.get(), 0, size);
+  return bytes;
+}
 
 ssize_t failed_with(int error) {
   errno = error;
@@ -185,7 +182,7 @@ ssize_t write_with_fault(int descriptor, const void* bytes, size_t size, const P
   if (kind == "error") return failed_with(EIO);
   if (kind == "full") return failed_with(ENOSPC);
   if (kind == "drop") return static_cast<ssize_t>(size);
-  AlignedBytes changed(size);
+  const auto changed = aligned_zeros(size);
   if (kind == "flip") {
     std::memcpy(changed.get(), bytes, size);
     changed.get()[size / 2] ^= 1;
@@ -209,7 +206,7 @@ int sync_with_fault(int descriptor, off_t begin, off_t size, const Sync& sync) {
     const auto pages = std::max<off_t>((end - begin) / static_cast<off_t>(page_bytes), 1);
     const auto position = begin + (plan().number * 7 + 3) % pages * static_cast<off_t>(page_bytes);
     const auto count = std::min<off_t>(static_cast<off_t>(page_bytes), end - position);
-    AlignedBytes zeros(page_bytes);
+    const auto zeros = aligned_zeros(page_bytes);
     static const auto real = next_of<ssize_t(int, const void*, size_t, off_t)>("pwrite");
     if (count > 0) static_cast<void>(!real(descriptor, zeros.get(), static_cast<size_t>(count), position));
   }

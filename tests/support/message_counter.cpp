@@ -64,11 +64,6 @@ int MPI_Start(MPI_Request* request) {
   if (counts().persistent_sends.contains(*request)) ++counts().messages;
   return PMPI_Start(request);
 }
-int MPI_Startall(int count, MPI_Request* requests) {
-  for (int k = 0; k < count; ++k)
-    counts().messages += counts().persistent_sends.contains(requests[k]) ? 1 : 0;
-  return PMPI_Startall(count, requests);
-}
 int MPI_Put(const void* data, int count, MPI_Datatype type, int to, MPI_Aint place, int to_count,
             MPI_Datatype to_type, MPI_Win window) {
   if (type == MPI_UINT64_T) ++counts().messages;

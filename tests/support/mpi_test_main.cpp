@@ -13,9 +13,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
+#include <map>
 #include <set>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -69,37 +70,21 @@ void print_on_rank_0_only(int rank) {
   listeners.Append(new FailurePrinter(rank));  // the listeners own it
 }
 
-struct Options {
-  std::optional<std::string_view> launch{};
-  std::optional<std::string_view> set{};
-  std::optional<std::string_view> file{};
-  std::optional<std::string_view> world{};
-};
+/// Values by names.
+using Options = std::map<std::string_view, std::string_view>;
 
 /// Throws what says why for arguments that are none.
 Options options_from(std::span<char* const> arguments) {
   Options options;
   for (size_t k = 0; k < arguments.size(); k += 2) {
     const std::string_view name = arguments[k];
-    auto* const value = name == "--launch"  ? &options.launch
-                        : name == "--set"   ? &options.set
-                        : name == "--file"  ? &options.file
-                        : name == "--world" ? &options.world
-                                            : nullptr;
-    if (value == nullptr || k + 1 == arguments.size())
+    const std::set<std::string_view> names{"--launch", "--set", "--file", "--world"};
+    if (!names.contains(name) || k + 1 == arguments.size())
       throw std::invalid_argument(std::string(name) +
                                   ": expected --launch, --set, --file or --world, and a value");
-    *value = arguments[k + 1];
+    options[name] = arguments[k + 1];
   }
   return options;
-}
-
-/// The chosen rows are for a process that never starts MPI.
-bool goes_without_mpi(const Options& options) {
-  if (options.launch) return *options.launch == "without_mpi";
-  return options.file && std::ranges::any_of(test_rows(), [&](const TestRow& row) {
-           return row.file == *options.file && row.launch == "without_mpi";
-         });
 }
 
 bool starts_alone(std::string_view launch) {
@@ -109,32 +94,29 @@ bool starts_alone(std::string_view launch) {
 /// Rows with a start of their own run only where --launch or --file names them, on exactly their ranks; thorough ones where those, --set or the
 /// extent does.
 bool is_due(const TestRow& row, const Options& options, int world_size) {
-  if (options.file && row.file != *options.file) return false;
-  if (options.launch && row.launch != *options.launch) return false;
-  if (options.set && row.set != *options.set) return false;
-  if (starts_alone(row.launch) && (row.rank_count != world_size || !(options.launch || options.file)))
-    return false;
-  return options.set || options.file || row.set != "thorough" || is_thorough();
+  const auto allow = [&](std::string_view name, std::string_view value) {
+    const auto asked = options.find(name);
+    return asked == options.end() || asked->second == value;
+  };
+  if (!allow("--file", row.file) || !allow("--launch", row.launch) || !allow("--set", row.set)) return false;
+  const bool is_named = options.contains("--launch") || options.contains("--file");
+  if (starts_alone(row.launch) && (row.rank_count != world_size || !is_named)) return false;
+  return options.contains("--set") || options.contains("--file") || row.set != "thorough" || is_thorough();
+}
+
+bool is_among(const std::string& name, const std::string& patterns) {
+  std::istringstream list(patterns);
+  for (std::string pattern; std::getline(list, pattern, ':');) {
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+  }
+  return false;
 }
 
 /// A colon-separated list of patterns; those behind the first "-" are left out.
 bool matches(const std::string& name, const std::string& patterns) {
-  bool is_in = patterns.empty() || patterns.front() == '-';
-  bool leaves_out = false;
-  std::string pattern;
-  for (size_t k = 0; k <= patterns.size(); ++k) {
-    const char sign = k < patterns.size() ? patterns[k] : ':';
-    if (sign != ':' && !(sign == '-' && !leaves_out)) {
-      pattern += sign;
-      continue;
-    }
-    const bool is_hit = fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-    if (leaves_out && is_hit) return false;
-    is_in = is_in || is_hit;
-    leaves_out = leaves_out || sign == '-';
-    pattern.clear();
-  }
-  return is_in;
+  const auto taken = patterns.substr(0, patterns.find('-'));
+  if (!taken.empty() && !is_among(name, taken)) return false;
+  return taken.size() == patterns.size() || !is_among(name, patterns.substr(taken.size() + 1));
 }
 
 /// The tests of the files that the user's filter takes, as a filter; empty where there are none.
@@ -151,16 +133,6 @@ std::string filter_of(const std::set<std::string_view>& files, const std::string
     }
   }
   return filter;
-}
-
-int run_without_mpi() {
-  std::set<std::string_view> files;
-  for (const auto& row : test_rows()) {
-    if (row.launch == "without_mpi") files.insert(row.file);
-  }
-  const auto filter = filter_of(files, GTEST_FLAG_GET(filter));
-  GTEST_FLAG_SET(filter, filter);
-  return RUN_ALL_TESTS();
 }
 
 /// Ranks of tests share a host. What a test waits for in the group then takes microseconds, not the length of a nap.
@@ -226,17 +198,17 @@ int main(int argument_count, char** arguments) try {
   testing::InitGoogleTest(&argument_count, arguments);
   const auto options =
       test::options_from(std::span(arguments, static_cast<size_t>(argument_count)).subspan(1));
-  if (test::goes_without_mpi(options)) return test::run_without_mpi();
   const comm::MpiSession session(argument_count, arguments);
   // An exception on one rank leaves the others waiting: it ends the process, and MPI's launcher ends the rest
   // at once.
   GTEST_FLAG_SET(catch_exceptions, false);
   comm::RankGroup world(MPI_COMM_WORLD, comm::WaitMode::sleep);
-  if (options.world && *options.world != std::to_string(world.size())) {
+  const auto expected = options.find("--world");
+  if (expected != options.end() && expected->second != std::to_string(world.size())) {
     // The launcher of another MPI starts single ranks that know nothing of each other, and every test would
     // pass.
     std::fprintf(stderr, "started for %s ranks, but MPI knows %d: is the launcher the right MPI's?\n",
-                 std::string(*options.world).c_str(), world.size());
+                 std::string(expected->second).c_str(), world.size());
     return 1;
   }
   test::print_on_rank_0_only(world.rank());

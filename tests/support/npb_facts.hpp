@@ -17,7 +17,8 @@ namespace cg2d::test {
 struct NpbFacts {
   std::string_view class_name;
   int64_t nonzero_count;
-  double trace;
+  int64_t shortest_row;
+  int64_t longest_row;
   double frobenius_norm;
   double sum_of_entries;
   uint64_t final_seed;
@@ -47,7 +48,8 @@ inline constexpr std::array<double, 15> class_a_zetas{
 inline constexpr std::array<NpbFacts, 4> npb_facts{{
     {.class_name = "S",
      .nonzero_count = 78'148,
-     .trace = -12446.071917984282,
+     .shortest_row = 8,
+     .longest_row = 127,
      .frobenius_norm = 335.94017389091596,
      .sum_of_entries = -4796.559321013352,
      .final_seed = 37'562'041'448'909,
@@ -56,7 +58,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .zetas = class_s_zetas},
     {.class_name = "W",
      .nonzero_count = 508'402,
-     .trace = -75335.17681716761,
+     .shortest_row = 9,
+     .longest_row = 168,
      .frobenius_norm = 908.021702778376,
      .sum_of_entries = -26325.256014458566,
      .final_seed = 32'797'703'206'485,
@@ -65,7 +68,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .zetas = class_w_zetas},
     {.class_name = "A",
      .nonzero_count = 1'853'104,
-     .trace = -257193.64598451072,
+     .shortest_row = 12,
+     .longest_row = 294,
      .frobenius_norm = 2184.917870366769,
      .sum_of_entries = -77001.56841583322,
      .final_seed = 31'036'621'594'365,
@@ -74,7 +78,8 @@ inline constexpr std::array<NpbFacts, 4> npb_facts{{
      .zetas = class_a_zetas},
     {.class_name = "B",
      .nonzero_count = 13'708'072,
-     .trace = -4358053.364034802,
+     .shortest_row = 27,
+     .longest_row = 404,
      .frobenius_norm = 15924.596378242659,
      .sum_of_entries = -3022361.4337166357,
      .final_seed = 11'117'530'962'933,

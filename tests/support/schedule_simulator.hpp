@@ -17,13 +17,12 @@ namespace cg2d::test {
 /// When a message counts as sent: at once (the system keeps it), or only when its receiver has taken it.
 enum class Delivery { eager, rendezvous };
 
-/// One group of ranks. Value needs +=, copying and a default.
-template <typename Value>
+/// One group of ranks.
 class GroupSimulation {
  public:
   /// schedules[m] and blocks[m] are member m's; a block holds pieces.size() values.
   GroupSimulation(comm::GroupPieces pieces, const std::vector<comm::Schedule>& schedules,
-                  std::vector<std::vector<Value>> blocks)
+                  std::vector<std::vector<double>> blocks)
       : pieces_(std::move(pieces)) {
     for (size_t m = 0; m < schedules.size(); ++m) {
       members_.push_back({.steps = schedules[m].steps,
@@ -48,7 +47,7 @@ class GroupSimulation {
     }
   }
 
-  const std::vector<Value>& block(int member) const { return at(member).block; }
+  const std::vector<double>& block(int member) const { return at(member).block; }
   comm::Traffic sent(int member) const { return at(member).sent; }
   /// How often each element was received in place.
   const std::vector<int>& placed_count(int member) const { return at(member).placed_count; }
@@ -56,11 +55,11 @@ class GroupSimulation {
  private:
   struct Message {
     comm::PieceRun run;
-    std::vector<Value> values;
+    std::vector<double> values;
   };
   struct Member {
     std::vector<comm::ScheduleStep> steps;
-    std::vector<Value> block;
+    std::vector<double> block;
     std::vector<int> placed_count;
     comm::Traffic sent{};
     size_t next_step = 0;

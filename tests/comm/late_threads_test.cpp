@@ -1,0 +1,506 @@
+// The protocols of transports with threads in place of ranks, late at random: here the thread sanitizer sees both sides of every exchange. Every
+// value is compared.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/put_halo.hpp"
+#include "comm/put_operations.hpp"
+#include "comm/shared_counter.hpp"
+#include "comm/shared_halo.hpp"
+#include "comm/shared_memory.hpp"
+#include "support/halo_check.hpp"
+#include "support/layouts.hpp"
+#include "support/product_check.hpp"
+#include "support/sanitizers.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::comm::late_threads_test {
+namespace {
+
+/// Number of rounds of a stress test: fewer where the thread sanitizer makes each one long, and by default.
+int stress_rounds(int count) {
+  constexpr int sanitized_part = 20;
+  constexpr int usual_part = 4;
+  return test::has_thread_sanitizer ? count / sanitized_part : test::by_extent(count / usual_part, count);
+}
+
+/// Late now and then, by nothing, a moment, or the time slice.
+class Delays {
+ public:
+  explicit Delays(int rank) : random_(static_cast<unsigned>(rank) + 1) {}
+  void maybe() {
+    const auto drawn = random_() % 256;
+    if (drawn == 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (drawn < 16) std::this_thread::yield();
+  }
+
+ private:
+  std::minstd_rand random_;
+};
+
+/// Zeroed memory on a border of pages.
+struct PageDelete {
+  void operator()(std::byte* bytes) const { ::operator delete (bytes, std::align_val_t{4096}); }
+};
+using Pages = std::unique_ptr<std::byte, PageDelete>;
+Pages zeroed_pages(size_t byte_count) {
+  Pages pages(static_cast<std::byte*>(::operator new (byte_count, std::align_val_t{4096})));
+  std::fill_n(pages.get(), byte_count, std::byte{0});
+  return pages;
+}
+
+/// Runs work(rank) in a thread for each rank.
+void run_ranks(int rank_count, const std::function<void(int)>& work) {
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < rank_count; ++rank) threads.emplace_back(work, rank);
+  for (auto& thread : threads) thread.join();
+}
+
+// ---------------------------------------------------------------- put
+
+/// Data that the threads of one test share.
+struct ThreadGroup {
+  explicit ThreadGroup(int rank_count, size_t memory_size)
+      : memory(static_cast<size_t>(rank_count), std::vector<double>(memory_size)),
+        slots(static_cast<size_t>(rank_count)),
+        everybody(rank_count) {}
+
+  std::vector<std::vector<double>> memory;  // by rank
+  std::vector<std::vector<PutSlot>> slots;
+  std::barrier<> everybody;
+  std::atomic<int> barrier_count{0};
+};
+
+/// Writes as late as it may: complete() writes all puts, the first one last.
+class ThreadPort final : public PutPort {
+ public:
+  ThreadPort(ThreadGroup& group, int rank) : group_(group), rank_(rank), delays_(rank) {}
+
+  [[nodiscard]] std::span<double> memory() override { return memory_of(rank_); }
+  void put(int rank, int64_t offset, std::span<const double> values) override {
+    pending_.push_back({.rank = rank, .offset = offset, .values = values});
+  }
+  void complete(int rank) override {
+    for (auto put = pending_.rbegin(); put != pending_.rend(); ++put) {
+      EXPECT_EQ(put->rank, rank);
+      std::ranges::copy(put->values, memory_of(rank).begin() + put->offset);
+      delays_.maybe();
+    }
+    pending_.clear();
+  }
+  void notify(int rank, int64_t flag, uint64_t number) override {
+    EXPECT_TRUE(pending_.empty());
+    word(rank, flag).store(number, std::memory_order_release);
+  }
+  void wait_for(int64_t flag, uint64_t number) override {
+    delays_.maybe();
+    while (word(rank_, flag).load(std::memory_order_acquire) != number) {
+      EXPECT_LT(word(rank_, flag).load(std::memory_order_relaxed), number + 1) << "a sender ran ahead";
+      std::this_thread::yield();
+    }
+  }
+  [[nodiscard]] bool has(int64_t flag, uint64_t number) override {
+    return word(rank_, flag).load(std::memory_order_acquire) == number;
+  }
+  void wait_for_all() override {
+    group_.everybody.arrive_and_wait();
+    ++group_.barrier_count;
+  }
+  std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) override {
+    group_.slots[static_cast<size_t>(rank_)] = mine;
+    group_.everybody.arrive_and_wait();
+    auto all = group_.slots;
+    group_.everybody.arrive_and_wait();
+    return all;
+  }
+
+ private:
+  struct Pending {
+    int rank;
+    int64_t offset;
+    std::span<const double> values;
+  };
+  std::span<double> memory_of(int rank) { return group_.memory[static_cast<size_t>(rank)]; }
+  std::atomic_ref<uint64_t> word(int rank, int64_t flag) {
+    return std::atomic_ref<uint64_t>(reinterpret_cast<uint64_t&>(memory_of(rank)[static_cast<size_t>(flag)]));
+  }
+
+  ThreadGroup& group_;
+  int rank_;
+  Delays delays_;
+  std::vector<Pending> pending_;
+};
+
+/// work(communicator, check) in a thread for each rank. Returns how often they have met at barriers.
+template <typename Work>
+int barriers_of(ProcessGrid grid, SumForm form, const Work& work) {
+  const auto layout = BlockLayout::even(5 * grid.rank_count(), grid);
+  const CommunicatorOptions options{.sum_form = form, .mirrored = true};
+  constexpr int64_t memory_size = 4096;
+  ThreadGroup group(grid.rank_count(), memory_size);
+  run_ranks(grid.rank_count(), [&](int rank) {
+    EXPECT_LE(put_memory_size(layout, rank, options), memory_size);
+    Waiter waiter(WaitMode::yield);
+    ThreadPort port(group, rank);
+    const auto communicator = make_buffered_communicator(
+        "put", {rank, waiter}, layout, options,
+        [&](TrafficCounts& sent) { return std::make_unique<PutOperations>(port, rank, sent); });
+    test::ProductCheck check(*communicator, layout, rank);
+    work(*communicator, check);
+  });
+  return group.barrier_count;
+}
+
+TEST(PutOperationsTest, ProductsOfThreadsThatAreLateAtRandom) {
+  // With 3 and 4 threads together 44 messages per round, in each form: almost a million.
+  for (const auto grid : {ProcessGrid{.columns = 3, .rows = 1}, ProcessGrid{.columns = 2, .rows = 2}}) {
+    for (const auto form : all_sum_forms) {
+      SCOPED_TRACE(grid.name());
+      const int barriers =
+          barriers_of(grid, form, [&](Communicator& communicator, test::ProductCheck& check) {
+            const int rounds = stress_rounds(10'000);
+            for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+              check.expect_collection(round);
+              check.expect_sum_and_shuffle(round);
+              check.expect_scalar_sum(1, round);
+            }
+            EXPECT_GT(communicator.sent(Operation::collect).message_count, rounds);
+          });
+      EXPECT_EQ(barriers, 0);  // a sum of scalars is between any two runs of an operation
+    }
+  }
+}
+
+TEST(PutOperationsTest, WithoutASumOfScalarsInBetweenThereIsABarrier) {
+  for (const auto grid : {ProcessGrid{.columns = 2, .rows = 1}, ProcessGrid{.columns = 1, .rows = 3},
+                          ProcessGrid{.columns = 5, .rows = 1}}) {
+    const int barriers =
+        barriers_of(grid, SumForm::reduce_scatter, [](Communicator& /*all*/, test::ProductCheck& check) {
+          for (int round = 0; round < 50; ++round) {
+            check.expect_collection(round);
+            check.expect_sum_and_shuffle(round);
+            check.expect_collection_in_parts(round);
+          }
+        });
+    EXPECT_GT(barriers, 0);
+  }
+}
+
+TEST(PutOperationsTest, ManySumsOfScalarsInARow) {
+  for (const int rank_count : {1, 2, 3, 6}) {
+    const int barriers = barriers_of({.columns = rank_count, .rows = 1}, SumForm::reduce_scatter,
+                                     [](Communicator& /*all*/, test::ProductCheck& check) {
+                                       const int rounds = stress_rounds(2'000);
+                                       for (int round = 0; round < rounds; ++round)
+                                         check.expect_scalar_sum(1, round);
+                                     });
+    EXPECT_EQ(barriers, 0);
+  }
+}
+
+// ---------------------------------------------------------------- shared
+
+/// Messages between threads.
+class Mailboxes {
+ public:
+  void send(int from, int to, std::vector<double> values) {
+    const std::lock_guard lock(mutex_);
+    boxes_[{from, to}].push_back(std::move(values));
+    has_news_.notify_all();
+  }
+  std::vector<double> receive(int from, int to) {
+    std::unique_lock lock(mutex_);
+    auto& box = boxes_[{from, to}];
+    has_news_.wait(lock, [&] { return !box.empty(); });
+    auto values = std::move(box.front());
+    box.pop_front();
+    return values;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable has_news_;
+  std::map<std::pair<int, int>, std::deque<std::vector<double>>> boxes_;
+};
+
+class ThreadMessages final : public NodeMessages {
+ public:
+  ThreadMessages(Mailboxes& boxes, int rank, const std::vector<NodeMessage>& sends,
+                 const std::vector<NodeMessage>& receives)
+      : boxes_(boxes), rank_(rank), sends_(sends), receives_(receives) {}
+
+  /// Messages can arrive from now on, as with MPI.
+  void start_receives() override {
+    for (const auto& message : receives_) {
+      for (const auto& range : message.ranges) std::ranges::fill(part(message, range), -1.0);
+    }
+  }
+  void start_send(size_t which) override {
+    std::vector<double> values;
+    for (const auto& range : sends_[which].ranges) {
+      const auto source = part(sends_[which], range);
+      values.insert(values.end(), source.begin(), source.end());
+    }
+    boxes_.send(rank_, sends_[which].partner, std::move(values));
+  }
+  void wait_for_receive(size_t which) override {
+    const auto values = boxes_.receive(receives_[which].partner, rank_);
+    auto next = values.begin();
+    for (const auto& range : receives_[which].ranges) {
+      std::copy_n(next, range.size(), part(receives_[which], range).begin());
+      next += range.size();
+    }
+  }
+  void wait_for_send(size_t /*which*/) override {}
+
+ private:
+  static std::span<double> part(const NodeMessage& message, const IndexRange& range) {
+    return message.buffer.subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size()));
+  }
+
+  Mailboxes& boxes_;
+  int rank_;
+  std::vector<NodeMessage> sends_;
+  std::vector<NodeMessage> receives_;
+};
+
+/// All add up, in the order of the ranks.
+class ThreadSum final : public PreparedOperation {
+ public:
+  ThreadSum(Mailboxes& boxes, int rank, std::span<double> values, const std::vector<int>& ranks)
+      : boxes_(boxes), rank_(rank), values_(values), ranks_(ranks) {}
+
+  void run() override {
+    for (const int rank : ranks_) boxes_.send(rank_, rank, {values_.begin(), values_.end()});
+    std::ranges::fill(values_, 0.0);
+    for (const int rank : ranks_) {
+      const auto theirs = boxes_.receive(rank, rank_);
+      for (size_t k = 0; k < values_.size(); ++k) values_[k] += theirs[k];
+    }
+  }
+
+ private:
+  Mailboxes& boxes_;
+  int rank_;
+  std::span<double> values_;
+  std::vector<int> ranks_;
+};
+
+class ThreadLink final : public NodeLink {
+ public:
+  ThreadLink(Mailboxes& boxes, int rank) : boxes_(boxes), rank_(rank) {}
+  std::unique_ptr<NodeMessages> prepare(Operation /*operation*/, const std::vector<NodeMessage>& sends,
+                                        const std::vector<NodeMessage>& receives) override {
+    return std::make_unique<ThreadMessages>(boxes_, rank_, sends, receives);
+  }
+  std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
+                                                 const std::vector<int>& ranks) override {
+    return std::make_unique<ThreadSum>(boxes_, rank_, values, ranks);
+  }
+
+ private:
+  Mailboxes& boxes_;
+  int rank_;
+};
+
+/// Number of ranks per node; 0: one node.
+NodeMap nodes_of(int rank_count, int ranks_per_node) {
+  std::vector<int> node_of;
+  for (int rank = 0; rank < rank_count; ++rank)
+    node_of.push_back(ranks_per_node == 0 ? 0 : rank / ranks_per_node);
+  return NodeMap(node_of);
+}
+
+/// Runs work(communicator, rank) in a thread for each rank of the layout's grid.
+template <typename Work>
+void run_threads(const BlockLayout& layout, WaitMode mode, int ranks_per_node, const Work& work) {
+  const CommunicatorOptions options{.mirrored = true};
+  const int rank_count = layout.grid().rank_count();
+  const auto nodes = nodes_of(rank_count, ranks_per_node);
+  std::vector<Pages> parts;
+  for (int rank = 0; rank < rank_count; ++rank)
+    parts.push_back(zeroed_pages(shared_part_byte_count(layout, nodes, rank, options)));
+  Mailboxes boxes;
+  run_ranks(rank_count, [&](int rank) {
+    Waiter waiter(mode);
+    NodePlace place{.rank = rank, .nodes = nodes, .parts = {}, .memory = nullptr, .waiter = waiter};
+    for (const int other : nodes.ranks_of(nodes.node_of(rank)))
+      place.parts.push_back(parts[static_cast<size_t>(other)].get());
+    const SharedPeers peers{
+        .ranks_sleep = mode == WaitMode::yield,
+        .make_link = [&](TrafficCounts& /*sent*/) { return std::make_unique<ThreadLink>(boxes, rank); }};
+    const auto communicator = make_shared_communicator(std::move(place), peers, layout, options);
+    work(*communicator, rank);
+  });
+}
+
+TEST(SharedMemoryTest, ProductsOfThreadsThatAreLateAtRandom) {
+  struct Case {
+    ProcessGrid grid;
+    WaitMode mode;
+    int ranks_per_node;
+    int rounds;
+  };
+  constexpr ProcessGrid square_of_four{.columns = 2, .rows = 2};
+  // Seven exchanges per round and thread: more than a million together on one node.
+  for (const auto& [grid, mode, ranks_per_node, rounds] :
+       {Case{square_of_four, WaitMode::yield, 0, 40'000},
+        Case{{.columns = 1, .rows = 2}, WaitMode::spin, 0, 40'000},
+        Case{{.columns = 2, .rows = 1}, WaitMode::spin, 0, 40'000},
+        Case{{.columns = 2, .rows = 1}, WaitMode::spin, 1, 4'000},
+        Case{square_of_four, WaitMode::yield, 1, 4'000}, Case{square_of_four, WaitMode::yield, 2, 4'000},
+        Case{square_of_four, WaitMode::yield, 3, 4'000}}) {
+    SCOPED_TRACE(grid.name() + ", nodes of " + std::to_string(ranks_per_node));
+    const auto layout = BlockLayout::even(37, grid);
+    const int round_count = stress_rounds(rounds);
+    run_threads(layout, mode, ranks_per_node, [&](Communicator& communicator, int rank) {
+      test::ProductCheck check(communicator, layout, rank);
+      Delays delays(rank);
+      for (int round = 0; round < round_count && !testing::Test::HasFailure(); ++round) {
+        check.expect_collection(round);
+        delays.maybe();
+        check.expect_sum_and_shuffle(round);
+        delays.maybe();
+        check.expect_scalar_sum(2, round);
+      }
+    });
+  }
+}
+
+TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
+  for (const auto& grid : factorizations(6)) {
+    for (const auto& named : test::layouts_of(101, grid)) {
+      for (const int ranks_per_node : {0, 2, 4}) {
+        SCOPED_TRACE(test::describe(named) + ", nodes of " + std::to_string(ranks_per_node));
+        run_threads(named.layout, WaitMode::yield, ranks_per_node, [&](Communicator& communicator, int rank) {
+          test::ProductCheck check(communicator, named.layout, rank);
+          Delays delays(rank);
+          for (int round = 0; round < 30; ++round) {
+            check.expect_collection(round);
+            if (round % 3 == 0) continue;  // collections in a row
+            delays.maybe();
+            check.expect_sum_and_shuffle(round);
+            if (round % 3 == 1) check.expect_sum_and_shuffle(round + 1000);  // sums in a row
+          }
+        });
+      }
+    }
+  }
+}
+
+/// Data written before a counter is raised are visible to threads that poll it and to threads that sleep on
+/// it.
+TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
+  for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
+    constexpr int rounds = 2'000;
+    SharedCounter written{};
+    SharedCounter read{};
+    int value = 0;
+    std::thread reader([&] {
+      Waiter waiter(mode);
+      for (int round = 1; round <= rounds; ++round) {
+        written.wait_for(static_cast<uint64_t>(round), waiter);
+        EXPECT_EQ(value, round);
+        read.add_one(1);
+      }
+    });
+    Waiter waiter(mode);
+    for (int round = 1; round <= rounds; ++round) {
+      value = round;
+      written.add_one(1);
+      read.wait_for(static_cast<uint64_t>(round), waiter);
+    }
+    reader.join();
+  }
+}
+
+// ---------------------------------------------------------------- halos
+
+constexpr HaloShape with_corners{.width = 1, .has_corners = true};
+
+std::vector<DomainLayout> layouts() {
+  return {DomainLayout({6, 1, 1}, {.parts = {3, 1, 1}}), DomainLayout({5, 4, 1}, {.parts = {2, 2, 1}}),
+          DomainLayout({2, 7, 3}, {.parts = {1, 2, 2}}), DomainLayout({2, 3, 1}, {.parts = {4, 1, 1}})};
+}
+
+/// Exchanges in a row, waiting for the readers each time but where all threads have met.
+void exchange(HaloExchange& halo, const DomainLayout& layout, int rank, std::barrier<>& everybody) {
+  const test::HaloCheck check(halo, layout, rank, with_corners);
+  Delays delays(rank);
+  auto operand = halo.operand();
+  const int rounds = stress_rounds(20'000);
+  for (int round = 0; round < rounds; ++round) {
+    if (round % 8 == 7) {
+      everybody.arrive_and_wait();
+    } else {
+      operand = halo.operand();
+    }
+    check.write(operand, round);
+    delays.maybe();
+    check.expect_exchange(operand, round);
+  }
+}
+
+TEST(HaloThreadsTest, PutsOfThreadsThatAreLateAtRandom) {
+  for (const auto& layout : layouts()) {
+    const int rank_count = layout.grid().rank_count();
+    constexpr size_t memory_size = 1024;
+    ThreadGroup group(rank_count, memory_size);
+    std::barrier<> everybody(rank_count);
+    run_ranks(rank_count, [&](int rank) {
+      EXPECT_LE(put_halo_memory_size(layout, rank, with_corners), static_cast<int64_t>(memory_size));
+      const auto halo =
+          make_put_halo(std::make_unique<ThreadPort>(group, rank), rank, layout, {.shape = with_corners});
+      exchange(*halo, layout, rank, everybody);
+    });
+    EXPECT_EQ(group.barrier_count, 0);
+  }
+}
+
+TEST(HaloThreadsTest, ReadersInPlaceThatAreLateAtRandom) {
+  for (const auto mode : {WaitMode::spin, WaitMode::yield}) {
+    for (const auto& layout : layouts()) {
+      const int rank_count = layout.grid().rank_count();
+      std::vector<Pages> memory;
+      std::vector<std::byte*> parts;
+      for (int rank = 0; rank < rank_count; ++rank) {
+        memory.push_back(zeroed_pages(shared_halo_byte_count(layout, rank)));
+        parts.push_back(memory.back().get());
+      }
+      std::barrier<> everybody(rank_count);
+      run_ranks(rank_count, [&](int rank) {
+        Waiter waiter(mode);
+        NodePlace place{.rank = rank,
+                        .nodes = NodeMap(std::vector<int>(static_cast<size_t>(rank_count), 0)),
+                        .parts = parts,
+                        .memory = nullptr,
+                        .waiter = waiter};
+        const auto halo = make_shared_halo(std::move(place), {}, layout, {.shape = with_corners});
+        exchange(*halo, layout, rank, everybody);
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::comm::late_threads_test
