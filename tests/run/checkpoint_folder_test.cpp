@@ -8,55 +8,22 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
+#include "support/common_folder.hpp"
+#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::checkpoint_folder_test {
 namespace {
 
+using test::CommonFolder;
 using test::group;
 
 constexpr int64_t order = 23;
-
-/// A temporary folder of rank 0, for all ranks.
-class CommonFolder {
- public:
-  CommonFolder() {
-    if (group().rank() == 0) own_ = std::make_unique<test::TemporaryFolder>();
-    path_ = group().broadcast(own_ ? own_->path().string() : "");
-  }
-  ~CommonFolder() { group().barrier(); }
-  CommonFolder(const CommonFolder&) = delete;
-  CommonFolder& operator=(const CommonFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  /// On rank 0, between barriers.
-  void on_one_rank(const std::function<void()>& work) const {
-    group().barrier();
-    if (group().rank() == 0) work();
-    group().barrier();
-  }
-  /// Names of all files but the lock, which is there as long as a writer is.
-  std::set<std::string> names() const {
-    group().barrier();
-    std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      if (entry.path().extension() != ".lock") names.insert(entry.path().filename().string());
-    }
-    group().barrier();
-    return names;
-  }
-
- private:
-  std::unique_ptr<test::TemporaryFolder> own_;
-  std::string path_;
-};
 
 /// Two vectors, in ranges that differ in size, and are empty for one rank of five.
 class Saved {
@@ -119,18 +86,16 @@ void expect_step(const FoundCheckpoint& found, int64_t step) {
   }
 }
 
-/// The text of the RunError that a collective step throws, the same on every rank; empty: none.
+/// The text of the RunError that a collective step throws, the same on every rank.
 template <typename Step>
-std::string error_of(const Step& step, ExitCode code) {
-  std::string text;
-  try {
-    step();
-  } catch (const RunError& error) {
-    text = error.what();
-    EXPECT_EQ(error.code(), code) << text;
-  }
+std::string error_of(ExitCode code, const Step& step) {
+  const auto text = test::error_of(code, step);
   for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
   return text;
+}
+
+std::string error_of_finding(const std::string& path) {
+  return error_of(ExitCode::bad_data, [&] { static_cast<void>(newest_checkpoint(path, group())); });
 }
 
 TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
@@ -154,7 +119,7 @@ TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
 
 TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
   const CommonFolder folder;
-  Checkpoints writer(saved_to(folder.path() + "/made"), "run", group());
+  Checkpoints writer(saved_to(folder.path()), "run", group());
   for (int64_t step = 1; step <= 5; ++step) writer.save(Saved(group(), step).state());
   EXPECT_EQ(writer.last_generation(), 5);
   std::set<std::string> expected;
@@ -162,13 +127,8 @@ TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
     for (int rank = 0; rank < group().size(); ++rank)
       expected.insert(CheckpointName{generation, rank, group().size()}.text());
   }
-  expected.insert("checkpoints.lock");  // as long as the writer is there
-  group().barrier();
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(writer.facts().folder))
-    names.insert(entry.path().filename().string());
-  EXPECT_EQ(names, expected);
-  expect_step(newest_checkpoint(writer.facts().folder, group()), 5);
+  EXPECT_EQ(folder.names(), expected);
+  expect_step(newest_checkpoint(folder.path(), group()), 5);
 }
 
 /// Both generations, and a change of one file of the newer one.
@@ -217,22 +177,20 @@ TEST(CheckpointFolder, RejectsFilesOfDifferentStates) {
     std::filesystem::copy_file(path_of(other, 1, 0, group().size()), path_of(folder, 1, 0, group().size()),
                                std::filesystem::copy_options::overwrite_existing);
   });
-  const auto error =
-      error_of([&] { static_cast<void>(newest_checkpoint(folder.path(), group())); }, ExitCode::bad_data);
+  const auto error = error_of_finding(folder.path());
   EXPECT_NE(error.find("not of the same state"), std::string::npos) << error;
 }
 
 TEST(CheckpointFolder, SaysWhyThereIsNone) {
   const CommonFolder folder;
-  const auto error_in = [&](const std::string& path) {
-    return error_of([&] { static_cast<void>(newest_checkpoint(path, group())); }, ExitCode::bad_data);
-  };
-  EXPECT_NE(error_in(folder.path()).find("found no checkpoint, expected"), std::string::npos);
-  EXPECT_NE(error_in(folder.path() + "/missing").find("found no checkpoint, expected"), std::string::npos);
-  folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
-  EXPECT_NE(error_in(folder.path() + "/file").find("cannot be read as a folder: "), std::string::npos);
-  folder.on_one_rank([&] { std::ofstream(path_of(folder, 4, 0, group().size())) << "x"; });
-  const auto error = error_in(folder.path());
+  for (const auto* const empty : {"", "/missing"})
+    EXPECT_NE(error_of_finding(folder.path() + empty).find("found no checkpoint, expected"),
+              std::string::npos);
+  folder.write("file", "x");
+  EXPECT_NE(error_of_finding(folder.path() + "/file").find("cannot be read as a folder: "),
+            std::string::npos);
+  folder.write(CheckpointName{4, 0, group().size()}.text(), "x");
+  const auto error = error_of_finding(folder.path());
   EXPECT_NE(error.find("found no intact checkpoint (generation 4: "), std::string::npos) << error;
   EXPECT_EQ(error.find('\n'), std::string::npos);
 }
@@ -240,7 +198,7 @@ TEST(CheckpointFolder, SaysWhyThereIsNone) {
 TEST(Checkpoints, RefusesAFolderThatHasACheckpointOfItsOwn) {
   const CommonFolder folder;
   Checkpoints(saved_to(folder.path()), "run", group()).save(Saved(group(), 1).state());
-  const auto error = error_of([&] { Checkpoints(saved_to(folder.path()), "run", group()); }, ExitCode::usage);
+  const auto error = error_of(ExitCode::usage, [&] { Checkpoints(saved_to(folder.path()), "run", group()); });
   EXPECT_NE(error.find("has a checkpoint already (generation 1)"), std::string::npos) << error;
   EXPECT_FALSE(has_no_checkpoint(folder.path(), group()));
 }
@@ -248,7 +206,7 @@ TEST(Checkpoints, RefusesAFolderThatHasACheckpointOfItsOwn) {
 TEST(Checkpoints, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
   const CommonFolder folder;
   EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
-  folder.on_one_rank([&] { std::ofstream(path_of(folder, 1, 0, group().size() + 1)) << "x"; });
+  folder.write(CheckpointName{1, 0, group().size() + 1}.text(), "x");
   EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
   Checkpoints writer(saved_to(folder.path()), "run", group());
   writer.save(Saved(group(), 1).state());
@@ -263,14 +221,14 @@ TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
   // A second run with the same command: it removes no file, and learns who is there.
   const auto before = folder.names();
   const auto error =
-      error_of([&] { Checkpoints(saved_to(folder.path(), true), "run", group()); }, ExitCode::folder_in_use);
+      error_of(ExitCode::folder_in_use, [&] { Checkpoints(saved_to(folder.path(), true), "run", group()); });
   EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
   EXPECT_EQ(folder.names(), before);
   first->save(Saved(group(), 2).state());
   EXPECT_EQ(first->last_generation(), 2);
   // Its end, a kill as well, ends the claim.
   first.reset();
-  folder.on_one_rank([&] { std::ofstream(folder.path() + "/checkpoints.lock") << "process 1 on gone\n"; });
+  folder.write("checkpoints.lock", "process 1 on gone\n");
   const Checkpoints next(saved_to(folder.path(), true), "run", group());
   ASSERT_NE(next.found(), nullptr);
   EXPECT_EQ(next.found()->generation, 2);
@@ -279,23 +237,18 @@ TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
 
 TEST(Checkpoints, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
   const CommonFolder folder;
-  const auto temporary = folder.path() + "/" + CheckpointName{3, 0, 1}.text() + ".77-0";
-  folder.on_one_rank([&] {
-    std::ofstream(temporary) << "x";
-    std::ofstream(folder.path() + "/.77-other") << "x";
-  });
+  folder.write(CheckpointName{3, 0, 1}.text() + ".77-0", "x");
+  folder.write(".77-other", "x");
   const Checkpoints claim(saved_to(folder.path()), "run", group());
-  group().barrier();
-  EXPECT_FALSE(std::filesystem::exists(temporary));
-  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/.77-other"));
+  EXPECT_EQ(folder.names(), (std::set<std::string>{".77-other"}));
 }
 
 TEST(Checkpoints, SaysThatAFolderCannotBeWritten) {
   const CommonFolder folder;
-  folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
+  folder.write("file", "x");
   for (const auto* const path : {"/file", "/missing/state"}) {
-    const auto error = error_of([&] { Checkpoints(saved_to(folder.path() + path), "run", group()); },
-                                ExitCode::cannot_create);
+    const auto error = error_of(ExitCode::cannot_create,
+                                [&] { Checkpoints(saved_to(folder.path() + path), "run", group()); });
     EXPECT_EQ(error.find("cannot create the folder " + folder.path() + path + ": "), 0U) << error;
   }
 }

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,12 +20,6 @@ using test::group;
 using test::GuardedProblem;
 
 constexpr GuardOptions guarded{.checks = true};
-
-Problem class_with(const char* name, int outer_step_count) {
-  auto problem = *find_class(name);
-  problem.niter = outer_step_count;
-  return problem;
-}
 
 void expect_clean(const test::GuardedRun& run, const Problem& problem) {
   ASSERT_EQ(run.steps.size(), static_cast<size_t>(problem.niter)) << run.reason;
@@ -46,12 +41,13 @@ void expect_no_alarm(const Problem& problem, size_t configs_per_grid) {
 }
 
 TEST(GuardedSolveTest, ClassSGivesNoAlarm) {
-  expect_no_alarm(class_with("S", test::by_extent(5, 5, 15)),
+  expect_no_alarm(test::short_problem("S", test::by_extent(5, 5, 15)),
                   static_cast<size_t>(test::by_extent(10, 20, 44)));
 }
 
 TEST(GuardedSolveTest, ClassWGivesNoAlarm) {
-  expect_no_alarm(class_with("W", test::by_extent(2, 2, 15)), static_cast<size_t>(test::by_extent(2, 4, 22)));
+  expect_no_alarm(test::short_problem("W", test::by_extent(2, 2, 15)),
+                  static_cast<size_t>(test::by_extent(2, 4, 22)));
 }
 
 /// Shifts that make the matrix nearly singular, or its condition good; and other sizes.
@@ -62,7 +58,7 @@ TEST(GuardedSolveTest, OtherProblemsGiveNoAlarm) {
   const int problem_count = test::by_extent(12, 250, 2500);
   const int first_number = problem_count * group().size();  // other problems for each number of ranks
   for (int number = first_number; number < first_number + problem_count; ++number) {
-    auto problem = class_with("S", 3);
+    auto problem = test::short_problem("S", 3);
     problem.class_name = "U";
     problem.n = 400 + 37 * number % 1500;
     problem.nonzer = 3 + number % 9;
@@ -74,53 +70,33 @@ TEST(GuardedSolveTest, OtherProblemsGiveNoAlarm) {
   }
 }
 
+/// Nor any bit of reproducible sums, which are the same on every grid with every transport.
 TEST(GuardedSolveTest, AGuardChangesNoBit) {
-  const auto problem = class_with("S", 3);
-  for (const auto& grid : comm::factorizations(group().size())) {
-    const GuardedProblem on_grid(problem, grid);
-    for (const auto* const kernel :
-         {&kernels::default_kernel(), &kernels::default_kernel(kernels::Storage::half)}) {
-      const test::SolverConfig config{.kernel = kernel};
-      const auto free_run = test::solve(problem, on_grid.layout(), config);
-      const auto run = on_grid.run(config, guarded);
-      ASSERT_EQ(run.steps.size(), free_run.size());
-      for (size_t k = 0; k < free_run.size(); ++k) {
-        EXPECT_TRUE(test::same_bits(run.steps[k].zeta, free_run[k].zeta));
-        EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, free_run[k].residual_norm));
-      }
-    }
-  }
-}
-
-std::vector<const kernels::KernelRow*> kernels_with_reproducible_form() {
-  std::vector<const kernels::KernelRow*> rows;
-  for (const auto* const row : test::usable_kernels()) {
-    if (row->makes_reproducible) rows.push_back(row);
-  }
-  return rows;
-}
-
-TEST(GuardedSolveTest, ReproducibleSumsKeepTheirBits) {
-  const auto problem = class_with("S", 3);
+  const auto problem = test::short_problem("S", 3);
   const auto transports = test::usable_transports();
-  std::vector<OuterStep> expected;
+  std::vector<double> reproducible;
   size_t number = 0;
   for (const auto& grid : comm::factorizations(group().size())) {
     const GuardedProblem on_grid(problem, grid);
-    for (const auto* const kernel : kernels_with_reproducible_form()) {
-      const test::SolverConfig config{.kernel = kernel,
-                                      .transport = transports[number % transports.size()],
-                                      .overlaps = number % 2 == 1,
-                                      .is_reproducible = true};
+    for (const auto* const kernel : test::usable_kernels()) {
+      const bool is_default =
+          kernel == &kernels::default_kernel() || kernel == &kernels::default_kernel(kernels::Storage::half);
+      const auto expect_bits = [&](const test::SolverConfig& config, std::vector<double>& expected) {
+        SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
+        if (expected.empty()) expected = test::figures_of(test::solve(problem, on_grid.layout(), config));
+        const auto run = on_grid.run(config, guarded);
+        expect_clean(run, problem);
+        EXPECT_TRUE(test::same_bits(test::figures_of(run.steps), expected));
+      };
+      std::vector<double> usual;
+      if (is_default) expect_bits({.kernel = kernel}, usual);
+      if (!kernel->makes_reproducible) continue;
+      expect_bits({.kernel = kernel,
+                   .transport = transports[number % transports.size()],
+                   .overlaps = number % 2 == 1,
+                   .is_reproducible = true},
+                  reproducible);
       ++number;
-      SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
-      if (expected.empty()) expected = test::solve(problem, on_grid.layout(), config);
-      const auto run = on_grid.run(config, guarded);
-      expect_clean(run, problem);
-      for (size_t k = 0; k < expected.size(); ++k) {
-        EXPECT_TRUE(test::same_bits(run.steps[k].zeta, expected[k].zeta));
-        EXPECT_TRUE(test::same_bits(run.steps[k].residual_norm, expected[k].residual_norm));
-      }
     }
   }
 }
@@ -144,7 +120,7 @@ std::span<std::byte> array_of(BlockProduct& product, kernels::ArrayKind kind) {
 }
 
 TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
-  const auto problem = class_with("S", 2);
+  const auto problem = test::short_problem("S", 2);
   const int damaged_rank = group().size() - 1;
   const bool is_mine = group().rank() == damaged_rank;
   const auto transports = test::usable_transports();
@@ -158,29 +134,23 @@ TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
                                       .is_reproducible = kernel->makes_reproducible && number % 3 == 0};
       ++number;
       SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
+      const auto refuse = [&](std::string_view check, kernels::ArrayKind kind, const auto& damage) {
+        const auto run = on_grid.run(config, guarded, [&](BlockProduct& product) {
+          if (is_mine) damage(array_of(product, kind));
+        });
+        expect_refusal(run, check, damaged_rank);
+      };
       // A column number far out of range: a product with it would crash.
-      expect_refusal(on_grid.run(config, guarded,
-                                 [&](BlockProduct& product) {
-                                   if (!is_mine) return;
-                                   const auto columns = array_of(product, kernels::ArrayKind::columns);
-                                   std::ranges::fill(columns.first(2), std::byte{0xff});
-                                   columns[columns.size() >= 4 ? 3 : 1] = std::byte{0x7f};
-                                 }),
-                     "(column-range)", damaged_rank);
+      refuse("(column-range)", kernels::ArrayKind::columns, [](std::span<std::byte> columns) {
+        std::ranges::fill(columns.first(2), std::byte{0xff});
+        columns[columns.size() >= 4 ? 3 : 1] = std::byte{0x7f};
+      });
       // The lowest bit of a value, which no sum shows.
-      expect_refusal(on_grid.run(config, guarded,
-                                 [&](BlockProduct& product) {
-                                   if (is_mine)
-                                     array_of(product, kernels::ArrayKind::values)[0] ^= std::byte{1};
-                                 }),
-                     "(matrix-bytes)", damaged_rank);
+      refuse("(matrix-bytes)", kernels::ArrayKind::values,
+             [](std::span<std::byte> values) { values[0] ^= std::byte{1}; });
       // The largest bit of an exponent.
-      expect_refusal(on_grid.run(config, guarded,
-                                 [&](BlockProduct& product) {
-                                   if (is_mine)
-                                     array_of(product, kernels::ArrayKind::values)[7] ^= std::byte{0x40};
-                                 }),
-                     "(block-product)", damaged_rank);
+      refuse("(block-product)", kernels::ArrayKind::values,
+             [](std::span<std::byte> values) { values[7] ^= std::byte{0x40}; });
     }
   }
 }

@@ -11,15 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "support/bits.hpp"
+#include "support/common_folder.hpp"
+#include "support/error_of.hpp"
 #include "support/solver_run.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::run_checkpoints_test {
 namespace {
 
+using test::CommonFolder;
 using test::group;
 
 constexpr int saved_step = 6;
@@ -69,24 +70,13 @@ class GridRun {
   std::unique_ptr<NpbIteration> solver_;
 };
 
-/// The temporary folder of rank 0 for all ranks, whose own ones stay empty.
-struct CommonFolder {
-  CommonFolder() = default;
-  ~CommonFolder() { group().barrier(); }
-  CommonFolder(const CommonFolder&) = delete;
-  CommonFolder& operator=(const CommonFolder&) = delete;
-
-  test::TemporaryFolder own;
-  std::string path = group().broadcast(own.path().string());
-};
-
 TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers) {
   const auto& problem = *find_class("S");
   for (const auto& first_grid : comm::factorizations(group().size())) {
     const CommonFolder folder;
-    const auto steps = GridRun(problem, first_grid).whole(folder.path);
+    const auto steps = GridRun(problem, first_grid).whole(folder.path());
     ASSERT_EQ(std::ssize(steps), problem.niter);
-    const auto restart = restart_facts(newest_checkpoint(folder.path, group()), problem);
+    const auto restart = restart_facts(newest_checkpoint(folder.path(), group()), problem);
     EXPECT_EQ(restart.step_count(), saved_step);
     for (const auto& grid : comm::factorizations(group().size())) {
       SCOPED_TRACE("from " + first_grid.name() + " to " + grid.name());
@@ -111,73 +101,58 @@ TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers)
 TEST(RunCheckpoints, AreRefusedForAnotherProblem) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
-  static_cast<void>(GridRun(problem, {group().size(), 1}).whole(folder.path));
+  static_cast<void>(GridRun(problem, {group().size(), 1}).whole(folder.path()));
   auto other = problem;
   const auto error_for = [&](const Problem& asked) {
-    try {
-      static_cast<void>(restart_facts(newest_checkpoint(folder.path, group()), asked));
-    } catch (const RunError& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_data);
-      return std::string(error.what());
-    }
-    return std::string();
+    return test::error_of(ExitCode::bad_data, [&] {
+      static_cast<void>(restart_facts(newest_checkpoint(folder.path(), group()), asked));
+    });
   };
   other.shift += 1.0;
-  const std::string expected = folder.path +
+  const std::string expected = folder.path() +
                                ": found a checkpoint of another problem (n 1400, nonzer 7, shift 10, niter "
                                "15), expected class S (n 1400, "
                                "nonzer 7, shift 11, niter 15)";
   EXPECT_EQ(error_for(other), expected);
   other = problem;
   other.niter = 16;
-  EXPECT_NE(error_for(other), "");
-  EXPECT_NE(error_for(*find_class("W")), "");
-  EXPECT_EQ(error_for(problem), "");
+  EXPECT_NE(error_for(other), "no error");
+  EXPECT_NE(error_for(*find_class("W")), "no error");
+  EXPECT_EQ(error_for(problem), "no error");
 }
 
-/// An outer iteration that some rank asked to stop after.
-TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
+/// Or where some rank asked to stop. The last good state is what a run that became NaN goes on from.
+TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverAndAllIsFinite) {
   const auto& problem = *find_class("S");
-  const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
-  Checkpoints saver({.folder = folder.path, .interval_s = 3600.0}, "run", group());
-  RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
-  EXPECT_EQ(saver.facts().interval_s, 3600.0);
-  run.solver().reset();
-  checkpoints.after_outer_step(1, run.solver().outer_step());
-  EXPECT_EQ(saver.facts().count, 0) << "the hour is not over";
-  auto stopped = run.solver().outer_step();
-  stopped.stop_asked = true;
-  checkpoints.after_outer_step(2, stopped);
-  EXPECT_EQ(saver.facts().count, 1);
-  EXPECT_EQ(saver.last_generation(), 1);
-  EXPECT_GT(saver.facts().total_s, 0.0);
-  EXPECT_EQ(restart_facts(newest_checkpoint(folder.path, group()), problem).step_count(), 2);
-  checkpoints.after_outer_step(problem.niter, stopped);
-  EXPECT_EQ(saver.facts().count, 1) << "the last iteration has its report";
-}
-
-/// The last good state is what a run that became NaN goes on from.
-TEST(RunCheckpoints, AreNotWrittenWhereSomethingIsNotFinite) {
-  const auto& problem = *find_class("S");
-  const CommonFolder folder;
-  GridRun run(problem, {1, group().size()});
-  Checkpoints saver({.folder = folder.path, .interval_s = 0.0}, "run", group());
-  RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
-  run.solver().reset();
-  checkpoints.after_outer_step(1, run.solver().outer_step());
-  auto broken = run.solver().outer_step();
-  broken.zeta = std::nan("");
-  checkpoints.after_outer_step(2, broken);
-  EXPECT_EQ(saver.facts().count, 1);
-  EXPECT_EQ(restart_facts(newest_checkpoint(folder.path, group()), problem).step_count(), 1);
+  for (const double interval_s : {3600.0, 0.0}) {
+    const CommonFolder folder;
+    Checkpoints saver({.folder = folder.path(), .interval_s = interval_s}, "run", group());
+    RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
+    EXPECT_EQ(saver.facts().interval_s, interval_s);
+    run.solver().reset();
+    checkpoints.after_outer_step(1, run.solver().outer_step());
+    EXPECT_EQ(saver.facts().count, interval_s > 0.0 ? 0 : 1) << "the hour is not over";
+    auto stopped = run.solver().outer_step();
+    stopped.stop_asked = true;
+    auto broken = stopped;
+    broken.zeta = std::nan("");
+    checkpoints.after_outer_step(2, interval_s > 0.0 ? stopped : broken);
+    EXPECT_EQ(saver.facts().count, 1);
+    EXPECT_EQ(saver.last_generation(), 1);
+    EXPECT_GT(saver.facts().total_s, 0.0);
+    EXPECT_EQ(restart_facts(newest_checkpoint(folder.path(), group()), problem).step_count(),
+              interval_s > 0.0 ? 2 : 1);
+    checkpoints.after_outer_step(problem.niter, stopped);
+    EXPECT_EQ(saver.facts().count, 1) << "the last iteration has its report";
+  }
 }
 
 TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
   GridRun run(problem, {group().size(), 1});
-  Checkpoints saver({.folder = folder.path}, "run", group());
+  Checkpoints saver({.folder = folder.path()}, "run", group());
   const RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
   const auto facts = saver.facts();
   EXPECT_TRUE(facts.is_automatic);

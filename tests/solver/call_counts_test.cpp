@@ -59,10 +59,6 @@ struct CountedRun {
         counted(*assembled),
         iteration(counted, assembled->timer(), 1, problem.shift) {}
 
-  int64_t sent(comm::Operation operation) const {
-    return assembled->communicator().sent(operation).message_count;
-  }
-
   const Problem& problem = *find_class("S");
   comm::BlockLayout layout;
   Configuration configuration;
@@ -88,55 +84,6 @@ void for_every_run(const Visit& visit) {
   }
 }
 
-TEST(CallCountsTest, AnOuterStepMakesTheCallsThatTheModelCounts) {
-  for_every_run([](CountedRun& run) {
-    const auto updates_before = run.iteration.vectors().update_work();
-    static_cast<void>(run.iteration.outer_step());
-    const auto updates = run.iteration.vectors().update_work() - updates_before;
-    EXPECT_EQ(run.counted.product_count, OuterStepCalls::products);
-    EXPECT_EQ(run.counted.sum_count, OuterStepCalls::sums);
-    EXPECT_EQ(run.iteration.vectors().dot_work().call_count, OuterStepCalls::local_dots);
-    EXPECT_EQ(updates.call_count, OuterStepCalls::updates(run.assembled->product().is_symmetric()));
-  });
-}
-
-TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
-  for_every_run([](CountedRun& run) {
-    auto one_iteration = run.problem;
-    one_iteration.niter = 1;
-    const auto updates_before = run.iteration.vectors().update_work();
-    static_cast<void>(run.iteration.outer_step());
-    const auto updates = run.iteration.vectors().update_work() - updates_before;
-    const auto n = run.problem.n;
-    const auto vector_flops = group().sum(run.iteration.vectors().dot_work().flop_count + updates.flop_count);
-    // The benchmark counts the scaling of x as 2 n. The additions of half storage's sums are no part of its
-    // count.
-    const auto halves = run.assembled->product().is_symmetric() ? OuterStepCalls::products * n : 0;
-    EXPECT_EQ(static_cast<double>(vector_flops + n - halves), true_flop_count(one_iteration, 0));
-    // Each entry of the matrix counts twice per product.
-    EXPECT_EQ(true_flop_count(one_iteration, 1) - true_flop_count(one_iteration, 0),
-              2.0 * OuterStepCalls::products);
-  });
-}
-
-TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
-  for_every_run([](CountedRun& run) {
-    const auto updates_before = run.iteration.vectors().update_work();
-    static_cast<void>(run.iteration.outer_step());
-    const auto updates = run.iteration.vectors().update_work() - updates_before;
-    const auto vector_bytes = static_cast<int64_t>(run.assembled->local_size() * sizeof(double));
-    // All but p . q and x . z read one vector: they are squares.
-    constexpr int64_t of_two_vectors = cg_steps_per_solve + 1;
-    constexpr int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
-    EXPECT_EQ(run.iteration.vectors().dot_work().byte_count, vectors_of_dots * vector_bytes);
-    // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
-    // the end of a step and its next direction.
-    const auto vectors =
-        3 * OuterStepCalls::updates(run.assembled->product().is_symmetric()) - 2 - 5 - cg_steps_per_solve;
-    EXPECT_EQ(updates.byte_count, vectors * vector_bytes);
-  });
-}
-
 /// The messages that this rank sends in an outer step by the plan of the layout, operation by operation.
 std::array<int64_t, comm::operation_count> planned_messages(const CountedRun& run) {
   const int rank = group().rank();
@@ -158,20 +105,46 @@ std::array<int64_t, comm::operation_count> planned_messages(const CountedRun& ru
   return planned;
 }
 
-TEST(CallCountsTest, EachPhaseSendsTheMessagesOfItsOperation) {
+TEST(CallCountsTest, AnOuterStepHasTheFiguresThatOthersDeriveFromIt) {
   for_every_run([](CountedRun& run) {
+    const auto& vectors = run.iteration.vectors();
+    const auto updates_before = vectors.update_work();
     static_cast<void>(run.iteration.outer_step());
+    const auto updates = vectors.update_work() - updates_before;
+    const auto dots = vectors.dot_work();
+    const bool is_symmetric = run.assembled->product().is_symmetric();
+    EXPECT_EQ(run.counted.product_count, OuterStepCalls::products);
+    EXPECT_EQ(run.counted.sum_count, OuterStepCalls::sums);
+    EXPECT_EQ(dots.call_count, OuterStepCalls::local_dots);
+    EXPECT_EQ(updates.call_count, OuterStepCalls::updates(is_symmetric));
+
+    // The benchmark counts the scaling of x as 2 n. The additions of half storage's sums are no part of its count.
+    auto one_iteration = run.problem;
+    one_iteration.niter = 1;
+    const auto n = run.problem.n;
+    const auto halves = is_symmetric ? OuterStepCalls::products * n : 0;
+    EXPECT_EQ(static_cast<double>(group().sum(dots.flop_count + updates.flop_count) + n - halves),
+              true_flop_count(one_iteration, 0));
+    // Each entry of the matrix counts twice per product.
+    EXPECT_EQ(true_flop_count(one_iteration, 1) - true_flop_count(one_iteration, 0),
+              2.0 * OuterStepCalls::products);
+
+    const auto vector_bytes = static_cast<int64_t>(run.assembled->local_size() * sizeof(double));
+    // All but p . q and x . z read one vector: they are squares.
+    constexpr int64_t of_two_vectors = cg_steps_per_solve + 1;
+    EXPECT_EQ(dots.byte_count, (OuterStepCalls::local_dots + of_two_vectors) * vector_bytes);
+    // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
+    // the end of a step and its next direction.
+    EXPECT_EQ(updates.byte_count,
+              (3 * OuterStepCalls::updates(is_symmetric) - 2 - 5 - cg_steps_per_solve) * vector_bytes);
+
     const auto planned = planned_messages(run);
     for (const auto& phase : phase_table()) {
       if (!phase.is_of_benchmark || !phase.communicates()) continue;
-      EXPECT_EQ(run.sent(*phase.operation), planned[static_cast<size_t>(*phase.operation)]) << phase.name;
+      EXPECT_EQ(run.assembled->communicator().sent(*phase.operation).message_count,
+                planned[static_cast<size_t>(*phase.operation)])
+          << phase.name;
     }
-  });
-}
-
-TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
-  for_every_run([](CountedRun& run) {
-    static_cast<void>(run.iteration.outer_step());
     const auto calls = [&](Phase phase) { return run.assembled->timer().records()[index_of(phase)].calls; };
     constexpr auto products = static_cast<uint64_t>(OuterStepCalls::products);
     EXPECT_EQ(calls(Phase::summation), products);

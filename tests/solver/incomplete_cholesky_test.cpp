@@ -90,56 +90,29 @@ TEST(IncompleteCholeskyTest, HasThePatternOfTheBlockAndTheNumbersOfTheDenseLoops
   expect_dense_solution(block_of({}));
 }
 
-TEST(IncompleteCholeskyTest, IsExactWhereThereIsNoFillIn) {
-  const auto line = block_of({{2, -1, 0, 0}, {-1, 2, -1, 0}, {0, -1, 2, -1}, {0, 0, -1, 2}});
-  const auto factors = IncompleteCholesky::factorize(line, diagonal_of(line), 0.0);
-  EXPECT_TRUE(factors.has_value());
-  if (!factors) return;
-  std::vector<double> z{0.0, 0.0, 0.0, 5.0};  // A (1, 2, 3, 4)
-  factors->solve(z, z);
-  for (size_t k = 0; k < z.size(); ++k)
-    EXPECT_NEAR(z[k], static_cast<double>(k + 1), 10.0 * rounding_of_factors);
-}
-
-TEST(IncompleteCholeskyTest, IsSymmetric) {
-  const auto block = block_of({{4, 0, 1, 1}, {0, 5, 0, 2}, {1, 0, 6, 1}, {1, 2, 1, 7}});
-  const auto factors = IncompleteCholesky::factorize(block, diagonal_of(block), 0.0);
-  EXPECT_TRUE(factors.has_value());
-  if (!factors) return;
-  Dense inverse(4, std::vector<double>(4));
-  for (size_t k = 0; k < 4; ++k) {
-    inverse[k][k] = 1.0;
-    factors->solve(inverse[k], inverse[k]);
-  }
-  for (size_t row = 0; row < 4; ++row) {
-    for (size_t column = 0; column < row; ++column)
-      EXPECT_NEAR(inverse[row][column], inverse[column][row], 1e-16);
-  }
-}
-
-TEST(IncompleteCholeskyTest, BreaksDownUntilTheShiftIsLargeEnough) {
+TEST(IncompleteCholeskyTest, BreaksDownWhereAPivotOrAnEntryIsUnusable) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  struct Case {
+    Dense rows;
+    double shift;
+    bool is_factorized;
+  };
   // Positive definite (Kershaw 1978), but the last pivot without fill-in is -5.
-  const auto block = block_of({{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}});
-  const auto diagonal = diagonal_of(block);
-  EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal, 0.0).has_value());
-  EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal, 1e-3).has_value());
-  EXPECT_TRUE(IncompleteCholesky::factorize(block, diagonal, 1.0).has_value());
-}
-
-TEST(IncompleteCholeskyTest, NumbersThatAreNotFiniteBreakDown) {
-  for (const double bad :
-       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    const auto block = block_of({{2, bad}, {bad, 2}});
-    EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal_of(block), 0.0).has_value());
+  const Dense kershaw{{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};
+  const std::vector<Case> cases{{kershaw, 0.0, false},
+                                {kershaw, 1e-3, false},
+                                {kershaw, 1.0, true},
+                                {{{2, nan}, {nan, 2}}, 0.0, false},
+                                {{{2, infinity}, {infinity, 2}}, 0.0, false},
+                                // The pivots are positive, l_21 is 1e39, beyond single precision, and 1e37.
+                                {{{1e1, 1e40}, {1e40, 1e80}}, 0.0, false},
+                                {{{1e1, 1e38}, {1e38, 1e80}}, 0.0, true}};
+  for (const auto& [rows, shift, is_factorized] : cases) {
+    const auto block = block_of(rows);
+    EXPECT_EQ(IncompleteCholesky::factorize(block, diagonal_of(block), shift).has_value(), is_factorized)
+        << rows[0][1] << ", shift " << shift;
   }
-}
-
-TEST(IncompleteCholeskyTest, AnEntryBeyondSinglePrecisionBreaksDown) {
-  // The pivots are positive, l_21 is 1e39 and 1e37.
-  const auto block = block_of({{1e1, 1e40}, {1e40, 1e80}});
-  EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal_of(block), 0.0).has_value());
-  const auto small = block_of({{1e1, 1e38}, {1e38, 1e80}});
-  EXPECT_TRUE(IncompleteCholesky::factorize(small, diagonal_of(small), 0.0).has_value());
 }
 
 }  // namespace

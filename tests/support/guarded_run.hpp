@@ -118,22 +118,6 @@ inline GuardedRun GuardedProblem::run(const SolverConfig& config, const GuardOpt
   });
 }
 
-/// The transports and kernels that can serve here. Collective.
-inline std::vector<const comm::TransportRow*> usable_transports() {
-  std::vector<const comm::TransportRow*> all;
-  for (const auto& row : comm::transport_table()) {
-    if (row.why_unavailable(group()).empty()) all.push_back(&row);
-  }
-  return all;
-}
-inline std::vector<const kernels::KernelRow*> usable_kernels() {
-  std::vector<const kernels::KernelRow*> all;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.why_unavailable().empty()) all.push_back(&row);
-  }
-  return all;
-}
-
 /// Configurations that differ in everything, by turns.
 inline SolverConfig config_number(size_t number, const std::vector<const kernels::KernelRow*>& all_kernels,
                                   const std::vector<const comm::TransportRow*>& transports) {
@@ -144,12 +128,6 @@ inline SolverConfig config_number(size_t number, const std::vector<const kernels
           .transport = transport,
           .thread_count = number % 11 == 10 ? 2 : 1,
           .overlaps = number / 2 % 2 == 1};
-}
-
-inline std::string describe(const SolverConfig& config) {
-  return "kernel " + std::string(config.kernel->name) + ", transport " + std::string(config.transport->name) +
-         ", threads " + std::to_string(config.thread_count) + (config.overlaps ? ", overlap" : "") +
-         (config.is_reproducible ? ", reproducible" : "");
 }
 
 }  // namespace cg2d::test
