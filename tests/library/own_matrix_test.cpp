@@ -1,40 +1,27 @@
 // A user's own matrix: from triples and rows of all ranks, against each other and by its product; bad entries of one rank
 // are errors on all.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
+#include "support/common_error.hpp"
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::own_matrix_test {
 namespace {
 
+using test::common_error_of;
 using test::group;
-
-/// The message of the error that every rank gets; empty: there was none.
-std::string error_of(const std::function<void()>& step) {
-  try {
-    step();
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return {};
-}
-
-void expect_same_error(const std::string& expected, const std::function<void()>& step) {
-  const auto messages = group().gather_all(error_of(step));
-  for (const auto& message : messages) EXPECT_EQ(message, expected);
-}
 
 /// Solves for the ramp 1, 2, 3, ..., and compares every element.
 void expect_line(std::unique_ptr<SystemMatrix> matrix, int64_t order) {
@@ -100,69 +87,63 @@ TEST(OwnMatrix, RowsOfAllRanks) {
 }
 
 TEST(OwnMatrix, BadEntriesOfOneRankAreErrorsOnAll) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   const int last = group().size() - 1;
-  const auto with = [&](const MatrixTriple& bad) {
+  for (const auto& [bad, text] :
+       {std::pair(MatrixTriple{10, 0, 1.0},
+                  "matrix: entry (10, 0) of rank {}: row and column must be within 0 ... 9"),
+        {MatrixTriple{0, -1, 1.0}, "matrix: entry (0, -1) of rank {}: row and column must be within 0 ... 9"},
+        {MatrixTriple{2, 3, infinity}, "matrix: entry (2, 3) of rank {}: inf is no finite number"}}) {
     auto triples = test::line_triples(10, group().rank(), group().rank() + 1);
     if (group().rank() == last) triples.push_back(bad);
-    static_cast<void>(matrix_from_triples(10, triples, group()));
-  };
-  const auto rank = std::to_string(last);
-  expect_same_error("matrix: entry (10, 0) of rank " + rank + ": row and column must be within 0 ... 9", [&] {
-    with({10, 0, 1.0});
-  });
-  expect_same_error("matrix: entry (0, -1) of rank " + rank + ": row and column must be within 0 ... 9", [&] {
-    with({0, -1, 1.0});
-  });
-  expect_same_error("matrix: entry (2, 3) of rank " + rank + ": inf is no finite number", [&] {
-    with({2, 3, std::numeric_limits<double>::infinity()});
-  });
+    EXPECT_EQ(common_error_of(ExitCode::usage,
+                              [&] { static_cast<void>(matrix_from_triples(10, triples, group())); }),
+              fmt::format(fmt::runtime(text), last));
+  }
 }
 
 TEST(OwnMatrix, BadOrders) {
-  expect_same_error("matrix: order 0: must be within 1 ... 2147483647",
-                    [&] { static_cast<void>(matrix_from_triples(0, {}, group())); });
-  expect_same_error("matrix: order 2147483648: must be within 1 ... 2147483647",
-                    [&] { static_cast<void>(matrix_from_triples(int64_t{1} << 31, {}, group())); });
+  const auto error_with = [](int64_t order) {
+    return common_error_of(ExitCode::usage,
+                           [&] { static_cast<void>(matrix_from_triples(order, {}, group())); });
+  };
+  EXPECT_EQ(error_with(0), "matrix: order 0: must be within 1 ... 2147483647");
+  EXPECT_EQ(error_with(int64_t{1} << 31), "matrix: order 2147483648: must be within 1 ... 2147483647");
   if (group().size() == 1) return;
-  expect_same_error("matrix: the ranks give different orders, from 10 to 11; all must give the same", [&] {
-    static_cast<void>(matrix_from_triples(group().rank() == 0 ? 11 : 10, {}, group()));
-  });
+  EXPECT_EQ(error_with(group().rank() == 0 ? 11 : 10),
+            "matrix: the ranks give different orders, from 10 to 11; all must give the same");
 }
 
 TEST(OwnMatrix, BadRowsOfOneRankAreErrorsOnAll) {
   const int last = group().size() - 1;
   const std::array<int64_t, 2> columns{0, 1};
   const std::array<double, 2> values{1.0, 1.0};
-  const auto expect = [&](const std::vector<int64_t>& starts, size_t value_count) {
-    const auto message = "matrix: the rows of rank " + std::to_string(last) +
-                         ": row_starts must rise from 0 to the number of columns, 2, and of values, " +
-                         std::to_string(value_count);
-    expect_same_error(message, [&] {
-      MatrixRows rows;
-      if (group().rank() == last)
-        rows = {.first_row = 3,
-                .row_starts = starts,
-                .columns = columns,
-                .values = std::span(values).first(value_count)};
-      static_cast<void>(matrix_from_rows(10, rows, group()));
-    });
-  };
-  expect({}, 2);
-  expect({1, 2}, 2);
-  expect({0, 2, 1, 2}, 2);
-  expect({0, 3}, 2);
-  expect({0, 2}, 1);
+  using Starts = std::vector<int64_t>;
+  for (const auto& [starts, value_count] : {std::pair(Starts{}, size_t{2}),
+                                            {Starts{1, 2}, 2},
+                                            {Starts{0, 2, 1, 2}, 2},
+                                            {Starts{0, 3}, 2},
+                                            {Starts{0, 2}, 1}}) {
+    MatrixRows rows;
+    if (group().rank() == last)
+      rows = {.first_row = 3,
+              .row_starts = starts,
+              .columns = columns,
+              .values = std::span(values).first(value_count)};
+    EXPECT_EQ(
+        common_error_of(ExitCode::usage, [&] { static_cast<void>(matrix_from_rows(10, rows, group())); }),
+        fmt::format("matrix: the rows of rank {}: row_starts must rise from 0 to the number of columns, 2, "
+                    "and of values, {}",
+                    last, value_count));
+  }
 }
 
 TEST(OwnMatrix, AMatrixThatIsNotSymmetricIsRefused) {
   auto triples = test::line_triples(10, 0, group().rank() == 0 ? 10 : 0);
   if (group().rank() == 0) triples.push_back({7, 2, 0.5});
-  const auto messages = group().gather_all(
-      error_of([&] { const Solver solver(matrix_from_triples(10, triples, group()), group()); }));
-  for (const auto& message : messages) {
-    EXPECT_NE(message.find("not symmetric"), std::string::npos) << message;
-    EXPECT_EQ(message, messages.front());
-  }
+  const auto error = common_error_of(
+      ExitCode::bad_data, [&] { const Solver solver(matrix_from_triples(10, triples, group()), group()); });
+  EXPECT_NE(error.find("not symmetric"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -13,13 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "support/common_error.hpp"
 #include "support/common_folder.hpp"
-#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::checkpoint_folder_test {
 namespace {
 
+using test::common_error_of;
 using test::CommonFolder;
 using test::group;
 
@@ -86,16 +87,8 @@ void expect_step(const FoundCheckpoint& found, int64_t step) {
   }
 }
 
-/// The text of the RunError that a collective step throws, the same on every rank.
-template <typename Step>
-std::string error_of(ExitCode code, const Step& step) {
-  const auto text = test::error_of(code, step);
-  for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
-  return text;
-}
-
 std::string error_of_finding(const std::string& path) {
-  return error_of(ExitCode::bad_data, [&] { static_cast<void>(newest_checkpoint(path, group())); });
+  return common_error_of(ExitCode::bad_data, [&] { static_cast<void>(newest_checkpoint(path, group())); });
 }
 
 TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
@@ -198,7 +191,8 @@ TEST(CheckpointFolder, SaysWhyThereIsNone) {
 TEST(Checkpoints, RefusesAFolderThatHasACheckpointOfItsOwn) {
   const CommonFolder folder;
   Checkpoints(saved_to(folder.path()), "run", group()).save(Saved(group(), 1).state());
-  const auto error = error_of(ExitCode::usage, [&] { Checkpoints(saved_to(folder.path()), "run", group()); });
+  const auto error =
+      common_error_of(ExitCode::usage, [&] { Checkpoints(saved_to(folder.path()), "run", group()); });
   EXPECT_NE(error.find("has a checkpoint already (generation 1)"), std::string::npos) << error;
   EXPECT_FALSE(has_no_checkpoint(folder.path(), group()));
 }
@@ -220,8 +214,8 @@ TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
   first->save(Saved(group(), 1).state());
   // A second run with the same command: it removes no file, and learns who is there.
   const auto before = folder.names();
-  const auto error =
-      error_of(ExitCode::folder_in_use, [&] { Checkpoints(saved_to(folder.path(), true), "run", group()); });
+  const auto error = common_error_of(ExitCode::folder_in_use,
+                                     [&] { Checkpoints(saved_to(folder.path(), true), "run", group()); });
   EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
   EXPECT_EQ(folder.names(), before);
   first->save(Saved(group(), 2).state());
@@ -247,8 +241,8 @@ TEST(Checkpoints, SaysThatAFolderCannotBeWritten) {
   const CommonFolder folder;
   folder.write("file", "x");
   for (const auto* const path : {"/file", "/missing/state"}) {
-    const auto error = error_of(ExitCode::cannot_create,
-                                [&] { Checkpoints(saved_to(folder.path() + path), "run", group()); });
+    const auto error = common_error_of(ExitCode::cannot_create,
+                                       [&] { Checkpoints(saved_to(folder.path() + path), "run", group()); });
     EXPECT_EQ(error.find("cannot create the folder " + folder.path() + path + ": "), 0U) << error;
   }
 }

@@ -72,52 +72,6 @@ bool equal(HeatDomain& a, HeatDomain& b, const comm::IndexRange& planes) {
   return true;
 }
 
-TEST(SlabPassTest, PlanesShrinkTowardsTheSlab) {
-  const SlabPass pass{.domain_planes = 10, .slab = {.begin = 2, .end = 5}, .step_count = 3};
-  EXPECT_EQ(pass.planes(0), (comm::IndexRange{.begin = 0, .end = 8}));
-  EXPECT_EQ(pass.planes(1), (comm::IndexRange{.begin = 0, .end = 7}));
-  EXPECT_EQ(pass.planes(2), (comm::IndexRange{.begin = 1, .end = 6}));
-  EXPECT_EQ(pass.planes(3), pass.slab);
-}
-
-TEST(PlaneLayoutTest, LinesHaveZerosAroundThemAndPlanesAreAligned) {
-  for (const auto& shape : shapes) {
-    const PlaneLayout layout(shape);
-    EXPECT_EQ(layout.byte_count() % plane_alignment, 0);
-    EXPECT_GT(layout.stride(), layout.line_length);
-    EXPECT_GE(layout.line(0), 1);
-    EXPECT_LE(layout.line(layout.line_count), layout.size());
-    EXPECT_EQ(layout.line(3) % 8, 0);
-  }
-}
-
-TEST(SkewedPassTest, SlabsMoveOnWithTheStepsAndTheEndsOfTheDomainStay) {
-  const SkewedPass middle{.domain_planes = 20, .slab = {.begin = 4, .end = 9}, .step_count = 3};
-  EXPECT_EQ(middle.planes(0), middle.slab);
-  EXPECT_EQ(middle.planes(3), (comm::IndexRange{.begin = 7, .end = 12}));
-  EXPECT_EQ(middle.lent(2), (comm::IndexRange{.begin = 6, .end = 8}));
-  EXPECT_EQ(middle.borrowed(2), (comm::IndexRange{.begin = 11, .end = 13}));
-  EXPECT_EQ(middle.lent(3).size() + middle.borrowed(3).size(), 0);
-  const SkewedPass first{.domain_planes = 20, .slab = {.begin = 0, .end = 4}, .step_count = 3};
-  EXPECT_EQ(first.planes(3), (comm::IndexRange{.begin = 0, .end = 7}));
-  EXPECT_EQ(first.lent(1).size(), 0);
-  EXPECT_EQ(first.borrowed(2), middle.lent(2));
-  const SkewedPass last{.domain_planes = 20, .slab = {.begin = 9, .end = 20}, .step_count = 3};
-  EXPECT_EQ(last.planes(2), (comm::IndexRange{.begin = 11, .end = 20}));
-  EXPECT_EQ(last.lent(2), middle.borrowed(2));
-  EXPECT_EQ(last.borrowed(1).size(), 0);
-}
-
-TEST(SweepTest, DownwardsPlanesAreNumberedFromTheLastOne) {
-  const Sweep down{.domain_planes = 10, .is_downward = true};
-  EXPECT_EQ(down.number_of(0), 9);
-  EXPECT_EQ(down.numbers_of({.begin = 2, .end = 5}), (comm::IndexRange{.begin = 5, .end = 8}));
-  EXPECT_EQ(down.number_of(2), 7);
-  const Sweep up{.domain_planes = 10};
-  EXPECT_EQ(up.number_of(3), 3);
-  EXPECT_EQ(up.numbers_of({.begin = 2, .end = 5}), (comm::IndexRange{.begin = 2, .end = 5}));
-}
-
 /// The slabs that begin at a plane and have two planes, five, or all that follow, from which so many steps can be made: neither they nor the
 /// next rank's slab become too thin.
 std::vector<comm::IndexRange> slabs_of(int64_t plane_count, int steps) {
@@ -183,7 +137,7 @@ TEST(HeatFieldTest, StepsFollowTheClosedForm) {
   }
 }
 
-TEST(HeatFieldTest, AWrongPointShows) {
+TEST(HeatFieldTest, AWrongPointOrPlaneShows) {
   const comm::Extents shape{20, 15, 5};
   const HeatField field(shape);
   for (const double wrong : {1e-9, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
@@ -195,13 +149,8 @@ TEST(HeatFieldTest, AWrongPointShows) {
     EXPECT_FALSE(figures.largest_error <= field.tolerance(64)) << wrong;
     EXPECT_NE(figures.checksum, right.checksum);
   }
-}
-
-TEST(HeatFieldTest, APlaneInTheWrongPlaceShows) {
-  const comm::Extents shape{20, 15, 9};
-  const HeatField field(shape);
   HeatDomain domain(shape);
-  EXPECT_FALSE(field.compare(3, 0, domain.plane(4)).largest_error <= field.tolerance(64));
+  EXPECT_FALSE(field.compare(3, 0, domain.plane(4)).largest_error <= field.tolerance(64)) << "plane";
 }
 
 }  // namespace
