@@ -4,13 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -285,34 +283,12 @@ TEST(BenchmarkCheckTest, FindsAnotherMatrixABrokenKernelAndABrokenTransport) {
 
 const Progress silent(ProgressMode::quiet, 0);
 
-TEST(MakeChecksTest, ThisInstallationPasses) {
-  const auto plan = full_check_plan(group().size());
-  const auto results = make_checks(plan, group(), silent);
-  std::set<std::string> checks;
-  for (const auto& result : results) {
-    checks.insert(result.check);
-    EXPECT_NE(result.status, CheckStatus::failed) << sentence_of(result);
-    EXPECT_EQ(result.status == CheckStatus::unavailable, !result.reason.empty()) << result.subject;
-  }
-  for (const auto& row : check_table()) EXPECT_EQ(checks.count(std::string(row.name)), 1U) << row.name;
-  EXPECT_EQ(std::ranges::count(results, "benchmark", &CheckResult::check),
-            2 * std::ssize(comm::factorizations(group().size())));
-}
-
 TEST(MakeChecksTest, ChecksThatBeginTooLateAreNotMade) {
   auto plan = full_check_plan(group().size());
   plan.time_limit_s = 0.0;
   const auto results = make_checks(plan, group(), silent);
   EXPECT_EQ(count_of(results, CheckStatus::unavailable), std::ssize(results));
   EXPECT_EQ(results.front().reason, "not reached within 0 s");
-}
-
-TEST(MakeChecksTest, TheShortPlanHasEveryCheckOnce) {
-  const auto plan =
-      short_check_plan({.grid = comm::factorizations(group().size()).back(), .kernel = "csr-simd"}, {});
-  const auto results = make_checks(plan, group(), silent);
-  EXPECT_EQ(results.size(), check_table().size());
-  EXPECT_EQ(count_of(results, CheckStatus::ok), std::ssize(results));
 }
 
 TEST(MakeChecksTest, ARunBeginsOnlyWithPartsThatAreRight) {

@@ -190,74 +190,57 @@ Turn turn_of(unsigned number) {
           .cut = one_of(cuts)};
 }
 
-/// A system on a grid, ready to be solved.
-class DistributedSystem {
- public:
-  DistributedSystem(const GeneratedSystem& system, const comm::ProcessGrid& grid, unsigned seed,
-                    const Turn& turn)
-      : system_(system), turn_(turn) {
-    std::optional<RandomPermutation> permutation;
-    if (turn.cut == "random") permutation.emplace(system.order, seed);
-    auto stored_matrix = stored(system, permutation);
-    stored_matrix.require_symmetric(group());
-    stored_matrix.require_positive_diagonal(group());
-    if (turn.cut == "nonzeros")
-      stored_matrix.set_piece_starts(
-          stored_matrix.balanced_piece_starts(comm::equal_shares(group().size()), group()));
-    const auto layout = make_layout(stored_matrix.facts(), {.grid = grid});
-    diagonal_ = stored_matrix.diagonal(layout, group());
-    auto block = stored_matrix.take(layout, group());
-    diagonal_block_ = diagonal_block_of(block, layout, group());
-    matrix_ = test::assembled(std::move(block), layout,
-                              {.kernel = turn.kernel, .transport = &comm::default_transport()});
-    first_row_ = layout.piece(layout.column_piece_of(group().rank())).begin;
-    const auto place = place_of(layout, stored_matrix.permutation(), group().rank());
-    const auto whole_b = product_with_solution(system);
-    for (size_t k = 0; k < place.local_size; ++k) {
-      const auto row = static_cast<size_t>(place.row_of(k));
-      b_.push_back(whole_b[row]);
-      solution_.push_back(system.solution[row]);
-    }
-    x_.resize(b_.size());
+/// Solves a system on a grid.
+void expect_solution(const GeneratedSystem& system, const comm::ProcessGrid& grid, unsigned seed,
+                     const Turn& turn) {
+  std::optional<RandomPermutation> permutation;
+  if (turn.cut == "random") permutation.emplace(system.order, seed);
+  auto stored_matrix = stored(system, permutation);
+  stored_matrix.require_symmetric(group());
+  stored_matrix.require_positive_diagonal(group());
+  if (turn.cut == "nonzeros")
+    stored_matrix.set_piece_starts(
+        stored_matrix.balanced_piece_starts(comm::equal_shares(group().size()), group()));
+  const auto layout = make_layout(stored_matrix.facts(), {.grid = grid});
+  const auto diagonal = stored_matrix.diagonal(layout, group());
+  auto block = stored_matrix.take(layout, group());
+  const auto diagonal_block = diagonal_block_of(block, layout, group());
+  const auto matrix = test::assembled(std::move(block), layout,
+                                      {.kernel = turn.kernel, .transport = &comm::default_transport()});
+  const auto preconditioner =
+      turn.preconditioner->make({.matrix = *matrix,
+                                 .diagonal = diagonal,
+                                 .diagonal_block = &diagonal_block,
+                                 .first_row = layout.piece(layout.column_piece_of(group().rank())).begin});
+  const auto place = place_of(layout, stored_matrix.permutation(), group().rank());
+  const auto whole_b = product_with_solution(system);
+  std::vector<double> b;
+  std::vector<double> solution;
+  for (size_t k = 0; k < place.local_size; ++k) {
+    const auto row = static_cast<size_t>(place.row_of(k));
+    b.push_back(whole_b[row]);
+    solution.push_back(system.solution[row]);
   }
-
-  void expect_solution() {
-    const auto preconditioner = turn_.preconditioner->make({.matrix = *matrix_,
-                                                            .diagonal = diagonal_,
-                                                            .diagonal_block = &diagonal_block_,
-                                                            .first_row = first_row_});
-    constexpr double tolerance = 1e-9;
-    constexpr int most_steps = 20'000;
-    const auto result = solve(*matrix_, b_, x_,
-                              {.stop = Tolerance({.relative = tolerance, .most_steps = most_steps}),
-                               .preconditioner = *preconditioner,
-                               .variant = *turn_.variant});
-    EXPECT_EQ(result.end, SolveEnd::converged) << sentence_of(result);
-    EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
-    // || x - solution || <= || r || / (smallest eigenvalue), which holds whatever the steps have seen.
-    std::array squares{0.0, 0.0};
-    for (size_t k = 0; k < x_.size(); ++k) {
-      squares[0] += (x_[k] - solution_[k]) * (x_[k] - solution_[k]);
-      squares[1] += solution_[k] * solution_[k];
-    }
-    matrix_->sum_over_ranks(squares);
-    // Roundings of b, and of the residual: of the products that a row adds.
-    const auto borders = borders_of(system_);
-    const double rounding = 1e-14 * borders.high * std::sqrt(squares[1]);
-    EXPECT_LE(std::sqrt(squares[0]), (result.true_residual_norm + rounding) / borders.low);
+  std::vector<double> x(b.size());
+  constexpr double tolerance = 1e-9;
+  const auto result = solve(*matrix, b, x,
+                            {.stop = Tolerance({.relative = tolerance, .most_steps = 20'000}),
+                             .preconditioner = *preconditioner,
+                             .variant = *turn.variant});
+  EXPECT_EQ(result.end, SolveEnd::converged) << sentence_of(result);
+  EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
+  // || x - solution || <= || r || / (smallest eigenvalue), which holds whatever the steps have seen.
+  std::array squares{0.0, 0.0};
+  for (size_t k = 0; k < x.size(); ++k) {
+    squares[0] += (x[k] - solution[k]) * (x[k] - solution[k]);
+    squares[1] += solution[k] * solution[k];
   }
-
- private:
-  const GeneratedSystem& system_;
-  const Turn& turn_;
-  HugePageVector diagonal_;
-  kernels::CsrBlock diagonal_block_;
-  int64_t first_row_ = 0;
-  std::unique_ptr<AssembledOperator> matrix_;
-  std::vector<double> b_;
-  std::vector<double> solution_;
-  std::vector<double> x_;
-};
+  matrix->sum_over_ranks(squares);
+  // Roundings of b, and of the residual: of the products that a row adds.
+  const auto borders = borders_of(system);
+  const double rounding = 1e-14 * borders.high * std::sqrt(squares[1]);
+  EXPECT_LE(std::sqrt(squares[0]), (result.true_residual_norm + rounding) / borders.low);
+}
 
 TEST(GeneratedSystemsTest, DefiniteOnesConvergeOnEveryGridToTheirSolutions) {
   const auto system_count = static_cast<unsigned>(test::by_extent(40, 300));
@@ -269,7 +252,7 @@ TEST(GeneratedSystemsTest, DefiniteOnesConvergeOnEveryGridToTheirSolutions) {
       const auto turn = turn_of(number++);
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + system.kind + ", n " +
                    std::to_string(system.order) + ", grid " + grid.name() + ", " + turn.name());
-      DistributedSystem(system, grid, seed, turn).expect_solution();
+      expect_solution(system, grid, seed, turn);
       taken.insert({std::string(turn.kernel->name), std::string(turn.preconditioner->name),
                     std::string(turn.variant->name), std::string(turn.cut)});
     }

@@ -9,19 +9,17 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
+#include "support/dense_solve.hpp"
 #include "support/dense_systems.hpp"
 #include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::hard_systems_test {
@@ -30,7 +28,6 @@ namespace {
 using test::DenseOperator;
 using test::DenseRows;
 using test::group;
-using test::solve;
 
 constexpr double tolerance = 1e-8;
 
@@ -192,35 +189,18 @@ HardSystem indefinite_system(unsigned seed) {
   return system;
 }
 
-struct Verdict {
-  SystemSolveResult result;
-  std::vector<double> x;  ///< whole
-};
-
-std::unique_ptr<Preconditioner> make(const PreconditionerRow& row, DenseOperator& matrix) {
-  const auto diagonal = matrix.diagonal();
-  const auto block = matrix.diagonal_block();
-  return row.make(
-      {.matrix = matrix, .diagonal = diagonal, .diagonal_block = &block, .first_row = matrix.first_row()});
-}
+using Verdict = test::DenseSolution;
 
 Verdict solve_as_one(const HardSystem& system, const CgVariantRow& variant, const PreconditionerRow& row,
                      int most_steps) {
-  DenseOperator matrix(system.rows);
-  const auto preconditioner = make(row, matrix);
-  const auto b = matrix.piece_of(system.b);
-  std::vector<double> x(b.size());
-  const auto result = solve(matrix, b, x,
-                            {.stop = Tolerance({.relative = tolerance, .most_steps = most_steps}),
-                             .preconditioner = *preconditioner,
-                             .variant = variant});
-  return {.result = result, .x = DenseOperator::whole(x)};
+  return test::solve_rows(system.rows, system.b, Tolerance({.relative = tolerance, .most_steps = most_steps}),
+                          {.preconditioner = row, .variant = variant});
 }
 
 /// The second system has the right-hand side backwards.
 Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow& row, int most_steps) {
   DenseOperator matrix(test::repeated(system.rows, 2));
-  const auto preconditioner = make(row, matrix);
+  const auto preconditioner = test::make_preconditioner(row, matrix);
   std::vector<double> both;
   for (size_t k = 0; k < system.b.size(); ++k) {
     both.push_back(system.b[k]);
@@ -273,7 +253,8 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps,
   for (const auto& row : preconditioner_table()) {
     if ((row.diagonal != DiagonalUse::none || row.needs_diagonal_block) && !has_positive_diagonal) {
       DenseOperator matrix(system.rows);
-      const auto error = test::error_of(ExitCode::not_positive_definite, [&] { make(row, matrix); });
+      const auto error =
+          test::error_of(ExitCode::not_positive_definite, [&] { test::make_preconditioner(row, matrix); });
       EXPECT_NE(error, "no error") << row.name << " takes a diagonal that is not positive";
       continue;
     }

@@ -18,6 +18,7 @@
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
+#include "support/dense_solve.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
@@ -31,16 +32,10 @@ using test::DenseOperator;
 using test::group;
 using test::solve;
 
-/// Solves A x = b without preconditioner, b given whole. Collective.
 SystemSolveResult solve_rows(const CgVariantRow& variant, const test::DenseRows& rows,
                              const std::vector<double>& b, const StopRule& stop,
                              std::span<StepObserver* const> observers = {}) {
-  DenseOperator matrix(rows);
-  const auto piece = matrix.piece_of(b);
-  std::vector<double> x(piece.size());
-  IdentityPreconditioner none;
-  return solve(matrix, piece, x,
-               {.stop = stop, .preconditioner = none, .observers = observers, .variant = variant});
+  return test::solve_rows(rows, b, stop, {.variant = variant, .observers = observers}).result;
 }
 
 template <typename Visit>
@@ -49,15 +44,6 @@ void for_every_variant(const Visit& visit) {
     SCOPED_TRACE(std::string(variant.name));
     visit(variant);
   }
-}
-
-TEST(CgVariantTest, TheTableBeginsWithTheClassicFormAndFindsItsRows) {
-  EXPECT_EQ(cg_variant_table().front().name, "classic");
-  for_every_variant([](const CgVariantRow& variant) {
-    EXPECT_EQ(find_cg_variant(variant.name), &variant);
-    EXPECT_FALSE(variant.description.empty());
-  });
-  EXPECT_EQ(find_cg_variant("none such"), nullptr);
 }
 
 /// Writes down the order of calls.

@@ -126,21 +126,6 @@ TEST(ReproducibleTest, LargerClassesHaveTheSameBitsEverywhere) {
   for (const auto* name : {"A", "B"}) expect_same_bits_on_every_grid(test::short_problem(name, 1), 1);
 }
 
-/// With few ranks everything that can be chosen goes with everything else.
-TEST(ReproducibleTest, EveryCombinationHasTheSameBits) {
-  constexpr int most_ranks = 4;
-  if (!test::is_campaign() || group().size() > most_ranks)
-    GTEST_SKIP() << "every combination takes up to 4 ranks in the campaign";
-  const auto problem = test::short_problem("S", 1);
-  const auto expected = expected_figures(problem);
-  for (const auto& grid : comm::factorizations(group().size())) {
-    const auto named = test::layouts_of(problem.n, grid).at(1);
-    for (const auto& of_transport : configs_of_transports()) {
-      for (const auto& config : of_transport) expect_same_bits(problem, named, config, expected);
-    }
-  }
-}
-
 /// The tests above can fail.
 TEST(ReproducibleTest, UsualSumsDependOnTheGrid) {
   if (group().size() < 4) GTEST_SKIP() << "few ranks have few grids";

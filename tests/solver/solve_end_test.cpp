@@ -17,6 +17,7 @@
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
+#include "support/dense_solve.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
@@ -34,27 +35,16 @@ using test::solve;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-struct Solved {
-  SystemSolveResult result;
-  std::vector<double> x;  ///< this rank's piece
-};
-
-/// Solves A x = b, b given whole. Collective.
-Solved solve_system(LinearOperator& matrix, std::vector<double> b, const ToleranceOptions& tolerance,
-                    Preconditioner* preconditioner = nullptr) {
+/// Solves A x = b, b: this rank's piece. Collective.
+SystemSolveResult solve_system(LinearOperator& matrix, std::vector<double> b,
+                               const ToleranceOptions& tolerance, Preconditioner* preconditioner = nullptr) {
   std::vector<double> x(b.size(), 7.0);
   IdentityPreconditioner none;
   const auto result = solve(
       matrix, b, x,
       {.stop = Tolerance(tolerance), .preconditioner = preconditioner == nullptr ? none : *preconditioner});
   EXPECT_NE(sentence_of(result), "");
-  return {.result = result, .x = std::move(x)};
-}
-
-Solved solve_rows(const DenseRows& rows, const std::vector<double>& b,
-                  const ToleranceOptions& tolerance = {}) {
-  DenseOperator matrix(rows);
-  return solve_system(matrix, matrix.piece_of(b), tolerance);
+  return result;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -69,7 +59,7 @@ TEST(SolveEndTest, TheLargerToleranceCounts) {
 
 TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
   DenseOperator matrix(line_rows(23, 1.1));
-  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10}).result;
+  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10});
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
   EXPECT_LE(result.residual_norm, 1e-10 * result.right_hand_side_norm);
@@ -105,14 +95,15 @@ class DisturbedOperator final : public LinearOperator {
 TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
   DisturbedOperator matrix(line_rows(23, 1.0), [](int number) { return number <= 5 ? 1.001 : 1.0; });
   const auto b = matrix.exact.piece_of(one_two_three(23));
-  const auto result = solve_system(matrix, b, {.relative = 1e-10}).result;
+  const auto result = solve_system(matrix, b, {.relative = 1e-10});
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_GE(result.replacement_count, 1);
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
 }
 
 TEST(SolveEndTest, AToleranceBelowTheRoundingStagnates) {
-  const auto [result, x] = solve_rows(line_rows(60, 1.0), one_two_three(60), {.relative = 1e-18});
+  const auto result =
+      test::solve_rows(line_rows(60, 1.0), one_two_three(60), Tolerance({.relative = 1e-18})).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated);
   const double tolerance = 1e-18 * result.right_hand_side_norm;
   EXPECT_GT(result.true_residual_norm, tolerance);
@@ -219,7 +210,7 @@ std::vector<EndCase> end_cases() {
 
 TEST(SolveEndTest, EverySystemEndsWithItsName) {
   for (const auto& test : end_cases()) {
-    const auto [result, x] = solve_rows(test.rows, test.b, {.most_steps = test.most_steps});
+    const auto [result, x] = test::solve_rows(test.rows, test.b, Tolerance({.most_steps = test.most_steps}));
     const auto sentence = sentence_of(result);
     SCOPED_TRACE(std::string(test.name) + ": " + sentence);
     EXPECT_EQ(result.end, test.end);
@@ -237,20 +228,23 @@ TEST(SolveEndTest, EverySystemEndsWithItsName) {
     for (const double element : x) EXPECT_EQ(element, 0.0);
   }
   // With an absolute tolerance x = 0 is good enough for squares that leave the range.
-  const auto tiny = solve_rows(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, {.absolute = 1e-100}).result;
+  const auto tiny =
+      test::solve_rows(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, Tolerance({.absolute = 1e-100})).result;
   EXPECT_EQ(tiny.end, SolveEnd::converged);
   EXPECT_EQ(tiny.step_count, 0);
 }
 
 /// 30 eigenvalues over 400 decades.
 TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
-  auto result = solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0)).result;
+  auto result =
+      test::solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0), Tolerance({})).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
   EXPECT_LT(result.step_count, 5000);
   result.quantity = "r . r";  // in place of p . A p, if that was zero to rounding first
   EXPECT_TRUE(contains(sentence_of(result), "jacobi")) << sentence_of(result);
   // Nothing solves it without a preconditioner in so few steps: 40 eigenvalues over 570 decades.
-  auto other = solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0)).result;
+  auto other =
+      test::solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0), Tolerance({})).result;
   EXPECT_EQ(other.end, SolveEnd::stagnated) << sentence_of(other);
   other.condition_number = 1e25;  // by whoever watched the steps
   EXPECT_TRUE(contains(sentence_of(other), "condition number: 1e+25 or more")) << sentence_of(other);
@@ -258,7 +252,7 @@ TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
 
 TEST(SolveEndTest, AProductThatBecomesNanIsNamedWithItsStep) {
   DisturbedOperator late(line_rows(9, 1.0), [](int number) { return number >= 3 ? nan : 1.0; });
-  const auto result = solve_system(late, late.exact.piece_of(one_two_three(9)), {}).result;
+  const auto result = solve_system(late, late.exact.piece_of(one_two_three(9)), {});
   EXPECT_EQ(result.end, SolveEnd::not_finite);
   EXPECT_EQ(result.quantity_step, 3);
 }
@@ -279,7 +273,7 @@ class NegativePreconditioner final : public Preconditioner {
 TEST(SolveEndTest, APreconditionerThatIsNotPositiveDefiniteIsNamed) {
   DenseOperator matrix(line_rows(9, 1.0));
   NegativePreconditioner negative(matrix.local_size());
-  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(9)), {}, &negative).result;
+  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(9)), {}, &negative);
   EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
   EXPECT_EQ(result.quantity, "r . M^-1 r");
   EXPECT_TRUE(contains(sentence_of(result), "the preconditioner is not")) << sentence_of(result);
@@ -394,7 +388,7 @@ TEST(SolveEndTest, NobodyWhoHasAPreconditionerIsToldToTakeJacobi) {
   const auto diagonal = matrix.diagonal();
   const auto jacobi = find_preconditioner("jacobi")->make({.matrix = matrix, .diagonal = diagonal});
   const auto below =
-      solve_system(matrix, matrix.piece_of(one_two_three(60)), {.relative = 1e-18}, jacobi.get()).result;
+      solve_system(matrix, matrix.piece_of(one_two_three(60)), {.relative = 1e-18}, jacobi.get());
   EXPECT_TRUE(contains(sentence_of(below), "for this system with this preconditioner")) << sentence_of(below);
 }
 

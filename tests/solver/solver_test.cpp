@@ -122,8 +122,8 @@ TEST(SolverTest, TinyProblemsHaveTheZetasOfOneRankOnAnyCut) {
       EXPECT_EQ(figures.size(), expected.size());
       for (size_t k = 0; k < figures.size(); k += 2) {
         EXPECT_TRUE(std::isfinite(figures[k + 1]));
-        // zeta is the difference of the shift 10 and a number near it: 1e-13 is a hundred roundings of 10.
-        EXPECT_NEAR(figures[k], expected[k], 1e-13 * problem.shift) << "nonzer " << problem.nonzer;
+        // zeta is the difference of the shift 10 and a number near it: 1e-13 is a hundred roundings of 10, of either.
+        EXPECT_NEAR(figures[k], expected[k], 2e-13 * problem.shift) << "nonzer " << problem.nonzer;
       }
     });
   }

@@ -58,46 +58,34 @@ struct GuardedMatrix {
   std::vector<std::vector<std::byte>> stored{};  ///< its arrays
 };
 
-/// A problem on a grid, generated once, for many runs.
-class GuardedProblem {
- public:
-  GuardedProblem(const Problem& problem, const comm::ProcessGrid& grid)
-      : problem_(problem),
-        layout_(comm::BlockLayout::even(problem.n, grid)),
-        block_(default_source().make(problem)->build(layout_, group(), 1).block) {}
+/// A problem on a grid, generated once, for many solvers.
+struct GuardedProblem {
+  GuardedProblem(const Problem& given, const comm::ProcessGrid& grid)
+      : problem(given),
+        layout(comm::BlockLayout::even(given.n, grid)),
+        block(default_source().make(given)->build(layout, group(), 1).block) {}
 
-  /// GuardedSolver::run() of a solver that is made for it.
-  GuardedRun run(const SolverConfig& config, const GuardOptions& options,
-                 const std::function<void(BlockProduct&)>& damage = {}) const;
-
-  const Problem& problem() const { return problem_; }
-  const comm::BlockLayout& layout() const { return layout_; }
-  const kernels::CsrBlock& block() const { return block_; }
-
- private:
-  Problem problem_;
-  comm::BlockLayout layout_;
-  kernels::CsrBlock block_;
+  Problem problem;
+  comm::BlockLayout layout;
+  kernels::CsrBlock block;
 };
 
-/// The solver of a guarded problem, made once. The problem must outlive it.
+/// The solver of a guarded problem, made once for many runs. The problem must outlive it.
 class GuardedSolver {
  public:
   GuardedSolver(const GuardedProblem& problem, const SolverConfig& config)
-      : problem_(problem), matrix_(problem.block().copy(), problem.layout(), config) {}
+      : problem_(problem), matrix_(problem.block.copy(), problem.layout, config) {}
 
-  /// All outer steps of the problem, from a matrix without faults. begin(solver, product): what comes before the first of them, on all
-  /// ranks. Collective.
-  GuardedRun run(const GuardOptions& options,
-                 const std::function<void(NpbIteration&, BlockProduct&)>& begin = {}) {
+  /// All outer steps of the problem, from a matrix that has no faults but the damage. Collective.
+  GuardedRun run(const GuardOptions& options, const std::function<void(BlockProduct&)>& damage = {}) {
     matrix_.restore();
-    Guard guard(options, group(), problem_.layout(), *matrix_.assembled, matrix_.checksums);
-    NpbIteration solver(*matrix_.assembled, problem_.problem().shift, &guard);
-    if (begin) begin(solver, matrix_.assembled->product());
+    Guard guard(options, group(), problem_.layout, *matrix_.assembled, matrix_.checksums);
+    NpbIteration solver(*matrix_.assembled, problem_.problem.shift, &guard);
+    if (damage) damage(matrix_.assembled->product());
     solver.reset();
-    guard.begin_repetition(problem_.problem().niter);
+    guard.begin_repetition(problem_.problem.niter);
     GuardedRun run;
-    run.steps = solver.outer_steps(problem_.problem().niter, {});
+    run.steps = solver.outer_steps(problem_.problem.niter, {});
     run.report = guard.report(0.0);
     run.reason = guard.reason();
     return run;
@@ -107,16 +95,6 @@ class GuardedSolver {
   const GuardedProblem& problem_;
   GuardedMatrix matrix_;
 };
-
-/// With the untimed first outer step, and after it a change of the matrix.
-inline GuardedRun GuardedProblem::run(const SolverConfig& config, const GuardOptions& options,
-                                      const std::function<void(BlockProduct&)>& damage) const {
-  GuardedSolver solver(*this, config);
-  return solver.run(options, [&](NpbIteration& stepped, BlockProduct& product) {
-    static_cast<void>(stepped.outer_step());
-    if (damage) damage(product);
-  });
-}
 
 /// Configurations that differ in everything, by turns.
 inline SolverConfig config_number(size_t number, const std::vector<const kernels::KernelRow*>& all_kernels,
