@@ -1,5 +1,6 @@
-// Reproducible sums: the same bits of zeta and of every residual as on one rank, on every grid, cut, transport, kernel, form of the
-// sum and number of threads. What is compared with is computed by one rank alone, so all numbers of ranks agree.
+// Every grid of 1 to 36 ranks. Reproducible sums: the same bits of zeta and of every residual as on one rank, on every grid, cut, transport,
+// kernel, form of the sum and number of threads. What is compared with is computed by one rank alone, so all numbers of ranks agree. And zeta
+// of classes S and W by the usual sums.
 
 #include <gtest/gtest.h>
 
@@ -82,6 +83,9 @@ bool has_many_ranks() {
   return group().size() > many_ranks;
 }
 
+/// The numbers of ranks that are always tested.
+bool is_of_few_ranks() { return group().size() <= 4 || group().size() == 6; }
+
 /// In the campaign the first `most` of test::layouts_of(), with many ranks the first one; else 2 or, with many ranks, one
 /// of these by turns.
 std::vector<test::NamedLayout> chosen_layouts(int64_t n, comm::ProcessGrid grid, size_t turn, int most) {
@@ -118,10 +122,9 @@ TEST(ReproducibleTest, ClassSHasTheSameBitsEverywhere) {
 }
 
 TEST(ReproducibleTest, LargerClassesHaveTheSameBitsEverywhere) {
-  const bool is_chosen = group().size() <= 4 || group().size() == 6;
   if (group().size() <= 2 || test::is_campaign())
     expect_same_bits_on_every_grid(test::short_problem("W", 1), 4);
-  if (!test::is_campaign() || !is_chosen)
+  if (!test::is_campaign() || !is_of_few_ranks())
     GTEST_SKIP() << "classes A and B take 1, 2, 3, 4 and 6 ranks in the campaign";
   for (const auto* name : {"A", "B"}) expect_same_bits_on_every_grid(test::short_problem(name, 1), 1);
 }
@@ -139,6 +142,46 @@ TEST(ReproducibleTest, UsualSumsDependOnTheGrid) {
     if (differs) break;
   }
   EXPECT_TRUE(differs);
+}
+
+// ---------------------------------------------------------------- usual sums
+
+// On many ranks: solver_test.cpp has every transport and kernel on few. One start of the ranks for all their grids: with more ranks than cores
+// MPI takes longer to start them than class S takes. (tests/program/class_grids_test.py starts the program for every grid.)
+
+void expect_reference_zeta_on_every_grid(const Problem& problem, const test::SolverConfig& config) {
+  if (is_of_few_ranks() || !config.transport->why_unavailable(group()).empty()) return;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", " + test::describe(config));
+    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), config);
+    ASSERT_EQ(steps.size(), static_cast<size_t>(problem.niter));
+    EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
+    test::expect_official_zetas(steps, problem.class_name == "S"
+                                           ? std::span<const double>(test::class_s_zetas)
+                                           : test::class_w_zetas);
+  }
+}
+
+TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S"), {}); }
+
+/// Many ranks on few cores take long, so by default other transports do the first steps only: a wrong product shows in the first one already.
+TEST(AllGridsTest, ClassSByOtherTransports) {
+  auto problem = *find_class("S");
+  problem.niter = test::by_extent(3, problem.niter);
+  problem.reference_zeta = test::class_s_zetas[static_cast<size_t>(problem.niter) - 1];
+  expect_reference_zeta_on_every_grid(
+      problem, {.kernel = &kernels::kernel_named("symmetric"), .transport = comm::find_transport("shared")});
+  expect_reference_zeta_on_every_grid(problem, {.transport = comm::find_transport("put")});
+  // Beyond that each collective takes long on two cores; `cg2d sweep --transport native` does them all.
+  constexpr int most_ranks = 12;
+  if (group().size() <= most_ranks)
+    expect_reference_zeta_on_every_grid(problem, {.transport = comm::find_transport("native")});
+}
+
+TEST(AllGridsTest, ClassW) {
+  constexpr int most_ranks = 16;
+  if (group().size() > most_ranks) GTEST_SKIP() << "class W is tested on up to 16 ranks";
+  expect_reference_zeta_on_every_grid(*find_class("W"), {.transport = comm::find_transport("shared")});
 }
 
 }  // namespace
