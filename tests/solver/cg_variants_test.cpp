@@ -47,19 +47,16 @@ void for_every_variant(const Visit& visit) {
 }
 
 /// Writes down the order of calls.
-class LoggingOperator final : public LinearOperator {
+class LoggingOperator final : public DenseOperator {
  public:
-  explicit LoggingOperator(test::DenseRows rows) : exact(std::move(rows)) {}
-  size_t local_size() const override { return exact.local_size(); }
-  [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
+  using DenseOperator::DenseOperator;
   void apply() override {
     log += 'p';
-    exact.apply();
+    DenseOperator::apply();
   }
-  std::span<const double> result() const override { return exact.result(); }
   void sum_over_ranks(std::span<double> values) override {
     log += 's';
-    exact.sum_over_ranks(values);
+    DenseOperator::sum_over_ranks(values);
   }
   /// The values are those of the end: a caller that changes or reads them earlier gets wrong results.
   void begin_sum_over_ranks(std::span<double> values) override {
@@ -70,11 +67,10 @@ class LoggingOperator final : public LinearOperator {
   }
   void finish_sum_over_ranks() override {
     log += '>';
-    exact.sum_over_ranks(sums_);
+    DenseOperator::sum_over_ranks(sums_);
     std::ranges::copy(sums_, values_.begin());
   }
 
-  DenseOperator exact;
   std::string log;
 
  private:
@@ -84,7 +80,7 @@ class LoggingOperator final : public LinearOperator {
 
 std::string log_of(const CgVariantRow& variant, int step_count) {
   LoggingOperator matrix(test::line_rows(23, 1.0));
-  const auto b = matrix.exact.piece_of(test::one_two_three(23));
+  const auto b = matrix.piece_of(test::one_two_three(23));
   std::vector<double> x(b.size());
   IdentityPreconditioner none;
   PhaseTimer timer;

@@ -71,30 +71,22 @@ TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
 }
 
 /// Its products are multiplied by factor_of(number), number from 1.
-class DisturbedOperator final : public LinearOperator {
+class DisturbedOperator final : public DenseOperator {
  public:
   DisturbedOperator(DenseRows rows, double (*factor_of)(int number))
-      : exact(std::move(rows)), factor_of_(factor_of), q_(exact.local_size()) {}
-  size_t local_size() const override { return exact.local_size(); }
-  [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
+      : DenseOperator(std::move(rows)), factor_of_(factor_of) {}
   void apply() override {
-    exact.apply();
-    const double factor = factor_of_(exact.product_count);
-    std::ranges::transform(exact.result(), q_.begin(), [factor](double element) { return factor * element; });
+    DenseOperator::apply();
+    for (double& element : q_) element *= factor_of_(product_count);
   }
-  std::span<const double> result() const override { return q_; }
-  void sum_over_ranks(std::span<double> values) override { exact.sum_over_ranks(values); }
-
-  DenseOperator exact;
 
  private:
   double (*factor_of_)(int number);
-  std::vector<double> q_;
 };
 
 TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
   DisturbedOperator matrix(line_rows(23, 1.0), [](int number) { return number <= 5 ? 1.001 : 1.0; });
-  const auto b = matrix.exact.piece_of(one_two_three(23));
+  const auto b = matrix.piece_of(one_two_three(23));
   const auto result = solve_system(matrix, b, {.relative = 1e-10});
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_GE(result.replacement_count, 1);
@@ -252,7 +244,7 @@ TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
 
 TEST(SolveEndTest, AProductThatBecomesNanIsNamedWithItsStep) {
   DisturbedOperator late(line_rows(9, 1.0), [](int number) { return number >= 3 ? nan : 1.0; });
-  const auto result = solve_system(late, late.exact.piece_of(one_two_three(9)), {});
+  const auto result = solve_system(late, late.piece_of(one_two_three(9)), {});
   EXPECT_EQ(result.end, SolveEnd::not_finite);
   EXPECT_EQ(result.quantity_step, 3);
 }
