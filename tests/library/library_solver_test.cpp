@@ -1,40 +1,46 @@
-// Solver: every choice of grid, kernel, preconditioner and form on the same system; operators; errors alike on all ranks.
+// Solver: every choice of grid, preconditioner and form on the same system; operators; a user's own matrix, from triples and rows of all
+// ranks; errors alike on all ranks.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
 #include "cg/library/vectors.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "kernels/spmv.hpp"
+#include "support/common_error.hpp"
+#include "support/common_folder.hpp"
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::library_solver_test {
 namespace {
 
+using test::common_error_of;
 using test::group;
 
-constexpr int64_t order = 601;
+constexpr int64_t line_order = 601;
 
 /// All entries come from rank 0.
 std::unique_ptr<SystemMatrix> line() {
-  return matrix_from_triples(order, test::line_triples(order, 0, group().rank() == 0 ? order : 0), group());
+  return matrix_from_triples(
+      line_order, test::line_triples(line_order, 0, group().rank() == 0 ? line_order : 0), group());
 }
 
 std::vector<double> right_hand_side(const Solver& solver) {
   std::vector<double> b(solver.local_size());
-  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
+  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(line_order, solver.row_of(k));
   return b;
 }
 
@@ -58,32 +64,17 @@ Solution expect_solved(const SolverOptions& options) {
   return solution;
 }
 
-void expect_error_on_all(const std::string& part, ExitCode code, const std::function<void()>& step) {
-  std::string message;
-  auto found = ExitCode::success;
-  try {
-    step();
-  } catch (const RunError& error) {
-    message = error.what();
-    found = error.code();
-  }
-  EXPECT_EQ(found, code) << message;
-  for (const auto& other : group().gather_all(message)) {
-    EXPECT_EQ(other, message);
-    EXPECT_NE(other.find(part), std::string::npos) << other;
-  }
+/// part: of the message.
+template <typename Step>
+void expect_error_on_all(const std::string& part, const Step& step) {
+  const auto message = test::common_error_of(ExitCode::usage, step);
+  EXPECT_NE(message.find(part), std::string::npos) << message;
 }
 
-TEST(LibrarySolver, EveryGridAndKernel) {
+TEST(LibrarySolver, EveryGrid) {
   for (const auto& grid : comm::factorizations(group().size())) {
-    for (const auto& kernel : kernels::kernel_table()) {
-      if (!kernel.why_unavailable().empty()) continue;
-      SolverOptions options;
-      options.configuration.grid = grid;
-      options.configuration.kernel = kernel.name;
-      options.configuration.overlaps = grid.columns % 2 == 0;
-      expect_solved(options);
-    }
+    for (const auto* kernel : {"scalar", "symmetric"})
+      expect_solved({.configuration = {.grid = grid, .kernel = kernel, .overlaps = grid.columns % 2 == 0}});
   }
 }
 
@@ -105,11 +96,10 @@ TEST(LibrarySolver, EveryCut) {
   // A few rows each, and all that are left over on the last rank.
   const bool is_last = group().rank() + 1 == group().size();
   const int64_t few = is_last ? 0 : 10 + group().rank();
-  const int64_t left_over = order - group().sum(few);
+  const int64_t left_over = line_order - group().sum(few);
   const int64_t own = is_last ? left_over : few;
-  SolverOptions options;
-  options.configuration.grid = grid;
-  options.piece_starts = piece_starts_of(own, grid, group());
+  const SolverOptions options{.configuration = {.grid = grid},
+                              .piece_starts = piece_starts_of(own, grid, group())};
   Solver solver(line(), group(), options);
   EXPECT_EQ(static_cast<int64_t>(solver.local_size()), own);
   expect_solved(options);
@@ -174,10 +164,10 @@ TEST(LibrarySolver, ObserversMayStop) {
 
 TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
   for (const bool is_random : {false, true}) {
-    const test::TemporaryFolder folder;
-    // A file, since only files are read in a random order; every rank reads the one of rank 0.
+    const test::CommonFolder folder;
+    // A file, since only files are read in a random order.
     folder.write("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 4\n");
-    const auto path = group().broadcast(folder.path("A.mtx"));
+    const auto path = folder.path() + "/A.mtx";
     auto matrix = open_matrix(
         {.path = path, .permutation_seed = is_random ? std::optional<uint64_t>(5) : std::nullopt}, group());
     Solver solver(std::move(matrix), group());
@@ -195,11 +185,10 @@ TEST(LibrarySolver, VectorsGoToTheirOwnersAndBack) {
     ASSERT_EQ(static_cast<int64_t>(found.size()), 3 - begin);
     for (size_t k = 0; k < found.size(); ++k)
       EXPECT_NEAR(found[k], expected[k + static_cast<size_t>(begin)], 1e-7);
-    const auto x_path = group().broadcast(folder.path("x.mtx"));
+    const auto x_path = folder.path() + "/x.mtx";
     save_vector(x_path, x, "x", solver.place(), group());
     const auto again = read_vector(x_path, solver.place(), group());
     EXPECT_TRUE(std::ranges::equal(again, x));
-    group().barrier();  // rank 0's folder goes
   }
 }
 
@@ -224,14 +213,14 @@ FunctionOperator line_operator(size_t local_size) {
 }
 
 TEST(LibrarySolver, OwnOperatorsWithEveryPreconditionerThatNeedsNoEntries) {
-  const int64_t begin = order * group().rank() / group().size();
-  const int64_t end = order * (group().rank() + 1) / group().size();
+  const int64_t begin = line_order * group().rank() / group().size();
+  const int64_t end = line_order * (group().rank() + 1) / group().size();
   auto matrix = line_operator(static_cast<size_t>(end - begin));
   const std::vector<double> diagonal(matrix.local_size(), 2.0 + test::line_shift);
   for (const auto& row : preconditioner_table()) {
     const SolverOptions options{.preconditioner = std::string(row.name), .diagonal = diagonal};
     if (row.needs_diagonal_block) {
-      expect_error_on_all("needs the entries of the matrix", ExitCode::usage,
+      expect_error_on_all("needs the entries of the matrix",
                           [&] { const Solver solver(matrix, group(), options); });
       continue;
     }
@@ -261,27 +250,21 @@ TEST(LibrarySolver, AProductThatThrowsOnOneRankIsAnErrorOnAll) {
   std::vector<double> x(5);
   expect_error_on_all(
       "the user's product failed on rank " + std::to_string(group().size() - 1) + ": no coffee",
-      ExitCode::usage, [&] { static_cast<void>(solver.solve(b, x)); });
+      [&] { static_cast<void>(solver.solve(b, x)); });
   // The failure is forgotten.
   EXPECT_TRUE(solver.solve(b, x).is_solved());
 }
 
 TEST(LibrarySolver, BadOptionsAreErrorsOnAllRanks) {
   const auto refuse = [](const std::string& part, const SolverOptions& options) {
-    expect_error_on_all(part, ExitCode::usage, [&] { const Solver solver(line(), group(), options); });
+    expect_error_on_all(part, [&] { const Solver solver(line(), group(), options); });
   };
   refuse("preconditioner", {.preconditioner = "jakobi"});
   refuse("variant", {.variant = "modern"});
-  refuse("piece_starts must be", {.piece_starts = {0, 1, 2, 3, 4, 5, 6, 7, 8, order}});
-  SolverOptions options;
-  options.configuration.kernel = "cell";
-  refuse("kernel", options);
-  options = {};
-  options.configuration.grid = {.columns = 5, .rows = 7};
-  refuse("grid", options);
-  options = {};
-  options.configuration.thread_count = 0;
-  refuse("threads", options);
+  refuse("piece_starts must be", {.piece_starts = {0, 1, 2, 3, 4, 5, 6, 7, 8, line_order}});
+  refuse("kernel", {.configuration = {.kernel = "cell"}});
+  refuse("grid", {.configuration = {.grid = {.columns = 5, .rows = 7}}});
+  refuse("threads", {.configuration = {.thread_count = 0}});
   if (group().size() > 1)
     refuse("different options", {.variant = group().rank() == 0 ? "classic" : "pipelined"});
 }
@@ -291,18 +274,142 @@ TEST(LibrarySolver, PiecesOfAnotherLengthAreErrorsOnAllRanks) {
   const bool is_wrong = group().rank() + 1 == group().size();
   const std::vector<double> b(solver.local_size() + (is_wrong ? 1 : 0), 1.0);
   std::vector<double> x(solver.local_size());
-  expect_error_on_all("solver: b and x have", ExitCode::usage,
-                      [&] { static_cast<void>(solver.solve(b, x)); });
+  expect_error_on_all("solver: b and x have", [&] { static_cast<void>(solver.solve(b, x)); });
   const auto place = solver.place();
-  expect_error_on_all("vector: the piece of rank", ExitCode::usage,
+  expect_error_on_all("vector: the piece of rank",
                       [&] { static_cast<void>(elements_of(b, {}, place, group())); });
-  expect_error_on_all("must be within 0 ... 600", ExitCode::usage, [&] {
-    static_cast<void>(elements_of(x, {.begin = 0, .end = is_wrong ? order + 1 : 1}, place, group()));
+  expect_error_on_all("must be within 0 ... 600", [&] {
+    static_cast<void>(elements_of(x, {.begin = 0, .end = is_wrong ? line_order + 1 : 1}, place, group()));
   });
-  expect_error_on_all("vector: element 601", ExitCode::usage, [&] {
-    const std::vector<VectorElement> elements{{.row = is_wrong ? order : 0, .value = 1.0}};
+  expect_error_on_all("vector: element 601", [&] {
+    const std::vector<VectorElement> elements{{.row = is_wrong ? line_order : 0, .value = 1.0}};
     static_cast<void>(vector_from_elements(elements, place, group()));
   });
+}
+
+// ---------------------------------------------------------------- a user's own matrix
+
+/// Solves for the ramp 1, 2, 3, ..., and compares every element.
+void expect_line(std::unique_ptr<SystemMatrix> matrix, int64_t order) {
+  EXPECT_EQ(matrix->order(), order);
+  EXPECT_EQ(matrix->nonzero_count(), 3 * order - 2);
+  Solver solver(std::move(matrix), group());
+  std::vector<double> b(solver.local_size());
+  std::vector<double> x(solver.local_size());
+  for (size_t k = 0; k < b.size(); ++k) b[k] = test::line_times_ramp(order, solver.row_of(k));
+  const auto solution = solver.solve(b, x, {.relative = 1e-13});
+  EXPECT_EQ(solution.result.end, SolveEnd::converged);
+  // The condition number is below 17, so the error is below 17 * 1e-13 of the largest element, and some rounding.
+  for (size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(x[k], static_cast<double>(solver.row_of(k) + 1), 1e-11 * static_cast<double>(order));
+}
+
+TEST(OwnMatrix, TriplesFindTheirOwners) {
+  for (const int64_t order : {1, 2, 7, 100, 9000}) {
+    // Dealt out in turns, so that nearly none is where it belongs.
+    const auto all = test::line_triples(order, 0, order);
+    std::vector<MatrixTriple> mine;
+    for (auto k = static_cast<size_t>(group().rank()); k < all.size();
+         k += static_cast<size_t>(group().size()))
+      mine.push_back(all[k]);
+    expect_line(matrix_from_triples(order, mine, group()), order);
+  }
+}
+
+TEST(OwnMatrix, TriplesOfTheSamePlaceAreSummed) {
+  constexpr int64_t order = 50;
+  // Every rank gives all of them, with a share of the value: the sum is exact for shares that are powers of two.
+  MatrixBuilder builder(order, group());
+  const int share_count = group().size() == 3 || group().size() == 6 ? 1 : group().size();
+  for (auto triple : test::line_triples(order, 0, order)) {
+    triple.value /= share_count;
+    if (group().rank() < share_count) builder.add(triple);
+  }
+  expect_line(builder.finish(), order);
+}
+
+TEST(OwnMatrix, RowsOfAllRanks) {
+  for (const int64_t order : {1, 5, 1000}) {
+    // The last rank has the first rows; where there are few, some ranks have none.
+    const int place = group().size() - 1 - group().rank();
+    const int64_t begin = order * place / group().size();
+    const int64_t end = order * (place + 1) / group().size();
+    std::vector<int64_t> starts{0};
+    std::vector<int64_t> columns;
+    std::vector<double> values;
+    for (int64_t row = begin; row < end; ++row) {
+      for (const auto& triple : test::line_triples(order, row, row + 1)) {
+        columns.push_back(triple.column);
+        values.push_back(triple.value);
+      }
+      starts.push_back(static_cast<int64_t>(columns.size()));
+    }
+    if (begin == end) starts.clear();
+    expect_line(
+        matrix_from_rows(
+            order, {.first_row = begin, .row_starts = starts, .columns = columns, .values = values}, group()),
+        order);
+  }
+}
+
+TEST(OwnMatrix, BadEntriesOfOneRankAreErrorsOnAll) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const int last = group().size() - 1;
+  for (const auto& [bad, text] :
+       {std::pair(MatrixTriple{10, 0, 1.0},
+                  "matrix: entry (10, 0) of rank {}: row and column must be within 0 ... 9"),
+        {MatrixTriple{0, -1, 1.0}, "matrix: entry (0, -1) of rank {}: row and column must be within 0 ... 9"},
+        {MatrixTriple{2, 3, infinity}, "matrix: entry (2, 3) of rank {}: inf is no finite number"}}) {
+    auto triples = test::line_triples(10, group().rank(), group().rank() + 1);
+    if (group().rank() == last) triples.push_back(bad);
+    EXPECT_EQ(common_error_of(ExitCode::usage,
+                              [&] { static_cast<void>(matrix_from_triples(10, triples, group())); }),
+              fmt::format(fmt::runtime(text), last));
+  }
+}
+
+TEST(OwnMatrix, BadOrders) {
+  const auto error_with = [](int64_t order) {
+    return common_error_of(ExitCode::usage,
+                           [&] { static_cast<void>(matrix_from_triples(order, {}, group())); });
+  };
+  EXPECT_EQ(error_with(0), "matrix: order 0: must be within 1 ... 2147483647");
+  EXPECT_EQ(error_with(int64_t{1} << 31), "matrix: order 2147483648: must be within 1 ... 2147483647");
+  if (group().size() == 1) return;
+  EXPECT_EQ(error_with(group().rank() == 0 ? 11 : 10),
+            "matrix: the ranks give different orders, from 10 to 11; all must give the same");
+}
+
+TEST(OwnMatrix, BadRowsOfOneRankAreErrorsOnAll) {
+  const int last = group().size() - 1;
+  const std::array<int64_t, 2> columns{0, 1};
+  const std::array<double, 2> values{1.0, 1.0};
+  using Starts = std::vector<int64_t>;
+  for (const auto& [starts, value_count] : {std::pair(Starts{}, size_t{2}),
+                                            {Starts{1, 2}, 2},
+                                            {Starts{0, 2, 1, 2}, 2},
+                                            {Starts{0, 3}, 2},
+                                            {Starts{0, 2}, 1}}) {
+    MatrixRows rows;
+    if (group().rank() == last)
+      rows = {.first_row = 3,
+              .row_starts = starts,
+              .columns = columns,
+              .values = std::span(values).first(value_count)};
+    EXPECT_EQ(
+        common_error_of(ExitCode::usage, [&] { static_cast<void>(matrix_from_rows(10, rows, group())); }),
+        fmt::format("matrix: the rows of rank {}: row_starts must rise from 0 to the number of columns, 2, "
+                    "and of values, {}",
+                    last, value_count));
+  }
+}
+
+TEST(OwnMatrix, AMatrixThatIsNotSymmetricIsRefused) {
+  auto triples = test::line_triples(10, 0, group().rank() == 0 ? 10 : 0);
+  if (group().rank() == 0) triples.push_back({7, 2, 0.5});
+  const auto error = common_error_of(
+      ExitCode::bad_data, [&] { const Solver solver(matrix_from_triples(10, triples, group()), group()); });
+  EXPECT_NE(error.find("not symmetric"), std::string::npos) << error;
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ function(cg2d_add_class_test class_name)
     TIMEOUT ${test_TIMEOUT})
 endfunction()
 
-# Classes S and W: all_grids_test. Timeouts are there for hangs: speed is not asserted in tests.
+# Classes S and W: reproducible_test. Timeouts are there for hangs: speed is not asserted in tests.
 cg2d_add_class_test(A SOME RANKS 2,4 GRIDS rule TIMEOUT 300)
 cg2d_add_class_test(A RANKS 1-16 GRIDS rule LABELS thorough TIMEOUT 900)
 cg2d_add_class_test(B RANKS 1,2,4 GRIDS rule LABELS thorough TIMEOUT 900)

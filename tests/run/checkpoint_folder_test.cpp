@@ -1,62 +1,38 @@
-// Checkpoints of several ranks: read by any number of ranks, the newest intact one, two generations.
+// Checkpoints of several ranks: read by any number of ranks, the newest intact one, two generations; and runs that go on from them, on the
+// same grid with the same bits, on any other with the same zeta.
 
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
+#include "cg/run/benchmark_run.hpp"
+#include "support/bits.hpp"
+#include "support/common_error.hpp"
+#include "support/common_folder.hpp"
+#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/temporary_folder.hpp"
+#include "support/solver_run.hpp"
 
 namespace cg2d::checkpoint_folder_test {
 namespace {
 
+using test::common_error_of;
+using test::CommonFolder;
 using test::group;
 
 constexpr int64_t order = 23;
-
-/// A temporary folder of rank 0, for all ranks.
-class CommonFolder {
- public:
-  CommonFolder() {
-    if (group().rank() == 0) own_ = std::make_unique<test::TemporaryFolder>();
-    path_ = group().broadcast(own_ ? own_->path().string() : "");
-  }
-  ~CommonFolder() { group().barrier(); }
-  CommonFolder(const CommonFolder&) = delete;
-  CommonFolder& operator=(const CommonFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  /// On rank 0, between barriers.
-  void on_one_rank(const std::function<void()>& work) const {
-    group().barrier();
-    if (group().rank() == 0) work();
-    group().barrier();
-  }
-  /// Names of all files but the lock, which is there as long as a writer is.
-  std::set<std::string> names() const {
-    group().barrier();
-    std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      if (entry.path().extension() != ".lock") names.insert(entry.path().filename().string());
-    }
-    group().barrier();
-    return names;
-  }
-
- private:
-  std::unique_ptr<test::TemporaryFolder> own_;
-  std::string path_;
-};
 
 /// Two vectors, in ranges that differ in size, and are empty for one rank of five.
 class Saved {
@@ -119,18 +95,8 @@ void expect_step(const FoundCheckpoint& found, int64_t step) {
   }
 }
 
-/// The text of the RunError that a collective step throws, the same on every rank; empty: none.
-template <typename Step>
-std::string error_of(const Step& step, ExitCode code) {
-  std::string text;
-  try {
-    step();
-  } catch (const RunError& error) {
-    text = error.what();
-    EXPECT_EQ(error.code(), code) << text;
-  }
-  for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
-  return text;
+std::string error_of_finding(const std::string& path) {
+  return common_error_of(ExitCode::bad_data, [&] { static_cast<void>(newest_checkpoint(path, group())); });
 }
 
 TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
@@ -154,7 +120,7 @@ TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
 
 TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
   const CommonFolder folder;
-  Checkpoints writer(saved_to(folder.path() + "/made"), "run", group());
+  Checkpoints writer(saved_to(folder.path()), "run", group());
   for (int64_t step = 1; step <= 5; ++step) writer.save(Saved(group(), step).state());
   EXPECT_EQ(writer.last_generation(), 5);
   std::set<std::string> expected;
@@ -162,13 +128,8 @@ TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
     for (int rank = 0; rank < group().size(); ++rank)
       expected.insert(CheckpointName{generation, rank, group().size()}.text());
   }
-  expected.insert("checkpoints.lock");  // as long as the writer is there
-  group().barrier();
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(writer.facts().folder))
-    names.insert(entry.path().filename().string());
-  EXPECT_EQ(names, expected);
-  expect_step(newest_checkpoint(writer.facts().folder, group()), 5);
+  EXPECT_EQ(folder.names(), expected);
+  expect_step(newest_checkpoint(folder.path(), group()), 5);
 }
 
 /// Both generations, and a change of one file of the newer one.
@@ -217,22 +178,20 @@ TEST(CheckpointFolder, RejectsFilesOfDifferentStates) {
     std::filesystem::copy_file(path_of(other, 1, 0, group().size()), path_of(folder, 1, 0, group().size()),
                                std::filesystem::copy_options::overwrite_existing);
   });
-  const auto error =
-      error_of([&] { static_cast<void>(newest_checkpoint(folder.path(), group())); }, ExitCode::bad_data);
+  const auto error = error_of_finding(folder.path());
   EXPECT_NE(error.find("not of the same state"), std::string::npos) << error;
 }
 
 TEST(CheckpointFolder, SaysWhyThereIsNone) {
   const CommonFolder folder;
-  const auto error_in = [&](const std::string& path) {
-    return error_of([&] { static_cast<void>(newest_checkpoint(path, group())); }, ExitCode::bad_data);
-  };
-  EXPECT_NE(error_in(folder.path()).find("found no checkpoint, expected"), std::string::npos);
-  EXPECT_NE(error_in(folder.path() + "/missing").find("found no checkpoint, expected"), std::string::npos);
-  folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
-  EXPECT_NE(error_in(folder.path() + "/file").find("cannot be read as a folder: "), std::string::npos);
-  folder.on_one_rank([&] { std::ofstream(path_of(folder, 4, 0, group().size())) << "x"; });
-  const auto error = error_in(folder.path());
+  for (const auto* const empty : {"", "/missing"})
+    EXPECT_NE(error_of_finding(folder.path() + empty).find("found no checkpoint, expected"),
+              std::string::npos);
+  folder.write("file", "x");
+  EXPECT_NE(error_of_finding(folder.path() + "/file").find("cannot be read as a folder: "),
+            std::string::npos);
+  folder.write(CheckpointName{4, 0, group().size()}.text(), "x");
+  const auto error = error_of_finding(folder.path());
   EXPECT_NE(error.find("found no intact checkpoint (generation 4: "), std::string::npos) << error;
   EXPECT_EQ(error.find('\n'), std::string::npos);
 }
@@ -240,7 +199,8 @@ TEST(CheckpointFolder, SaysWhyThereIsNone) {
 TEST(Checkpoints, RefusesAFolderThatHasACheckpointOfItsOwn) {
   const CommonFolder folder;
   Checkpoints(saved_to(folder.path()), "run", group()).save(Saved(group(), 1).state());
-  const auto error = error_of([&] { Checkpoints(saved_to(folder.path()), "run", group()); }, ExitCode::usage);
+  const auto error =
+      common_error_of(ExitCode::usage, [&] { Checkpoints(saved_to(folder.path()), "run", group()); });
   EXPECT_NE(error.find("has a checkpoint already (generation 1)"), std::string::npos) << error;
   EXPECT_FALSE(has_no_checkpoint(folder.path(), group()));
 }
@@ -248,7 +208,7 @@ TEST(Checkpoints, RefusesAFolderThatHasACheckpointOfItsOwn) {
 TEST(Checkpoints, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
   const CommonFolder folder;
   EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
-  folder.on_one_rank([&] { std::ofstream(path_of(folder, 1, 0, group().size() + 1)) << "x"; });
+  folder.write(CheckpointName{1, 0, group().size() + 1}.text(), "x");
   EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
   Checkpoints writer(saved_to(folder.path()), "run", group());
   writer.save(Saved(group(), 1).state());
@@ -262,15 +222,15 @@ TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
   first->save(Saved(group(), 1).state());
   // A second run with the same command: it removes no file, and learns who is there.
   const auto before = folder.names();
-  const auto error =
-      error_of([&] { Checkpoints(saved_to(folder.path(), true), "run", group()); }, ExitCode::folder_in_use);
+  const auto error = common_error_of(ExitCode::folder_in_use,
+                                     [&] { Checkpoints(saved_to(folder.path(), true), "run", group()); });
   EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
   EXPECT_EQ(folder.names(), before);
   first->save(Saved(group(), 2).state());
   EXPECT_EQ(first->last_generation(), 2);
   // Its end, a kill as well, ends the claim.
   first.reset();
-  folder.on_one_rank([&] { std::ofstream(folder.path() + "/checkpoints.lock") << "process 1 on gone\n"; });
+  folder.write("checkpoints.lock", "process 1 on gone\n");
   const Checkpoints next(saved_to(folder.path(), true), "run", group());
   ASSERT_NE(next.found(), nullptr);
   EXPECT_EQ(next.found()->generation, 2);
@@ -279,23 +239,18 @@ TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
 
 TEST(Checkpoints, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
   const CommonFolder folder;
-  const auto temporary = folder.path() + "/" + CheckpointName{3, 0, 1}.text() + ".77-0";
-  folder.on_one_rank([&] {
-    std::ofstream(temporary) << "x";
-    std::ofstream(folder.path() + "/.77-other") << "x";
-  });
+  folder.write(CheckpointName{3, 0, 1}.text() + ".77-0", "x");
+  folder.write(".77-other", "x");
   const Checkpoints claim(saved_to(folder.path()), "run", group());
-  group().barrier();
-  EXPECT_FALSE(std::filesystem::exists(temporary));
-  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/.77-other"));
+  EXPECT_EQ(folder.names(), (std::set<std::string>{".77-other"}));
 }
 
 TEST(Checkpoints, SaysThatAFolderCannotBeWritten) {
   const CommonFolder folder;
-  folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
+  folder.write("file", "x");
   for (const auto* const path : {"/file", "/missing/state"}) {
-    const auto error = error_of([&] { Checkpoints(saved_to(folder.path() + path), "run", group()); },
-                                ExitCode::cannot_create);
+    const auto error = common_error_of(ExitCode::cannot_create,
+                                       [&] { Checkpoints(saved_to(folder.path() + path), "run", group()); });
     EXPECT_EQ(error.find("cannot create the folder " + folder.path() + path + ": "), 0U) << error;
   }
 }
@@ -319,6 +274,184 @@ TEST(Checkpoints, LeavesEarlierGenerationsWhereOneRankCannotWrite) {
   EXPECT_EQ(writer.facts().failure, "");
   expect_step(newest_checkpoint(folder.path(), group()), 3);
   EXPECT_EQ(std::ssize(folder.names()), 2 * group().size());
+}
+
+// ---------------------------------------------------------------- runs that go on
+
+constexpr int saved_step = 6;
+
+/// All that an iteration needs on one grid.
+class GridRun {
+ public:
+  GridRun(const Problem& problem, const comm::ProcessGrid& grid)
+      : problem_(problem),
+        layout_(comm::BlockLayout::even(problem.n, grid)),
+        range_(layout_.piece(layout_.column_piece_of(group().rank()))) {
+    auto block = default_source().make(problem)->build(layout_, group(), 1).block;
+    assembled_ = test::assembled(std::move(block), layout_, {});
+    solver_ = std::make_unique<NpbIteration>(*assembled_, problem.shift);
+  }
+
+  const comm::IndexRange& range() const { return range_; }
+  NpbIteration& solver() { return *solver_; }
+  /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
+  std::vector<OuterStep> whole(const std::string& folder) {
+    Checkpoints saver({.folder = folder, .interval_s = 0.0}, "run", group());
+    RunCheckpoints checkpoints(problem_, *solver_, range_, {}, saver);
+    solver_->reset();
+    const std::array<OuterStepObserver*, 1> observers{&checkpoints};
+    auto steps = solver_->outer_steps(saved_step, observers);
+    EXPECT_EQ(saver.facts().count, saved_step);
+    EXPECT_EQ(saver.facts().failure, "");
+    const auto others = solver_->outer_steps(problem_.niter - saved_step, {});
+    steps.insert(steps.end(), others.begin(), others.end());
+    return steps;
+  }
+  /// The outer iterations after the checkpoint.
+  std::vector<OuterStep> rest(const RestartFacts& restart) {
+    std::vector<double> x(static_cast<size_t>(range().size()));
+    const std::array targets{std::span<double>(x)};
+    read_vectors(restart.checkpoint, range(), targets, group());
+    solver_->reset();
+    solver_->restore(restart.step_count(), x, restart.signs);
+    return solver_->outer_steps(problem_.niter - restart.step_count(), {});
+  }
+
+ private:
+  const Problem& problem_;
+  comm::BlockLayout layout_;
+  comm::IndexRange range_;
+  std::unique_ptr<AssembledOperator> assembled_;
+  std::unique_ptr<NpbIteration> solver_;
+};
+
+TEST(RunCheckpoints, GoOnWithTheSameBitsOnTheSameGridAndWithTheSameZetaOnOthers) {
+  const auto& problem = *find_class("S");
+  for (const auto& first_grid : comm::factorizations(group().size())) {
+    const CommonFolder folder;
+    const auto steps = GridRun(problem, first_grid).whole(folder.path());
+    ASSERT_EQ(std::ssize(steps), problem.niter);
+    const auto restart = restart_facts(newest_checkpoint(folder.path(), group()), problem);
+    EXPECT_EQ(restart.step_count(), saved_step);
+    for (const auto& grid : comm::factorizations(group().size())) {
+      SCOPED_TRACE("from " + first_grid.name() + " to " + grid.name());
+      auto all = restart.earlier_steps;
+      const auto rest = GridRun(problem, grid).rest(restart);
+      all.insert(all.end(), rest.begin(), rest.end());
+      EXPECT_EQ(all.size(), steps.size());
+      for (size_t k = 0; k < all.size(); ++k) {
+        if (grid == first_grid) {
+          EXPECT_TRUE(test::same_bits(all[k].zeta, steps[k].zeta)) << k;
+          EXPECT_TRUE(test::same_bits(all[k].residual_norm, steps[k].residual_norm)) << k;
+        } else {
+          // Class S is verified within 1e-10; other orders of sums differ by rounding only.
+          EXPECT_NEAR(all[k].zeta, steps[k].zeta, 1e-12 * std::abs(steps[k].zeta)) << k;
+        }
+      }
+      EXPECT_TRUE(meets_reference(problem, all.back().zeta));
+    }
+  }
+}
+
+TEST(RunCheckpoints, AreRefusedForAnotherProblem) {
+  const auto& problem = *find_class("S");
+  const CommonFolder folder;
+  static_cast<void>(GridRun(problem, {group().size(), 1}).whole(folder.path()));
+  auto other = problem;
+  const auto error_for = [&](const Problem& asked) {
+    return test::error_of(ExitCode::bad_data, [&] {
+      static_cast<void>(restart_facts(newest_checkpoint(folder.path(), group()), asked));
+    });
+  };
+  other.shift += 1.0;
+  const std::string expected = folder.path() +
+                               ": found a checkpoint of another problem (n 1400, nonzer 7, shift 10, niter "
+                               "15), expected class S (n 1400, "
+                               "nonzer 7, shift 11, niter 15)";
+  EXPECT_EQ(error_for(other), expected);
+  other = problem;
+  other.niter = 16;
+  EXPECT_NE(error_for(other), "no error");
+  EXPECT_NE(error_for(*find_class("W")), "no error");
+  EXPECT_EQ(error_for(problem), "no error");
+}
+
+/// Or where some rank asked to stop. The last good state is what a run that became NaN goes on from.
+TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverAndAllIsFinite) {
+  const auto& problem = *find_class("S");
+  GridRun run(problem, {1, group().size()});
+  for (const double interval_s : {3600.0, 0.0}) {
+    const CommonFolder folder;
+    Checkpoints saver({.folder = folder.path(), .interval_s = interval_s}, "run", group());
+    RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
+    EXPECT_EQ(saver.facts().interval_s, interval_s);
+    run.solver().reset();
+    checkpoints.after_outer_step(1, run.solver().outer_step());
+    EXPECT_EQ(saver.facts().count, interval_s > 0.0 ? 0 : 1) << "the hour is not over";
+    auto stopped = run.solver().outer_step();
+    stopped.stop_asked = true;
+    auto broken = stopped;
+    broken.zeta = std::nan("");
+    checkpoints.after_outer_step(2, interval_s > 0.0 ? stopped : broken);
+    EXPECT_EQ(saver.facts().count, 1);
+    EXPECT_EQ(saver.last_generation(), 1);
+    EXPECT_GT(saver.facts().total_s, 0.0);
+    EXPECT_EQ(restart_facts(newest_checkpoint(folder.path(), group()), problem).step_count(),
+              interval_s > 0.0 ? 2 : 1);
+    checkpoints.after_outer_step(problem.niter, stopped);
+    EXPECT_EQ(saver.facts().count, 1) << "the last iteration has its report";
+  }
+}
+
+TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
+  const auto& problem = *find_class("S");
+  const CommonFolder folder;
+  GridRun run(problem, {group().size(), 1});
+  Checkpoints saver({.folder = folder.path()}, "run", group());
+  const RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
+  const auto facts = saver.facts();
+  EXPECT_TRUE(facts.is_automatic);
+  EXPECT_GT(facts.write_s, 0.0) << "the rehearsal";
+  EXPECT_DOUBLE_EQ(facts.interval_s, young_interval_s(facts.write_s));
+}
+
+TEST(WithOption, ReplacesWhereverTheOptionStands) {
+  const std::vector<std::string> bare{"cg2d", "run", "--class", "S"};
+  const std::vector<std::string> expected{"cg2d", "run", "--class", "S", "--restart", "b"};
+  EXPECT_EQ(with_option(bare, "--restart", "b"), expected);
+  EXPECT_EQ(with_option({"cg2d", "run", "--restart", "a", "--class", "S"}, "--restart", "b"), expected);
+  EXPECT_EQ(with_option({"cg2d", "run", "--restart=a", "--class", "S"}, "--restart", "b"), expected);
+  EXPECT_EQ(with_option({"--restart"}, "--restart", "b"), (std::vector<std::string>{"--restart", "b"}));
+}
+
+TEST(HowToGoOn, NamesTheStateAndTheCommand) {
+  const CheckpointOptions asked{.folder = "new", .restart = "old"};
+  const std::string failure = "cannot write new: No space left on device";
+  std::vector<std::string> command{"cg2d", "run", "--grid", "auto", "--checkpoint", "new"};
+  EXPECT_EQ(how_to_go_on(asked, false, 0, "", command),
+            "; no state is saved yet, so the same command begins anew");
+  EXPECT_EQ(
+      how_to_go_on(asked, false, 0, failure, command),
+      "; its state is not saved: cannot write new: No space left on device; no state is saved yet, so the "
+      "same command begins anew");
+  EXPECT_EQ(
+      how_to_go_on(asked, false, 4, failure, command),
+      "; its state is not saved: cannot write new: No space left on device; start this with as many ranks "
+      "to go on from the state before: cg2d run --grid auto --checkpoint new --restart new");
+  command = with_option(with_option(command, "--grid", "3x2"), "--kernel", "sell");
+  EXPECT_EQ(how_to_go_on(asked, false, 4, "", command),
+            "; start this with as many ranks to go on: cg2d run --checkpoint new --grid 3x2 --kernel sell "
+            "--restart new");
+}
+
+TEST(HowToGoOn, BeginsWhereARestartedRunBeganUntilItHasSaved) {
+  const CheckpointOptions asked{.folder = "new", .restart = "old"};
+  const std::vector<std::string> command{"cg2d", "run", "--restart=old"};
+  EXPECT_EQ(how_to_go_on(asked, true, 0, "", command),
+            "; no state is saved yet; start this with as many ranks to go on from where it began: cg2d run "
+            "--restart old");
+  EXPECT_EQ(how_to_go_on(asked, true, 1, "", command),
+            "; start this with as many ranks to go on: cg2d run --restart new");
 }
 
 }  // namespace

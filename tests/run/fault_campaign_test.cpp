@@ -6,10 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iostream>
-#include <map>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "support/bits.hpp"
@@ -30,127 +27,66 @@ bool is_harmed(const test::GuardedRun& run, const test::GuardedRun& clean) {
   return !(std::abs(run.zeta() - clean.zeta()) <= harmful_change * std::abs(clean.zeta()));  // NaN is harm
 }
 
-struct Counts {
-  int made = 0;
-  int harmful = 0;
-  int found = 0;
-  int harmful_found = 0;
-  int refused = 0;
-};
-
-/// Grids and configurations in turns, each for some seeds.
-class Campaign {
- public:
-  explicit Campaign(Problem problem) : problem_(std::move(problem)) {}
-
-  void inject(uint64_t first_seed, int seed_count) {
-    constexpr int seeds_per_configuration = 5;
-    for (int done = 0; done < seed_count; done += seeds_per_configuration) {
-      const int count = std::min(seeds_per_configuration, seed_count - done);
-      inject_next(first_seed + static_cast<uint64_t>(done), count);
-    }
+/// Damage of the matrix stays. After any other fault that was found the run has the bits of a clean one.
+void expect_good_end(const test::GuardedRun& run, const test::GuardedRun& clean, const Fault& fault,
+                     bool is_found) {
+  const bool stays = fault.target == FaultTarget::values || fault.target == FaultTarget::columns;
+  EXPECT_EQ(run.is_refused(), stays && is_found) << describe(fault) << ": " << run.reason;
+  if (run.is_refused()) return;
+  EXPECT_FALSE(is_harmed(run, clean)) << describe(fault);
+  if (is_found) {
+    EXPECT_TRUE(test::same_bits(run.zeta(), clean.zeta())) << describe(fault);
   }
+}
 
-  /// A table of what was hit, and each harmful fault that was not found.
-  void tell() const {
-    if (group().rank() != 0) return;
-    for (const auto& [target, counts] : counts_)
-      std::cout << "  " << name_of(target) << ": " << counts.made << " made, " << counts.harmful
-                << " harmful, " << counts.harmful_found << " of these found, " << counts.found
-                << " found in all, " << counts.refused << " refused\n";
-    std::cout << "  class " << problem_.class_name << ", " << group().size() << " ranks: " << seed_count_
-              << " injections, " << harmful_count() << " harmful, " << missed_.size()
-              << " of these not found\n";
-    for (const auto& missed : missed_) std::cout << "  not found, and harmful: " << missed << '\n';
-  }
-  int harmful_count() const {
-    int count = 0;
-    for (const auto& [target, counts] : counts_) count += counts.harmful;
-    return count;
-  }
-  int missed_count() const { return static_cast<int>(missed_.size()); }
-
- private:
-  static constexpr size_t config_count = 44;
-
-  void inject_next(uint64_t first_seed, int seed_count) {
-    const auto grid_index = turn_ % grids_.size();
-    auto config = test::config_number(turn_ / grids_.size() % config_count, kernels_, transports_);
-    config.is_reproducible = config.kernel->makes_reproducible && turn_ % 2 == 1;
-    ++turn_;
-    const auto place = "grid " + grids_[grid_index].name() + ", " + test::describe(config);
-    test::GuardedSolver solver(problem_on(grid_index), config);
-    const auto clean = solver.run({.checks = true});
-    EXPECT_TRUE(clean.report.detections.empty()) << place;
-    for (int k = 0; k < seed_count; ++k) {
-      const auto seed = first_seed + static_cast<uint64_t>(k);
-      inject_one(solver, clean, {.seed = seed}, "seed " + std::to_string(seed) + ", " + place);
-    }
-  }
-
-  void inject_one(test::GuardedSolver& solver, const test::GuardedRun& clean, const InjectOptions& options,
-                  const std::string& place) {
-    SCOPED_TRACE(place);
-    const auto free_run = solver.run({.inject = options});
-    const auto run = solver.run({.checks = true, .inject = options});
-    ASSERT_EQ(run.report.faults.size(), 1U);
-    const auto& fault = run.report.faults.front();
-    const bool is_harmful = is_harmed(free_run, clean);
-    const bool is_found = !run.report.detections.empty();
-    auto& counts = counts_[fault.target];
-    ++seed_count_;
-    counts.made += fault.is_made ? 1 : 0;
-    counts.harmful += is_harmful ? 1 : 0;
-    counts.found += is_found ? 1 : 0;
-    counts.harmful_found += is_harmful && is_found ? 1 : 0;
-    counts.refused += run.is_refused() ? 1 : 0;
-    if (is_harmful && !is_found) {
-      missed_.push_back(describe(fault) + " (" + place + ")");
-    } else {
-      expect_good_end(run, clean, fault, is_found);
-    }
-  }
-
-  const GuardedProblem& problem_on(size_t grid_index) {
-    auto& problem = problems_[grid_index];
-    if (!problem) problem = std::make_unique<GuardedProblem>(problem_, grids_[grid_index]);
-    return *problem;
-  }
-
-  /// Damage of the matrix stays. After any other fault that was found the run has the bits of a clean one.
-  static void expect_good_end(const test::GuardedRun& run, const test::GuardedRun& clean, const Fault& fault,
-                              bool is_found) {
-    const bool stays = fault.target == FaultTarget::values || fault.target == FaultTarget::columns;
-    EXPECT_EQ(run.is_refused(), stays && is_found) << describe(fault) << ": " << run.reason;
-    if (run.is_refused()) return;
-    EXPECT_FALSE(is_harmed(run, clean)) << describe(fault);
-    if (is_found) {
-      EXPECT_TRUE(test::same_bits(run.zeta(), clean.zeta())) << describe(fault);
-    }
-  }
-
-  Problem problem_;
-  std::vector<comm::ProcessGrid> grids_ = comm::factorizations(group().size());
-  std::vector<const kernels::KernelRow*> kernels_ = test::usable_kernels();
-  std::vector<const comm::TransportRow*> transports_ = test::usable_transports();
-  std::map<size_t, std::unique_ptr<GuardedProblem>> problems_;
-  size_t turn_ = 0;
-  int seed_count_ = 0;
-  std::map<FaultTarget, Counts> counts_;
-  std::vector<std::string> missed_;
-};
-
-/// Each thousandth harmful flip may be missed; of fewer, none. Zeta counts after the third outer iteration, where it heals
-/// less than after the last one.
+/// Grids and configurations in turns, each for some seeds. Each thousandth harmful flip may be missed; of fewer, none. Zeta counts after the
+/// third outer iteration, where it heals less than after the last one.
 void expect_that_harm_is_found(const char* class_name, int seed_count) {
-  auto problem = *find_class(class_name);
-  problem.niter = 3;
-  Campaign campaign(problem);
+  const auto problem = test::short_problem(class_name, 3);
+  const auto all_kernels = test::usable_kernels();
+  const auto transports = test::usable_transports();
+  std::vector<GuardedProblem> problems;
+  for (const auto& grid : comm::factorizations(group().size())) problems.emplace_back(problem, grid);
+  constexpr int seeds_per_configuration = 5;
+  constexpr size_t config_count = 44;
   constexpr uint64_t seeds_of_ranks = 1'000'000;  // other seeds for each number of ranks
-  campaign.inject(seeds_of_ranks * static_cast<uint64_t>(group().size()) + 1, seed_count);
-  campaign.tell();
-  EXPECT_GT(campaign.harmful_count(), seed_count / 20) << "a campaign without harm tells nothing";
-  EXPECT_LE(campaign.missed_count(), campaign.harmful_count() / 1000);
+  const auto first_seed = seeds_of_ranks * static_cast<uint64_t>(group().size()) + 1;
+  int harmful_count = 0;
+  std::vector<std::string> missed;
+  for (int done = 0; done < seed_count; done += seeds_per_configuration) {
+    const auto turn = static_cast<size_t>(done / seeds_per_configuration);
+    const auto& on_grid = problems[turn % problems.size()];
+    auto config = test::config_number(turn / problems.size() % config_count, all_kernels, transports);
+    config.is_reproducible = config.kernel->makes_reproducible && turn % 2 == 1;
+    test::GuardedSolver solver(on_grid, config);
+    const auto clean = solver.run({.checks = true});
+    test::expect_clean_report(clean.report);
+    for (int k = done; k < std::min(done + seeds_per_configuration, seed_count); ++k) {
+      const auto seed = first_seed + static_cast<uint64_t>(k);
+      const auto place = "seed " + std::to_string(seed) + ", grid " + on_grid.layout.grid().name() + ", " +
+                         test::describe(config);
+      SCOPED_TRACE(place);
+      const auto free_run = solver.run({.inject = InjectOptions{.seed = seed}});
+      const auto run = solver.run({.checks = true, .inject = InjectOptions{.seed = seed}});
+      ASSERT_EQ(run.report.faults.size(), 1U);
+      const auto& fault = run.report.faults.front();
+      const bool is_harmful = is_harmed(free_run, clean);
+      const bool is_found = !run.report.detections.empty();
+      harmful_count += is_harmful ? 1 : 0;
+      if (is_harmful && !is_found) {
+        missed.push_back(describe(fault) + " (" + place + ")");
+      } else {
+        expect_good_end(run, clean, fault, is_found);
+      }
+    }
+  }
+  if (group().rank() == 0) {
+    std::cout << "  class " << class_name << ", " << group().size() << " ranks: " << seed_count
+              << " injections, " << harmful_count << " harmful, " << missed.size() << " of these not found\n";
+    for (const auto& one : missed) std::cout << "  not found, and harmful: " << one << '\n';
+  }
+  EXPECT_GT(harmful_count, seed_count / 20) << "a campaign without harm tells nothing";
+  EXPECT_LE(std::ssize(missed), harmful_count / 1000);
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassS) {
@@ -163,14 +99,14 @@ TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
 
 /// Every attempt meets one of so many flips, in any array: the run ends, and not by a crash.
 TEST(FaultCampaignTest, ManyFlipsEndTheRun) {
-  auto problem = *find_class("S");
-  problem.niter = 3;
+  const auto problem = test::short_problem("S", 3);
   constexpr int flip_count = 3000;
   for (const auto& grid : comm::factorizations(group().size())) {
     const GuardedProblem on_grid(problem, grid);
+    test::GuardedSolver solver(on_grid, {});
     for (const bool checks : {true, false}) {
       const auto run =
-          on_grid.run({}, {.checks = checks, .inject = InjectOptions{.seed = 9, .count = flip_count}});
+          solver.run({.checks = checks, .inject = InjectOptions{.seed = 9, .count = flip_count}});
       if (checks) {
         EXPECT_TRUE(run.is_refused());
         for (const auto& reason : group().gather_all(run.reason)) EXPECT_EQ(reason, run.reason);

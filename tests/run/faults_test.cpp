@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -27,55 +28,48 @@ TEST(InjectOptionsTest, SeedAndCount) {
     EXPECT_THROW(static_cast<void>(inject_options_from(text)), InputError) << text;
 }
 
-TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
+TEST(FaultTest, ASeedDrawsTheSameFaultsInEveryArrayWithinARunOrASolve) {
   const InjectOptions options{.seed = 5, .count = 2000};
-  const auto faults = draw_faults(options, 4, 15, 26);
-  const auto again = draw_faults(options, 4, 15, 26);
-  const auto others = draw_faults({.seed = 6, .count = 2000}, 4, 15, 26);
-  ASSERT_EQ(faults.size(), 2000U);
-  std::set<FaultTarget> targets;
-  size_t different = 0;
-  for (size_t k = 0; k < faults.size(); ++k) {
-    EXPECT_EQ(faults[k].draw, again[k].draw);
-    EXPECT_EQ(faults[k].target, again[k].target);
-    EXPECT_EQ(faults[k].place.rank, again[k].place.rank);
-    different += faults[k].draw != others[k].draw ? 1 : 0;
-    EXPECT_TRUE(faults[k].place.rank >= 0 && faults[k].place.rank < 4);
-    EXPECT_TRUE(faults[k].place.outer_step >= 1 && faults[k].place.outer_step <= 15);
-    EXPECT_TRUE(faults[k].place.product >= 1 && faults[k].place.product <= 26);
-    targets.insert(faults[k].target);
-    if (k > 0) {
-      EXPECT_LE(faults[k - 1].place.outer_step, faults[k].place.outer_step);
+  struct Work {
+    int outer_steps;
+    int products;
+  };
+  for (const auto& [outer_steps, products] : {Work{15, 26}, Work{of_a_solve, 100}}) {
+    const auto faults = draw_faults(options, 4, outer_steps, products);
+    const auto again = draw_faults(options, 4, outer_steps, products);
+    const auto others = draw_faults({.seed = 6, .count = 2000}, 4, outer_steps, products);
+    ASSERT_EQ(faults.size(), 2000U);
+    std::set<FaultTarget> targets;
+    size_t different = 0;
+    int early_count = 0;
+    for (size_t k = 0; k < faults.size(); ++k) {
+      const auto& place = faults[k].place;
+      EXPECT_EQ(faults[k].draw, again[k].draw);
+      EXPECT_EQ(faults[k].target, again[k].target);
+      EXPECT_EQ(place.rank, again[k].place.rank);
+      different += faults[k].draw != others[k].draw ? 1 : 0;
+      EXPECT_TRUE(place.rank >= 0 && place.rank < 4);
+      EXPECT_TRUE(place.outer_step >= std::min(outer_steps, 1) && place.outer_step <= outer_steps);
+      EXPECT_TRUE(place.product >= 1 && place.product <= products);
+      targets.insert(faults[k].target);
+      early_count += place.product <= 10 ? 1 : 0;
+      if (k > 0) {
+        EXPECT_LE(faults[k - 1].place.outer_step, place.outer_step);
+      }
+    }
+    EXPECT_GT(different, 1900U);
+    EXPECT_EQ(targets.size(), fault_target_names.size());
+    if (outer_steps == of_a_solve) {
+      EXPECT_NEAR(early_count, 1040, 150);  // ln 11 / ln 101 of them, six standard deviations
     }
   }
-  EXPECT_GT(different, 1900U);
-  EXPECT_EQ(targets.size(), fault_target_names.size());
-}
-
-TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
-  const InjectOptions options{.seed = 5, .count = 2000};
-  const auto faults = draw_faults(options, 3, of_a_solve, 100);
-  const auto again = draw_faults(options, 3, of_a_solve, 100);
-  ASSERT_EQ(faults.size(), 2000U);
-  int early_count = 0;
-  std::set<FaultTarget> targets;
-  for (size_t k = 0; k < faults.size(); ++k) {
-    EXPECT_EQ(faults[k].draw, again[k].draw);
-    EXPECT_EQ(faults[k].place.outer_step, of_a_solve);
-    EXPECT_TRUE(faults[k].place.rank >= 0 && faults[k].place.rank < 3);
-    EXPECT_TRUE(faults[k].place.product >= 1 && faults[k].place.product <= 100);
-    early_count += faults[k].place.product <= 10 ? 1 : 0;
-    targets.insert(faults[k].target);
-  }
-  EXPECT_NEAR(early_count, 1040, 150);  // ln 11 / ln 101 of them, six standard deviations
-  EXPECT_EQ(targets.size(), fault_target_names.size());
+  for (const auto& fault : draw_faults(options, 1, of_a_solve, 1)) EXPECT_EQ(fault.place.product, 1);
   EXPECT_EQ(describe(Fault{.place = {.rank = 1, .outer_step = of_a_solve, .product = 7},
                            .target = FaultTarget::z,
                            .is_made = true,
                            .element = 3,
                            .bit = 62}),
             "rank 1, iteration 7: x[3], bit 62");
-  for (const auto& fault : draw_faults(options, 1, of_a_solve, 1)) EXPECT_EQ(fault.place.product, 1);
 }
 
 TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {

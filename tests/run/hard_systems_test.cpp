@@ -8,21 +8,18 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iostream>
 #include <limits>
-#include <map>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cg/base/errors.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
+#include "support/dense_solve.hpp"
 #include "support/dense_systems.hpp"
+#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
-#include "support/solve_system.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::hard_systems_test {
@@ -31,10 +28,8 @@ namespace {
 using test::DenseOperator;
 using test::DenseRows;
 using test::group;
-using test::solve;
 
 constexpr double tolerance = 1e-8;
-constexpr std::string_view several_systems = "several systems";
 
 struct HardSystem {
   std::string kind{};
@@ -49,7 +44,6 @@ class Draw {
   /// From 0 to below 1.
   double unit() { return uniform_(random_); }
   size_t below(size_t bound) { return static_cast<size_t>(random_() % bound); }
-  uint64_t word() { return random_(); }
 
  private:
   std::mt19937_64 random_;
@@ -195,42 +189,18 @@ HardSystem indefinite_system(unsigned seed) {
   return system;
 }
 
-/// Entries of A for two systems, whose elements are neighbours.
-DenseRows repeated(const DenseRows& rows) {
-  DenseRows both(2 * rows.size(), std::vector<double>(2 * rows.size()));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (size_t j = 0; j < rows.size(); ++j) both[2 * i][2 * j] = both[2 * i + 1][2 * j + 1] = rows[i][j];
-  }
-  return both;
-}
-
-struct Verdict {
-  SystemSolveResult result;
-  std::vector<double> x;  ///< whole
-};
+using Verdict = test::DenseSolution;
 
 Verdict solve_as_one(const HardSystem& system, const CgVariantRow& variant, const PreconditionerRow& row,
                      int most_steps) {
-  DenseOperator matrix(system.rows);
-  const auto diagonal = matrix.diagonal();
-  const auto block = matrix.diagonal_block();
-  const auto preconditioner = row.make(
-      {.matrix = matrix, .diagonal = diagonal, .diagonal_block = &block, .first_row = matrix.first_row()});
-  const auto b = matrix.piece_of(system.b);
-  std::vector<double> x(b.size());
-  const auto result = solve(matrix, b, x,
-                            {.stop = Tolerance({.relative = tolerance, .most_steps = most_steps}),
-                             .preconditioner = *preconditioner,
-                             .variant = variant});
-  return {.result = result, .x = DenseOperator::whole(x)};
+  return test::solve_rows(system.rows, system.b, Tolerance({.relative = tolerance, .most_steps = most_steps}),
+                          {.preconditioner = row, .variant = variant});
 }
 
 /// The second system has the right-hand side backwards.
 Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow& row, int most_steps) {
-  DenseOperator matrix(repeated(system.rows));
-  const auto diagonal = matrix.diagonal();
-  const auto preconditioner =
-      row.make({.matrix = matrix, .diagonal = diagonal, .first_row = matrix.first_row()});
+  DenseOperator matrix(test::repeated(system.rows, 2));
+  const auto preconditioner = test::make_preconditioner(row, matrix);
   std::vector<double> both;
   for (size_t k = 0; k < system.b.size(); ++k) {
     both.push_back(system.b[k]);
@@ -273,50 +243,24 @@ void expect_converged(const HardSystem& system, const Verdict& verdict) {
             tolerance * static_cast<double>(std::sqrt(b_square)) + std::sqrt(allowed_square));
 }
 
-bool has_positive_diagonal(const HardSystem& system) {
-  for (size_t k = 0; k < system.b.size(); ++k) {
-    if (system.rows[k][k] <= 0.0) return false;
-  }
-  return true;
-}
-
-void expect_refused(const HardSystem& system, const PreconditionerRow& row) {
-  DenseOperator matrix(system.rows);
-  const auto diagonal = matrix.diagonal();
-  const auto block = matrix.diagonal_block();
-  try {
-    static_cast<void>(row.make(
-        {.matrix = matrix, .diagonal = diagonal, .diagonal_block = &block, .first_row = matrix.first_row()}));
-    ADD_FAILURE() << row.name << " takes a diagonal that is not positive";
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.code(), ExitCode::not_positive_definite) << error.what();
-  }
-}
-
-using Counts = std::map<std::string, std::map<std::string_view, int>>;
-
-void print(const Counts& counts) {
-  if (group().rank() != 0 || !test::is_thorough()) return;
-  for (const auto& [name, ends] : counts) {
-    std::cout << name << ":";
-    for (const auto& [end, count] : ends) std::cout << " " << count << " " << end;
-    std::cout << "\n";
-  }
-}
-
 /// Calls judge(verdict) for every form of CG with every preconditioner; in turns where there is not all time.
-void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Counts& counts,
+void for_every_solve(const HardSystem& system, unsigned seed, int most_steps,
                      const std::function<void(const Verdict&)>& judge) {
   unsigned turn = 0;
+  bool has_positive_diagonal = true;
+  for (size_t k = 0; k < system.b.size(); ++k)
+    has_positive_diagonal = has_positive_diagonal && system.rows[k][k] > 0.0;
   for (const auto& row : preconditioner_table()) {
-    if ((row.diagonal != DiagonalUse::none || row.needs_diagonal_block) && !has_positive_diagonal(system)) {
-      expect_refused(system, row);
+    if ((row.diagonal != DiagonalUse::none || row.needs_diagonal_block) && !has_positive_diagonal) {
+      DenseOperator matrix(system.rows);
+      const auto error =
+          test::error_of(ExitCode::not_positive_definite, [&] { test::make_preconditioner(row, matrix); });
+      EXPECT_NE(error, "no error") << row.name << " takes a diagonal that is not positive";
       continue;
     }
     const auto note = [&](std::string_view form, const Verdict& verdict) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + system.kind + ", " + std::string(form) + ", " +
                    std::string(row.name) + ": " + sentence_of(verdict.result));
-      ++counts[system.kind + ", " + std::string(row.name)][name_of(verdict.result.end)];
       judge(verdict);
     };
     const auto is_due = [&] { return test::is_thorough() || (turn++ + seed) % 4 == 0; };
@@ -324,37 +268,31 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Co
       if (is_due()) note(variant.name, solve_as_one(system, variant, row, most_steps));
     }
     if (!row.needs_diagonal_block && is_due())
-      note(several_systems, solve_as_first_of_two(system, row, most_steps));
+      note("several systems", solve_as_first_of_two(system, row, most_steps));
   }
 }
 
 TEST(HardSystemsTest, PositiveDefiniteOnesAreNeverCalledAnythingElse) {
   const auto count = static_cast<unsigned>(test::by_extent(24, 120, 1000));
-  Counts counts;
   for (unsigned seed = 0; seed < count; ++seed) {
     const auto system = definite_system(seed);
-    for_every_solve(system, seed, 20 * static_cast<int>(system.b.size()), counts,
-                    [&](const Verdict& verdict) {
-                      const auto end = verdict.result.end;
-                      EXPECT_TRUE(end == SolveEnd::converged || end == SolveEnd::stagnated ||
-                                  end == SolveEnd::step_limit);
-                      if (end == SolveEnd::converged) expect_converged(system, verdict);
-                    });
+    for_every_solve(system, seed, 20 * static_cast<int>(system.b.size()), [&](const Verdict& verdict) {
+      const auto end = verdict.result.end;
+      EXPECT_TRUE(end == SolveEnd::converged || end == SolveEnd::stagnated || end == SolveEnd::step_limit);
+      if (end == SolveEnd::converged) expect_converged(system, verdict);
+    });
   }
-  print(counts);
 }
 
 TEST(HardSystemsTest, IndefiniteOnesAreFoundOrStagnateBeforeTheStepLimit) {
   const auto count = static_cast<unsigned>(test::by_extent(12, 40, 200));
-  Counts counts;
   for (unsigned seed = 0; seed < count; ++seed) {
     const auto system = indefinite_system(seed);
-    for_every_solve(system, seed, ToleranceOptions{}.most_steps, counts, [&](const Verdict& verdict) {
+    for_every_solve(system, seed, ToleranceOptions{}.most_steps, [&](const Verdict& verdict) {
       const auto end = verdict.result.end;
       EXPECT_TRUE(end == SolveEnd::not_positive_definite || end == SolveEnd::stagnated);
     });
   }
-  print(counts);
 }
 
 /// Entries from 10 ^ high to 10 ^ low on the diagonal, coupled: condition number about 50 with that diagonal as preconditioner.
@@ -378,7 +316,6 @@ TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
     double high;
     double low;
   };
-  Counts counts;
   unsigned turn = 0;
   for (const auto& [high, low] : {Range{300, -270}, Range{200, -200}, Range{300, 300}, Range{-300, -300},
                                   Range{305, -305}, Range{307, 0}, Range{0, 0}}) {
@@ -390,7 +327,7 @@ TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
         for (double& element : system.b) element *= scale;
         SCOPED_TRACE("1e" + std::to_string(high) + " to 1e" + std::to_string(low) + ", coupling " +
                      std::to_string(coupling) + ", b " + std::to_string(std::log10(scale)));
-        for_every_solve(system, turn, ToleranceOptions{}.most_steps, counts, [&](const Verdict& verdict) {
+        for_every_solve(system, turn, ToleranceOptions{}.most_steps, [&](const Verdict& verdict) {
           EXPECT_TRUE(verdict.result.end == SolveEnd::converged || verdict.result.end == SolveEnd::stagnated);
           if (verdict.result.end != SolveEnd::converged) return;
           EXPECT_LE(verdict.result.true_residual_norm, tolerance * verdict.result.right_hand_side_norm);
@@ -403,7 +340,6 @@ TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
       }
     }
   }
-  print(counts);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The configuration of a run and the table of its axes.
+// The configuration of a run, the table of its axes, and --slow-rank.
 
 #include "cg/solver/configuration.hpp"
 
@@ -9,41 +9,29 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/solver/slow_ranks.hpp"
+#include "support/error_of.hpp"
 
 namespace cg2d::configuration_test {
 namespace {
 
-TEST(ConfigurationAxes, EveryAxisPrintsWhatItParses) {
-  for (const auto& axis : configuration_axes()) {
-    Configuration configuration;
-    const auto text = axis.print(configuration);
-    axis.parse(configuration, text);
-    EXPECT_EQ(configuration, Configuration()) << axis.name << ": " << text;
-  }
-}
-
-TEST(ConfigurationAxes, NamesAndOptionsAreUnique) {
+TEST(ConfigurationAxes, EachIsUniqueReadsWhatItPrintsAndRefusesWhatIsNoValue) {
   std::set<std::string_view> names;
   std::set<std::string_view> options;
   for (const auto& axis : configuration_axes()) {
-    EXPECT_TRUE(names.insert(axis.name).second) << axis.name;
+    SCOPED_TRACE(axis.name);
+    EXPECT_TRUE(names.insert(axis.name).second);
     EXPECT_TRUE(options.insert(axis.option).second) << axis.option;
     EXPECT_EQ(configuration_axis(axis.name).option, axis.option);
-  }
-}
-
-TEST(ConfigurationAxes, RefuseWhatIsNoValueAndNameTheOption) {
-  for (const auto& axis : configuration_axes()) {
     Configuration configuration;
-    for (const std::string text : {"", "no such value", "-3"}) {
-      try {
-        axis.parse(configuration, text);
-        ADD_FAILURE() << axis.name << " took \"" << text << '"';
-      } catch (const InputError& error) {
-        EXPECT_TRUE(std::string_view(error.what()).starts_with(axis.option)) << error.what();
-      }
+    const auto text = axis.print(configuration);
+    axis.parse(configuration, text);
+    axis.parse_recorded(configuration, text);
+    for (const std::string wrong : {"", "no such value", "-3"}) {
+      const auto error = test::error_of(ExitCode::usage, [&] { axis.parse(configuration, wrong); });
+      EXPECT_TRUE(error.starts_with(axis.option)) << error;
     }
-    EXPECT_EQ(configuration, Configuration()) << axis.name;
+    EXPECT_EQ(configuration, Configuration()) << text;
   }
 }
 
@@ -52,21 +40,8 @@ TEST(ConfigurationAxes, SumIsRefusedWhereTheTransportHasNoSuchForm) {
   configuration.sum_form = comm::SumForm::whole_block;
   EXPECT_NO_THROW(check_configuration(configuration));
   configuration.transport = "shared";
-  try {
-    check_configuration(configuration);
-    ADD_FAILURE() << "shared has no whole-block sum";
-  } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--sum whole-block: the transport shared has no such form; valid: reduce-scatter");
-  }
-}
-
-TEST(ConfigurationAxes, ReadWhatTheyPrintInFilesOfResults) {
-  for (const auto& axis : configuration_axes()) {
-    Configuration configuration;
-    axis.parse_recorded(configuration, axis.print(configuration));
-    EXPECT_EQ(configuration, Configuration()) << axis.name;
-  }
+  EXPECT_EQ(test::error_of(ExitCode::usage, [&] { check_configuration(configuration); }),
+            "--sum whole-block: the transport shared has no such form; valid: reduce-scatter");
 }
 
 TEST(ConfigurationAxes, NamesOfOtherVersionsAreKeptInFilesOfResults) {
@@ -100,6 +75,36 @@ TEST(Configuration, CrossingGivesEveryCombinationOnceTheLastAxisFastest) {
     EXPECT_EQ(all[k].overlaps, k % 2 == 1);
     EXPECT_EQ(all[k].thread_count, 3);
   }
+}
+
+// ---------------------------------------------------------------- --slow-rank: its texts, and the factors of the ranks in each product
+
+TEST(SlowRanksTest, ATextHasRanksFactorsAndProducts) {
+  const auto slow = slow_ranks_from("1:2@600,0:1.5,1:4@700");
+  ASSERT_EQ(slow.ranks.size(), 3U);
+  EXPECT_EQ(slow.ranks.front().rank, 0) << "by rising products";
+  EXPECT_EQ(describe(slow),
+            " rank 0 by 1.5, rank 1 by 2 from product 600 on, rank 1 by 4 from product 700 on");
+  for (const auto* const text : {"", "1", "1:", "1:0.5", "1:101", "-1:2", "1:2@-1", "1:nan", "1:2,", "1:2@x"})
+    EXPECT_THROW(slow_ranks_from(text), InputError) << text;
+}
+
+TEST(SlowRanksTest, TheLastFactorOfARankHolds) {
+  const auto slow = slow_ranks_from("1:2@600,0:1.5,1:4@700");
+  EXPECT_EQ(factors_at(slow, 3, 0), (std::vector{1.5, 1.0, 1.0}));
+  EXPECT_EQ(factors_at(slow, 3, 600), (std::vector{1.5, 2.0, 1.0}));
+  EXPECT_EQ(factors_at(slow, 3, 9000), (std::vector{1.5, 4.0, 1.0}));
+  EXPECT_EQ(factors_at(slow, 1, 9000), (std::vector{1.5})) << "without the ranks that there are not";
+  EXPECT_EQ(changes_of(slow, 1).size(), 2U);
+  EXPECT_TRUE(changes_of(slow, 2).empty());
+  EXPECT_EQ(describe(slow_ranks_from("0:2,1:5,0:3")), " rank 1 by 5, rank 0 by 3")
+      << "from the same product on";
+}
+
+TEST(SlowRanksTest, RanksMustBeThere) {
+  const auto slow = slow_ranks_from("2:2");
+  EXPECT_NO_THROW(require_ranks(slow, 3));
+  EXPECT_THROW(require_ranks(slow, 2), InputError);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// --cut: its texts, and files of shares.
+// --cut: its texts, files of shares, and vectors that go over from one cut to another.
 
 #include "cg/solver/matrix_cut.hpp"
 
@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "support/error_of.hpp"
+#include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -20,16 +21,6 @@ namespace cg2d::matrix_cut_test {
 namespace {
 
 using test::group;
-
-template <typename Step>
-std::string message_of(const Step& step) {
-  try {
-    step();
-  } catch (const RunError& error) {
-    return error.what();
-  }
-  return "(no error)";
-}
 
 TEST(MatrixCutTest, TextsHaveTheirKinds) {
   using enum MatrixCut::Kind;
@@ -45,7 +36,7 @@ TEST(MatrixCutTest, TextsHaveTheirKinds) {
   for (const auto* text : {"", "evne", "random", "random:", "random:-1", "random:1.5", "file:", "Even"})
     EXPECT_THROW(static_cast<void>(matrix_cut_from(text)), InputError) << text;
   EXPECT_EQ(
-      message_of([] { static_cast<void>(matrix_cut_from("evne")); }),
+      test::error_of(ExitCode::usage, [] { static_cast<void>(matrix_cut_from("evne")); }),
       "--cut evne: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE; did you mean even?");
 }
 
@@ -65,7 +56,7 @@ TEST(MatrixCutTest, WhatIsNoShareIsNamedWithItsLine) {
            {"1 # 1\n", "f: found 1 share, expected 2, one for each rank"},
            {"", "f: found 0 shares, expected 2, one for each rank"},
        })
-    EXPECT_EQ(message_of([&] { static_cast<void>(shares_in(wrong.first, "f", 2)); }), wrong.second);
+    EXPECT_EQ(test::error_of(ExitCode::bad_data, [&] { shares_in(wrong.first, "f", 2); }), wrong.second);
 }
 
 TEST(MatrixCutTest, AFileIsForAsManyRanksAsItHasShares) {
@@ -79,7 +70,7 @@ TEST(MatrixCutTest, AFileIsForAsManyRanksAsItHasShares) {
   EXPECT_EQ(count_for("file:" + path), 3);
   for (const auto* text : {"", "1\nnan\n"}) {
     folder.write("shares", text);
-    EXPECT_NE(message_of([&] { static_cast<void>(count_for("file:" + path)); }), "(no error)") << text;
+    EXPECT_THROW(static_cast<void>(count_for("file:" + path)), RunError) << text;
   }
 }
 
@@ -102,6 +93,30 @@ TEST(MatrixCutTest, PiecesOfTheBenchmarkHaveEqualNumbersOfNonzeros) {
     for (const auto count : counts) sum += static_cast<double>(count);
     const double most = static_cast<double>(std::ranges::max(counts)) * group().size() / sum;
     EXPECT_LT(most, 1.002) << name;
+  }
+}
+
+// ---------------------------------------------------------------- vectors that go over to another cut
+
+double element_at(int64_t index) { return 1.0 + 1.0 / static_cast<double>(index + 3); }
+
+HugePageVector piece_of(const comm::BlockLayout& layout) {
+  const auto range = layout.piece(layout.column_piece_of(group().rank()));
+  HugePageVector piece;
+  for (auto index = range.begin; index < range.end; ++index) piece.push_back(element_at(index));
+  return piece;
+}
+
+TEST(MovedPieceTest, EveryElementArrivesAtItsNewPlace) {
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const int64_t n : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1009}}) {
+      for (const auto& from : test::layouts_of(n, grid)) {
+        for (const auto& to : test::layouts_of(n, grid)) {
+          EXPECT_EQ(moved_piece(piece_of(from.layout), from.layout, to.layout, group()), piece_of(to.layout))
+              << describe(from) << " to " << to.name;
+        }
+      }
+    }
   }
 }
 

@@ -1,13 +1,11 @@
-// Reproducible sums: the same bits of zeta and of every residual as on one rank, on every grid, cut, transport, kernel, form of the
-// sum and number of threads. What is compared with is computed by one rank alone, so all numbers of ranks agree.
+// Every grid of 1 to 36 ranks. Reproducible sums: the same bits of zeta and of every residual as on one rank, on every grid, cut, transport,
+// kernel, form of the sum and number of threads. What is compared with is computed by one rank alone, so all numbers of ranks agree. And zeta
+// of classes S and W by the usual sums.
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "support/bits.hpp"
@@ -21,43 +19,10 @@ namespace {
 
 using test::group;
 
-std::vector<double> figures_of(const std::vector<OuterStep>& steps) {
-  std::vector<double> figures;
-  for (const auto& step : steps) {
-    figures.push_back(step.zeta);
-    figures.push_back(step.residual_norm);
-  }
-  return figures;
-}
-
-Problem short_problem(const char* class_name, int niter) {
-  auto problem = *find_class(class_name);
-  problem.niter = niter;
-  return problem;
-}
-
-/// On rank 0 alone, by the plainest kernel; the other ranks get them.
-std::vector<double> figures_of_one_rank(const Problem& problem) {
-  std::string bytes;
-  if (group().rank() == 0) {
-    comm::RankGroup alone(MPI_COMM_SELF);
-    const auto figures =
-        figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1}),
-                               {.kernel = &kernels::kernel_named("scalar"), .is_reproducible = true}, alone));
-    bytes.assign(reinterpret_cast<const char*>(figures.data()), figures.size() * sizeof(double));
-  }
-  bytes = group().broadcast(std::move(bytes));
-  std::vector<double> figures(bytes.size() / sizeof(double));
-  std::memcpy(figures.data(), bytes.data(), bytes.size());
-  return figures;
-}
-
-std::vector<const kernels::KernelRow*> reproducible_kernels() {
-  std::vector<const kernels::KernelRow*> rows;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.makes_reproducible && row.why_unavailable().empty()) rows.push_back(&row);
-  }
-  return rows;
+/// By rank 0 alone with the plainest kernel.
+std::vector<double> expected_figures(const Problem& problem) {
+  return test::figures_of_one_rank(problem,
+                                   {.kernel = &kernels::kernel_named("scalar"), .is_reproducible = true});
 }
 
 /// All combinations that go together, with each transport that serves here.
@@ -65,16 +30,16 @@ std::vector<std::vector<test::SolverConfig>> configs_of_transports() {
   // Threads of ranks that share cores take long.
   const std::vector<int> thread_counts = test::is_campaign() ? std::vector{1, 2, 4} : std::vector{1, 2};
   std::vector<std::vector<test::SolverConfig>> all;
-  for (const auto& transport : comm::transport_table()) {
-    if (!transport.why_unavailable(group()).empty()) continue;
+  for (const auto* transport : test::usable_transports()) {
     auto& configs = all.emplace_back();
-    for (const auto* kernel : reproducible_kernels()) {
+    for (const auto* kernel : test::usable_kernels()) {
+      if (!kernel->makes_reproducible) continue;
       for (const int thread_count : thread_counts) {
         for (const bool overlaps : {false, true}) {
-          for (const auto form : transport.sum_forms)
+          for (const auto form : transport->sum_forms)
             configs.push_back({.sum_form = form,
                                .kernel = kernel,
-                               .transport = &transport,
+                               .transport = transport,
                                .thread_count = thread_count,
                                .overlaps = overlaps,
                                .is_reproducible = true});
@@ -104,16 +69,10 @@ std::vector<test::SolverConfig> configs(size_t turn) {
   return chosen;
 }
 
-std::string describe(const test::SolverConfig& config) {
-  return std::string(config.kernel->name) + ", " + std::string(config.transport->name) + ", threads " +
-         std::to_string(config.thread_count) + (config.overlaps ? ", overlap" : "") + ", sum " +
-         std::to_string(static_cast<int>(config.sum_form));
-}
-
 void expect_same_bits(const Problem& problem, const test::NamedLayout& named,
                       const test::SolverConfig& config, const std::vector<double>& expected) {
-  SCOPED_TRACE("class " + problem.class_name + ", " + test::describe(named) + ", " + describe(config));
-  const auto figures = figures_of(test::solve(problem, named.layout, config));
+  SCOPED_TRACE("class " + problem.class_name + ", " + test::describe(named) + ", " + test::describe(config));
+  const auto figures = test::figures_of(test::solve(problem, named.layout, config));
   EXPECT_TRUE(test::same_bits(figures, expected))
       << "zeta " << figures.front() << " instead of " << expected.front();
 }
@@ -123,6 +82,9 @@ bool has_many_ranks() {
   constexpr int many_ranks = 12;
   return group().size() > many_ranks;
 }
+
+/// The numbers of ranks that are always tested.
+bool is_of_few_ranks() { return group().size() <= 4 || group().size() == 6; }
 
 /// In the campaign the first `most` of test::layouts_of(), with many ranks the first one; else 2 or, with many ranks, one
 /// of these by turns.
@@ -134,7 +96,7 @@ std::vector<test::NamedLayout> chosen_layouts(int64_t n, comm::ProcessGrid grid,
 }
 
 void expect_same_bits_on_every_grid(const Problem& problem, int most_layouts) {
-  const auto expected = figures_of_one_rank(problem);
+  const auto expected = expected_figures(problem);
   // Different numbers of ranks begin with different configurations.
   const auto first_turn = static_cast<size_t>(group().size()) * 5;
   auto turn = first_turn;
@@ -151,68 +113,75 @@ void expect_same_bits_on_every_grid(const Problem& problem, int most_layouts) {
 }
 
 TEST(ReproducibleTest, ClassSHasTheSameBitsEverywhere) {
-  expect_same_bits_on_every_grid(short_problem("S", 2), 4);
+  const auto problem = test::short_problem("S", 2);
+  expect_same_bits_on_every_grid(problem, 4);
+  // The bits are those of a right result.
+  const auto figures = expected_figures(problem);
+  for (size_t step = 0; step < 2; ++step)
+    EXPECT_NEAR(figures[2 * step], test::class_s_zetas[step], test::relative_tolerance * figures[0]);
 }
 
-TEST(ReproducibleTest, ClassWHasTheSameBitsEverywhere) {
-  constexpr int most_ranks = 2;
-  if (group().size() > most_ranks && !test::is_campaign())
-    GTEST_SKIP() << "class W takes up to 2 ranks, in the campaign all";
-  expect_same_bits_on_every_grid(short_problem("W", 1), 4);
-}
-
-/// The 12 grids of 1, 2, 3, 4 and 6 ranks.
-void expect_same_bits_of_large(const char* class_name) {
-  const bool is_chosen = group().size() <= 4 || group().size() == 6;
-  if (!test::is_campaign() || !is_chosen)
+TEST(ReproducibleTest, LargerClassesHaveTheSameBitsEverywhere) {
+  if (group().size() <= 2 || test::is_campaign())
+    expect_same_bits_on_every_grid(test::short_problem("W", 1), 4);
+  if (!test::is_campaign() || !is_of_few_ranks())
     GTEST_SKIP() << "classes A and B take 1, 2, 3, 4 and 6 ranks in the campaign";
-  expect_same_bits_on_every_grid(short_problem(class_name, 1), 1);
+  for (const auto* name : {"A", "B"}) expect_same_bits_on_every_grid(test::short_problem(name, 1), 1);
 }
 
-TEST(ReproducibleTest, ClassAHasTheSameBitsEverywhere) { expect_same_bits_of_large("A"); }
-
-TEST(ReproducibleTest, ClassBHasTheSameBitsEverywhere) { expect_same_bits_of_large("B"); }
-
-/// With few ranks everything that can be chosen goes with everything else.
-TEST(ReproducibleTest, EveryCombinationHasTheSameBits) {
-  constexpr int most_ranks = 4;
-  if (!test::is_campaign() || group().size() > most_ranks)
-    GTEST_SKIP() << "every combination takes up to 4 ranks in the campaign";
-  const auto problem = short_problem("S", 1);
-  const auto expected = figures_of_one_rank(problem);
-  for (const auto& grid : comm::factorizations(group().size())) {
-    const auto named = test::layouts_of(problem.n, grid).at(1);
-    for (const auto& of_transport : configs_of_transports()) {
-      for (const auto& config : of_transport) expect_same_bits(problem, named, config, expected);
-    }
-  }
-}
-
-/// The bits are those of a right result, and usual sums have others on some grid: the test above can fail.
-TEST(ReproducibleTest, ZetaIsTheOfficialOne) {
-  if (has_many_ranks() && !test::is_campaign())
-    GTEST_SKIP() << "bits of a right result have been the same on fewer ranks";
-  const auto problem = *find_class("S");
-  const auto grid = comm::factorizations(group().size()).back();
-  const auto steps =
-      test::solve(problem, comm::BlockLayout::even(problem.n, grid),
-                  {.kernel = &kernels::default_reproducible_kernel(), .is_reproducible = true});
-  ASSERT_EQ(steps.size(), static_cast<size_t>(problem.niter));
-  EXPECT_TRUE(meets_reference(problem, steps.back().zeta)) << steps.back().zeta;
-}
-
+/// The tests above can fail.
 TEST(ReproducibleTest, UsualSumsDependOnTheGrid) {
   if (group().size() < 4) GTEST_SKIP() << "few ranks have few grids";
-  const auto problem = short_problem("S", 2);
-  const auto expected = figures_of_one_rank(problem);
+  const auto problem = test::short_problem("S", 2);
+  const auto expected = expected_figures(problem);
   bool differs = false;
   for (const auto& grid : comm::factorizations(group().size())) {
-    const auto figures = figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, grid),
-                                                {.kernel = &kernels::kernel_named("csr-simd")}));
-    differs = !test::same_bits(figures, expected);
+    differs = !test::same_bits(test::figures_of(test::solve(problem, comm::BlockLayout::even(problem.n, grid),
+                                                            {.kernel = &kernels::kernel_named("csr-simd")})),
+                               expected);
     if (differs) break;
   }
   EXPECT_TRUE(differs);
+}
+
+// ---------------------------------------------------------------- usual sums
+
+// On many ranks: solver_test.cpp has every transport and kernel on few. One start of the ranks for all their grids: with more ranks than cores
+// MPI takes longer to start them than class S takes. (tests/program/class_grids_test.py starts the program for every grid.)
+
+void expect_reference_zeta_on_every_grid(const Problem& problem, const test::SolverConfig& config) {
+  if (is_of_few_ranks() || !config.transport->why_unavailable(group()).empty()) return;
+  for (const auto& grid : comm::factorizations(group().size())) {
+    SCOPED_TRACE("class " + problem.class_name + ", grid " + grid.name() + ", " + test::describe(config));
+    const auto steps = test::solve(problem, comm::BlockLayout::even(problem.n, grid), config);
+    ASSERT_EQ(steps.size(), static_cast<size_t>(problem.niter));
+    EXPECT_TRUE(meets_reference(problem, steps.back().zeta));
+    test::expect_official_zetas(steps, problem.class_name == "S"
+                                           ? std::span<const double>(test::class_s_zetas)
+                                           : test::class_w_zetas);
+  }
+}
+
+TEST(AllGridsTest, ClassS) { expect_reference_zeta_on_every_grid(*find_class("S"), {}); }
+
+/// Many ranks on few cores take long, so by default other transports do the first steps only: a wrong product shows in the first one already.
+TEST(AllGridsTest, ClassSByOtherTransports) {
+  auto problem = *find_class("S");
+  problem.niter = test::by_extent(3, problem.niter);
+  problem.reference_zeta = test::class_s_zetas[static_cast<size_t>(problem.niter) - 1];
+  expect_reference_zeta_on_every_grid(
+      problem, {.kernel = &kernels::kernel_named("symmetric"), .transport = comm::find_transport("shared")});
+  expect_reference_zeta_on_every_grid(problem, {.transport = comm::find_transport("put")});
+  // Beyond that each collective takes long on two cores; `cg2d sweep --transport native` does them all.
+  constexpr int most_ranks = 12;
+  if (group().size() <= most_ranks)
+    expect_reference_zeta_on_every_grid(problem, {.transport = comm::find_transport("native")});
+}
+
+TEST(AllGridsTest, ClassW) {
+  constexpr int most_ranks = 16;
+  if (group().size() > most_ranks) GTEST_SKIP() << "class W is tested on up to 16 ranks";
+  expect_reference_zeta_on_every_grid(*find_class("W"), {.transport = comm::find_transport("shared")});
 }
 
 }  // namespace

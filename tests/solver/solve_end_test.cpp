@@ -9,18 +9,18 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/dense_operator.hpp"
+#include "support/dense_solve.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solve_system.hpp"
-#include "support/test_extent.hpp"
 
 namespace cg2d::solve_end_test {
 namespace {
@@ -35,27 +35,16 @@ using test::solve;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-struct Solved {
-  SystemSolveResult result;
-  std::vector<double> x;  ///< this rank's piece
-};
-
-/// Solves A x = b, b given whole. Collective.
-Solved solve_system(LinearOperator& matrix, std::vector<double> b, const ToleranceOptions& tolerance,
-                    Preconditioner* preconditioner = nullptr) {
+/// Solves A x = b, b: this rank's piece. Collective.
+SystemSolveResult solve_system(LinearOperator& matrix, std::vector<double> b,
+                               const ToleranceOptions& tolerance, Preconditioner* preconditioner = nullptr) {
   std::vector<double> x(b.size(), 7.0);
   IdentityPreconditioner none;
   const auto result = solve(
       matrix, b, x,
       {.stop = Tolerance(tolerance), .preconditioner = preconditioner == nullptr ? none : *preconditioner});
   EXPECT_NE(sentence_of(result), "");
-  return {.result = result, .x = std::move(x)};
-}
-
-Solved solve_rows(const DenseRows& rows, const std::vector<double>& b,
-                  const ToleranceOptions& tolerance = {}) {
-  DenseOperator matrix(rows);
-  return solve_system(matrix, matrix.piece_of(b), tolerance);
+  return result;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -70,7 +59,7 @@ TEST(SolveEndTest, TheLargerToleranceCounts) {
 
 TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
   DenseOperator matrix(line_rows(23, 1.1));
-  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10}).result;
+  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10});
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
   EXPECT_LE(result.residual_norm, 1e-10 * result.right_hand_side_norm);
@@ -82,97 +71,37 @@ TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
 }
 
 /// Its products are multiplied by factor_of(number), number from 1.
-class DisturbedOperator final : public LinearOperator {
+class DisturbedOperator final : public DenseOperator {
  public:
   DisturbedOperator(DenseRows rows, double (*factor_of)(int number))
-      : exact(std::move(rows)), factor_of_(factor_of), q_(exact.local_size()) {}
-  size_t local_size() const override { return exact.local_size(); }
-  [[nodiscard]] std::span<double> operand() override { return exact.operand(); }
+      : DenseOperator(std::move(rows)), factor_of_(factor_of) {}
   void apply() override {
-    exact.apply();
-    const double factor = factor_of_(exact.product_count);
-    std::ranges::transform(exact.result(), q_.begin(), [factor](double element) { return factor * element; });
+    DenseOperator::apply();
+    for (double& element : q_) element *= factor_of_(product_count);
   }
-  std::span<const double> result() const override { return q_; }
-  void sum_over_ranks(std::span<double> values) override { exact.sum_over_ranks(values); }
-
-  DenseOperator exact;
 
  private:
   double (*factor_of_)(int number);
-  std::vector<double> q_;
 };
 
 TEST(SolveEndTest, ARecurrenceThatDriftedGoesOnFromTheRecomputedResidual) {
   DisturbedOperator matrix(line_rows(23, 1.0), [](int number) { return number <= 5 ? 1.001 : 1.0; });
-  const auto b = matrix.exact.piece_of(one_two_three(23));
-  const auto result = solve_system(matrix, b, {.relative = 1e-10}).result;
+  const auto b = matrix.piece_of(one_two_three(23));
+  const auto result = solve_system(matrix, b, {.relative = 1e-10});
   EXPECT_EQ(result.end, SolveEnd::converged);
   EXPECT_GE(result.replacement_count, 1);
   EXPECT_LE(result.true_residual_norm, 1e-10 * result.right_hand_side_norm);
 }
 
 TEST(SolveEndTest, AToleranceBelowTheRoundingStagnates) {
-  const auto [result, x] = solve_rows(line_rows(60, 1.0), one_two_three(60), {.relative = 1e-18});
+  const auto result =
+      test::solve_rows(line_rows(60, 1.0), one_two_three(60), Tolerance({.relative = 1e-18})).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated);
   const double tolerance = 1e-18 * result.right_hand_side_norm;
   EXPECT_GT(result.true_residual_norm, tolerance);
   EXPECT_LE(result.residual_norm, tolerance) << "the recurrence parted from b - A x";
   EXPECT_LT(result.true_residual_norm, 1e-12 * result.right_hand_side_norm) << "x is as good as it gets";
   EXPECT_TRUE(contains(sentence_of(result), "recurrence")) << sentence_of(result);
-}
-
-TEST(SolveEndTest, TheStepLimitSaysTheRecomputedResidual) {
-  const auto result = solve_rows(line_rows(23, 1.0), one_two_three(23), {.most_steps = 4}).result;
-  EXPECT_EQ(result.end, SolveEnd::step_limit);
-  EXPECT_EQ(result.step_count, 4);
-  EXPECT_NEAR(result.last_residual_norm, result.residual_norm, 1e-12 * result.right_hand_side_norm);
-  EXPECT_TRUE(contains(sentence_of(result), "iteration limit: after 4 steps")) << sentence_of(result);
-}
-
-TEST(SolveEndTest, ANegativeCurvatureEndsTheStepBeforeXChanges) {
-  const auto [result, x] = solve_rows(negated(line_rows(9, 1.0)), one_two_three(9));
-  EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
-  EXPECT_EQ(result.step_count, 0);
-  EXPECT_EQ(result.quantity, "p . A p");
-  EXPECT_EQ(result.quantity_step, 1);
-  EXPECT_LT(result.quantity_value, 0.0);
-  for (const double element : x) EXPECT_EQ(element, 0.0);
-  EXPECT_TRUE(contains(sentence_of(result), "p . A p is -")) << sentence_of(result);
-  EXPECT_TRUE(contains(sentence_of(result), "in step 1")) << sentence_of(result);
-
-  // The first direction sees a positive mean, the second one the negative eigenvalue.
-  const auto later = solve_rows({{1.0, 0.0, 0.0}, {0.0, -2.0, 0.0}, {0.0, 0.0, 3.0}}, {1.0, 1.0, 1.0}).result;
-  EXPECT_EQ(later.end, SolveEnd::not_positive_definite);
-  EXPECT_EQ(later.quantity_step, 2);
-  EXPECT_EQ(later.step_count, 1);
-}
-
-void expect_singular(const SystemSolveResult& result) {
-  EXPECT_EQ(result.end, SolveEnd::stagnated);
-  EXPECT_EQ(result.quantity, "p . A p");
-  EXPECT_LE(std::abs(result.quantity_value), result.quantity_rounding);
-  EXPECT_TRUE(contains(sentence_of(result), "singular to double precision")) << sentence_of(result);
-}
-
-TEST(SolveEndTest, AZeroMatrixIsSingular) {
-  const auto result = solve_rows({{0.0, 0.0}, {0.0, 0.0}}, {1.0, 1.0}).result;
-  expect_singular(result);
-  EXPECT_EQ(result.quantity_value, 0.0);
-}
-
-/// Dirichlet conditions by a penalty, as finite-element codes set them: the condition number exceeds 1 / eps, and every step is one of
-/// a positive definite matrix.
-TEST(SolveEndTest, PenaltiesOnTheDiagonalAreNoSignOfAnything) {
-  for (const double penalty : {1e16, 1e20, 1e30}) {
-    auto rows = line_rows(40, 1.0);
-    rows[0][0] += penalty;
-    rows[23][23] += penalty;
-    std::vector<double> b(40, 1.0);
-    b[0] = b[23] = 0.0;
-    const auto result = solve_rows(rows, b, {.most_steps = 200}).result;
-    EXPECT_EQ(result.end, SolveEnd::converged) << penalty << ": " << sentence_of(result);
-  }
 }
 
 /// A diagonal from 10 ^ high downwards, over so many decades.
@@ -183,20 +112,141 @@ DenseRows diagonal_rows(size_t size, double high, double decades) {
   return rows;
 }
 
-/// Nothing solves it without a preconditioner in so few steps: 40 eigenvalues over 570 decades.
-TEST(SolveEndTest, ADiagonalOfAllMagnitudesEndsWithItsConditionNumber) {
-  auto result = solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0)).result;
-  EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
-  result.condition_number = 1e25;  // condition number by whoever watched the steps
-  EXPECT_TRUE(contains(sentence_of(result), "condition number: 1e+25 or more")) << sentence_of(result);
+/// A system with its end. quantity_step -1: any.
+struct EndCase {
+  const char* name;
+  DenseRows rows;
+  std::vector<double> b;
+  SolveEnd end;
+  std::string_view quantity = "";
+  int quantity_step = -1;
+  std::vector<const char*> words{};  ///< of the sentence
+  int most_steps = ToleranceOptions{}.most_steps;
+};
+
+std::vector<EndCase> end_cases() {
+  using enum SolveEnd;
+  const auto line = line_rows(9, 1.0);
+  const auto ramp = one_two_three(9);
+  const auto scaled = [](std::vector<double> vector, double factor) {
+    for (auto& element : vector) element *= factor;
+    return vector;
+  };
+  auto huge = line;
+  for (auto& row : huge) row = scaled(row, 1e300);
+  // The second difference with free ends: constants are in its null space, and b is not in its range.
+  auto free_ends = line_rows(30, 1.0);
+  free_ends.front().front() = free_ends.back().back() = 1.0;
+  std::vector<EndCase> cases{
+      {"few steps",
+       line_rows(23, 1.0),
+       one_two_three(23),
+       step_limit,
+       "",
+       -1,
+       {"iteration limit: after 4 steps"},
+       4},
+      {"negative definite",
+       negated(line),
+       ramp,
+       not_positive_definite,
+       "p . A p",
+       1,
+       {"p . A p is -", "in step 1"}},
+      // The first direction sees a positive mean, the second one the negative eigenvalue.
+      {"indefinite",
+       {{1.0, 0.0, 0.0}, {0.0, -2.0, 0.0}, {0.0, 0.0, 3.0}},
+       {1.0, 1.0, 1.0},
+       not_positive_definite,
+       "p . A p",
+       2},
+      {"zeros",
+       DenseRows(2, std::vector<double>(2)),
+       {1.0, 1.0},
+       stagnated,
+       "p . A p",
+       -1,
+       {"singular to double precision"}},
+      {"free ends", free_ends, one_two_three(30), stagnated, "p . A p", -1, {"singular to double precision"}},
+      // Rounding, or the size of numbers that are finite, is no fault of the input.
+      {"out of range",
+       huge,
+       std::vector<double>(9, 1e20),
+       stagnated,
+       "p . A p",
+       1,
+       {"leave the range of double precision", "jacobi"}}};
+  // Dirichlet conditions by a penalty, as finite-element codes set them: the condition number exceeds 1 / eps, and every step is one of a
+  // positive definite matrix.
+  for (const double penalty : {1e16, 1e20, 1e30}) {
+    auto rows = line_rows(40, 1.0);
+    rows[0][0] += penalty;
+    rows[23][23] += penalty;
+    std::vector<double> b(40, 1.0);
+    b[0] = b[23] = 0.0;
+    cases.push_back({"penalties", rows, b, converged, "", -1, {}, 200});
+  }
+  for (const double bad : {nan, infinity, -infinity}) {
+    auto b = ramp;
+    b[4] = bad;
+    cases.push_back({"bad b", line, b, not_finite, "b . b", 0, {"before the first step"}});
+    auto rows = line;
+    rows[3][3] = bad;
+    cases.push_back({"bad A", rows, ramp, not_finite, "p . A p", 1});
+  }
+  // Squares that leave the range.
+  for (const double scale : {1e-200, 1e-150, 1e200})
+    cases.push_back({"scaled b", line, scaled(ramp, scale), stagnated, "b . b", -1, {"scale"}});
+  return cases;
 }
 
-TEST(SolveEndTest, ASingularMatrixIsNotCalledConverged) {
-  // The second difference with free ends: constants are in its null space, and b is not in its range.
-  auto rows = line_rows(30, 1.0);
-  rows.front().front() = 1.0;
-  rows.back().back() = 1.0;
-  expect_singular(solve_rows(rows, one_two_three(30)).result);
+TEST(SolveEndTest, EverySystemEndsWithItsName) {
+  for (const auto& test : end_cases()) {
+    const auto [result, x] = test::solve_rows(test.rows, test.b, Tolerance({.most_steps = test.most_steps}));
+    const auto sentence = sentence_of(result);
+    SCOPED_TRACE(std::string(test.name) + ": " + sentence);
+    EXPECT_EQ(result.end, test.end);
+    EXPECT_EQ(result.quantity, test.quantity);
+    if (test.quantity_step >= 0) {
+      EXPECT_EQ(result.quantity_step, test.quantity_step);
+    }
+    for (const auto* words : test.words) EXPECT_TRUE(contains(sentence, words)) << words;
+    if (contains(sentence, "singular to double precision")) {
+      EXPECT_LE(std::abs(result.quantity_value), result.quantity_rounding);
+    }
+    // A negative curvature ends the step before x changes.
+    if (result.end != SolveEnd::not_positive_definite || result.step_count > 0) continue;
+    EXPECT_LT(result.quantity_value, 0.0);
+    for (const double element : x) EXPECT_EQ(element, 0.0);
+  }
+  // With an absolute tolerance x = 0 is good enough for squares that leave the range.
+  const auto tiny =
+      test::solve_rows(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, Tolerance({.absolute = 1e-100})).result;
+  EXPECT_EQ(tiny.end, SolveEnd::converged);
+  EXPECT_EQ(tiny.step_count, 0);
+}
+
+/// 30 eigenvalues over 400 decades.
+TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
+  auto result =
+      test::solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0), Tolerance({})).result;
+  EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
+  EXPECT_LT(result.step_count, 5000);
+  result.quantity = "r . r";  // in place of p . A p, if that was zero to rounding first
+  EXPECT_TRUE(contains(sentence_of(result), "jacobi")) << sentence_of(result);
+  // Nothing solves it without a preconditioner in so few steps: 40 eigenvalues over 570 decades.
+  auto other =
+      test::solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0), Tolerance({})).result;
+  EXPECT_EQ(other.end, SolveEnd::stagnated) << sentence_of(other);
+  other.condition_number = 1e25;  // by whoever watched the steps
+  EXPECT_TRUE(contains(sentence_of(other), "condition number: 1e+25 or more")) << sentence_of(other);
+}
+
+TEST(SolveEndTest, AProductThatBecomesNanIsNamedWithItsStep) {
+  DisturbedOperator late(line_rows(9, 1.0), [](int number) { return number >= 3 ? nan : 1.0; });
+  const auto result = solve_system(late, late.piece_of(one_two_three(9)), {});
+  EXPECT_EQ(result.end, SolveEnd::not_finite);
+  EXPECT_EQ(result.quantity_step, 3);
 }
 
 /// M^-1 = -1
@@ -215,81 +265,10 @@ class NegativePreconditioner final : public Preconditioner {
 TEST(SolveEndTest, APreconditionerThatIsNotPositiveDefiniteIsNamed) {
   DenseOperator matrix(line_rows(9, 1.0));
   NegativePreconditioner negative(matrix.local_size());
-  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(9)), {}, &negative).result;
+  const auto result = solve_system(matrix, matrix.piece_of(one_two_three(9)), {}, &negative);
   EXPECT_EQ(result.end, SolveEnd::not_positive_definite);
   EXPECT_EQ(result.quantity, "r . M^-1 r");
   EXPECT_TRUE(contains(sentence_of(result), "the preconditioner is not")) << sentence_of(result);
-}
-
-TEST(SolveEndTest, NumbersThatAreNotFiniteAreNamedWhereTheyAreFirstSeen) {
-  for (const double bad : {nan, infinity, -infinity}) {
-    auto b = one_two_three(9);
-    b[4] = bad;
-    const auto in_b = solve_rows(line_rows(9, 1.0), b).result;
-    EXPECT_EQ(in_b.end, SolveEnd::not_finite);
-    EXPECT_EQ(in_b.quantity, "b . b");
-    EXPECT_EQ(in_b.quantity_step, 0);
-    EXPECT_TRUE(contains(sentence_of(in_b), "before the first step")) << sentence_of(in_b);
-
-    auto rows = line_rows(9, 1.0);
-    rows[3][3] = bad;
-    const auto in_a = solve_rows(rows, one_two_three(9)).result;
-    EXPECT_EQ(in_a.end, SolveEnd::not_finite);
-    EXPECT_EQ(in_a.quantity, "p . A p");
-    EXPECT_EQ(in_a.quantity_step, 1);
-  }
-  DisturbedOperator late(line_rows(9, 1.0), [](int number) { return number >= 3 ? nan : 1.0; });
-  const auto result = solve_system(late, late.exact.piece_of(one_two_three(9)), {}).result;
-  EXPECT_EQ(result.end, SolveEnd::not_finite);
-  EXPECT_EQ(result.quantity_step, 3);
-}
-
-TEST(SolveEndTest, AFirstGuessThatIsNotFiniteIsInput) {
-  DenseOperator matrix(line_rows(9, 1.0));
-  IdentityPreconditioner none;
-  auto x = matrix.piece_of(std::vector<double>{0, 0, infinity, 0, 0, 0, 0, 0, 0});
-  const auto result = solve(matrix, matrix.piece_of(one_two_three(9)), x,
-                            {.stop = Tolerance({}), .preconditioner = none, .starts_from_x = true});
-  EXPECT_EQ(result.end, SolveEnd::not_finite);
-  EXPECT_EQ(result.quantity, "r . r");
-}
-
-/// Rounding, or the size of numbers that are finite, is no fault of the input.
-TEST(SolveEndTest, NumbersThatLeaveTheRangeOfDoublesStagnate) {
-  auto rows = line_rows(9, 1.0);
-  for (auto& row : rows) {
-    for (double& entry : row) entry *= 1e300;
-  }
-  const auto result = solve_rows(rows, std::vector<double>(9, 1e20)).result;
-  EXPECT_EQ(result.end, SolveEnd::stagnated);
-  EXPECT_EQ(result.quantity, "p . A p");
-  EXPECT_EQ(result.quantity_step, 1);
-  EXPECT_TRUE(contains(sentence_of(result), "leave the range of double precision")) << sentence_of(result);
-  EXPECT_TRUE(contains(sentence_of(result), "jacobi")) << sentence_of(result);
-}
-
-/// 30 eigenvalues over 400 decades.
-TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
-  auto result = solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0)).result;
-  EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
-  EXPECT_LT(result.step_count, 5000);
-  result.quantity = "r . r";  // in place of p . A p, if that was zero to rounding first
-  EXPECT_TRUE(contains(sentence_of(result), "jacobi")) << sentence_of(result);
-}
-
-TEST(SolveEndTest, RightHandSidesWhoseSquaresLeaveTheRangeAreNotCalledConverged) {
-  for (const double scale : {1e-200, 1e-150, 1e200}) {
-    auto b = one_two_three(9);
-    for (auto& element : b) element *= scale;
-    const auto result = solve_rows(line_rows(9, 1.0), b).result;
-    EXPECT_EQ(result.end, SolveEnd::stagnated) << scale;
-    EXPECT_EQ(result.quantity, "b . b");
-    EXPECT_TRUE(contains(sentence_of(result), "scale")) << sentence_of(result);
-  }
-  // With an absolute tolerance x = 0 is good enough.
-  const auto tiny = solve_rows(line_rows(3, 1.0), {1e-150, 0.0, 0.0}, {.absolute = 1e-100}).result;
-  EXPECT_EQ(tiny.end, SolveEnd::converged);
-  EXPECT_EQ(tiny.step_count, 0);
 }
 
 TEST(SolveEndTest, ARightHandSideOfZerosIsSolvedAtOnce) {
@@ -308,41 +287,26 @@ TEST(SolveEndTest, ARightHandSideOfZerosIsSolvedAtOnce) {
   }
 }
 
-TEST(SolveEndTest, AGoodGuessNeedsNoStepAndAWrongOneIsNoReference) {
+TEST(SolveEndTest, AGoodGuessNeedsNoStepAWrongOneIsNoReferenceAndABadOneIsInput) {
   DenseOperator matrix(line_rows(9, 1.0));
-  const auto whole = one_two_three(9);
-  const auto b = matrix.times(whole);
-  IdentityPreconditioner none;
-  const Tolerance stop({.relative = 1e-10});
-  auto x = matrix.piece_of(whole);
-  const auto exact = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .starts_from_x = true});
+  const auto b = matrix.times(one_two_three(9));
+  const auto solve_from = [&](const std::vector<double>& guess) {
+    auto x = matrix.piece_of(guess);
+    IdentityPreconditioner none;
+    return solve(matrix, b, x,
+                 {.stop = Tolerance({.relative = 1e-10}), .preconditioner = none, .starts_from_x = true});
+  };
+  const auto exact = solve_from(one_two_three(9));
   EXPECT_EQ(exact.end, SolveEnd::converged);
   EXPECT_EQ(exact.step_count, 0);
   // The tolerance is relative to b, not to the residual of the guess.
-  std::ranges::fill(x, 1e9);
-  const auto wrong = solve(matrix, b, x, {.stop = stop, .preconditioner = none, .starts_from_x = true});
+  const auto wrong = solve_from(std::vector<double>(9, 1e9));
   EXPECT_EQ(wrong.end, SolveEnd::converged);
   EXPECT_GT(wrong.first_residual_norm, 1e3 * wrong.right_hand_side_norm);
   EXPECT_LE(wrong.true_residual_norm, 1e-10 * wrong.right_hand_side_norm);
-}
-
-/// Spectra from 1 to 1000 with a random right-hand side, and one eigenvalue replaced.
-TEST(SolveEndTest, OfGeneratedSystemsNoneThatIsSingularIsCalledConverged) {
-  std::mt19937_64 random(7);
-  std::normal_distribution<double> normal;
-  const auto seed_count = static_cast<unsigned>(test::by_extent(20, 60));
-  for (unsigned seed = 0; seed < seed_count; ++seed) {
-    const size_t size = 5 + seed % 31;
-    std::vector<double> eigenvalues(size);
-    for (size_t k = 0; k < size; ++k)
-      eigenvalues[k] = std::pow(1000.0, static_cast<double>(k) / static_cast<double>(size - 1));
-    std::vector<double> b(size);
-    for (auto& element : b) element = normal(random);
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    eigenvalues[seed % size] = 0.0;
-    const auto result = solve_rows(test::rows_with_spectrum(eigenvalues, seed), b).result;
-    EXPECT_NE(result.end, SolveEnd::converged) << sentence_of(result);
-  }
+  const auto bad = solve_from({0, 0, infinity, 0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(bad.end, SolveEnd::not_finite);
+  EXPECT_EQ(bad.quantity, "r . r");
 }
 
 /// 40 eigenvalues over 14 decades: residuals rise by decades before they fall, and no limit comes when it suits. x is the iterate with
@@ -410,18 +374,8 @@ TEST(SolveEndTest, NobodyWhoHasAPreconditionerIsToldToTakeJacobi) {
   const auto diagonal = matrix.diagonal();
   const auto jacobi = find_preconditioner("jacobi")->make({.matrix = matrix, .diagonal = diagonal});
   const auto below =
-      solve_system(matrix, matrix.piece_of(one_two_three(60)), {.relative = 1e-18}, jacobi.get()).result;
+      solve_system(matrix, matrix.piece_of(one_two_three(60)), {.relative = 1e-18}, jacobi.get());
   EXPECT_TRUE(contains(sentence_of(below), "for this system with this preconditioner")) << sentence_of(below);
-}
-
-TEST(SolveEndTest, EveryEndHasItsName) {
-  EXPECT_EQ(name_of(SolveEnd::converged), "converged");
-  EXPECT_EQ(name_of(SolveEnd::step_limit), "step_limit");
-  EXPECT_EQ(name_of(SolveEnd::stagnated), "stagnated");
-  EXPECT_EQ(name_of(SolveEnd::not_positive_definite), "not_positive_definite");
-  EXPECT_EQ(name_of(SolveEnd::not_finite), "not_finite");
-  EXPECT_EQ(name_of(SolveEnd::zero_right_hand_side), "zero_right_hand_side");
-  EXPECT_EQ(name_of(SolveEnd::stopped), "stopped");
 }
 
 }  // namespace

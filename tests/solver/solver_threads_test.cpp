@@ -2,42 +2,35 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "support/bits.hpp"
-#include "support/npb_facts.hpp"
 #include "support/npb_reference.hpp"
 #include "support/solver_run.hpp"
 
 namespace cg2d::solver_threads_test {
 namespace {
 
+using test::figures_of;
 using test::group;
-using test::SolverConfig;
 
-std::vector<double> zetas_of(const std::vector<OuterStep>& steps) {
-  std::vector<double> zetas;
-  for (const auto& step : steps) zetas.push_back(step.zeta);
-  return zetas;
+/// The steps of a solve, whose bits are the same again.
+std::vector<OuterStep> repeated_solve(const Problem& problem, const comm::BlockLayout& layout,
+                                      const test::SolverConfig& config) {
+  auto steps = test::solve(problem, layout, config);
+  EXPECT_TRUE(test::same_bits(figures_of(test::solve(problem, layout, config)), figures_of(steps)));
+  return steps;
 }
 
 TEST(SolverThreadsTest, ClassSHasTheOfficialZetasWithEveryKernel) {
-  auto problem = *find_class("S");
-  problem.niter = 4;
+  const auto problem = test::short_problem("S", 4);
   for (const auto& grid : comm::factorizations(group().size())) {
-    const auto layout = comm::BlockLayout::even(problem.n, grid);
-    for (const auto& kernel : kernels::kernel_table()) {
-      if (!kernel.why_unavailable().empty()) continue;
+    for (const auto* kernel : test::usable_kernels()) {
       for (const int thread_count : {2, 3}) {
-        SCOPED_TRACE("grid " + grid.name() + ", kernel " + std::string(kernel.name) + ", " +
-                     std::to_string(thread_count) + " threads");
-        const SolverConfig config{.kernel = &kernel, .thread_count = thread_count};
-        const auto zetas = zetas_of(test::solve(problem, layout, config));
-        for (size_t k = 0; k < zetas.size(); ++k) {
-          EXPECT_NEAR(zetas[k], test::class_s_zetas[k], test::relative_tolerance * test::class_s_zetas[k]);
-        }
-        EXPECT_TRUE(test::same_bits(zetas_of(test::solve(problem, layout, config)), zetas));
+        const test::SolverConfig config{.kernel = kernel, .thread_count = thread_count};
+        SCOPED_TRACE("grid " + grid.name() + ", " + test::describe(config));
+        test::expect_official_zetas(
+            repeated_solve(problem, comm::BlockLayout::even(problem.n, grid), config));
       }
     }
   }
@@ -45,16 +38,13 @@ TEST(SolverThreadsTest, ClassSHasTheOfficialZetasWithEveryKernel) {
 
 TEST(SolverThreadsTest, PiecesLongEnoughForParallelVectorOperations) {
   // Pieces of 20 000 or 10 000: above the length from which vector operations use the threads.
-  auto problem = test::custom_problem(20'000, 2, 10.0, 2);
-  const auto grid = comm::factorizations(group().size()).front();
-  const auto layout = comm::BlockLayout::even(problem.n, grid);
-  const auto on_one_thread = zetas_of(test::solve(problem, layout, {}));
-  const auto on_three = zetas_of(test::solve(problem, layout, {.thread_count = 3}));
+  const auto problem = test::custom_problem(20'000, 2, 10.0, 2);
+  const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
+  const auto on_one_thread = test::solve(problem, layout, {});
+  const auto on_three = repeated_solve(problem, layout, {.thread_count = 3});
   EXPECT_EQ(on_three.size(), on_one_thread.size());
-  for (size_t k = 0; k < on_three.size(); ++k) {
-    EXPECT_NEAR(on_three[k], on_one_thread[k], test::relative_tolerance * problem.shift);
-  }
-  EXPECT_TRUE(test::same_bits(zetas_of(test::solve(problem, layout, {.thread_count = 3})), on_three));
+  for (size_t k = 0; k < on_three.size(); ++k)
+    EXPECT_NEAR(on_three[k].zeta, on_one_thread[k].zeta, test::relative_tolerance * problem.shift);
 }
 
 }  // namespace

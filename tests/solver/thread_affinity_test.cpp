@@ -58,18 +58,5 @@ TEST(ThreadBindingTest, ThreadsAreOnCoresOfTheirOwnWhileItLives) {
   }
 }
 
-TEST(ThreadBindingTest, NotAskedForOrOneThreadIsNoBinding) {
-  const auto environment = inspect_environment(group(), 2);
-  const auto free = nowhere_else(2);
-  const ThreadBinding none(group(), environment, BindMode::none, 2);
-  EXPECT_FALSE(none.result().is_bound);
-  EXPECT_EQ(none.result().why_not, "not requested (--bind none)");
-  EXPECT_EQ(none.result().ranks[static_cast<size_t>(group().rank())], free);
-  const ThreadBinding single(group(), environment, BindMode::automatic, 1);
-  EXPECT_FALSE(single.result().is_bound);
-  EXPECT_EQ(single.result().why_not, "one thread per rank");
-  EXPECT_EQ(lists_of_threads(2), free);
-}
-
 }  // namespace
 }  // namespace cg2d::thread_affinity_test

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -49,34 +48,31 @@ std::vector<double> awkward(size_t size, uint64_t seed) {
   return values;
 }
 
-TEST_P(VectorOpsTest, DotOfIntegersIsExact) {
+TEST_P(VectorOpsTest, DotIsWithinRoundingExactForIntegersAndRepeatsItsBits) {
   for (const auto size : sizes) {
-    const auto x = integers(size, 1);
-    const auto y = integers(size, 2);
-    double expected = 0.0;
-    for (size_t k = 0; k < size; ++k) expected += x[k] * y[k];
-    EXPECT_EQ(ops_.dot(x, y), expected) << "size " << size;
-  }
-}
-
-TEST_P(VectorOpsTest, DotIsWithinRoundingAndRepeatsItsBits) {
-  for (const auto size : sizes) {
-    const auto x = awkward(size, 3);
-    const auto y = awkward(size, 4);
-    long double expected = 0.0L;
-    long double magnitude = 0.0L;
-    for (size_t k = 0; k < size; ++k) {
-      expected += static_cast<long double>(x[k]) * y[k];
-      magnitude += std::abs(static_cast<long double>(x[k]) * y[k]);
+    for (const bool is_exact : {true, false}) {
+      const auto x = is_exact ? integers(size, 1) : awkward(size, 3);
+      const auto y = is_exact ? integers(size, 2) : awkward(size, 4);
+      long double expected = 0.0L;
+      long double magnitude = 0.0L;
+      for (size_t k = 0; k < size; ++k) {
+        expected += static_cast<long double>(x[k]) * y[k];
+        magnitude += std::abs(static_cast<long double>(x[k]) * y[k]);
+      }
+      const auto before = ops_.dot_work();
+      const double dot = ops_.dot(x, y);
+      const auto elements = static_cast<int64_t>(size);
+      EXPECT_EQ(ops_.dot_work() - before,
+                (VectorWork{.call_count = 1, .byte_count = 16 * elements, .flop_count = 2 * elements}));
+      // The bound of a sum of `size` products in any order (Higham 2002, section 3.1).
+      const auto tolerance =
+          static_cast<long double>(size) * std::numeric_limits<double>::epsilon() * magnitude;
+      EXPECT_LE(std::abs(dot - expected), is_exact ? 0.0L : tolerance) << "size " << size;
+      for (int repeat = 0; repeat < 5; ++repeat)
+        EXPECT_TRUE(test::same_bits(ops_.dot(x, y), dot)) << "size " << size;
     }
-    const double dot = ops_.dot(x, y);
-    // The bound of a sum of `size` products in any order (Higham 2002, section 3.1).
-    const auto tolerance =
-        static_cast<long double>(size) * std::numeric_limits<double>::epsilon() * magnitude;
-    EXPECT_LE(std::abs(dot - expected), tolerance) << "size " << size;
-    for (int repeat = 0; repeat < 5; ++repeat)
-      EXPECT_TRUE(test::same_bits(ops_.dot(x, y), dot)) << "size " << size;
   }
+  EXPECT_EQ(ops_.update_work(), VectorWork{});
 }
 
 TEST_P(VectorOpsTest, DotForgetsTheVectorBefore) {
@@ -88,32 +84,40 @@ TEST_P(VectorOpsTest, DotForgetsTheVectorBefore) {
   EXPECT_EQ(ops_.dot({}, {}), 0.0);
 }
 
-TEST_P(VectorOpsTest, UpdatesOfIntegersAreExact) {
-  struct Update {
-    const char* name;
-    void (*run)(VectorOps& ops, ConstPiece x, ConstPiece y, Piece z);
-    double (*expected)(double x, double y, double z);
-  };
-  const std::vector<Update> updates{
-      {"add_scaled", [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.add_scaled(3.0, x, z); },
-       [](double x, double, double z) { return z + 3.0 * x; }},
-      {"scale_and_add",
-       [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.scale_and_add(x, -5.0, z); },
-       [](double x, double, double z) { return x - 5.0 * z; }},
-      {"scale_and_add by 0",
-       [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.scale_and_add(x, 0.0, z); },
-       [](double x, double, double) { return x; }},
-      {"add", [](VectorOps& ops, ConstPiece x, ConstPiece y, Piece z) { ops.add(x, y, z); },
-       [](double x, double y, double) { return x + y; }},
-      {"multiply", [](VectorOps& ops, ConstPiece x, ConstPiece y, Piece z) { ops.multiply(x, y, z); },
-       [](double x, double y, double) { return x * y; }},
-      {"set_scaled", [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.set_scaled(0.5, x, z); },
-       [](double x, double, double) { return 0.5 * x; }},
-      {"combine",
-       [](VectorOps& ops, ConstPiece x, ConstPiece y, Piece z) {
-         ops.combine({0.5, x}, {-2.0, y}, 4.0, z);
-       },
-       [](double x, double y, double z) { return 0.5 * x - 2.0 * y + 4.0 * z; }}};
+struct Update {
+  const char* name;
+  int64_t vector_count;  ///< read, and written: one that is both counts twice
+  int64_t flop_count;    ///< per element
+  void (*run)(VectorOps& ops, ConstPiece x, ConstPiece y, Piece z);
+  double (*expected)(double x, double y, double z);
+};
+
+const std::vector<Update> updates{
+    {"add_scaled", 3, 2, [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.add_scaled(3.0, x, z); },
+     [](double x, double, double z) { return z + 3.0 * x; }},
+    {"scale_and_add", 3, 2,
+     [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.scale_and_add(x, -5.0, z); },
+     [](double x, double, double z) { return x - 5.0 * z; }},
+    {"scale_and_add by 0", 3, 2,
+     [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.scale_and_add(x, 0.0, z); },
+     [](double x, double, double) { return x; }},
+    {"add", 3, 1, [](VectorOps& ops, ConstPiece x, ConstPiece y, Piece z) { ops.add(x, y, z); },
+     [](double x, double y, double) { return x + y; }},
+    {"multiply", 3, 1, [](VectorOps& ops, ConstPiece x, ConstPiece y, Piece z) { ops.multiply(x, y, z); },
+     [](double x, double y, double) { return x * y; }},
+    {"set_scaled", 2, 1, [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.set_scaled(0.5, x, z); },
+     [](double x, double, double) { return 0.5 * x; }},
+    {"combine", 4, 5,
+     [](VectorOps& ops, ConstPiece x, ConstPiece y, Piece z) {
+       ops.combine({0.5, x}, {-2.0, y}, 4.0, z);
+     },
+     [](double x, double y, double z) { return 0.5 * x - 2.0 * y + 4.0 * z; }},
+    {"copy", 2, 0, [](VectorOps& ops, ConstPiece x, ConstPiece, Piece z) { ops.copy(x, z); },
+     [](double x, double, double) { return x; }},
+    {"fill", 1, 0, [](VectorOps& ops, ConstPiece, ConstPiece, Piece z) { ops.fill(2.5, z); },
+     [](double, double, double) { return 2.5; }}};
+
+TEST_P(VectorOpsTest, UpdatesOfIntegersAreExactAndCountEachVectorThatTheyReadOrWrite) {
   for (const auto size : sizes) {
     const auto x = integers(size, 6);
     const auto y = integers(size, 7);
@@ -121,18 +125,26 @@ TEST_P(VectorOpsTest, UpdatesOfIntegersAreExact) {
       auto z = integers(size, 8);
       auto expected = z;
       for (size_t k = 0; k < size; ++k) expected[k] = update.expected(x[k], y[k], z[k]);
+      const auto before = ops_.update_work();
       update.run(ops_, x, y, z);
       EXPECT_EQ(z, expected) << update.name << ", size " << size;
+      const auto elements = static_cast<int64_t>(size);
+      EXPECT_EQ(ops_.update_work() - before, (VectorWork{.call_count = 1,
+                                                         .byte_count = update.vector_count * 8 * elements,
+                                                         .flop_count = update.flop_count * elements}))
+          << update.name;
     }
   }
 }
 
-TEST_P(VectorOpsTest, StepAlongIsTwoUpdates) {
+TEST_P(VectorOpsTest, AStepIsTwoUpdates) {
   for (const auto size : sizes) {
-    const auto p = awkward(size, 22);
+    const auto z = awkward(size, 32);
     const auto q = awkward(size, 23);
-    auto x = awkward(size, 24);
+    auto p = awkward(size, 33);
+    auto x = awkward(size, 34);
     auto r = awkward(size, 25);
+    auto expected_p = p;
     auto expected_x = x;
     auto expected_r = r;
     const auto before = ops_.update_work();
@@ -140,54 +152,26 @@ TEST_P(VectorOpsTest, StepAlongIsTwoUpdates) {
     ops_.add_scaled(-0.3, q, expected_r);
     const auto between = ops_.update_work();
     ops_.step_along(0.3, p, q, x, r);
+    EXPECT_EQ(ops_.update_work() - between, between - before) << "size " << size;
     EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
     EXPECT_TRUE(test::same_bits(r, expected_r)) << "size " << size;
-    EXPECT_EQ(ops_.update_work() - between, between - before) << "size " << size;
-  }
-}
 
-TEST_P(VectorOpsTest, CopyAndFill) {
-  for (const auto size : sizes) {
-    const auto x = awkward(size, 11);
-    std::vector<double> y(size, -1.0);
-    ops_.copy(x, y);
-    EXPECT_TRUE(test::same_bits(y, x)) << "size " << size;
-    ops_.fill(2.5, y);
-    EXPECT_EQ(y, std::vector<double>(size, 2.5)) << "size " << size;
-  }
-}
-
-TEST_P(VectorOpsTest, CountsEachVectorThatADotReads) {
-  const size_t size = 1009;
-  const auto x = integers(size, 15);
-  const auto y = integers(size, 16);
-  static_cast<void>(ops_.dot(x, y));
-  EXPECT_EQ(ops_.dot_work(),
-            (VectorWork{.call_count = 1, .byte_count = 2 * 8 * 1009, .flop_count = 2 * 1009}));
-  const auto two_vectors = ops_.dot_work();
-  static_cast<void>(ops_.dot(x, x));  // reads one
-  EXPECT_EQ(ops_.dot_work() - two_vectors,
-            (VectorWork{.call_count = 1, .byte_count = 8 * 1009, .flop_count = 2 * 1009}));
-  EXPECT_EQ(ops_.update_work(), VectorWork{});
-}
-
-TEST_P(VectorOpsTest, StepAndTurnIsTwoUpdates) {
-  for (const auto size : sizes) {
-    const auto z = awkward(size, 32);
-    auto p = awkward(size, 33);
-    auto x = awkward(size, 34);
-    auto expected_p = p;
-    auto expected_x = x;
     ops_.add_scaled(0.3, p, expected_x);
     ops_.scale_and_add(z, -0.7, expected_p);
-    const auto before = ops_.update_work();
+    const auto before_turn = ops_.update_work();
     ops_.step_and_turn(0.3, -0.7, z, p, x);
     EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
     EXPECT_TRUE(test::same_bits(p, expected_p)) << "size " << size;
     const auto elements = static_cast<int64_t>(size);
-    EXPECT_EQ(ops_.update_work() - before,
+    EXPECT_EQ(ops_.update_work() - before_turn,
               (VectorWork{.call_count = 2, .byte_count = 5 * 8 * elements, .flop_count = 4 * elements}));
   }
+}
+
+TEST_P(VectorOpsTest, ASquareReadsOneVector) {
+  const auto x = integers(1009, 15);
+  static_cast<void>(ops_.dot(x, x));
+  EXPECT_EQ(ops_.dot_work(), (VectorWork{.call_count = 1, .byte_count = 8 * 1009, .flop_count = 2 * 1009}));
 }
 
 TEST_P(VectorOpsTest, OperationsWithADiagonalAreTheSeparateOnes) {
@@ -212,38 +196,6 @@ TEST_P(VectorOpsTest, OperationsWithADiagonalAreTheSeparateOnes) {
     ops_.step_and_turn(0.3, -0.7, r, p, x, d);
     EXPECT_TRUE(test::same_bits(x, expected_x)) << "size " << size;
     EXPECT_TRUE(test::same_bits(p, expected_p)) << "size " << size;
-  }
-}
-
-TEST_P(VectorOpsTest, CountsEachVectorThatAnUpdateReadsOrWrites) {
-  const size_t size = 1009;
-  const auto x = integers(size, 17);
-  const auto y = integers(size, 18);
-  auto z = integers(size, 19);
-  struct Update {
-    std::string name;
-    int64_t vector_count;  ///< read, and written: one that is both counts twice
-    int64_t flop_count;    ///< per element
-    std::function<void()> run;
-  };
-  const std::vector<Update> updates{{"add_scaled", 3, 2, [&] { ops_.add_scaled(2.0, x, z); }},
-                                    {"scale_and_add", 3, 2, [&] { ops_.scale_and_add(x, 2.0, z); }},
-                                    {"multiply", 3, 1, [&] { ops_.multiply(x, y, z); }},
-                                    {"add", 3, 1, [&] { ops_.add(x, y, z); }},
-                                    {"set_scaled", 2, 1, [&] { ops_.set_scaled(2.0, x, z); }},
-                                    {"combine", 4, 5,
-                                     [&] {
-                                       ops_.combine({2.0, x}, {0.5, y}, 3.0, z);
-                                     }},
-                                    {"copy", 2, 0, [&] { ops_.copy(x, z); }},
-                                    {"fill", 1, 0, [&] { ops_.fill(2.0, z); }}};
-  for (const auto& update : updates) {
-    const auto before = ops_.update_work();
-    update.run();
-    EXPECT_EQ(ops_.update_work() - before, (VectorWork{.call_count = 1,
-                                                       .byte_count = update.vector_count * 8 * 1009,
-                                                       .flop_count = update.flop_count * 1009}))
-        << update.name;
   }
 }
 

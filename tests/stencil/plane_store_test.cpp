@@ -1,5 +1,5 @@
-// Planes in memory and in files: what was written is read, in passes that write behind what they read; nothing is left in the folder;
-// and every trouble with a device.
+// Planes in memory and in files: what was written is read, in passes that write behind what they read, and nothing is left in the folder.
+// (Slabs, and every trouble with a device: stencil_run_test.cpp.)
 
 #include "cg/stencil/plane_store.hpp"
 
@@ -7,18 +7,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
-#include "support/faulty_reader.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::plane_store_test {
 namespace {
-
-using test::FaultKind;
 
 constexpr int64_t plane_count = 41;
 
@@ -56,14 +50,6 @@ bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, int64_t d
   return is_right;
 }
 
-std::vector<const PanelIoRow*> readers_here() {
-  std::vector<const PanelIoRow*> rows;
-  for (const auto& row : panel_io_table()) {
-    if (row.why_unavailable().empty()) rows.push_back(&row);
-  }
-  return rows;
-}
-
 TEST(PlaneStoreTest, PassesReadWhatTheOneBeforeHasWritten) {
   for (const auto& shape : {comm::Extents{3, 2, plane_count}, comm::Extents{700, 60, plane_count}}) {
     const PlaneLayout layout(shape);
@@ -73,10 +59,11 @@ TEST(PlaneStoreTest, PassesReadWhatTheOneBeforeHasWritten) {
         EXPECT_TRUE(make_pass(store, layout, pass, 1 + 5 * pass % 17)) << pass;
     };
     expect_right(*make_store(layout, {.stored = all_planes}));
-    for (const auto* const row : readers_here()) {
-      SCOPED_TRACE(row->name);
+    for (const auto& row : panel_io_table()) {
+      if (!row.why_unavailable().empty()) continue;
+      SCOPED_TRACE(row.name);
       const test::TemporaryFolder folder;
-      const auto store = make_store(layout, {.stored = all_planes, .folder = folder.path(), .reader = row});
+      const auto store = make_store(layout, {.stored = all_planes, .folder = folder.path(), .reader = &row});
       expect_right(*store);
       const auto figures = store->take_figures();
       EXPECT_EQ(figures.read_bytes, 4 * plane_count * layout.byte_count());
@@ -116,29 +103,6 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
   }
 }
 
-TEST(PlaneStoreTest, ASlabHasTheNumbersOfTheDomain) {
-  constexpr int64_t domain_planes = 100;
-  constexpr comm::IndexRange slab{.begin = 30, .end = 45};
-  const PlaneLayout layout({9, 9, domain_planes});
-  const test::TemporaryFolder folder;
-  const auto expect_right = [&](PlaneStore& store) {
-    for (auto z = slab.begin; z < slab.end; ++z) {
-      store.room(z)[layout.line(0)] = value_of(z, 0);
-      store.written(z);
-    }
-    store.finish_writing();
-    for (const bool is_downward : {false, true}) {
-      const Sweep sweep{.domain_planes = domain_planes, .is_downward = is_downward};
-      const auto numbers = sweep.numbers_of(slab);
-      store.begin_reading(numbers, sweep);
-      for (auto number = numbers.begin; number < numbers.end; ++number)
-        EXPECT_EQ(store.next()[layout.line(0)], value_of(sweep.number_of(number), 0));
-    }
-  };
-  expect_right(*make_store(layout, {.stored = slab}));
-  expect_right(*make_store(layout, {.stored = slab, .folder = folder.path()}));
-}
-
 TEST(PlaneStoreTest, APassMayReadSomePlanesOnly) {
   const PlaneLayout layout({9, 9, plane_count});
   const test::TemporaryFolder folder;
@@ -155,68 +119,6 @@ TEST(PlaneStoreTest, APassMayReadSomePlanesOnly) {
     }
   }
   EXPECT_TRUE(make_pass(*store, layout, 1, 2));
-}
-
-/// The code of a run of passes with these faults; success: it was right.
-ExitCode end_with(const test::FaultPlan& plan) {
-  const PlaneLayout layout({100, 10, plane_count});
-  const test::TemporaryFolder folder;
-  const auto row = test::faulty_reader();
-  test::plan_faults(plan);
-  try {
-    const auto store = make_store(layout, {.stored = all_planes, .folder = folder.path(), .reader = &row});
-    write_all(*store, layout);
-    for (int pass = 1; pass <= 3; ++pass) EXPECT_TRUE(make_pass(*store, layout, pass, 4));
-  } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find(folder.path()), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find("plane "), std::string::npos) << error.what();
-    return error.code();
-  }
-  return ExitCode::success;
-}
-
-TEST(PlaneStoreTest, FaultsOfReadingAreMendedOnceAndThenReported) {
-  for (const int first : {0, 1, 17, 40, 41, 100}) {
-    for (const auto& [kind, code] : {std::pair{FaultKind::error, ExitCode::cannot_write},
-                                     {FaultKind::short_count, ExitCode::cannot_write},
-                                     {FaultKind::flipped_bit, ExitCode::bad_data}}) {
-      EXPECT_EQ(end_with({.kinds = {kind}, .first = first}), ExitCode::success) << first;
-      EXPECT_EQ(end_with({.kinds = {kind, kind}, .first = first}), code) << first;
-    }
-  }
-}
-
-TEST(PlaneStoreTest, FaultsOfWritingAreReported) {
-  for (const int first : {0, 1, 17, 40, 41, 100, 3 * static_cast<int>(plane_count)}) {
-    for (const auto& [kind, code] : {std::pair{FaultKind::error, ExitCode::cannot_write},
-                                     {FaultKind::short_count, ExitCode::cannot_write},
-                                     {FaultKind::flipped_bit, ExitCode::bad_data}}) {
-      // Nobody reads here what the last pass writes.
-      const bool is_seen = kind != FaultKind::flipped_bit || first < 3 * plane_count;
-      EXPECT_EQ(end_with({.kinds = {kind}, .direction = PanelDirection::write, .first = first}),
-                is_seen ? code : ExitCode::success)
-          << first;
-    }
-  }
-}
-
-TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {
-  const PlaneLayout layout({64, 64, 1});
-  const test::TemporaryFolder folder;
-  const auto code_of = [&](const StoreOptions& options) {
-    try {
-      make_store(layout, options);
-    } catch (const RunError& error) {
-      return error.code();
-    }
-    return ExitCode::success;
-  };
-  EXPECT_EQ(code_of({.stored = {.begin = 0, .end = 1}, .folder = folder.path("missing")}),
-            ExitCode::cannot_create);
-  constexpr int64_t far_too_many = int64_t{1} << 40;
-  EXPECT_EQ(code_of({.stored = {.begin = 0, .end = far_too_many}, .folder = folder.path()}),
-            ExitCode::cannot_create);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 }  // namespace

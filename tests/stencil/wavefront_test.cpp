@@ -1,4 +1,5 @@
-// Passes of several steps: the bits of plain steps for every number of steps, slab and instruction set; and the closed form.
+// Passes of several steps over slabs: heat with the bits of plain steps for every number of steps, slab and instruction set, and in closed
+// form; Chebyshev polynomials against those of the whole domain, and steps of CG in their coordinates.
 
 #include "cg/stencil/wavefront.hpp"
 
@@ -7,15 +8,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "cg/stencil/power_front.hpp"
 #include "support/heat_domain.hpp"
+#include "support/plain_laplacian.hpp"
 
 namespace cg2d::wavefront_test {
 namespace {
 
 using test::HeatDomain;
+using test::Vector;
 
 constexpr std::array<comm::Extents, 6> shapes{
     {{1, 1, 1}, {5, 4, 9}, {8, 3, 12}, {17, 1, 8}, {1, 9, 10}, {300, 40, 11}}};
@@ -70,52 +77,6 @@ bool equal(HeatDomain& a, HeatDomain& b, const comm::IndexRange& planes) {
     if (!std::equal(a.plane(z), a.plane(z) + a.layout().size(), b.plane(z))) return false;
   }
   return true;
-}
-
-TEST(SlabPassTest, PlanesShrinkTowardsTheSlab) {
-  const SlabPass pass{.domain_planes = 10, .slab = {.begin = 2, .end = 5}, .step_count = 3};
-  EXPECT_EQ(pass.planes(0), (comm::IndexRange{.begin = 0, .end = 8}));
-  EXPECT_EQ(pass.planes(1), (comm::IndexRange{.begin = 0, .end = 7}));
-  EXPECT_EQ(pass.planes(2), (comm::IndexRange{.begin = 1, .end = 6}));
-  EXPECT_EQ(pass.planes(3), pass.slab);
-}
-
-TEST(PlaneLayoutTest, LinesHaveZerosAroundThemAndPlanesAreAligned) {
-  for (const auto& shape : shapes) {
-    const PlaneLayout layout(shape);
-    EXPECT_EQ(layout.byte_count() % plane_alignment, 0);
-    EXPECT_GT(layout.stride(), layout.line_length);
-    EXPECT_GE(layout.line(0), 1);
-    EXPECT_LE(layout.line(layout.line_count), layout.size());
-    EXPECT_EQ(layout.line(3) % 8, 0);
-  }
-}
-
-TEST(SkewedPassTest, SlabsMoveOnWithTheStepsAndTheEndsOfTheDomainStay) {
-  const SkewedPass middle{.domain_planes = 20, .slab = {.begin = 4, .end = 9}, .step_count = 3};
-  EXPECT_EQ(middle.planes(0), middle.slab);
-  EXPECT_EQ(middle.planes(3), (comm::IndexRange{.begin = 7, .end = 12}));
-  EXPECT_EQ(middle.lent(2), (comm::IndexRange{.begin = 6, .end = 8}));
-  EXPECT_EQ(middle.borrowed(2), (comm::IndexRange{.begin = 11, .end = 13}));
-  EXPECT_EQ(middle.lent(3).size() + middle.borrowed(3).size(), 0);
-  const SkewedPass first{.domain_planes = 20, .slab = {.begin = 0, .end = 4}, .step_count = 3};
-  EXPECT_EQ(first.planes(3), (comm::IndexRange{.begin = 0, .end = 7}));
-  EXPECT_EQ(first.lent(1).size(), 0);
-  EXPECT_EQ(first.borrowed(2), middle.lent(2));
-  const SkewedPass last{.domain_planes = 20, .slab = {.begin = 9, .end = 20}, .step_count = 3};
-  EXPECT_EQ(last.planes(2), (comm::IndexRange{.begin = 11, .end = 20}));
-  EXPECT_EQ(last.lent(2), middle.borrowed(2));
-  EXPECT_EQ(last.borrowed(1).size(), 0);
-}
-
-TEST(SweepTest, DownwardsPlanesAreNumberedFromTheLastOne) {
-  const Sweep down{.domain_planes = 10, .is_downward = true};
-  EXPECT_EQ(down.number_of(0), 9);
-  EXPECT_EQ(down.numbers_of({.begin = 2, .end = 5}), (comm::IndexRange{.begin = 5, .end = 8}));
-  EXPECT_EQ(down.number_of(2), 7);
-  const Sweep up{.domain_planes = 10};
-  EXPECT_EQ(up.number_of(3), 3);
-  EXPECT_EQ(up.numbers_of({.begin = 2, .end = 5}), (comm::IndexRange{.begin = 2, .end = 5}));
 }
 
 /// The slabs that begin at a plane and have two planes, five, or all that follow, from which so many steps can be made: neither they nor the
@@ -183,7 +144,7 @@ TEST(HeatFieldTest, StepsFollowTheClosedForm) {
   }
 }
 
-TEST(HeatFieldTest, AWrongPointShows) {
+TEST(HeatFieldTest, AWrongPointOrPlaneShows) {
   const comm::Extents shape{20, 15, 5};
   const HeatField field(shape);
   for (const double wrong : {1e-9, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
@@ -195,13 +156,147 @@ TEST(HeatFieldTest, AWrongPointShows) {
     EXPECT_FALSE(figures.largest_error <= field.tolerance(64)) << wrong;
     EXPECT_NE(figures.checksum, right.checksum);
   }
+  HeatDomain domain(shape);
+  EXPECT_FALSE(field.compare(3, 0, domain.plane(4)).largest_error <= field.tolerance(64)) << "plane";
 }
 
-TEST(HeatFieldTest, APlaneInTheWrongPlaceShows) {
-  const comm::Extents shape{20, 15, 9};
-  const HeatField field(shape);
-  HeatDomain domain(shape);
-  EXPECT_FALSE(field.compare(3, 0, domain.plane(4)).largest_error <= field.tolerance(64));
+// ---------------------------------------------------------------- Chebyshev polynomials
+
+Vector random_vector(const comm::Extents& shape, unsigned seed) {
+  std::minstd_rand random(seed);
+  Vector vector(static_cast<size_t>(comm::whole_domain(shape).size()));
+  for (auto& value : vector) value = static_cast<double>(random()) / 1e9 - 1.0;
+  return vector;
+}
+
+/// Plane z of p and r: lines of p, a zero, r, and numbers that do not belong to them.
+std::vector<double> plane_of(const comm::Extents& shape, const PlaneLayout& layout, const Vector& p,
+                             const Vector& r, int64_t z) {
+  std::vector<double> plane(static_cast<size_t>(layout.size()), 99.0);
+  for (int64_t y = 0; y < shape[1]; ++y) {
+    auto* const line = plane.data() + layout.line(y);
+    const auto* const from = p.data() + (z * shape[1] + y) * shape[0];
+    const auto* const from_r = r.data() + (z * shape[1] + y) * shape[0];
+    std::copy_n(from, shape[0], line);
+    line[shape[0]] = 0.0;
+    std::copy_n(from_r, shape[0], line + shape[0] + 1);
+  }
+  return plane;
+}
+
+/// Visits of a place: for each the step that came.
+using Steps = std::map<std::tuple<int64_t, int64_t>, std::vector<int>>;
+
+struct FrontCase {
+  comm::Extents shape;
+  SlabPass pass;
+  int planes_at_once;
+};
+
+void expect_polynomials(const FrontCase& test, PowerFront& front, const PlaneLayout& given_layout) {
+  const auto& shape = test.shape;  // no structured binding: clang 14 lets no lambda capture one
+  const auto& pass = test.pass;
+  const int n = test.planes_at_once;
+  const auto p = random_vector(shape, 1);
+  const auto r = random_vector(shape, 2);
+  const auto of_p = test::chebyshev_basis(shape, p, pass.step_count);
+  const auto of_r = test::chebyshev_basis(shape, r, pass.step_count);
+  Steps steps;
+  const auto expect_line = [&](const double* line, const Vector& expected, const PowerFront::Line& at) {
+    for (int64_t x = 0; x < shape[0]; ++x)
+      ASSERT_NEAR(line[x], expected[static_cast<size_t>((at.z * shape[1] + at.y) * shape[0] + x)], 1e-12)
+          << "step " << at.step << ", point " << x << " " << at.y << " " << at.z;
+  };
+  front.begin(pass);
+  for (auto first = pass.planes(0).begin; first < pass.slab.end + pass.step_count; first += n) {
+    std::vector<std::vector<double>> planes(static_cast<size_t>(n));
+    std::vector<const double*> given(planes.size());
+    for (size_t k = 0; k < planes.size(); ++k) {
+      const auto z = first + static_cast<int64_t>(k);
+      if (!pass.planes(0).contains(z)) continue;
+      planes[k] = plane_of(shape, given_layout, p, r, z);
+      given[k] = planes[k].data();
+    }
+    front.advance(first, given, [&](const PowerFront::Line& line) {
+      const auto step = static_cast<size_t>(line.step);
+      steps[{line.z, line.y}].push_back(line.step);
+      expect_line(line.now.p, of_p[step], line);
+      expect_line(line.now.r, of_r[step], line);
+      const Vector zeros(p.size());
+      expect_line(line.before.p, step > 0 ? of_p[step - 1] : zeros, line);
+      expect_line(line.before.r, step > 0 ? of_r[step - 1] : zeros, line);
+    });
+  }
+  for (auto z = pass.planes(0).begin; z < pass.planes(0).end; ++z) {
+    std::vector<int> expected;
+    for (int step = 0; step <= pass.step_count; ++step) {
+      if (pass.planes(step).contains(z)) expected.push_back(step);
+    }
+    for (int64_t y = 0; y < shape[1]; ++y)
+      EXPECT_EQ((steps[{z, y}]), expected) << "plane " << z << ", line " << y;
+  }
+}
+
+TEST(PowerFrontTest, PassesOverSlabsMakeThePolynomialsOfTheDomain) {
+  for (const auto& shape : {comm::Extents{1, 1, 1}, {5, 4, 9}, {17, 1, 8}, {1, 9, 10}, {40, 12, 13}}) {
+    const PlaneLayout domain(shape);
+    const PlaneLayout given({3 * shape[0] + 2, shape[1], shape[2]});
+    for (const int n : {1, 2, 4}) {
+      PowerFront front(domain, given, {.most_steps = 5, .planes_at_once = n});
+      for (const comm::IndexRange& slab : {comm::IndexRange{.begin = 0, .end = shape[2]},
+                                           {.begin = 0, .end = 1},
+                                           {.begin = shape[2] / 2, .end = shape[2]},
+                                           {.begin = shape[2] / 3, .end = shape[2] / 3 + 1}}) {
+        // Values that an earlier pass has left do not count.
+        for (const int steps : {5, 0, 1, 2, 3, 4}) {
+          SCOPED_TRACE(testing::Message()
+                       << shape[0] << "x" << shape[1] << "x" << shape[2] << ", " << n << " planes, slab "
+                       << slab.begin << " to " << slab.end << ", " << steps << " steps");
+          expect_polynomials({.shape = shape,
+                              .pass = {.domain_planes = shape[2], .slab = slab, .step_count = steps},
+                              .planes_at_once = n},
+                             front, given);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------- steps of CG in coordinates (on domains: stencil_run_test.cpp)
+
+/// One point: A = 6, so that T_j((A - 6) / 6) r = T_j(0) r, and the first step solves A x = 1.
+TEST(CgCoordinatesTest, NothingIsLeftAfterTheLastDigit) {
+  const std::vector<double> basis{1.0, 0.0, -1.0, 0.0, 1.0};
+  std::vector<kernels::PowerSums> sums;
+  for (size_t j = 0; j < basis.size(); ++j) {
+    const double square = basis[j] * basis[j];
+    const double before = basis[j] * basis[j > 0 ? j - 1 : 0];
+    sums.push_back({.pp = square,
+                    .rr = square,
+                    .pr = square,
+                    .pp_before = before,
+                    .rr_before = before,
+                    .pr_before = before});
+  }
+  const auto result = step_in_coordinates(sums, 4);
+  EXPECT_EQ(result.step_count, 1);
+  double x = 0.0;
+  double r = 0.0;
+  for (size_t j = 0; j < result.weights.size(); ++j) {
+    x += (result.weights[j].x[0] + result.weights[j].x[1]) * basis[j];
+    r += (result.weights[j].r[0] + result.weights[j].r[1]) * basis[j];
+  }
+  EXPECT_NEAR(x, 1.0 / 6.0, 1e-15);
+  EXPECT_NEAR(r, 0.0, 1e-15);
+}
+
+TEST(CgCoordinatesTest, NoStepWithoutADirection) {
+  const std::vector<kernels::PowerSums> zeros(3);
+  EXPECT_EQ(step_in_coordinates(zeros, 2).step_count, 0);
+  std::vector<kernels::PowerSums> no_direction(3);
+  no_direction[0].rr = 1.0;
+  EXPECT_EQ(step_in_coordinates(no_direction, 2).step_count, 0);
 }
 
 }  // namespace

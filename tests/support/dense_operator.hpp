@@ -79,7 +79,7 @@ using DenseRows = std::vector<std::vector<double>>;
 
 /// Rows of a whole matrix, a part of them on each rank of the test. Every operation is collective but the
 /// accessors. Slow, and independent of cg2d's own communication.
-class DenseOperator final : public LinearOperator {
+class DenseOperator : public LinearOperator {
  public:
   /// The rows are cut evenly, but rank 1, if there is one, gets none.
   explicit DenseOperator(DenseRows rows) : rows_(std::move(rows)) {
@@ -156,7 +156,9 @@ class DenseOperator final : public LinearOperator {
   DenseRows rows_;
   size_t begin_ = 0;
   std::vector<double> p_;
-  std::vector<double> q_;
+
+ protected:
+  std::vector<double> q_;  ///< the result
 };
 
 }  // namespace cg2d::test

@@ -30,6 +30,16 @@ inline DenseRows negated(DenseRows rows) {
   return rows;
 }
 
+/// Each entry for every one of `count` vectors, whose elements of one row are neighbours.
+inline DenseRows repeated(const DenseRows& rows, size_t count) {
+  DenseRows wide(rows.size() * count, std::vector<double>(rows.size() * count));
+  for (size_t row = 0; row < wide.size(); ++row) {
+    for (size_t column = 0; column < rows.size(); ++column)
+      wide[row][column * count + row % count] = rows[row / count][column];
+  }
+  return wide;
+}
+
 /// H D H with the eigenvalues D and H = 1 - 2 v v^T / v . v for a random v: symmetric to the bit.
 inline DenseRows rows_with_spectrum(std::span<const double> eigenvalues, unsigned seed) {
   const size_t size = eigenvalues.size();

@@ -2,7 +2,12 @@
 
 // The benchmark's iteration on the ranks of a test, with every part chosen by the test.
 
+#include <gtest/gtest.h>
+
+#include <cstring>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +15,7 @@
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "support/mpi_test.hpp"
+#include "support/npb_facts.hpp"
 
 namespace cg2d::test {
 
@@ -21,6 +27,29 @@ struct SolverConfig {
   bool overlaps = false;
   bool is_reproducible = false;
 };
+
+inline std::string describe(const SolverConfig& config) {
+  return "kernel " + std::string(config.kernel->name) + ", transport " + std::string(config.transport->name) +
+         (config.sum_form == comm::SumForm::whole_block ? ", whole block" : "") + ", threads " +
+         std::to_string(config.thread_count) + (config.overlaps ? ", overlap" : "") +
+         (config.is_reproducible ? ", reproducible" : "");
+}
+
+/// The transports and kernels that can serve here. Collective.
+inline std::vector<const comm::TransportRow*> usable_transports() {
+  std::vector<const comm::TransportRow*> all;
+  for (const auto& row : comm::transport_table()) {
+    if (row.why_unavailable(group()).empty()) all.push_back(&row);
+  }
+  return all;
+}
+inline std::vector<const kernels::KernelRow*> usable_kernels() {
+  std::vector<const kernels::KernelRow*> all;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.why_unavailable().empty()) all.push_back(&row);
+  }
+  return all;
+}
 
 /// Collective over the ranks.
 inline std::unique_ptr<AssembledOperator> assembled(kernels::CsrBlock block, const comm::BlockLayout& layout,
@@ -47,6 +76,45 @@ inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLay
   static_cast<void>(solver.outer_step());
   solver.reset();
   return solver.outer_steps(problem.niter, {});
+}
+
+/// A class with so many outer steps.
+inline Problem short_problem(const char* class_name, int niter) {
+  auto problem = *find_class(class_name);
+  problem.niter = niter;
+  return problem;
+}
+
+/// zeta and residual of every step.
+inline std::vector<double> figures_of(const std::vector<OuterStep>& steps) {
+  std::vector<double> figures;
+  for (const auto& step : steps) figures.insert(figures.end(), {step.zeta, step.residual_norm});
+  return figures;
+}
+
+/// figures_of() a solve by rank 0 alone; the other ranks get them.
+inline std::vector<double> figures_of_one_rank(const Problem& problem, const SolverConfig& config) {
+  std::string bytes;
+  if (group().rank() == 0) {
+    comm::RankGroup alone(MPI_COMM_SELF);
+    const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
+    const auto figures = figures_of(solve(problem, layout, config, alone));
+    bytes.assign(reinterpret_cast<const char*>(figures.data()), figures.size() * sizeof(double));
+  }
+  bytes = group().broadcast(std::move(bytes));
+  std::vector<double> figures(bytes.size() / sizeof(double));
+  std::memcpy(figures.data(), bytes.data(), bytes.size());
+  return figures;
+}
+
+/// The steps' zetas are the first official ones, of class S.
+inline void expect_official_zetas(const std::vector<OuterStep>& steps,
+                                  std::span<const double> zetas = class_s_zetas) {
+  ASSERT_LE(steps.size(), zetas.size());
+  for (size_t k = 0; k < steps.size(); ++k) {
+    // Another order of additions moves zeta by rounding errors only; the printed figures are good to 1e-14.
+    EXPECT_NEAR(steps[k].zeta, zetas[k], relative_tolerance * zetas[k]) << "outer step " << k + 1;
+  }
 }
 
 }  // namespace cg2d::test

@@ -1,0 +1,49 @@
+#pragma once
+
+// A folder that all ranks of a test write into or read from.
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d::test {
+
+/// The temporary folder of rank 0 for all ranks, whose own ones stay empty. Making and removing it is collective.
+class CommonFolder {
+ public:
+  CommonFolder() = default;
+  ~CommonFolder() { group().barrier(); }
+  CommonFolder(const CommonFolder&) = delete;
+  CommonFolder& operator=(const CommonFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// On rank 0, between barriers.
+  void on_one_rank(const std::function<void()>& work) const {
+    group().barrier();
+    if (group().rank() == 0) work();
+    group().barrier();
+  }
+  void write(const std::string& name, const std::string& text) const {
+    on_one_rank([&] { own_.write(name, text); });
+  }
+  /// Names of all files but locks, which are there as long as a writer is.
+  std::set<std::string> names() const {
+    group().barrier();
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().extension() != ".lock") names.insert(entry.path().filename().string());
+    }
+    group().barrier();
+    return names;
+  }
+
+ private:
+  TemporaryFolder own_;
+  std::string path_ = group().broadcast(own_.path().string());
+};
+
+}  // namespace cg2d::test
