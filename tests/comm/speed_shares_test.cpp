@@ -262,6 +262,25 @@ TEST(SpeedSharesTest, AreNearTheBestOfEveryGrid) {
   }
 }
 
+TEST(SpeedSharesTest, SortedPlacesAreTheBestOfAll) {  // what the search relies on
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> position(0.0, 1.0);
+  for (const auto grid : factorizations(6)) {
+    auto speeds = drawn_speeds(random, 6);
+    std::ranges::sort(speeds);
+    Numbers positions(borders_of(grid).size());
+    for (double& one : positions) one = position(random);
+    std::ranges::sort(positions);
+    const auto pieces = pieces_of(positions, grid);
+    double best = 0.0;
+    auto permuted = speeds;
+    do {
+      best = std::max(best, speed_of_shares(pieces, permuted, grid));
+    } while (std::ranges::next_permutation(permuted).found);
+    EXPECT_NEAR(best, best_speed(positions, speeds, grid, Places::free), 1e-9 * best) << grid.name();
+  }
+}
+
 TEST(SpeedSharesTest, RefusesWhatIsNoSpeed) {
   const ProcessGrid grid{.columns = 2, .rows = 1};
   const auto nan = std::numeric_limits<double>::quiet_NaN();

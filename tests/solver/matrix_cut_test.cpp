@@ -92,7 +92,7 @@ TEST(MatrixCutTest, PiecesOfTheBenchmarkHaveEqualNumbersOfNonzeros) {
     double sum = 0.0;
     for (const auto count : counts) sum += static_cast<double>(count);
     const double most = static_cast<double>(std::ranges::max(counts)) * group().size() / sum;
-    EXPECT_LT(most, 1.002) << name;
+    EXPECT_LT(most, 1.004) << name;  // the longest row is 0.65 % of the nonzeros of one of four ranks
   }
 }
 
