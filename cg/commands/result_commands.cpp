@@ -192,8 +192,7 @@ void declare_report(Subcommand& command) {
                     "each file on its own, side by side, and against the first by paired rounds");
   add_label_option(command, page.labels, "by the files");
   command.require_with("--label", "--compare");
-  command.add_texts("--figures DIR", "also every picture as SVG, into DIR", {},
-                    {.file = FileUse::fills});
+  command.add_texts("--figures DIR", "also every picture as SVG, into DIR", {}, {.file = FileUse::fills});
   command.add_texts("--only NAME", "only these figures, by their names in the page's links", {},
                     {.standing = "all", .is_list = true});
   add_progress_options(command, page.progress);
