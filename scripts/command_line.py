@@ -2,18 +2,44 @@
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 
-from report_parts.errors import BAD_DATA, DEFECT, INTERRUPTED, UNAVAILABLE, USAGE, ReportError, defect_text
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, DEFECT, INTERRUPTED, UNAVAILABLE, USAGE, ReportError, defect_text
+from report_parts.make_report import write
 
 
 class OneLineParser(argparse.ArgumentParser):
     def error(self, message):
         raise ReportError(USAGE, f"{message}; see --help")
+
+
+def words_like(pattern, wanted, value_of=str):
+    """The type of an option whose text matches: value_of(text). wanted: what its text must be, for the message."""
+
+    def value(text):
+        if not re.fullmatch(pattern, text):
+            raise argparse.ArgumentTypeError(f"must be {wanted}")
+        return value_of(text)
+
+    return value
+
+
+def once_each(names):
+    """In their order."""
+    return list(dict.fromkeys(names))
+
+
+def write_file(path, text):
+    """Whole or not at all."""
+    try:
+        write(path, text.encode())
+    except OSError as error:
+        raise ReportError(CANNOT_CREATE, f"{path}: {error.strerror}") from None
 
 
 def end_script(main, name):
@@ -48,13 +74,17 @@ def last_line(*texts):
     return lines[-1]
 
 
-def output_of(command, name="", seconds=None):
-    """Standard output of a program, which must succeed. name: of the command in messages."""
+def output_of(command, name="", seconds=None, failed=BAD_DATA, passed_on=()):
+    """Standard output of a program, which must succeed. name: of the command in messages. failed: the script's exit code where it does
+    not; passed_on: codes of the program that the script ends with, too."""
     name = name or shlex.join(map(str, command))
     try:
         outcome = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=seconds)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ReportError(UNAVAILABLE, f"{name}: {str(error).splitlines()[0]}") from None
+    except OSError as error:
+        raise ReportError(UNAVAILABLE, f"{command[0]}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise ReportError(UNAVAILABLE, f"{name}: no end within {seconds} s") from None
     if outcome.returncode != 0:
-        raise ReportError(BAD_DATA, f"{name} ended with code {outcome.returncode}: {last_line(outcome.stderr, outcome.stdout)}")
+        code = outcome.returncode if outcome.returncode in passed_on else failed
+        raise ReportError(code, f"{name} ended with code {outcome.returncode}: {last_line(outcome.stderr, outcome.stdout)}")
     return outcome.stdout
