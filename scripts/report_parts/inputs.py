@@ -136,9 +136,9 @@ class Inputs:
         return [point for bench in self.benches for point in bench if "row_length" in point]
 
 
-def add_file(inputs, path, progress):
+def add_file(inputs, path):
     notes = []
-    documents = results.documents_of(path, notes, progress)
+    documents = results.documents_of(path, notes)
     first = documents[0][1]
     if not isinstance(first, dict):
         raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
@@ -169,5 +169,5 @@ def read_inputs(paths, progress=SILENT):
     inputs = Inputs()
     for path in dict.fromkeys(map(pathlib.Path, paths)):
         progress.say(f"reading {path}")
-        add_file(inputs, path, progress)
+        add_file(inputs, path)
     return inputs

@@ -236,7 +236,7 @@ def read_text(path):
         raise ReportError(BAD_DATA, f"{path}: not a text file") from None
 
 
-def documents_of(path, notes, progress=SILENT):
+def documents_of(path, notes):
     """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
     text = read_text(path)
     try:
@@ -248,7 +248,6 @@ def documents_of(path, notes, progress=SILENT):
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     found = []
     for number, line in lines:
-        progress.tick(f"reading {path}, line {number} of {len(lines)}")
         try:
             found.append((f"{path}:{number}", json_from(line)))
         except ValueError:
@@ -317,7 +316,6 @@ def results_of(files, progress=SILENT):
     runs, notes, finished = [], [], []
     for documents in files.values():
         for place, document in documents:
-            progress.tick(f"checking {place}")
             runs += [run] if (run := read_run(place, document, notes)) else []
         finished.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:

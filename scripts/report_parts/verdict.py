@@ -41,34 +41,16 @@ def write_inputs(folder, files):
     return names, places
 
 
-def output_of(command, progress, doing):
-    """(exit code, standard output, standard error) of a program; the progress shows that it is under way. Throws OSError,
-    subprocess.TimeoutExpired."""
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:
-        try:
-            for second in range(LONGEST_S):
-                progress.say(doing if second == 0 else f"{doing} ({second} s)")
-                try:
-                    out, errors = process.communicate(timeout=1)
-                    return process.returncode, out, errors
-                except subprocess.TimeoutExpired:
-                    continue
-            raise subprocess.TimeoutExpired(command, LONGEST_S)
-        finally:
-            if process.poll() is None:
-                process.kill()
-
-
 def json_of(program, words, names, progress=SILENT, doing="asking for the verdicts"):
     """The JSON that the program prints. names: {path: name for messages}."""
     try:
-        exit_code, out, errors = output_of([program, *words], progress, doing)
-        answer = json.loads(out) if exit_code == 0 or out and exit_code in COMPARE_CODES else None
+        progress.say(doing)
+        outcome = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONGEST_S)
+        answer = json.loads(outcome.stdout) if outcome.returncode in (0, *COMPARE_CODES) and outcome.stdout else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise ReportError(UNAVAILABLE, f"{program}: gives no verdict: {str(error).splitlines()[0]}") from None
     if answer is None:
-        reason = next(iter(errors.strip().splitlines()[-1:]), "no reason given")
+        reason = next(iter(outcome.stderr.strip().splitlines()[-1:]), "no reason given")
         for path, name in names.items():
             reason = reason.replace(str(path), name)
         raise ReportError(BAD_DATA, f"{program} refuses the results: {reason}")
