@@ -37,9 +37,11 @@ def phases_panel(study, rank_count, cases):
             if is_waiting and not any(values):
                 continue
             doing = "waiting for others" if is_waiting else "working"
+            shares = [100 * case.run.phase_seconds(phase) / sum(map(case.run.phase_seconds, PHASES)) for case in cases]
             tips = [
-                f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n{share_text(case, phase)}"
-                for case, value in zip(cases, values)
+                f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n"
+                f"the phase and its waiting: {share:.1f} % of all phases"
+                for case, value, share in zip(cases, values, shares)
             ]
             bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, tips, style.PHASE_COLOURS[phase], is_waiting))
     across = Axis("Grid, Px x Py", "category", [case.arrangement for case in cases])
@@ -55,11 +57,6 @@ def part_of(case, phase, is_waiting):
         share = times["waited_clocks"] / times["clocks"] if times["clocks"] else 0.0
         parts.append(times["seconds"] * (share if is_waiting else 1 - share))
     return statistics.fmean(parts)
-
-
-def share_text(case, phase):
-    total_s = sum(case.run.phase_seconds(name) for name in PHASES)
-    return f"the phase and its waiting: {100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
 
 
 def stacked_phases(material):

@@ -51,11 +51,6 @@ def phase_tip(run, phase):
     )
 
 
-def footprint_text(limits, key):
-    """" (2 MB on a rank, 8 MB in all)": what a bandwidth was measured with."""
-    return f" ({limits[key]['rank'] / MEGA:.3g} MB on a rank, {limits[key]['total'] / MEGA:.3g} MB in all)"
-
-
 def roofs(limits, left, right):
     """Lines of the two bandwidths up to the ridge, and of the arithmetic."""
     flops_per_s = limits["flops_per_s"]
@@ -63,7 +58,8 @@ def roofs(limits, left, right):
     for key, word, footprint, phase in zip(
         BANDWIDTHS, ("matrix", "vectors"), ("matrix_footprint_bytes", "vector_footprint_bytes"), ("multiply", "vector_updates")
     ):
-        text = f"{limits[key] / GIGA:.3g} GB/s over the {word}{footprint_text(limits, footprint)}"
+        own, every = (limits[footprint][whose] / MEGA for whose in ("rank", "total"))
+        text = f"{limits[key] / GIGA:.3g} GB/s over the {word} ({own:.3g} MB on a rank, {every:.3g} MB in all)"
         ends = [left, min(flops_per_s / limits[key], right)]
         lines.append(rule(text, ends, [x * limits[key] / GIGA for x in ends], text, style.PHASE_COLOURS[phase], word == "vectors"))
     first_ridge = min(flops_per_s / limits[key] for key in BANDWIDTHS)
@@ -192,19 +188,16 @@ def product_of(document):
     return Product(*(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes")))
 
 
-def median_product(products):
-    """The one with the median time; of an even number the lower of the middle two."""
-    return sorted(products)[(len(products) - 1) // 2]
-
-
 def products_of(material):
-    """{problem: {kernel: product}}, of problems with several kernels."""
+    """{problem: {kernel: product}}, of problems with several kernels; of several products the one with the lower median time."""
     found = {}
     for document in material.run_and_solve_documents:
         if document.get("roofline") and document["phases"]["cg_steps"]:
             found.setdefault(problem_of(document), {}).setdefault(storage_of(document), []).append(product_of(document))
     return {
-        problem: {kernel: median_product(own) for kernel, own in products.items()} for problem, products in found.items() if len(products) > 1
+        problem: {kernel: sorted(own)[(len(own) - 1) // 2] for kernel, own in products.items()}
+        for problem, products in found.items()
+        if len(products) > 1
     }
 
 

@@ -46,7 +46,7 @@ def json_of(program, words, names, progress=SILENT, doing="asking for the verdic
     try:
         progress.say(doing)
         outcome = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONGEST_S)
-        answer = json.loads(outcome.stdout) if outcome.returncode in (0, *COMPARE_CODES) and outcome.stdout else None
+        answer = json.loads(outcome.stdout) if outcome.returncode == 0 or outcome.stdout and outcome.returncode in COMPARE_CODES else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise ReportError(UNAVAILABLE, f"{program}: gives no verdict: {str(error).splitlines()[0]}") from None
     if answer is None:
@@ -57,28 +57,17 @@ def json_of(program, words, names, progress=SILENT, doing="asking for the verdic
     return answer
 
 
-def ask(program, names, progress=SILENT):
-    """The JSON of cg2d sweep --show. names: {path: name for messages}"""
-    words = [word for path in names for word in ("--show", str(path))]
-    answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
+def verdicts_on(files, program, progress=SILENT):
+    """The JSON of cg2d sweep --show, with the places of the report's inputs. files: one list of (place, document) for each."""
+    with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
+        names, places = write_inputs(folder, files)
+        words = [word for path in names for word in ("--show", str(path))]
+        answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
     if answer.get("schema_version") != SCHEMA_VERSION or "replaced" not in answer:
         raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
-    return answer
-
-
-def with_places(answer, places):
-    """The same with the places of the report's inputs."""
-    for row in answer["grids"]:
-        for cell in row["cells"]:
-            cell["runs"] = [places[place] for place in cell["runs"]]
+    for cell in (cell for row in answer["grids"] for cell in row["cells"]):
+        cell["runs"] = [places[place] for place in cell["runs"]]
     for run in answer["left_out"]:
         run["place"] = places[run["place"]]
     answer["replaced"] = [places[place] for place in answer["replaced"]]
     return answer
-
-
-def verdicts_on(files, program, progress=SILENT):
-    """files: one list of (place, document) for each input."""
-    with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
-        names, places = write_inputs(folder, files)
-        return with_places(ask(program, names, progress), places)
