@@ -5,11 +5,9 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
 
-from report_parts.errors import BAD_DATA, CANNOT_CREATE, DEFECT, INTERRUPTED, UNAVAILABLE, USAGE, ReportError, defect_text
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, UNAVAILABLE, USAGE, ReportError, end_script  # noqa: F401  (end_script: for the scripts)
 from report_parts.make_report import write
 
 
@@ -40,27 +38,6 @@ def write_file(path, text):
         write(path, text.encode())
     except OSError as error:
         raise ReportError(CANNOT_CREATE, f"{path}: {error.strerror}") from None
-
-
-def end_script(main, name):
-    """Runs a script's main; every ending with its exit code, and errors as one line."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        code = main()
-        sys.stdout.flush()
-    except ReportError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        code = error.exit_code
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-        code = INTERRUPTED
-    except BrokenPipeError:  # the reader of the output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BAD_DATA
-    except Exception as error:
-        print(f"{name}: a defect of scripts/{name}: {defect_text(error)}", file=sys.stderr)
-        code = DEFECT
-    sys.exit(code)
 
 
 def first_program(*names):

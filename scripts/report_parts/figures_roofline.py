@@ -1,7 +1,5 @@
 """Figures of how near each phase and each product comes to the limits of the machine, and of what the storage of a matrix is worth."""
 
-import dataclasses
-
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, rule
@@ -155,19 +153,6 @@ MOST_PROBLEMS = 8
 OPERATOR = "npb-factored:"
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class Product:
-    """Of all ranks together, by the slowest one. limit: what reading its bytes, or its arithmetic, takes at least."""
-
-    seconds: float
-    limit_s: float = dataclasses.field(compare=False)
-    bytes: float = dataclasses.field(compare=False)
-
-    @property
-    def share_of_limit(self):
-        return 100 * self.limit_s / self.seconds
-
-
 def problem_of(document):
     """The matrix, that of the benchmark by its order, with its ranks and threads."""
     configuration = document["configuration"]
@@ -184,8 +169,9 @@ def storage_of(document):
 
 
 def product_of(document):
+    """(seconds, seconds that reading its bytes, or its arithmetic, takes at least, bytes) of all ranks together, by the slowest one."""
     entry = document["roofline"]["phases"]["multiply"]
-    return Product(*(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes")))
+    return tuple(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes"))
 
 
 def products_of(material):
@@ -202,9 +188,10 @@ def products_of(material):
 
 
 def product_tip(problem, kernel, product):
+    time_s, limit_s, byte_count = product
     return (
-        f"{kernel}, {problem}\n{1e3 * product.seconds:.4g} ms for a product, {product.bytes / 1e6:.4g} MB\n"
-        f"limit {1e3 * product.limit_s:.4g} ms: {product.share_of_limit:.3g} % of it reached"
+        f"{kernel}, {problem}\n{1e3 * time_s:.4g} ms for a product, {byte_count / MEGA:.4g} MB\n"
+        f"limit {1e3 * limit_s:.4g} ms: {100 * limit_s / time_s:.3g} % of it reached"
     )
 
 
@@ -226,8 +213,8 @@ def storage(material):
     panels = [
         products_panel(title, label, found, kernels, value_of)
         for title, label, value_of in (
-            ("Speed-up over the slowest kernel", "Speed-up, times", lambda own, all_: max(all_.values()).seconds / own.seconds),
-            ("Share of the limit", "Share of the limit, %", lambda own, _: own.share_of_limit),
+            ("Speed-up over the slowest kernel", "Speed-up, times", lambda own, all_: max(all_.values())[0] / own[0]),
+            ("Share of the limit", "Share of the limit, %", lambda own, _: 100 * own[1] / own[0]),
         )
     ]
     note = (
