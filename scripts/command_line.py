@@ -1,4 +1,4 @@
-"""What the scripts have in common: options, programs that they run, and endings as one line with an exit code of sysexits.h."""
+"""What the scripts have in common: options, programs that they run, and files that they write."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Errors that end the report, with their exit codes."""
+"""Errors that end the report or a script, and their endings, with their exit codes."""
 
 import os
 import pathlib
