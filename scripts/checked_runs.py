@@ -3,8 +3,6 @@ scripts/emulate."""
 
 import argparse
 import collections
-import concurrent.futures
-import contextlib
 import dataclasses
 import os
 import pathlib
@@ -12,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
+import time
 
 import command_line
 from command_line import first_program
@@ -22,7 +20,7 @@ PROJECT = pathlib.Path(__file__).resolve().parent.parent
 PASSED = "passed"
 FOUND = 1  # exit code: a run did not pass
 SHOWN_LINES = 40
-LOOK_AGAIN_S = 0.1
+LOOK_AGAIN_S = 0.02
 # Outer iterations of class S, and what the report of a right run says: all of them, and two, whose zeta is that of the official
 # program. Messages and memory are the same in each.
 RIGHT_WORDS = {2: "zeta 8.5733279203", 15: "VERIFICATION SUCCESSFUL"}
@@ -129,52 +127,32 @@ def build(preset, options=(), targets=("cg2d_program",)):
 
 
 class Running:
-    """The processes of run_case(): a script that is interrupted ends them all, and starts no more."""
+    """A run under way, in a working folder of its own."""
 
-    def __init__(self):
-        self._lock = threading.Lock()  # a process that starts is known before anybody looks
-        self._processes = set()
-        self._is_over = False
+    def __init__(self, case, seconds):
+        self.case, self.seconds, self.end = case, seconds, time.monotonic() + seconds
+        self._folder = tempfile.TemporaryDirectory(prefix="cg2d-checked-")
+        self._output = open(pathlib.Path(self._folder.name) / "output", "w+", errors="replace")
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": self._output, "stderr": subprocess.STDOUT}
+        self.process = subprocess.Popen(case.command, cwd=self._folder.name, start_new_session=True, **pipes)
 
-    def start(self, command, **options):
-        with self._lock:
-            if self._is_over:
-                raise concurrent.futures.CancelledError
-            process = subprocess.Popen(command, **options)
-            self._processes.add(process)
-            return process
+    def is_over(self):
+        return self.process.poll() is not None or time.monotonic() >= self.end
 
-    def forget(self, process):
-        self._processes.discard(process)
-
-    def end_all(self):
-        with self._lock:
-            self._is_over = True
-        for process in list(self._processes):
-            end_session(process)
-
-
-RUNNING = Running()
-
-
-def run_case(case, judge, seconds):
-    """The verdict of one run, and its output. `judge(case, exit code, output, folder)`: the folder is the run's working folder."""
-    with tempfile.TemporaryDirectory(prefix="cg2d-checked-") as folder:
-        with open(pathlib.Path(folder) / "output", "w+", errors="replace") as output:
-            process = RUNNING.start(
-                case.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
-            try:
-                code = process.wait(timeout=seconds)
-            except subprocess.TimeoutExpired:
-                code = None
-                end_session(process)
-            RUNNING.forget(process)
+    def finish(self, judge):
+        """(verdict, output). A run that has not ended is ended. A run that the judge lets pass must say its right words."""
+        code = self.process.poll()
+        if code is None:
+            end_session(self.process)
+        with self._folder, self._output as output:
             output.seek(0)
             text = output.read()
-        if code is None:
-            return Verdict("no end", f"it did not end within {seconds:g} s"), text
-        return judge(case, code, text, pathlib.Path(folder)), text
+            if code is None:
+                return Verdict("no end", f"it did not end within {self.seconds:g} s"), text
+            verdict = judge(self.case, code, text, pathlib.Path(self._folder.name))
+        if verdict.kind == PASSED and self.case.right_words not in text:
+            return Verdict("failed", f"it does not say '{self.case.right_words}'"), text
+        return verdict, text
 
 
 def end_session(process):
@@ -189,48 +167,27 @@ def end_session(process):
 
 def run_all(cases, judge, *, seconds, jobs, kinds):
     """Runs all cases, prints every defect as it is found and the table at the end, or when it is interrupted; the exit code.
-    `kinds`: the defects that always have a column. A run that the judge lets pass must say its right words."""
-
-    def judge_words(case, code, output, folder):
-        verdict = judge(case, code, output, folder)
-        if verdict.kind == PASSED and case.right_words not in output:
-            return Verdict("failed", f"it does not say '{case.right_words}'")
-        return verdict
-
-    counts = collections.defaultdict(collections.Counter)
-    with interruptions_noted() as interruptions, concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(run_case, case, judge_words, seconds) for case in cases]
-        for case, future in zip(cases, futures):
-            while not (interruptions or future.done()):
-                concurrent.futures.wait([future], timeout=LOOK_AGAIN_S)
-            if interruptions:
-                pool.shutdown(wait=False, cancel_futures=True)
-                RUNNING.end_all()
-                break
-            verdict, text = future.result()
-            counts[case.row][verdict.kind] += 1
-            if verdict.kind != PASSED:
-                print(f"{case.row} {case.name}: {verdict.kind}: {verdict.reason}")
-                print("  " + " ".join(map(str, case.command)))
-                for line in text.splitlines()[-SHOWN_LINES:]:
-                    print(f"  | {line}")
-    print_table(counts, kinds)
-    if interruptions:
-        raise KeyboardInterrupt
-    return FOUND if any(set(row) != {PASSED} for row in counts.values()) else 0
-
-
-@contextlib.contextmanager
-def interruptions_noted():
-    """A list of the signals that would end the script: where threads work they are noted, and nothing is raised. An exception from a
-    signal's handler may leave a lock taken that a thread waits for, and a signal that another thread was given wakes nobody up."""
-    noted = []
-    before = {number: signal.signal(number, lambda number, _: noted.append(number)) for number in (signal.SIGINT, signal.SIGTERM)}
+    `judge(case, exit code, output, folder)`: the folder is the run's working folder. `kinds`: the defects that always have a column."""
+    counts = {case.row: collections.Counter() for case in cases}
+    waiting, running = collections.deque(cases), []
     try:
-        yield noted
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(Running(waiting.popleft(), seconds))
+            for run in list(filter(Running.is_over, running)):
+                running.remove(run)
+                verdict, text = run.finish(judge)
+                counts[run.case.row][verdict.kind] += 1
+                if verdict.kind != PASSED:
+                    print(f"{run.case.row} {run.case.name}: {verdict.kind}: {verdict.reason}")
+                    print("  " + " ".join(map(str, run.case.command)))
+                    print("".join(f"  | {line}\n" for line in text.splitlines()[-SHOWN_LINES:]), end="")
+            time.sleep(LOOK_AGAIN_S)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for run in running:
+            end_session(run.process)
+        print_table(counts, kinds)
+    return FOUND if any(set(row) != {PASSED} for row in counts.values()) else 0
 
 
 def print_table(counts, kinds):

@@ -1,14 +1,14 @@
-"""What the scripts have in common: options, programs that they run, and endings as one line with an exit code of sysexits.h."""
+"""What the scripts have in common: options, programs that they run, and files that they write."""
 
 import argparse
 import os
+import re
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
 
-from report_parts.errors import BAD_DATA, DEFECT, INTERRUPTED, UNAVAILABLE, USAGE, ReportError, defect_text
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, UNAVAILABLE, USAGE, ReportError, end_script  # noqa: F401  (end_script: for the scripts)
+from report_parts.make_report import write
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -16,25 +16,28 @@ class OneLineParser(argparse.ArgumentParser):
         raise ReportError(USAGE, f"{message}; see --help")
 
 
-def end_script(main, name):
-    """Runs a script's main; every ending with its exit code, and errors as one line."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+def words_like(pattern, wanted, value_of=str):
+    """The type of an option whose text matches: value_of(text). wanted: what its text must be, for the message."""
+
+    def value(text):
+        if not re.fullmatch(pattern, text):
+            raise argparse.ArgumentTypeError(f"must be {wanted}")
+        return value_of(text)
+
+    return value
+
+
+def once_each(names):
+    """In their order."""
+    return list(dict.fromkeys(names))
+
+
+def write_file(path, text):
+    """Whole or not at all."""
     try:
-        code = main()
-        sys.stdout.flush()
-    except ReportError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        code = error.exit_code
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-        code = INTERRUPTED
-    except BrokenPipeError:  # the reader of the output has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BAD_DATA
-    except Exception as error:
-        print(f"{name}: a defect of scripts/{name}: {defect_text(error)}", file=sys.stderr)
-        code = DEFECT
-    sys.exit(code)
+        write(path, text.encode())
+    except OSError as error:
+        raise ReportError(CANNOT_CREATE, f"{path}: {error.strerror}") from None
 
 
 def first_program(*names):
@@ -48,13 +51,17 @@ def last_line(*texts):
     return lines[-1]
 
 
-def output_of(command, name="", seconds=None):
-    """Standard output of a program, which must succeed. name: of the command in messages."""
+def output_of(command, name="", seconds=None, failed=BAD_DATA, passed_on=()):
+    """Standard output of a program, which must succeed. name: of the command in messages. failed: the script's exit code where it does
+    not; passed_on: codes of the program that the script ends with, too."""
     name = name or shlex.join(map(str, command))
     try:
         outcome = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=seconds)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ReportError(UNAVAILABLE, f"{name}: {str(error).splitlines()[0]}") from None
+    except OSError as error:
+        raise ReportError(UNAVAILABLE, f"{command[0]}: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise ReportError(UNAVAILABLE, f"{name}: no end within {seconds} s") from None
     if outcome.returncode != 0:
-        raise ReportError(BAD_DATA, f"{name} ended with code {outcome.returncode}: {last_line(outcome.stderr, outcome.stdout)}")
+        code = outcome.returncode if outcome.returncode in passed_on else failed
+        raise ReportError(code, f"{name} ended with code {outcome.returncode}: {last_line(outcome.stderr, outcome.stdout)}")
     return outcome.stdout

@@ -3,16 +3,11 @@
 import argparse
 import os
 import pathlib
-import signal
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 LEAST_PYTHON = (3, 10)
 PAGE_MADE = 40  # cg2d report knows by it that this package ran: an exit code of 0 or 1 may be that of any program
-
-
-def say(text):
-    print(f"cg2d: {text}", file=sys.stderr)
 
 
 def read_arguments():
@@ -30,35 +25,27 @@ def read_arguments():
 
 def main():
     if sys.version_info < LEAST_PYTHON:
-        say(f"report: {sys.executable} is older than Python 3.10; name a newer one by CG2D_PYTHON")
+        print(f"cg2d: report: {sys.executable} is older than Python 3.10; name a newer one by CG2D_PYTHON", file=sys.stderr)
         return 69  # unavailable, as in errors.py, which this Python may not read
     sys.path[0] = str(HERE.parent)
-    from report_parts.errors import DEFECT, INTERRUPTED, ReportError, defect_text
+    from report_parts.errors import end_script
     from report_parts.make_report import make_report
     from report_parts.progress import Progress
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    arguments = read_arguments()
-    os.environ["CG2D"] = arguments.cg2d
-    progress = Progress(arguments.progress)
-    try:
-        lines = make_report(arguments, progress)
-        progress.clear()
+    def report():
+        arguments = read_arguments()
+        os.environ["CG2D"] = arguments.cg2d
+        progress = Progress(arguments.progress)
+        try:
+            lines = make_report(arguments, progress)
+        finally:
+            progress.clear()
         if arguments.progress != "quiet":
             # The page itself may be on standard output.
             print("\n".join(lines), file=sys.stderr if str(arguments.output) == "-" else sys.stdout)
         return PAGE_MADE
-    except ReportError as error:
-        progress.clear()
-        say(f"report: {error}")
-        return error.exit_code
-    except KeyboardInterrupt:
-        progress.clear()
-        return INTERRUPTED
-    except Exception as error:  # one line, as of every program here
-        progress.clear()
-        say(f"report: a defect of cg2d report: {defect_text(error)}")
-        return DEFECT
+
+    return end_script(report, "cg2d: report", "cg2d report")
 
 
 if __name__ == "__main__":

@@ -37,9 +37,9 @@ def microseconds(value):
     return f"{value:.1f} µs" if value < 100 else f"{value:.0f} µs"
 
 
-def lanes_svg(rows, length_us, label, more):
+def over_time(rows, length_us, label, more=""):
     """rows: [(name, Lane)]; more: SVG on top. A bar for each phase; places are shares of the width, so that texts stay as large as they are."""
-    height = LANE_PIXELS * len(rows)
+    names = "".join(f"<span>{escape(name)}</span>" for name, _ in rows)
     bars = []
     for index, (name, lane) in enumerate(rows):
         for bar in lane.bars:
@@ -51,14 +51,10 @@ def lanes_svg(rows, length_us, label, more):
                 f'class="bar {class_of(bar.phase)}"><title>{escape(tip)}</title></rect>'
             )
     return (
-        f'<svg class="lanes" height="{height}" role="img" aria-label="{escape(label)}; the table below has the figures">{"".join(bars)}'
-        f"{more}</svg>"
+        f'<div class="over-time"><div class="names" aria-hidden="true">{names}</div>'
+        f'<svg class="lanes" height="{LANE_PIXELS * len(rows)}" role="img" aria-label="{escape(label)}; the table below has the figures">'
+        f'{"".join(bars)}{more}</svg></div>'
     )
-
-
-def over_time(rows, length_us, label, more=""):
-    names = "".join(f"<span>{escape(name)}</span>" for name, _ in rows)
-    return f'<div class="over-time"><div class="names" aria-hidden="true">{names}</div>{lanes_svg(rows, length_us, label, more)}</div>'
 
 
 def plane_svg(step):

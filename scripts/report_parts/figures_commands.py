@@ -52,17 +52,9 @@ def comparisons(material):
         for pair in one.document["compared"]
         for fact in pair["differences"]
     )
-    alone = [
-        f"{len(one.document[key])} in {name} only"
-        for one in found
-        for key, name in (("only_before", one.before), ("only_after", one.after))
-        if one.document[key]
-    ]
     note = "cg2d compare pairs the rounds of two sets, and gives the ratio of the times with its interval."
     if differences:
         note += f" The sets differ: {'; '.join(differences)}."
-    if alone:
-        note += f" Configurations without a partner: {', '.join(alone)}."
     return Figure(panels[:MOST_PANELS], note, Table("Paired ratios and verdicts", heads, rows, range(2, 6)))
 
 

@@ -29,23 +29,6 @@ def names_of(cases):
     return [" ".join(part for part in (case.arrangement, name_of_settings(case)) if part) for case in cases]
 
 
-def every_case(material):
-    """(study, P, case)"""
-    return [(study, count, case) for study in material.studies for count in study.rank_counts for case in study.every_case(count)]
-
-
-def not_drawn(material):
-    """Names of cases that have counted events and are in none of the panels: those of other problems and numbers of ranks,
-    and those beyond the colours."""
-    drawn_study, drawn_count, cases = counted_cases(material)
-    others = dict.fromkeys(
-        f"{study.name} on {ranks_text(rank_count)}"
-        for study, rank_count, case in every_case(material)
-        if (study is not drawn_study or rank_count != drawn_count) and events_of(case)
-    )
-    return [*names_of(cases)[MOST_GRIDS:], *others]
-
-
 def events_of(case):
     """{event: entry} of the counted events."""
     run = case.run_with("counters")
@@ -54,8 +37,8 @@ def events_of(case):
 
 def refused_events(material):
     """{event: PAPI's reason}"""
-    runs = [run for _, _, case in every_case(material) for run in (*case.runs, *case.others)]
-    return {event["name"]: event["reason"] for run in runs for event in (run.document.get("counters") or {}).get("refused", [])}
+    documents = material.run_and_solve_documents
+    return {event["name"]: event["reason"] for document in documents for event in (document.get("counters") or {}).get("refused", [])}
 
 
 def all_events(cases):
@@ -137,7 +120,7 @@ def counters(material):
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
     note = f"The panels show {study.name} on {ranks_text(rank_count)}, with a colour for each grid and kernel."
-    left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
+    left_out = [*names_of(found[2])[MOST_GRIDS:], *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Events took turns (--papi-multiplex): values are estimates."
     if left_out:

@@ -19,10 +19,10 @@ def arrangement_text(case):
 
 def case_tip(case, *more):
     """Lines that describe a case."""
-    repeats = len(case.times_s)
+    repeats, disturbed = len(case.times_s), results.disturbed_count(case.disturbances)
     lines = [
         arrangement_text(case),
-        f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}{results.disturbed_mark(case)}",
+        f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}{f' ({disturbed} disturbed)' if disturbed else ''}",
         f"{seconds(min(case.times_s))} to {seconds(max(case.times_s))}",
         case.settings,
     ]

@@ -2,6 +2,7 @@
 
 from . import style
 from .figures_grid import MOST_PANELS, case_tip
+from .page import machine_of
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, rule
 from .times import SPACE, seconds
 
@@ -21,12 +22,6 @@ TABLE_7_S = {
 }
 
 
-def machine_name(run):
-    """The name of a machine: processor and nodes."""
-    nodes = run.document["environment"]["nodes"]
-    return f"{len(nodes)} x {nodes[0]['processor']}" if len(nodes) > 1 else nodes[0]["processor"]
-
-
 def table_7_lines():
     lines = []
     for index, (name, times_s) in enumerate(TABLE_7_S.items(), 1):
@@ -43,7 +38,7 @@ def machines(material):
     lines = []
     for index, study in enumerate(studies):
         cases = [study.best(count) for count in study.rank_counts]
-        name = f"{machine_name(cases[0].run)} (here)"
+        name = f"{machine_of(cases[0].run.document)} (here)"
         if study.thread_count > 1:
             name += f", {study.thread_count} threads per rank"
         tips = [case_tip(case, name) for case in cases]
@@ -166,13 +161,11 @@ def transfer_panel(pair):
     return LinePanel(title, Axis("Bytes", "log"), Axis("Half a round trip", "log", is_time=True), lines)
 
 
-def sample_text(sample):
-    return f"{seconds(sample['median_s'])}, {seconds(sample['minimum_s'])} to {seconds(sample['maximum_s'])}"
-
-
 def sums_panel(document):
     sums = document["sums"]
-    bars = [Bars("median", [one["seconds"]["median_s"] for one in sums], [f"{one['way']}: {sample_text(one['seconds'])}" for one in sums])]
+    samples = [[seconds(one["seconds"][key]) for key in ("median_s", "minimum_s", "maximum_s")] for one in sums]
+    tips = [f"{one['way']}: {median}, {least} to {most}" for one, (median, least, most) in zip(sums, samples)]
+    bars = [Bars("median", [one["seconds"]["median_s"] for one in sums], tips)]
     across = Axis("Way", "category", [one["way"] for one in sums])
     title = f"Sum of a number over {document['ranks']} ranks"
     return BarPanel(title, across, Axis("Time (median)", from_zero=True, is_time=True), bars)

@@ -1,7 +1,6 @@
 """Where the time goes: figures of phases, of ranks, and of ranks that differ in speed, with even pieces and with those of the run, or
 before and after the matrix was repartitioned."""
 
-import dataclasses
 import statistics
 
 from . import style
@@ -37,9 +36,11 @@ def phases_panel(study, rank_count, cases):
             if is_waiting and not any(values):
                 continue
             doing = "waiting for others" if is_waiting else "working"
+            shares = [100 * case.run.phase_seconds(phase) / sum(map(case.run.phase_seconds, PHASES)) for case in cases]
             tips = [
-                f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n{share_text(case, phase)}"
-                for case, value in zip(cases, values)
+                f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n"
+                f"the phase and its waiting: {share:.1f} % of all phases"
+                for case, value, share in zip(cases, values, shares)
             ]
             bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, tips, style.PHASE_COLOURS[phase], is_waiting))
     across = Axis("Grid, Px x Py", "category", [case.arrangement for case in cases])
@@ -55,11 +56,6 @@ def part_of(case, phase, is_waiting):
         share = times["waited_clocks"] / times["clocks"] if times["clocks"] else 0.0
         parts.append(times["seconds"] * (share if is_waiting else 1 - share))
     return statistics.fmean(parts)
-
-
-def share_text(case, phase):
-    total_s = sum(case.run.phase_seconds(name) for name in PHASES)
-    return f"the phase and its waiting: {100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
 
 
 def stacked_phases(material):
@@ -133,7 +129,6 @@ def rank_plane(material):
 # ---------------------------------------------------------------- ranks of different speed
 
 MOST_RUNS = 3  # with six maps each, where all measured the speeds
-BILLION = 1e9
 
 
 def is_uneven(document):
@@ -174,75 +169,51 @@ def uneven_runs(material):
     return sorted(found.items(), key=lambda item: not (has_speeds(item[1]) or moves_of(item[1])))
 
 
-@dataclasses.dataclass(frozen=True)
-class RankState:
-    """speed: nonzeros per second; share: of all nonzeros; waiting: share of its time."""
-
-    speed: float
-    share: float
-    waiting: float
+def rank_states(counts, products, times_s, waiting):
+    """[(nonzeros per second, share of all nonzeros, share of its time that it waits)] of each rank. times_s: of all products."""
+    whole = sum(counts) or 1
+    return [(count * products / (time_s or float("inf")), count / whole, wait) for count, time_s, wait in zip(counts, times_s, waiting)]
 
 
-def states_before(document):
-    """Even pieces at the speeds that the run measured: every rank waits for the slowest product."""
-    speeds = document["configuration"]["speed_trial"]["speeds"]
-    return [RankState(speed, 1 / len(speeds), 1 - min(speeds) / speed) for speed in speeds]
-
-
-def product_count(entry):
-    return entry["phases"]["summation"]["calls"]
-
-
-def states_after(document):
-    """As the run has measured them."""
-    nonzeros = [rank["nonzeros"] for rank in document["setup"]["ranks"]]
-    whole = sum(nonzeros) or 1
-    return [
-        RankState(
-            count * product_count(entry) / (entry["phases"]["multiply"]["seconds"] or float("inf")),
-            count / whole,
-            waited_clocks(entry) / entry["region_clocks"],
-        )
-        for entry, count in zip(document["phases"]["ranks"], nonzeros)
-    ]
-
-
-def states_around(document, move, when):
-    """Before or after the matrix was repartitioned. Waiting: in products, for the slowest one."""
-    products = product_count(document["phases"]["ranks"][0]) / document["problem"]["niter"]
-    counts = [rank[f"nonzeros_{when}"] for rank in move["ranks"]]
-    times_s = [rank[f"{when}_s"] for rank in move["ranks"]]
-    return [
-        RankState(count * products / (own_s or float("inf")), count / sum(counts), 1 - own_s / max(times_s))
-        for count, own_s in zip(counts, times_s)
-    ]
-
-
-# Name, unit of the scale, its format, and the value of a rank.
+# Name, unit of the scale, its format, and the factor of the state.
 MAPS = (
-    ("speed", "Billion nonzeros per s", "{:.3g}", lambda state: state.speed / BILLION),
-    ("share", "Share of the nonzeros, %", "{:.1f}", lambda state: 100 * state.share),
-    ("waiting", "Waiting, % of the time", "{:.1f}", lambda state: 100 * state.waiting),
+    ("speed", "Billion nonzeros per s", "{:.3g}", 1e-9),
+    ("share", "Share of the nonzeros, %", "{:.1f}", 100),
+    ("waiting", "Waiting, % of the time", "{:.1f}", 100),
 )
 
 
 def states_of(document):
-    """[(when, [state of each rank])]: before and after the last cut, or as it ran."""
+    """[(when, states)]: before and after the last cut, or as it ran, and with even pieces at the speeds that the run measured: every rank
+    waits for the slowest product."""
+    entries = document["phases"]["ranks"]
+    products = entries[0]["phases"]["summation"]["calls"]
     if moves := moves_of(document):
-        when = f"outer iteration {moves[-1]['after_outer_iteration']}"
-        return [(f"up to {when}", states_around(document, moves[-1], "before")), (f"after {when}", states_around(document, moves[-1], "after"))]
-    before = [("with even pieces", states_before(document))] if has_speeds(document) else []
-    return [*before, ("as it ran", states_after(document))]
+        move, when = moves[-1], f"outer iteration {moves[-1]['after_outer_iteration']}"
+        return [
+            (f"{word} {when}", rank_states([rank[f"nonzeros_{side}"] for rank in move["ranks"]], products / document["problem"]["niter"],
+                                           times_s, [1 - time_s / max(times_s) for time_s in times_s]))
+            for word, side in (("up to", "before"), ("after", "after"))
+            for times_s in ([rank[f"{side}_s"] for rank in move["ranks"]],)
+        ]  # fmt: skip
+    before = []
+    if has_speeds(document):
+        speeds = document["configuration"]["speed_trial"]["speeds"]
+        before = [("with even pieces", [(speed, 1 / len(speeds), 1 - min(speeds) / speed) for speed in speeds])]
+    nonzeros = [rank["nonzeros"] for rank in document["setup"]["ranks"]]
+    times_s = [entry["phases"]["multiply"]["seconds"] for entry in entries]
+    waiting = [waited_clocks(entry) / entry["region_clocks"] for entry in entries]
+    return [*before, ("as it ran", rank_states(nonzeros, products, times_s, waiting))]
 
 
 def maps_of(number, document):
     """Before and after beside each other, in the same colours."""
     grid, entries = document["configuration"]["grid"], document["phases"]["ranks"]
     maps = []
-    for what, unit, form, value_of in MAPS:
+    for place, (what, unit, form, factor) in enumerate(MAPS):
         pair = []
         for when, states in states_of(document):
-            cells = [(value, form.format(value), f"{unit}: {value:.4g}") for value in map(value_of, states)]
+            cells = [(value, form.format(value), f"{unit}: {value:.4g}") for value in (factor * state[place] for state in states)]
             pair.append(plane(f"Run {number}: {what} {when}", (grid["columns"], grid["rows"]), entries, cells, unit, form))
         put_beside(pair)
         maps += pair

@@ -1,7 +1,5 @@
 """Figures of how near each phase and each product comes to the limits of the machine, and of what the storage of a matrix is worth."""
 
-import dataclasses
-
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, rule
@@ -51,11 +49,6 @@ def phase_tip(run, phase):
     )
 
 
-def footprint_text(limits, key):
-    """" (2 MB on a rank, 8 MB in all)": what a bandwidth was measured with."""
-    return f" ({limits[key]['rank'] / MEGA:.3g} MB on a rank, {limits[key]['total'] / MEGA:.3g} MB in all)"
-
-
 def roofs(limits, left, right):
     """Lines of the two bandwidths up to the ridge, and of the arithmetic."""
     flops_per_s = limits["flops_per_s"]
@@ -63,7 +56,8 @@ def roofs(limits, left, right):
     for key, word, footprint, phase in zip(
         BANDWIDTHS, ("matrix", "vectors"), ("matrix_footprint_bytes", "vector_footprint_bytes"), ("multiply", "vector_updates")
     ):
-        text = f"{limits[key] / GIGA:.3g} GB/s over the {word}{footprint_text(limits, footprint)}"
+        own, every = (limits[footprint][whose] / MEGA for whose in ("rank", "total"))
+        text = f"{limits[key] / GIGA:.3g} GB/s over the {word} ({own:.3g} MB on a rank, {every:.3g} MB in all)"
         ends = [left, min(flops_per_s / limits[key], right)]
         lines.append(rule(text, ends, [x * limits[key] / GIGA for x in ends], text, style.PHASE_COLOURS[phase], word == "vectors"))
     first_ridge = min(flops_per_s / limits[key] for key in BANDWIDTHS)
@@ -159,19 +153,6 @@ MOST_PROBLEMS = 8
 OPERATOR = "npb-factored:"
 
 
-@dataclasses.dataclass(frozen=True, order=True)
-class Product:
-    """Of all ranks together, by the slowest one. limit: what reading its bytes, or its arithmetic, takes at least."""
-
-    seconds: float
-    limit_s: float = dataclasses.field(compare=False)
-    bytes: float = dataclasses.field(compare=False)
-
-    @property
-    def share_of_limit(self):
-        return 100 * self.limit_s / self.seconds
-
-
 def problem_of(document):
     """The matrix, that of the benchmark by its order, with its ranks and threads."""
     configuration = document["configuration"]
@@ -188,30 +169,29 @@ def storage_of(document):
 
 
 def product_of(document):
+    """(seconds, seconds that reading its bytes, or its arithmetic, takes at least, bytes) of all ranks together, by the slowest one."""
     entry = document["roofline"]["phases"]["multiply"]
-    return Product(*(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes")))
-
-
-def median_product(products):
-    """The one with the median time; of an even number the lower of the middle two."""
-    return sorted(products)[(len(products) - 1) // 2]
+    return tuple(entry[key] / document["phases"]["cg_steps"] for key in ("measured_s", "limit_s", "bytes"))
 
 
 def products_of(material):
-    """{problem: {kernel: product}}, of problems with several kernels."""
+    """{problem: {kernel: product}}, of problems with several kernels; of several products the one with the lower median time."""
     found = {}
     for document in material.run_and_solve_documents:
         if document.get("roofline") and document["phases"]["cg_steps"]:
             found.setdefault(problem_of(document), {}).setdefault(storage_of(document), []).append(product_of(document))
     return {
-        problem: {kernel: median_product(own) for kernel, own in products.items()} for problem, products in found.items() if len(products) > 1
+        problem: {kernel: sorted(own)[(len(own) - 1) // 2] for kernel, own in products.items()}
+        for problem, products in found.items()
+        if len(products) > 1
     }
 
 
 def product_tip(problem, kernel, product):
+    time_s, limit_s, byte_count = product
     return (
-        f"{kernel}, {problem}\n{1e3 * product.seconds:.4g} ms for a product, {product.bytes / 1e6:.4g} MB\n"
-        f"limit {1e3 * product.limit_s:.4g} ms: {product.share_of_limit:.3g} % of it reached"
+        f"{kernel}, {problem}\n{1e3 * time_s:.4g} ms for a product, {byte_count / MEGA:.4g} MB\n"
+        f"limit {1e3 * limit_s:.4g} ms: {100 * limit_s / time_s:.3g} % of it reached"
     )
 
 
@@ -233,8 +213,8 @@ def storage(material):
     panels = [
         products_panel(title, label, found, kernels, value_of)
         for title, label, value_of in (
-            ("Speed-up over the slowest kernel", "Speed-up, times", lambda own, all_: max(all_.values()).seconds / own.seconds),
-            ("Share of the limit", "Share of the limit, %", lambda own, _: own.share_of_limit),
+            ("Speed-up over the slowest kernel", "Speed-up, times", lambda own, all_: max(all_.values())[0] / own[0]),
+            ("Share of the limit", "Share of the limit, %", lambda own, _: 100 * own[1] / own[0]),
         )
     ]
     note = (

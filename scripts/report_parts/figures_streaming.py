@@ -1,6 +1,5 @@
 """Figure of a matrix on local storage: time over the memory limit."""
 
-import dataclasses
 import statistics
 
 from . import style
@@ -18,27 +17,19 @@ USUAL = {
 }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Way:
-    """What the times of one line have in common: problem (with the label of its set of results), machine, and how it was computed."""
-
-    panel_name: str
-    machine: str
-    name: str
-
-
 def choice_text(key, value):
     return value if isinstance(value, str) else key if value is True else f"{key.replace('_', ' ')} {value}"
 
 
 def way_of(document, panel_name, arrangement):
+    """What the times of one line have in common: (problem, with the label of its set of results; machine; how it was computed)."""
     configuration, nodes = document["configuration"], document["environment"]["nodes"]
     chosen = {key: configuration.get(key, usual) for key, usual in USUAL.items()}
     if configuration.get("transport_by") == "built-in rule":
         chosen["transport"] = USUAL["transport"]
     unusual = [choice_text(key, value) for key, value in chosen.items() if value != USUAL[key]]
     name = ", ".join(filter(None, (ranks_text(configuration["ranks"]), arrangement, configuration["kernel"], *unusual)))
-    return Way(panel_name, f"{len(nodes)} x {nodes[0]['processor']}", name)
+    return panel_name, f"{len(nodes)} x {nodes[0]['processor']}", name
 
 
 def timed_runs(material):
@@ -67,72 +58,36 @@ def timed_solves(material):
             yield way, [document["result"]["time_s"]], document
 
 
-class Sweep:
-    """The results of one way. limits: those by their memory limits, {bytes: Limit}, growing; without those that had no limit, or
-    whose program did not note it. in_memory: those without storage."""
-
-    def __init__(self, way):
-        self.way = way
-        self.limits, self.in_memory = {}, Limit()
-
-    def add(self, times_s, document):
-        stream = document.get("out_of_core")
-        if not stream:
-            self.in_memory.add(times_s, document)
-        elif limit := stream["memory_limit_bytes"]:
-            self.limits.setdefault(limit, Limit()).add(times_s, document)
-            self.limits = dict(sorted(self.limits.items()))
-
-    @property
-    def in_memory_s(self):
-        return self.in_memory.median_s if self.in_memory.times_s else None
-
-    def bound(self, key):
-        """The median of a limit that the runs name; None where none does: nothing was streamed."""
-        values = [value for limit in self.limits.values() for _, document in limit.results if (value := document["out_of_core"][key])]
-        return statistics.median_low(values) if values else None
-
-
-class Limit:
-    """Results with one memory limit, [(median, document)], and all of their times."""
+class Timed:
+    """Results of one way with one memory limit: all their times, and the documents by the medians of theirs."""
 
     def __init__(self):
-        self.results, self.times_s = [], []
+        self.times_s, self.documents = [], []
 
     def add(self, times_s, document):
-        self.results.append((statistics.median_low(times_s), document))
         self.times_s += times_s
+        self.documents.append((statistics.median_low(times_s), document))
 
     @property
     def median_s(self):
         return statistics.median_low(self.times_s)
 
-    def facts(self):
-        """Of the result whose time is nearest to the median of all."""
-        return Facts(min(self.results, key=lambda result: abs(result[0] - self.median_s))[1])
+    @property
+    def document(self):
+        """The one whose time is nearest to the median of all."""
+        return min(self.documents, key=lambda one: abs(one[0] - self.median_s))[1]
 
 
 def sweeps(material):
-    """[Sweep] of the ways that were streamed with several limits."""
+    """{way: ({bytes: Timed}, growing; Timed in memory, or None)} of the ways that were streamed with several limits; without results
+    whose program did not note the limit, or had none."""
     found = {}
     for way, times_s, document in (*timed_runs(material), *timed_solves(material)):
-        found.setdefault(way, Sweep(way)).add(times_s, document)
-    return [sweep for sweep in found.values() if len(sweep.limits) > 1]
-
-
-class Facts:
-    """What one streamed result says of its storage, all ranks together; rates and shares are None where no product was timed."""
-
-    def __init__(self, document):
-        stream = document["out_of_core"]
-        ranks = [rank for rank in stream["ranks"] if rank["products"] and rank["product_s"]]
-        self.file_bytes = sum(rank["file_bytes"] for rank in stream["ranks"])
-        stays = sum(rank["file_bytes"] * rank["resident_panels"] / rank["panels"] for rank in stream["ranks"])
-        self.stays = stays / self.file_bytes if self.file_bytes else None
-        self.product_bytes = sum(rank["read_bytes"] / rank["products"] for rank in ranks)
-        self.bytes_per_s = sum(rank["read_bytes"] / rank["product_s"] for rank in ranks)
-        self.storage_bytes_per_s = sum(rank["storage_bytes_per_s"] for rank in stream["ranks"])
-        self.waited = max((rank["wait_s"] / rank["product_s"] for rank in ranks), default=None)
+        limit = document["out_of_core"]["memory_limit_bytes"] if document.get("out_of_core") else "memory"
+        if limit:
+            found.setdefault(way, {}).setdefault(limit, Timed()).add(times_s, document)
+    split = {way: (own, own.pop("memory", None)) for way, own in found.items()}
+    return {way: (dict(sorted(limits.items())), in_memory) for way, (limits, in_memory) in split.items() if len(limits) > 1}
 
 
 # ---------------------------------------------------------------- the figure
@@ -141,95 +96,87 @@ MEGA = 1e6
 GIGA = 1e9
 
 
-def percent_of(share):
-    return "" if share is None else f"{100 * share:.0f} %"
-
-
-def rate(bytes_per_s):
-    return f"{bytes_per_s / GIGA:.3g} GB/s" if bytes_per_s else "none"
-
-
 def size(byte_count):
     return f"{byte_count / MEGA:.4g} MB"
 
 
-def times_slower(sweep, time_s):
-    return f"{time_s / sweep.in_memory_s:.2f} x" if sweep.in_memory_s else ""
+def file_bytes(document):
+    return sum(rank["file_bytes"] for rank in document["out_of_core"]["ranks"])
 
 
-def tip_of(sweep, limit):
-    found = sweep.limits[limit]
-    facts, time_s, count = found.facts(), found.median_s, len(found.times_s)
-    slower = times_slower(sweep, time_s)
+def point_tip(name, limit, timed, in_memory):
+    """What one streamed result says of its storage, all ranks together; of products only where some were timed."""
+    time_s, count, every = timed.median_s, len(timed.times_s), timed.document["out_of_core"]["ranks"]
+    whole = file_bytes(timed.document)
+    stays = sum(rank["file_bytes"] * rank["resident_panels"] / rank["panels"] for rank in every)
+    slower = f": {time_s / in_memory.median_s:.2f} x the time in memory" if in_memory else ""
     lines = [
-        f"{sweep.way.name}, --memory-limit {size(limit)}",
-        f"{seconds(time_s)}{f', median of {count}' if count > 1 else ''}{f': {slower} the time in memory' if slower else ''}",
-        f"{percent_of(facts.stays)} of the matrix of {size(facts.file_bytes)} stays in memory",
+        f"{name}, --memory-limit {size(limit)}",
+        f"{seconds(time_s)}{f', median of {count}' if count > 1 else ''}{slower}",
+        f"{f'{100 * stays / whole:.0f} %' if whole else ''} of the matrix of {size(whole)} stays in memory",
     ]
-    if facts.product_bytes:
-        read = f"a product reads {size(facts.product_bytes)} at {rate(facts.bytes_per_s)}"
-        lines.append(f"{read}, and waits {percent_of(facts.waited)} of its time")
-    if facts.storage_bytes_per_s:
-        lines.append(f"the storage alone gives {rate(facts.storage_bytes_per_s)}")
+    ranks = [rank for rank in every if rank["products"] and rank["product_s"]]
+    if read_bytes := sum(rank["read_bytes"] / rank["products"] for rank in ranks):
+        rate = sum(rank["read_bytes"] / rank["product_s"] for rank in ranks) / GIGA
+        waited = max(rank["wait_s"] / rank["product_s"] for rank in ranks)
+        lines.append(f"a product reads {size(read_bytes)} at {rate:.3g} GB/s, and waits {100 * waited:.0f} % of its time")
+    if storage_rate := sum(rank["storage_bytes_per_s"] for rank in every):
+        lines.append(f"the storage alone gives {storage_rate / GIGA:.3g} GB/s")
     return "\n".join(lines)
 
 
-def sweep_line(sweep, name):
-    limits = sweep.limits.values()
+def sweep_line(name, way, limits, in_memory):
     band = {}
-    if max(len(limit.times_s) for limit in limits) > 1:
-        band = {"low": [min(limit.times_s) for limit in limits], "high": [max(limit.times_s) for limit in limits]}
-    x, y = [limit / MEGA for limit in sweep.limits], [limit.median_s for limit in limits]
-    return Line(name, x, y, [tip_of(sweep, limit) for limit in sweep.limits], **band)
+    if max(len(timed.times_s) for timed in limits.values()) > 1:
+        band = {word: [end(timed.times_s) for timed in limits.values()] for word, end in (("low", min), ("high", max))}
+    tips = [point_tip(way[2], limit, timed, in_memory) for limit, timed in limits.items()]
+    return Line(name, [limit / MEGA for limit in limits], [timed.median_s for timed in limits.values()], tips, **band)
 
 
-def in_memory_line(sweep, name, colour, ends):
-    tip = f"{sweep.way.name}\nin memory: {seconds(sweep.in_memory_s)}"
-    return rule(name, ends, [sweep.in_memory_s] * 2, tip, colour)
-
-
-def bound_lines(sweep, top_s):
-    """Upright lines at the limits that the runs themselves name."""
+def bound_lines(limits, top_s):
+    """Upright lines at the medians of the limits that the runs themselves name; none where nothing was streamed."""
     lines = []
     for key, name, colour in (
         ("unbound_memory_limit_bytes", "from here on reading is as fast as multiplying", style.SERIES[2]),
         ("in_core_memory_limit_bytes", "from here on nothing is read", style.GREY),
     ):
-        if bound := sweep.bound(key):
-            tip = f"--memory-limit {size(bound)}: {name}"
-            lines.append(rule(name, [bound / MEGA] * 2, [0.0, top_s], tip, colour))
+        bounds = [document["out_of_core"][key] for timed in limits.values() for _, document in timed.documents]
+        if bounds := list(filter(None, bounds)):
+            bound = statistics.median_low(bounds)
+            lines.append(rule(name, [bound / MEGA] * 2, [0.0, top_s], f"--memory-limit {size(bound)}: {name}", colour))
     return lines
 
 
-def panel_of(name, found):
-    """found: the sweeps of one problem."""
+def panel_of(problem, found):
+    """found: the items of sweeps() of one problem."""
     is_alone = len(found) == 1
-    lines = [sweep_line(sweep, "streamed" if is_alone else sweep.way.name) for sweep in found]
-    bounds = bound_lines(found[0], max(lines[0].high or lines[0].y)) if is_alone else []
+    lines = [sweep_line("streamed" if is_alone else way[2], way, *own) for way, own in found]
+    bounds = bound_lines(found[0][1][0], max(lines[0].high or lines[0].y)) if is_alone else []
     x = [value for line in (*lines, *bounds) for value in line.x]
-    for index, (sweep, line) in enumerate(zip(found, tuple(lines))):
-        if sweep.in_memory_s:
+    for index, ((way, (_, in_memory)), line) in enumerate(zip(found, tuple(lines))):
+        if in_memory:
             colour = style.series_style(1 if is_alone else index)[0]
-            lines.append(in_memory_line(sweep, "in memory" if is_alone else f"{line.name}, in memory", colour, [min(x), max(x)]))
-    title = f"{name}, {found[0].way.name}" if is_alone else name
-    sizes = {size(Facts(limit.results[0][1]).file_bytes) for sweep in found for limit in sweep.limits.values()}
+            name = "in memory" if is_alone else f"{line.name}, in memory"
+            tip = f"{way[2]}\nin memory: {seconds(in_memory.median_s)}"
+            lines.append(rule(name, [min(x), max(x)], [in_memory.median_s] * 2, tip, colour))
+    title = f"{problem}, {found[0][0][2]}" if is_alone else problem
+    sizes = {size(file_bytes(timed.documents[0][1])) for _, (limits, _) in found for timed in limits.values()}
     matrix = f" (the matrix has {sizes.pop()})" if len(sizes) == 1 else ""
     limit = Axis(f"--memory-limit of a node, MB{matrix}")
     return LinePanel(title, limit, Axis("Time", from_zero=True, is_time=True), [*lines, *bounds])
 
 
 def streaming(material):
-    found = sweeps(material)
-    if not found:
+    panels = {}
+    for way, own in sweeps(material).items():
+        panels.setdefault(way[0], []).append((way, own))
+    if not panels:
         return (
             "no problem was run or solved with --out-of-core and several values of --memory-limit, on one grid with one kernel; a "
             "result in memory gives the line to compare with"
         )
-    panels = {}
-    for sweep in found:
-        panels.setdefault(sweep.way.panel_name, []).append(sweep)
     return Figure(
-        [panel_of(name, own) for name, own in panels.items()][:MOST_PANELS],
+        [panel_of(*item) for item in panels.items()][:MOST_PANELS],
         "The limit covers all memory of a node, with vectors and the program itself. Times are medians. A point says what stays in memory, "
         "and what is read and waited for.",
     )

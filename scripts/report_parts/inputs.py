@@ -32,10 +32,6 @@ def checked(schema):
     return read
 
 
-def batch_of(path, documents):
-    return Batch(pathlib.Path(path).name, [checked("batch")(place, document)["task"] for place, document in documents])
-
-
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     """Of two sets of results, by cg2d compare --format json: the report itself decides nothing. before, after: names of the two sets."""
@@ -66,13 +62,26 @@ def comparisons_by(program, labels, progress=SILENT):
     return comparisons, notes
 
 
+def read_by(read, what):
+    """A reader of documents that have no schema. what: they should be."""
+
+    def checked_read(path, document):
+        try:
+            return read(document)
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+            raise ReportError(BAD_DATA, f"{path}: not {what}") from None
+        except ReportError as error:
+            raise ReportError(BAD_DATA, f"{path}: {error}") from None
+
+    return checked_read
+
+
+def dict_at(document, key):
+    return document[key] if isinstance(document.get(key), dict) else {}
+
+
 def has(*keys):
     return lambda document: all(key in document for key in keys)
-
-
-def is_scaling_of_system(document):
-    options = document.get("options")
-    return has("scaling", "ways")(document) and isinstance(options, dict) and "system" in options
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,9 +96,9 @@ class Kind:
 # The first that fits.
 KINDS = (
     Kind("traces", has("traceEvents"), trace.step_of),
-    Kind("profiles", has("processors"), results.profile_of),
-    Kind("benches", has("benchmarks"), results.bench_of),
-    Kind("system_scalings", is_scaling_of_system, checked("scaling")),
+    Kind("profiles", has("processors"), read_by(results.profile_of, "a tuning profile of cg2d tune")),
+    Kind("benches", has("benchmarks"), read_by(results.bench_of, "a result of spmv_bench or row_length_bench (--benchmark_out_format=json)")),
+    Kind("system_scalings", lambda document: has("scaling", "ways")(document) and "system" in dict_at(document, "options"), checked("scaling")),
     Kind("scalings", has("scaling", "ways"), checked("scaling")),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong")),
     Kind("models", lambda document: has("machine", "problems")(document) and "interconnect" not in document, checked("model")),
@@ -136,14 +145,15 @@ class Inputs:
         return [point for bench in self.benches for point in bench if "row_length" in point]
 
 
-def add_file(inputs, path, progress):
+def add_file(inputs, path):
     notes = []
-    documents = results.documents_of(path, notes, progress)
+    documents = results.documents_of(path, notes)
     first = documents[0][1]
     if not isinstance(first, dict):
         raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
     if has("task", "result")(first):
-        inputs.batches.append(batch_of(path, documents))
+        tasks = [checked("batch")(place, document)["task"] for place, document in documents]
+        inputs.batches.append(Batch(path.name, tasks))
         inputs.notes += notes
         return
     kind = next((kind for kind in KINDS if kind.shows(first)), None)
@@ -169,5 +179,5 @@ def read_inputs(paths, progress=SILENT):
     inputs = Inputs()
     for path in dict.fromkeys(map(pathlib.Path, paths)):
         progress.say(f"reading {path}")
-        add_file(inputs, path, progress)
+        add_file(inputs, path)
     return inputs

@@ -55,21 +55,6 @@ def compared_sets(inputs, arguments, progress):
     return list(results.values()), found
 
 
-def read_material(arguments, progress):
-    inputs = read_inputs(arguments.files, progress)
-    if arguments.compare:
-        results, found = compared_sets(inputs, arguments, progress)
-        return Material(results, inputs, found)
-    results = [results_of(inputs.run_files, progress)] if inputs.run_files else []
-    return Material(results, inputs)
-
-
-def figure_files(folder, figures):
-    """{path: bytes} of the figures' own files, one for each panel."""
-    panels = [(row.name, number, panel) for row, figure in figures for number, panel in enumerate(figure.panels, 1)]
-    return {folder / f"{name}-{number}.svg": svg_paint.panel_file(panel).encode() for name, number, panel in panels}
-
-
 def write(path, content):
     """Whole or not at all. "-": standard output; a device or a pipe gets the bytes as they are."""
     if path == STANDARD_OUTPUT:
@@ -110,7 +95,12 @@ def write_all(files):
 def make_report(arguments, progress):
     """Lines for the reader. Throws ReportError."""
     rows = chosen_rows(arguments.only)
-    material = read_material(arguments, progress)
+    inputs = read_inputs(arguments.files, progress)
+    if arguments.compare:
+        results, comparisons = compared_sets(inputs, arguments, progress)
+    else:
+        results, comparisons = [results_of(inputs.run_files, progress)] if inputs.run_files else [], ()
+    material = Material(results, inputs, comparisons)
     progress.say("drawing")
     described = [(row, row.describe(material)) for row in rows]
     missing = [(row, why) for row, why in described if isinstance(why, str)]
@@ -119,7 +109,10 @@ def make_report(arguments, progress):
     for _, figure in figures:
         set_unit(figure)
         share_ranges(figure, labels)
-    files = figure_files(arguments.figures, figures) if arguments.figures else {}
+    files = {}
+    for row, figure in figures if arguments.figures else ():
+        for number, panel in enumerate(figure.panels, 1):
+            files[arguments.figures / f"{row.name}-{number}.svg"] = svg_paint.panel_file(panel).encode()
     if arguments.output.resolve() in {path.resolve() for path in files}:
         raise ReportError(USAGE, f"--output {arguments.output}: a figure has this name; name the page differently")
     files[arguments.output] = page.make_page(material, figures, missing).encode()

@@ -6,6 +6,7 @@ from . import animation, page_verdict, panels, style, svg_paint
 from .html_parts import definitions, details, escape, table
 from .results import disturbed_count
 from .schema import schema_of, values_at
+from .studies import problem_name
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -74,22 +75,6 @@ def span(texts):
     return first if first == last else f"{first} to {last[11:] if last[:10] == first[:10] else last}"
 
 
-def problem_of(run):
-    problem = run.problem
-    if "system" in problem:
-        return problem["system"]
-    return problem["class"] if problem["class"] != "U" else f"n {problem['n']}"
-
-
-def groups_of(runs):
-    """Runs of a file on a machine with a commit."""
-    groups = {}
-    for run in runs:
-        key = file_of(run), machine_of(run.document), commit_text(run.document)
-        groups.setdefault(key, []).append(run)
-    return groups
-
-
 def group_row(key, runs):
     path, machine, commit = key
     documents = [run.document for run in runs]
@@ -99,7 +84,7 @@ def group_row(key, runs):
     checked = counted(wrong, "wrong result") if wrong else "yes" if is_checked else "no reference"
     ranks = ", ".join(map(str, sorted({run.configuration["ranks"] for run in runs})))
     return (
-        path, span([day_of(document) for document in documents]), machine, several(problem_of(run) for run in runs), ranks, len(runs),
+        path, span([day_of(document) for document in documents]), machine, several(problem_name(run.problem) for run in runs), ranks, len(runs),
         f"{disturbed_count(reasons)} of {len(reasons)}", checked, commit,
     )  # fmt: skip
 
@@ -143,7 +128,9 @@ def runs_html(runs):
     """A section; empty without runs."""
     if not runs:
         return ""
-    groups = groups_of(runs)
+    groups = {}  # of a file on a machine with a commit
+    for run in runs:
+        groups.setdefault((file_of(run), machine_of(run.document), commit_text(run.document)), []).append(run)
     short = short_names({path for path, _, _ in groups})
     heads = ("file", "measured", "machine", "problem", "ranks", "runs", "disturbed", "verified", "commit")
     rows = [group_row((short[path], *key), found) for (path, *key), found in groups.items()]
@@ -163,13 +150,11 @@ def panel_html(panel):
     return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{svg_paint.panel_svg(panel)}{numbers}</figure>'
 
 
-def table_of(content):
-    return table(content.heads, content.rows, content.numbers, content.title)
-
-
 def figure_html(row, figure):
     inner = "\n".join(panel_html(panel) for panel in figure.panels)
-    below = f"<h3>{escape(figure.table.title)}</h3>{table_of(figure.table)}" if figure.table else ""
+    below = ""
+    if content := figure.table:
+        below = f"<h3>{escape(content.title)}</h3>{table(content.heads, content.rows, content.numbers, content.title)}"
     return (
         f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
         f'<div class="panels">{inner}</div>{below}</section>'

@@ -168,8 +168,8 @@ class Cell:
 @dataclasses.dataclass
 class HeatPanel(Panel):
     """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest. by_row: the
-    colours compare the cells of a row only. ends: values of the palest and the strongest colour; otherwise the least and the greatest
-    of the cells, or LEAST_RATIO times the least."""
+    colours compare the cells of a row only. They reach from the least cell to the greatest, or to LEAST_RATIO times the
+    least."""
 
     x_label: str
     y_label: str
@@ -179,14 +179,11 @@ class HeatPanel(Panel):
     scale_label: str
     scale_format: str = "{:.2f}"
     by_row: bool = False
-    ends: tuple | None = None
 
     def __post_init__(self):
         self.columns, self.rows = list(map(str, self.columns)), list(map(str, self.rows))
 
     def limits(self, row_name=None):
-        if self.ends:
-            return self.ends
         cells = [(panel.rows[row], cell.value) for panel in (self, *self.beside) for (row, _), cell in panel.cells.items()]
         values = [value for name, value in cells if row_name in (None, name)]
         return min(values), max(*values, LEAST_RATIO * min(values))

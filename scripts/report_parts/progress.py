@@ -3,8 +3,6 @@
 import sys
 import time
 
-LEAST_PAUSE_S = 0.5
-
 class Progress:
     """mode: terminal (only where stderr is one), always (plain lines elsewhere), or quiet."""
 
@@ -12,22 +10,15 @@ class Progress:
         self._rewrites = mode != "quiet" and sys.stderr.isatty()
         self._is_plain = mode == "always" and not self._rewrites
         self._begin = time.monotonic()
-        self._last = self._begin
         self._is_written = False
 
     def say(self, doing):
-        self._last = time.monotonic()
-        elapsed_s = self._last - self._begin
+        elapsed_s = time.monotonic() - self._begin
         if self._rewrites:
             print(f"\r\033[Kcg2d: report: {elapsed_s:.0f} s: {doing}"[:200], end="", file=sys.stderr, flush=True)
             self._is_written = True
         elif self._is_plain:
             print(f"cg2d: report: {elapsed_s:.1f} s: {doing}", file=sys.stderr, flush=True)
-
-    def tick(self, doing):
-        """The same, at most twice a second, for what is said of each line of a file."""
-        if time.monotonic() - self._last >= LEAST_PAUSE_S:
-            self.say(doing)
 
     def clear(self):
         """Removes the line; comes before anything else is written."""

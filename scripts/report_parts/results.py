@@ -40,12 +40,6 @@ def disturbed_count(reasons):
     return sum(bool(reason) for reason in reasons)
 
 
-def disturbed_mark(case):
-    """For tables: " (2 disturbed)"; nothing where all runs were quiet."""
-    count = disturbed_count(case.disturbances)
-    return f" ({count} disturbed)" if count else ""
-
-
 def disturbed_lines(runs):
     """Texts for the top of the page: how many times were disturbed, and the first reason; none where all were quiet."""
     reasons = [reason for run in runs for reason in run.disturbances]
@@ -125,14 +119,9 @@ class Run:
         return self.configuration.get("form", "matrix")
 
     @property
-    def cut(self):
-        """Of the matrix."""
-        return self.configuration["cut"]
-
-    @property
     def division(self):
         """The cut of a matrix, or the form of a system without one."""
-        return self.cut if self.form == "matrix" else self.form
+        return self.configuration["cut"] if self.form == "matrix" else self.form
 
     @property
     def arrangement(self):
@@ -236,7 +225,7 @@ def read_text(path):
         raise ReportError(BAD_DATA, f"{path}: not a text file") from None
 
 
-def documents_of(path, notes, progress=SILENT):
+def documents_of(path, notes):
     """(place, document) of a single result or of JSON Lines. A sweep that was killed may leave a last line that is cut off."""
     text = read_text(path)
     try:
@@ -248,7 +237,6 @@ def documents_of(path, notes, progress=SILENT):
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     found = []
     for number, line in lines:
-        progress.tick(f"reading {path}, line {number} of {len(lines)}")
         try:
             found.append((f"{path}:{number}", json_from(line)))
         except ValueError:
@@ -317,7 +305,6 @@ def results_of(files, progress=SILENT):
     runs, notes, finished = [], [], []
     for documents in files.values():
         for place, document in documents:
-            progress.tick(f"checking {place}")
             runs += [run] if (run := read_run(place, document, notes)) else []
         finished.append([(place, document) for place, document in documents if document["status"] != "planned"])
     if not runs:
@@ -334,24 +321,22 @@ def read_results(paths):
     return read
 
 
-def profile_of(path, document):
+def profile_of(document):
     """{processor: {"critical_vector_length": n, "curve": [(row length, scalar ns, vector ns)], "cases": [...]}} of a tuning
     profile."""
-    try:
-        found = {}
-        for processor, entry in document["processors"].items():
-            keys = ("row_length", "scalar_ns_per_nonzero", "vector_ns_per_nonzero")
-            curve = [tuple(float(point[key]) for key in keys) for point in entry["row_lengths"]]
-            if not all(value > 0 for point in curve for value in point):
-                raise ValueError
-            found[processor] = {
-                "critical_vector_length": int(entry["critical_vector_length"]),
-                "curve": sorted(curve),
-                "cases": [tuned_case(case) for case in entry.get("cases", [])],
-            }
-        return found
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ReportError(BAD_DATA, f"{path}: not a tuning profile of cg2d tune") from None
+    found = {}
+    for processor, entry in document["processors"].items():
+        keys = ("row_length", "scalar_ns_per_nonzero", "vector_ns_per_nonzero")
+        curve = sorted(tuple(positive(float(point[key])) for key in keys) for point in entry["row_lengths"])
+        cases = [tuned_case(case) for case in entry.get("cases", [])]
+        found[processor] = {"critical_vector_length": int(entry["critical_vector_length"]), "curve": curve, "cases": cases}
+    return found
+
+
+def positive(value):
+    if not value > 0:
+        raise ValueError
+    return value
 
 
 def tuned_case(case):
@@ -359,36 +344,26 @@ def tuned_case(case):
     grid = "{}x{}".format(int(case["grid"]["columns"]), int(case["grid"]["rows"]))
     problem = f"class {case['class']}" if case.get("class", "U") != "U" else f"n {case['n']}"
     threads = f", {case['threads']} threads" if case["threads"] > 1 else ""
-    kernels = [(kernel["name"] + "", 1e6 * kernel["step_s"]) for kernel in case["kernels"]]
-    if not all(value > 0 for _, value in kernels):
-        raise ValueError
+    kernels = [(kernel["name"] + "", positive(1e6 * kernel["step_s"])) for kernel in case["kernels"]]
     return f"{problem}, {grid}{threads}", kernels
 
 
-def bench_of(path, document):
+def bench_of(document):
     """Points of spmv_bench's JSON: [{"class", "block", "kernel", "intensity" (flop/byte), "gflops", "bandwidth" (GB/s)}], and of
     row_length_bench's: [{"panel", "line", "row_length", "value", "unit"}]. Medians of repetitions."""
-    try:
-        groups = {}
-        for entry in document["benchmarks"]:
-            if entry.get("error_occurred"):
-                raise ReportError(BAD_DATA, f"{path}: {entry['name']} failed: {entry.get('error_message', 'no reason given')}")
-            if entry.get("run_type") == "iteration" or entry.get("aggregate_name") == "median":
-                groups.setdefault(entry["run_name"].removesuffix("/real_time"), []).append(entry)
-        point_of = row_point if any("row_length" in entry for entries in groups.values() for entry in entries) else product_point
-        found = [point_of(name, entries, document["context"]) for name, entries in groups.items()]
-        if not found:
-            raise ValueError
-        return found
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise ReportError(BAD_DATA, f"{path}: not a result of spmv_bench or row_length_bench (--benchmark_out_format=json)") from None
+    groups = {}
+    for entry in document["benchmarks"]:
+        if entry.get("error_occurred"):
+            raise ReportError(BAD_DATA, f"{entry['name']} failed: {entry.get('error_message', 'no reason given')}")
+        if entry.get("run_type") == "iteration" or entry.get("aggregate_name") == "median":
+            groups.setdefault(entry["run_name"].removesuffix("/real_time"), []).append(entry)
+    point_of = row_point if any("row_length" in entry for entries in groups.values() for entry in entries) else product_point
+    positive(len(groups))
+    return [point_of(name, entries, document["context"]) for name, entries in groups.items()]
 
 
 def median_of(entries, key):
-    value = statistics.median_low(float(entry[key]) for entry in entries)
-    if not value > 0:
-        raise ValueError
-    return value
+    return positive(statistics.median_low(float(entry[key]) for entry in entries))
 
 
 def product_point(name, entries, _context):

@@ -5,13 +5,9 @@ import math
 
 from .verdict import find_program, json_of
 
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
-
-
-def has_type(value, name):
-    if isinstance(value, bool):
-        return name == "boolean"
-    return isinstance(value, TYPES[name])
+TYPES = {
+    "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),),
+}  # fmt: skip
 
 
 def compiled(schema, named=None):
@@ -23,6 +19,7 @@ def compiled(schema, named=None):
         return compiled(named[schema["$ref"].removeprefix("#/$defs/")], named)
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
+    classes = sum((TYPES[name] for name in types), ())
     valid = schema.get("enum", [schema["const"]] if "const" in schema else None)
     least, above = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
     parts = {key: compiled(part, named) for key, part in schema.get("properties", {}).items()}
@@ -33,11 +30,12 @@ def compiled(schema, named=None):
     choices = [compiled(choice, named) for choice in schema.get("anyOf", ())]
 
     def check(value):
-        if types and not any(has_type(value, name) for name in types):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if types and "boolean" not in types and isinstance(value, bool) or types and not isinstance(value, classes):
             return "", f"{{}} is not of type {' or '.join(types)}"
         if valid is not None and value not in valid:
             return "", "{} has no valid value"
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and not (value >= least and value > above):
+        if is_number and not (value >= least and value > above):
             return "", "{} is out of range"
         if isinstance(value, dict):
             for key in required:

@@ -30,8 +30,8 @@ class Case:
     """Runs of one problem on one grid with one kernel, transport, form of the sum, overlap and storage. others: further runs of the
     same whose times are not compared, such as those that counted events. settings_key: all of the configuration that was asked for
     but the grid. mark: best, may be best, or empty, by cg2d's verdict on the grids of these settings; is_candidate: the first of that
-    verdict, decided or not. ratio: median of paired rounds to the candidate; None where nothing was compared. choice_mark,
-    choice_ratio: the same by its verdict on all settings."""
+    verdict, decided or not. ratio: median of paired rounds to the candidate; None where nothing was compared. choice_mark: by its
+    verdict on all settings."""
 
     grid: tuple
     runs: list
@@ -41,7 +41,6 @@ class Case:
     is_candidate: bool = False
     ratio: float | None = None
     choice_mark: str = ""
-    choice_ratio: float | None = None
 
     @property
     def arrangement(self):
@@ -66,11 +65,6 @@ class Case:
     def median_s(self):
         """As cg/base/sample.hpp defines it: of an even number the lower of the middle two, so that it is the time of a run."""
         return statistics.median_low(self.times_s)
-
-    @property
-    def spread(self):
-        """(maximum - minimum) / median, as everywhere in cg2d; None for a single time."""
-        return (max(self.times_s) - min(self.times_s)) / self.median_s if len(self.times_s) > 1 else None
 
     @property
     def run(self):
@@ -253,7 +247,7 @@ class StudyMaker:
             key = alternative["key"]
             runs = [self.runs[place] for place in cells[key]["runs"]]
             self.compared.update(run.source for run in runs)
-            case = Case(runs[0].grid, runs, choice_mark=mark_of(key, verdict), choice_ratio=ratio_of(key, alternative, verdict))
+            case = Case(runs[0].grid, runs, choice_mark=mark_of(key, verdict))
             self.cases[key] = case
             study = self.study_of(runs[0])
             grids = study.alternatives.setdefault(choice["ranks"], {})
@@ -271,7 +265,8 @@ class StudyMaker:
                 case.settings_key = (*sorted((key, str(value)) for key, value in asked.items()), row.get("form"), row.get("storage"))
                 case.mark = mark_of(cell["key"], row["verdict"])
                 case.is_candidate = cell["key"] == row["verdict"]["candidate"]
-                case.ratio = ratio_of(cell["key"], cell, row["verdict"])
+                against = cell["against_best"]
+                case.ratio = 1.0 if case.is_candidate else against["ratio"] if against else None
 
     def add_other(self, run):
         """A run that is not compared joins the case of its configuration, or makes one."""
@@ -286,8 +281,10 @@ class StudyMaker:
     def finished(self):
         for study in self.studies.values():
             for rank_count, cases in study.others.items():
-                if rank_count not in study.alternatives:
-                    show_uncompared(study, rank_count, cases)
+                if rank_count not in study.alternatives:  # cases that nothing was compared with stand for their grids
+                    for case in sorted(cases, key=lambda case: case.median_s):
+                        study.alternatives.setdefault(rank_count, {}).setdefault(case.place, []).append(case)
+                    study.others[rank_count] = []
         return [self.studies[key] for key in sorted(self.studies, reverse=True)]
 
 
@@ -296,18 +293,6 @@ def mark_of(key, verdict):
     if verdict["certainty"] == "alone":
         return ""
     return "best" if key == verdict["best"] else "may be best" if key in (verdict["candidate"], *verdict["undecided"]) else ""
-
-
-def ratio_of(key, entry, verdict):
-    """To the verdict's candidate, by paired rounds. entry: of the configuration, with against_best."""
-    return 1.0 if key == verdict["candidate"] else entry["against_best"]["ratio"] if entry["against_best"] else None
-
-
-def show_uncompared(study, rank_count, cases):
-    """Cases that nothing was compared with stand for their grids."""
-    for case in sorted(cases, key=lambda case: case.median_s):
-        study.alternatives.setdefault(rank_count, {}).setdefault(case.place, []).append(case)
-    study.others[rank_count] = []
 
 
 def make_studies(results):

@@ -31,8 +31,6 @@ PAGE_COLOURS = {
     "strong": ("#0072b2", "#4fb3e8"),
     "wrong": ("#b34a00", "#f28e4b"),
 }
-# Pairs that readers must tell apart: text on its ground.
-TEXT_ON = [(text, ground) for text in ("text", "soft", "link") for ground in ("page", "card", "wrong-card")] + [("wrong", "page")]
 
 # The light part of ColorBrewer's YlOrBr, safe for the colour-blind; black text can be read on all of it. Dark: white text.
 HEAT = ("#ffffe5", "#fff7bc", "#fee391", "#fec44f", "#fe9929")

@@ -25,11 +25,6 @@ def seconds(value):
     return f"{scaled:.{digits}f}{SPACE}{unit}"
 
 
-def times_in(text):
-    """Seconds of the times that seconds() wrote in a text."""
-    return [float(number) / 10 ** UNITS[unit] for number, unit in WRITTEN.findall(text)]
-
-
 def in_unit(text, unit):
     """The text with these times in one unit, where that can be read, in the same digits."""
 
@@ -50,18 +45,13 @@ def time_axes(figure):
     return [(panel, which) for panel in with_axes for which in ("x", "y") if getattr(panel, which).is_time]
 
 
-def shown_times(figure):
-    """Seconds of the times on axes; where there are none, of those in texts."""
-    on_axes = [value for panel, which in time_axes(figure) for value in panel.own_values(which)]
+def set_unit(figure):
+    """The one of the median time on axes, or, where there are none, in texts: for axes, cells, tables and the texts of marks."""
     texts = [str(cell) for row in (figure.table.rows if figure.table else ()) for cell in row]
     texts += [text for panel in figure.panels for text in panel.texts()]
-    times = on_axes or [value for text in texts for value in times_in(text)]
-    return [value for value in times if value and math.isfinite(value)]
-
-
-def set_unit(figure):
-    """The one of the median time, on axes, in cells, in tables and in the texts of marks."""
-    times = shown_times(figure)
+    written = [float(number) / 10 ** UNITS[unit] for text in texts for number, unit in WRITTEN.findall(text)]
+    on_axes = [value for panel, which in time_axes(figure) for value in panel.own_values(which)]
+    times = [value for value in on_axes or written if value and math.isfinite(value)]
     if not times:
         return
     unit = unit_for(statistics.median(times))

@@ -133,8 +133,15 @@ def step_of(path, document):
     ranks = sorted(steps)
     places = places_of(document)
     has_places = all(rank in places for rank in ranks)
+
+    def bars_of(rank):
+        """The phases that began in the step."""
+        first, last = steps[rank][chosen]["ts"], steps[rank][chosen]["ts"] + steps[rank][chosen]["dur"]
+        own = [event for event in phases[rank] if first <= event["ts"] < last]
+        return tuple(Bar(event["name"], event["ts"] - begin, event["ts"] + event["dur"] - begin) for event in own)
+
     lanes = tuple(
-        Lane(rank, *(places[rank] if has_places else (index, 0)), bars_within(steps[rank][chosen], phases[rank], begin))
+        Lane(rank, *(places[rank] if has_places else (index, 0)), bars_of(rank))
         for index, rank in enumerate(ranks[:MOST_LANES])
     )
     facts = document.get("otherData", {})
@@ -146,14 +153,4 @@ def step_of(path, document):
         facts=facts,
         lanes=lanes,
         left_out_count=max(0, len(ranks) - MOST_LANES),
-    )
-
-
-def bars_within(step, phases, origin_us):
-    """The phases that began in a rank's step."""
-    end = step["ts"] + step["dur"]
-    return tuple(
-        Bar(event["name"], event["ts"] - origin_us, event["ts"] + event["dur"] - origin_us)
-        for event in phases
-        if step["ts"] <= event["ts"] < end
     )

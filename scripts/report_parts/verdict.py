@@ -41,62 +41,33 @@ def write_inputs(folder, files):
     return names, places
 
 
-def output_of(command, progress, doing):
-    """(exit code, standard output, standard error) of a program; the progress shows that it is under way. Throws OSError,
-    subprocess.TimeoutExpired."""
-    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:
-        try:
-            for second in range(LONGEST_S):
-                progress.say(doing if second == 0 else f"{doing} ({second} s)")
-                try:
-                    out, errors = process.communicate(timeout=1)
-                    return process.returncode, out, errors
-                except subprocess.TimeoutExpired:
-                    continue
-            raise subprocess.TimeoutExpired(command, LONGEST_S)
-        finally:
-            if process.poll() is None:
-                process.kill()
-
-
 def json_of(program, words, names, progress=SILENT, doing="asking for the verdicts"):
     """The JSON that the program prints. names: {path: name for messages}."""
     try:
-        exit_code, out, errors = output_of([program, *words], progress, doing)
-        answer = json.loads(out) if exit_code == 0 or out and exit_code in COMPARE_CODES else None
+        progress.say(doing)
+        outcome = subprocess.run([program, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONGEST_S)
+        answer = json.loads(outcome.stdout) if outcome.returncode == 0 or outcome.stdout and outcome.returncode in COMPARE_CODES else None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise ReportError(UNAVAILABLE, f"{program}: gives no verdict: {str(error).splitlines()[0]}") from None
     if answer is None:
-        reason = next(iter(errors.strip().splitlines()[-1:]), "no reason given")
+        reason = next(iter(outcome.stderr.strip().splitlines()[-1:]), "no reason given")
         for path, name in names.items():
             reason = reason.replace(str(path), name)
         raise ReportError(BAD_DATA, f"{program} refuses the results: {reason}")
     return answer
 
 
-def ask(program, names, progress=SILENT):
-    """The JSON of cg2d sweep --show. names: {path: name for messages}"""
-    words = [word for path in names for word in ("--show", str(path))]
-    answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
+def verdicts_on(files, program, progress=SILENT):
+    """The JSON of cg2d sweep --show, with the places of the report's inputs. files: one list of (place, document) for each."""
+    with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
+        names, places = write_inputs(folder, files)
+        words = [word for path in names for word in ("--show", str(path))]
+        answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
     if answer.get("schema_version") != SCHEMA_VERSION or "replaced" not in answer:
         raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
-    return answer
-
-
-def with_places(answer, places):
-    """The same with the places of the report's inputs."""
-    for row in answer["grids"]:
-        for cell in row["cells"]:
-            cell["runs"] = [places[place] for place in cell["runs"]]
+    for cell in (cell for row in answer["grids"] for cell in row["cells"]):
+        cell["runs"] = [places[place] for place in cell["runs"]]
     for run in answer["left_out"]:
         run["place"] = places[run["place"]]
     answer["replaced"] = [places[place] for place in answer["replaced"]]
     return answer
-
-
-def verdicts_on(files, program, progress=SILENT):
-    """files: one list of (place, document) for each input."""
-    with tempfile.TemporaryDirectory(prefix="cg2d-report-") as folder:
-        names, places = write_inputs(folder, files)
-        return with_places(ask(program, names, progress), places)

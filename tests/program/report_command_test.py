@@ -79,7 +79,8 @@ class OnePage(ReportCommand):
     def test_text_can_be_read_in_light_and_dark(self):
         for which, scheme in enumerate(("light", "dark")):
             colours = {name: pair[which] for name, pair in style.PAGE_COLOURS.items()}
-            for text, ground in style.TEXT_ON:
+            pairs = [(text, ground) for text in ("text", "soft", "link") for ground in ("page", "card", "wrong-card")]
+            for text, ground in (*pairs, ("wrong", "page")):
                 self.assertGreaterEqual(style.contrast(colours[text], colours[ground]), LEAST_CONTRAST, (scheme, text, ground))
             for pair in style.mark_colours().values():
                 self.assertGreaterEqual(style.contrast(style.ink(pair[which]), pair[which]), LEAST_CONTRAST, (scheme, pair))

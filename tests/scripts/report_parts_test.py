@@ -501,28 +501,22 @@ class Verdict(ReportParts):
         for document in documents:
             document["environment"]["oversubscribed"] = document["configuration"]["ranks"] == 4
         found = page_verdict.card(page_verdict.shown_studies(self.material(documents))[0])
-        lines = [re.sub("<.*?>", "", line).replace(SPACE, " ") for line in re.findall("<p.*?</p>", found)]
-        return [re.sub(r"^[\d\s]+ Mop/s$", "Mop/s", line) for line in lines]
+        return [re.sub("<.*?>", "", line).replace(SPACE, " ") for line in re.findall("<p.*?</p>", found)]
 
     def test_the_best_grid_is_the_official_one(self):
         self.assertEqual(
             self.verdict_of(simulated_sweep(self.sweep, {"1x2": 1.25})),
             [
                 "Class S on 2 ranks sure",
-                "2x1: 1.04 s",
-                "Mop/s",
                 "Best is 2x1 with 1.04 s, better than 1x2 by 25 % (25 ... 25 %); 2x1 is the official grid.",
-                "Better than every other one in enough paired rounds.",
             ],
         )
 
     def test_several_kernels(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.25})
         documents += [with_kernel(d, "test") for d in simulated_sweep(self.sweep, {"1x2": 2.5, "2x1": 2.0})]
-        head, answer, _, line, _ = self.verdict_of(documents)
+        head, line = self.verdict_of(documents)
         self.assertEqual(head, "Class S on 2 ranks sure")
-        kernel = documents[0]["configuration"]["kernel"]
-        self.assertEqual(answer, f"2x1 with {kernel}: 1.04 s", "another kernel may have another best grid")
         self.assertIn("Best is 2x1 auto shared 1 thread with 1.04 s, better than 1x2 auto", line)
 
 
