@@ -12,7 +12,7 @@
 
 namespace cg2d::comm {
 
-/// What the ranks know of each other beside their memory.
+/// Words that the ranks know of each other beside their memory.
 struct SharedPeers {
   bool ranks_sleep = true;   ///< some rank waits in yield mode; all ranks say the same
   MakeNodeLink make_link{};  ///< needed where there are several nodes

@@ -189,7 +189,7 @@ int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
   return end;
 }
 
-/// What the kernels for one vector and for several have in common.
+/// The common part of the kernels for one vector and for several.
 class BlockCsrKernel : public SpmvKernel {
  public:
   BlockCsrKernel(BlockCsr matrix, InstructionSet set, const KernelOptions& options)

@@ -147,8 +147,6 @@ struct KernelOptions {
 struct KernelRow {
   std::string_view name{};
   std::string_view description{};
-  /// What reports say of the storage, where there is more to say than the name.
-  std::string_view storage_text{};
   Storage storage = Storage::whole;
   /// The first row with this flag of each storage is what all kernels of that storage are compared with.
   bool is_reference = false;
@@ -213,8 +211,6 @@ struct KernelRow {
 
 /// All kernels, those on whole blocks first.
 std::span<const KernelRow> kernel_table();
-/// KernelRow::storage_text of symmetric storage that is nothing else.
-inline constexpr std::string_view mirrored_pairs_text = "symmetric storage: one entry of each mirrored pair";
 
 /// The row of that name, or nullptr.
 const KernelRow* find_kernel(std::string_view name);

@@ -460,8 +460,6 @@ KernelRow blocks_kernel() {
       .name = "blocks",
       .description =
           "symmetric storage in dense blocks of the pattern, which it finds; the rest by another kernel",
-      .storage_text =
-          "symmetric storage in dense blocks of the pattern: every entry is stored and multiplied",
       .storage = Storage::half,
       .joins_sums = true,
       .is_taken_by_name_only = true,

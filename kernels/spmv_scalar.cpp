@@ -105,7 +105,6 @@ KernelRow symmetric_scalar_kernel() {
       .name = "symmetric-scalar",
       .description =
           "symmetric storage: one entry of each mirrored pair; plain CSR, the reference of its kind",
-      .storage_text = mirrored_pairs_text,
       .storage = Storage::half,
       .is_reference = true,
       .bytes_per_nonzero = 6.0,

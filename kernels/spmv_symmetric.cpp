@@ -509,7 +509,6 @@ KernelRow symmetric_kernel() {
       .name = "symmetric",
       .description =
           "symmetric storage: one entry of each mirrored pair; SELL-8-2048 in column blocks, 16-bit columns",
-      .storage_text = mirrored_pairs_text,
       .storage = Storage::half,
       .is_default = true,
       .is_tried = true,
@@ -533,7 +532,6 @@ KernelRow symmetric_distinct_kernel() {
       .name = "symmetric-distinct",
       .description =
           "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
-      .storage_text = mirrored_pairs_text,
       .storage = Storage::half,
       .is_default = symmetric_distinct::instruction_sets().size() > 1,
       .is_tried = symmetric_distinct::instruction_sets().size() > 1,

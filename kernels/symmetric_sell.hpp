@@ -1,6 +1,6 @@
 #pragma once
 
-// What the loops of half storage in SELL (spmv_symmetric.cpp) take.
+// Arguments of the loops of half storage in SELL (spmv_symmetric.cpp).
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-"""What the scripts have in common: options, programs that they run, and files that they write."""
+"""Shared by the scripts: options, programs that they run, and files that they write."""
 
 import argparse
 import os

@@ -145,7 +145,7 @@ std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names)
   return text + disturbance_text({&pair, 1}, names);
 }
 
-/// What differs although the same was asked for, and metrics beyond the threshold, with the configurations that have the same text: none where
+/// Differences although the same was asked for, and metrics beyond the threshold, with the configurations that have the same text: none where
 /// all have it.
 std::string lines_of_differences(const Comparison& comparison) {
   Named<std::vector<std::string>> found;  // keys by the text

@@ -22,7 +22,7 @@ def choice_text(key, value):
 
 
 def way_of(document, panel_name, arrangement):
-    """What the times of one line have in common: (problem, with the label of its set of results; machine; how it was computed)."""
+    """The key of the times of one line: (problem, with the label of its set of results; machine; how it was computed)."""
     configuration, nodes = document["configuration"], document["environment"]["nodes"]
     chosen = {key: configuration.get(key, usual) for key, usual in USUAL.items()}
     if configuration.get("transport_by") == "built-in rule":
@@ -105,7 +105,7 @@ def file_bytes(document):
 
 
 def point_tip(name, limit, timed, in_memory):
-    """What one streamed result says of its storage, all ranks together; of products only where some were timed."""
+    """The figures of one streamed result's storage, all ranks together; of products only where some were timed."""
     time_s, count, every = timed.median_s, len(timed.times_s), timed.document["out_of_core"]["ranks"]
     whole = file_bytes(timed.document)
     stays = sum(rank["file_bytes"] * rank["resident_panels"] / rank["panels"] for rank in every)

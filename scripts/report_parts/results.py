@@ -379,7 +379,7 @@ def product_point(name, entries, _context):
 
 
 def row_point(name, entries, context):
-    """Of times a panel for each size of the blocks and a line for each kernel; of counted instructions a panel for each kernel and processor
+    """Panels: of times one for each size of the blocks and a line for each kernel; of counted instructions a panel for each kernel and processor
     and a line for each instruction set."""
     size, length, kernel = name.split("/")[:3]
     if "instructions_per_nonzero" not in entries[0]:

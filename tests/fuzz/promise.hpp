@@ -38,7 +38,7 @@ bool accepts(const Parse& parse) {
   }
 }
 
-/// What is written of an accepted document is read, and written again alike.
+/// The text of an accepted document is read, and written again alike.
 template <typename Parse, typename Format, typename Document>
 void promise_read_back(const Parse& parse, const Format& format, const Document& document) {
   const std::string text = format(document);

@@ -320,7 +320,7 @@ void expect_near(const std::vector<double>& found, const std::vector<double>& ex
   for (size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-13 * expected[k]) << k;
 }
 
-/// What multiplies a block: symmetric block CSR of supervariables, sets, or another kernel.
+/// The form that multiplies a block: symmetric block CSR of supervariables, sets, or another kernel.
 enum class Format { supervariables, sets, other };
 
 /// By the last array: columns of 32 bits after starts of rows, members of sets after their values, or what else another kernel has.

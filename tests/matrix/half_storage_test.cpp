@@ -40,7 +40,7 @@ TEST(HalfStorageRuleTest, KeepsOneOfEachPairAndTheDiagonal) {
   }
 }
 
-/// Of every `sampled`-th row and column.
+/// Takes every `sampled`-th row and column.
 void expect_halved(int64_t n, const comm::ProcessGrid& grid, int64_t sampled) {
   const auto layout = comm::BlockLayout::even(n, grid);
   const HalfStorageRule rule(layout);

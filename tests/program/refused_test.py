@@ -9,7 +9,7 @@ MATRIX = "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 2.0\n2 2 2
 
 
 def rows():
-    """Of refused.txt: numbers of ranks, exit code, words, texts."""
+    """The rows of refused.txt: numbers of ranks, exit code, words, texts."""
     for line in pathlib.Path(__file__).with_name("refused.txt").read_text().splitlines():
         if line and not line.startswith("#"):
             start, words, *texts = line.split(" | ")

@@ -58,7 +58,7 @@ TEST_F(PaperComparisonTest, SummationsAndShufflesMeetTable4) {
   EXPECT_LT(sample_of(errors).median, 0.08);
 }
 
-/// Of Table 6 only the cells on 16 and 256 units are fitted, by the time outside of the phases; of Table 2 those on 16 and 128, by the compiled loop.
+/// The fit takes of Table 6 only the cells on 16 and 256 units, by the time outside of the phases; of Table 2 those on 16 and 128, by the compiled loop.
 TEST_F(PaperComparisonTest, SecondsMeetTables2And6) {
   for (const auto& [name, median, worst] :
        {std::tuple("Table 6", 0.015, 0.035), std::tuple("Table 2", 0.025, 0.08)}) {

@@ -101,7 +101,7 @@ SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::s
   return timed;
 }
 
-/// Of every kind, on a processor with kernels and on one without, where the later ones replace those of the same conditions.
+/// Records of every kind, on a processor with kernels and on one without, where the later ones replace those of the same conditions.
 TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
   const StorageCase two_ranks{
       .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};

@@ -158,7 +158,7 @@ bool TaskQueue::may_begin(const Task& task) const {
   return std::ranges::count(is_free_, true) >= task.rank_count;
 }
 
-/// Of the node with the fewest that suffice; else of the nodes with the most.
+/// Those of the node with the fewest that suffice; else of the nodes with the most.
 std::vector<int> TaskQueue::free_workers(int count) const {
   std::map<int, std::vector<int>> by_node;
   for (size_t worker = 0; worker < nodes_.size(); ++worker) {

@@ -10,7 +10,7 @@
 namespace cg2d {
 namespace {
 
-/// What may be typed after a command, quoted, with blanks between.
+/// The words that may follow a command, quoted, with blanks between.
 std::string words_after(const CLI::App& command) {
   auto words = fmt::format("--{}", fmt::join(long_names(command), " --"));
   for (const auto& option : described_options(command)) {

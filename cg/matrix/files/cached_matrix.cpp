@@ -14,8 +14,8 @@
 namespace cg2d {
 namespace {
 
-constexpr int64_t window_entries = int64_t{1}
-                                   << 18;  // 3 MB at a time: strips are made where there is little memory
+// 3 MB at a time: strips are made where there is little memory.
+constexpr int64_t window_entries = int64_t{1} << 18;
 
 // ---------------------------------------------------------------- writing
 

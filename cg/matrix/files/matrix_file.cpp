@@ -207,7 +207,7 @@ class SourceMatrix final : public SystemMatrix {
         .order = order(),
         .entry_count = saturated(source_->facts().nonzero_count),
         .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())};
-    // Of whole blocks, on any grid.
+    // The memory of whole blocks, on any grid.
     const auto pieces = comm::piece_starts_of_shares(order(), comm::equal_shares(group.size()));
     for (const auto& grid : comm::factorizations(group.size())) {
       if (!memory_bytes)

@@ -265,24 +265,22 @@ const RepeatReport* SolveRun::iterate() {
                             .starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros,
                             .snapshot = report_.restart ? &snapshot : nullptr};
   std::vector<SystemSolveResult> results;
-  {
-    const auto observers = measurement_->begin();
-    solver_->observers().add(*this);
-    for (auto* observer : observers) observer->before_outer_step();
-    if (guard_) {
-      const Stopwatch stopwatch;
-      const auto result = guard_->solve(*solver_, preconditioner_->inverse_diagonal(),
-                                        options_.most_iterations, given, tolerance_);
-      report_.features.guard = guard_->report(stopwatch.seconds());
-      if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
-      results = {*result};
-    } else {
-      results = solver_->solve(given, tolerance_);
-    }
-    for (auto* observer : observers) observer->after_outer_step(1, {});
-    measurement_->end();
-    solver_->observers().remove(*this);
+  const auto observers = measurement_->begin();
+  solver_->observers().add(*this);
+  for (auto* observer : observers) observer->before_outer_step();
+  if (guard_) {
+    const Stopwatch stopwatch;
+    const auto result = guard_->solve(*solver_, preconditioner_->inverse_diagonal(), options_.most_iterations,
+                                      given, tolerance_);
+    report_.features.guard = guard_->report(stopwatch.seconds());
+    if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
+    results = {*result};
+  } else {
+    results = solver_->solve(given, tolerance_);
   }
+  for (auto* observer : observers) observer->after_outer_step(1, {});
+  measurement_->end();
+  solver_->observers().remove(*this);
   if (streaming_) streaming_->check_region();
   report_.repeat = measurement_->repeat();
   report_.quiet = report_.repeat.quiet;
