@@ -43,7 +43,7 @@ std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& inp
   const auto size = static_cast<int64_t>(input.matrix.local_size());
   const auto* const block = input.diagonal_block;
   const bool fits = block != nullptr && block->row_count == size && block->column_count == size;
-  if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0)
+  if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0 || !fits)
     throw InputError(
         "preconditioner block-jacobi: the diagonal block has another size than the vectors on {} ranks",
         misfits);
