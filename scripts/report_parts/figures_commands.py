@@ -63,10 +63,10 @@ def comparisons(material):
 FAILED = "failed"
 
 
-def calls_of(batch):
+def calls_of(tasks):
     """The tasks of each call of cg2d batch, whose clock begins anew; without those that were not tried again."""
     calls = {}
-    for task in batch.tasks:
+    for task in tasks:
         if task["ranks"]:
             calls.setdefault(task["sitting"], []).append(task)
     return calls
@@ -76,7 +76,7 @@ def series_of(task):
     return FAILED if task["exit_code"] != 0 else ranks_text(len(task["ranks"]))
 
 
-def batch_panel(batch, call, tasks):
+def batch_panel(source, call, tasks):
     """A line for each task on each of its ranks, over the time that it took."""
     lines = []
     for name in sorted({series_of(task) for task in tasks}, key=lambda name: (name == FAILED, len(name), name)):
@@ -90,16 +90,16 @@ def batch_panel(batch, call, tasks):
         colour, marker = style.series_style(len(lines))
         lines.append(Line(name, x, y, tips, style.GREY if name == FAILED else colour, marker, is_dashed=name == FAILED))
     ranks = sorted({rank for task in tasks for rank in task["ranks"]})
-    title = f"{batch.source}{f', call {call}' if call > 1 else ''}"
+    title = f"{source}{f', call {call}' if call > 1 else ''}"
     return LinePanel(title, Axis("Time since the batch began", from_zero=True, is_time=True), Axis("Rank of the job", ticks=ranks), lines)
 
 
 def batch(material):
     batches = material.inputs.batches
-    panels = [batch_panel(one, call, tasks) for one in batches for call, tasks in sorted(calls_of(one).items())]
+    panels = [batch_panel(source, call, own) for source, tasks in batches for call, own in sorted(calls_of(tasks).items())]
     rows = []
-    for one in batches:
-        for task in sorted(one.tasks, key=lambda task: (task["sitting"], task["start_s"])):
+    for _, tasks in batches:
+        for task in sorted(tasks, key=lambda task: (task["sitting"], task["start_s"])):
             end = task["status"] + (f": {task['reason']}" if task["reason"] else "")
             rows.append([task["name"], ", ".join(map(str, task["ranks"])), seconds(task["start_s"]), seconds(task["duration_s"]), end])
     note = "Each line is a task on one of its ranks."

@@ -2,7 +2,7 @@
 
 from . import style
 from .figures_grid import ranks_text, settings_names
-from .panels import Axis, BarPanel, Bars, Figure, Table
+from .panels import Axis, BarPanel, Bars, Figure
 from .results import PHASES
 
 # One panel for each event; further events are left out.
@@ -81,30 +81,6 @@ def event_tip(study, case, name, kind, phase, counted):
     )
 
 
-def made_of_counts(case):
-    """{heading: value in multiply} of what cg2d made of the counts; None: no such figure in that phase."""
-    counted = case.run_with("counters").document["counters"]
-    made = {figure["description"]: figure["phases"].get("multiply") for figure in counted["figures"]}
-    misses = {f"{event['name']} per nonzero": event["per_nonzero"] for event in counted["events"]}
-    return made | {heading: value for heading, value in misses.items() if value is not None}
-
-
-def kernel_table(cases):
-    """A row for each kernel; None where nothing was made of the counts."""
-    made = [made_of_counts(case) for case in cases]
-    headings = list(dict.fromkeys(heading for one in made for heading in one))
-    if not headings:
-        return None
-    rows = []
-    for case, one in zip(cases, made):
-        values = [one.get(heading) for heading in headings]
-        rows.append([case.arrangement, case.settings, *("" if value is None else f"{value:.3g}" for value in values)])
-    return Table(
-        "Multiply phase: figures derived from the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
-        range(2, 2 + len(headings)),
-    )  # fmt: skip
-
-
 def counters(material):
     found = counted_cases(material)
     refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
@@ -126,4 +102,4 @@ def counters(material):
     if left_out:
         note += f" Not shown: {'; '.join(left_out)}."
     panels = [event_panel(name, kind, study, cases) for name, kind in shown]
-    return Figure(panels, note, kernel_table(cases))
+    return Figure(panels, note)

@@ -10,26 +10,14 @@ from .times import seconds
 
 # ---------------------------------------------------------------- results by what they computed and by their memory limits
 
-# Of a configuration: names say what is different.
-USUAL = {
-    "transport": "two-sided", "sum_form": "reduce-scatter", "threads": 1, "overlap": False, "reproducible": False,
-    "ranks_per_node": 0,
-}  # fmt: skip
-
-
-def choice_text(key, value):
-    return value if isinstance(value, str) else key if value is True else f"{key.replace('_', ' ')} {value}"
-
-
 def way_of(document, panel_name, arrangement):
     """The key of the times of one line: (problem, with the label of its set of results; machine; how it was computed)."""
     configuration, nodes = document["configuration"], document["environment"]["nodes"]
-    chosen = {key: configuration.get(key, usual) for key, usual in USUAL.items()}
-    if configuration.get("transport_by") == "built-in rule":
-        chosen["transport"] = USUAL["transport"]
-    unusual = [choice_text(key, value) for key, value in chosen.items() if value != USUAL[key]]
-    name = ", ".join(filter(None, (ranks_text(configuration["ranks"]), arrangement, configuration["kernel"], *unusual)))
-    return panel_name, f"{len(nodes)} x {nodes[0]['processor']}", name
+    names = [ranks_text(configuration["ranks"]), arrangement, *(configuration[key] for key in ("kernel", "transport", "sum_form"))]
+    names += [word for word in ("overlap", "reproducible") if configuration.get(word)]
+    numbers = {word: configuration.get(word) or 0 for word in ("threads", "ranks_per_node")}
+    names += [f"{number} {word.replace('_', ' ')}" for word, number in numbers.items() if number > 1]
+    return panel_name, f"{len(nodes)} x {nodes[0]['processor']}", ", ".join(names)
 
 
 def timed_runs(material):

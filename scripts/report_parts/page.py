@@ -5,7 +5,6 @@ import pathlib
 from . import animation, page_verdict, panels, style, svg_paint
 from .html_parts import definitions, details, escape, table
 from .results import disturbed_count
-from .schema import schema_of, values_at
 from .studies import problem_name
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -89,39 +88,17 @@ def group_row(key, runs):
     )  # fmt: skip
 
 
-def metrics_of(documents):
-    """[(name, least to largest)] of what cg2d compare compares; of a list over the ranks the largest counts."""
-    pairs = []
-    for label, unit, path in schema_of("solve" if "system" in documents[0] else "run").metrics:
-        values = [max(found) for document in documents if (found := values_at(document, path))]
-        if values:
-            scale, name = (1e-6, "MB") if unit == "B" else (1, unit)
-            ends = dict.fromkeys(f"{scale * end:.4g}" for end in (min(values), max(values)))
-            pairs.append((label.lower(), f"{' to '.join(ends)} {name}".rstrip()))
-    return pairs
-
-
 def facts_of(runs):
-    documents = [run.document for run in runs]
-    environments = [document["environment"] for document in documents]
-    nodes = [node for environment in environments for node in environment["nodes"]]
-    crowded = sum(bool(environment.get("oversubscribed")) for environment in environments)
-    origins = [document.get("provenance") or {} for document in documents]
-    pairs = [
-        ("machine", several(f"{node['name']}: {node['processor']}, {node['cores']} cores" for node in nodes)),
-        ("nodes of a run", several(sorted({len(environment["nodes"]) for environment in environments}))),
-        ("MPI", several(environment["mpi"] for environment in environments)),
-        ("BLAS", several(environment["blas"] for environment in environments)),
-        ("compiler", several(f"{e['compiler']}, {e['flags']}".rstrip(", ") for e in environments)),
-        ("huge pages", several(environment["transparent_huge_pages"] or "not known" for environment in environments)),
-        ("instruction set", several(document["configuration"]["instruction_set"] or "not known" for document in documents)),
-        ("system", several(f"{origin['kernel']}, {origin['libc']}" for origin in origins if "kernel" in origin and "libc" in origin)),
-        ("cg2d", several(document["program"]["version"] for document in documents)),
-        ("commit", several(commit_text(document) for document in documents)),
-        ("first command", " ".join(map(str, next((origin["command"] for origin in origins if "command" in origin), [])))),
-        ("crowded", f"{crowded or 'none'} of {counted(len(runs), 'run')} had more ranks or threads than cores"),
-    ]
-    return [(name, text) for name, text in pairs if text] + metrics_of(documents)
+    """[(name, text)]: what the results say of machine and build in words, as JSON names it, each different value once."""
+    found = {}
+    for document in (run.document for run in runs):
+        environment, configuration = document["environment"], document["configuration"]
+        build = {"cg2d": document["program"]["version"], "instruction_set": configuration["instruction_set"]}
+        for part in (*environment["nodes"], environment, document.get("provenance") or {}, build):
+            for name, value in part.items():
+                if isinstance(value, str) and name != "time":
+                    found.setdefault(name.replace("_", " "), {})[value] = None
+    return [(name, "; ".join(values)) for name, values in found.items()]
 
 
 def runs_html(runs):

@@ -168,19 +168,19 @@ class Results(IgnoredInput):
         self.refused(["compare", "sell", "scalar"], "S 1x1 sell ", "S 1x1 scalar ", "cg2d sweep measures them in turns")
 
     def test_documents_of_other_commands(self):
-        for words, holds in (
-            (["model", "--machine", "cp-pacs", "--class", "S", "--ranks", "2"], "holds predictions of cg2d model"),
-            (["explain", "--grid", "1x2"], "holds a plan of messages of cg2d explain"),
-            (["events"], "holds the events of cg2d events"),
-            (["stencil", "--shape", "8x8x8", "--steps", "2", "--temporal-block", "1"], "holds a result of cg2d stencil"),
+        for words in (
+            ["model", "--machine", "cp-pacs", "--class", "S", "--ranks", "2"],
+            ["explain", "--grid", "1x2"],
+            ["events"],
+            ["stencil", "--shape", "8x8x8", "--steps", "2", "--temporal-block", "1"],
         ):
             path = self.folder / "document.json"
             self.run_well(0, *words, "--format", "json", "--output", path)
             if words[0] != "model":
-                self.refused(["report", path], f"{path}: {holds}", code=65)
+                self.refused(["report", path], f"{path}: not a result of cg2d with figures", code=65)
             for reader in (["export", path], ["compare", path, path], ["sweep", "--show", path]):
                 self.refused(reader, f"{path}: no result of cg2d run or solve")
-        self.refused(["report", MACHINE], "holds a machine description", code=65)
+        self.refused(["report", MACHINE], "not a result of cg2d with figures", code=65)
 
 
 class InstructionSets(ProgramTest):

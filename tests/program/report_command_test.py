@@ -165,7 +165,7 @@ class Refusals(ReportCommand):
 
     def test_files_of_no_known_kind(self):
         path = self.folder / "odd"
-        for text, pattern in (("text\n", "neither JSON nor"), ("{}", "not a result of cg2d; a run"), ("[1]", "not a result")):
+        for text, pattern in (("text\n", "neither JSON nor"), ("{}", "not a result of cg2d with figures; a run"), ("[1]", "not a result")):
             path.write_text(text)
             self.assert_refused(BAD_DATA, f"odd: {pattern}", self.sweep, path)
         self.assert_refused(NO_INPUT, "none: No such file", self.sweep, self.folder / "none")

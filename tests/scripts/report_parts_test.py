@@ -8,7 +8,7 @@ import xml.etree.ElementTree
 from program_runner import PROGRAM, SUCCESS, USAGE, ProgramTest, run_command, run_program, validator_of
 from report_facts import (
     BENCH, PROFILE, as_class_b, as_disturbed, as_in_memory, as_streamed, as_uneven, real_sweep, simulated_sweep,
-    with_counters, with_figures, with_kernel, with_predictions, with_rooflines, with_second_kernel, write_lines,
+    with_counters, with_kernel, with_predictions, with_rooflines, with_second_kernel, write_lines,
 )
 
 from report_parts import (
@@ -138,8 +138,8 @@ class Readers(ReportParts):
             ('{"pairs": [], "sums": []}', "not as cg2d schema pingpong has it: no "),
             ('{"compared": [], "threshold": 0}', "not as cg2d schema compare has it: no "),
             ('{"system": {}}', "not as cg2d schema solve has it: no "),
-            ("{}", "not a result of cg2d; a run, sweep, .* is needed"),
-            ("[]", "not a result of cg2d; a run, sweep, .* is needed"),
+            ("{}", "not a result of cg2d with figures; a run, sweep, .* is needed"),
+            ("[]", "not a result of cg2d with figures; a run, sweep, .* is needed"),
         ):
             self.refusal(BAD_DATA, reason, inputs.read_inputs, [self.file(text)])
 
@@ -273,7 +273,6 @@ class FigureTable(ReportParts):
             ("settings", "several kernels"),
             ("roofline", "no run with --roofline"),
             ("roofline", "spmv_bench"),
-            ("machines", "class B"),
             ("repeats", "--repeat N"),
             ("streaming", "--memory-limit"),
             ("rank-speeds", "--cut speed"),
@@ -329,17 +328,6 @@ class Figures(ReportParts):
         self.assertEqual(problem, "NPB 1400, 2 ranks")
         self.assertEqual(gains, {alone["configuration"]["kernel"]: [1.0], "fast": [4.0]})
         self.assertEqual(shares, {alone["configuration"]["kernel"]: [50.0], "fast": [200.0]})
-
-    def test_what_the_program_made_of_counts_is_a_table_of_kernels(self):
-        (counted,) = with_counters(self.sweep[:1])
-        (alone,) = with_figures([counted])
-        table = figures_counters.counters(self.material([*self.sweep, alone, with_kernel(counted, "test")])).table
-        self.assertEqual(table.heads[2:], ["instructions per core cycle", "flops per nonzero", "PAPI_L3_TCM per nonzero"])
-        self.assertEqual([row[2:] for row in table.rows], [["1.23", "", "0.0625"], ["", "", ""]])
-        self.assertEqual([row[0] for row in table.rows], ["1x1", "1x1"])
-        self.assertIn(alone["configuration"]["kernel"], table.rows[0][1])
-        self.assertTrue(table.rows[1][1].startswith("test, "), table.rows[1])
-        self.assertIsNone(figures_counters.counters(self.material([*self.sweep, counted])).table, "nothing was made of the clock")
 
     def test_residuals_of_every_phase_and_of_the_total(self):
         documents = with_predictions(self.sweep)

@@ -84,35 +84,19 @@ def with_predictions(document):
     document["prediction"] = {"machine": "test", "total_s": 1.1 * document["result"]["time_s"], "phases": phases}
 
 
-# Of an event, besides its name, kind and phases.
-EVENT = {"total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "per_nonzero": None}
-
-
 @of_copies
 def with_counters(document):
     """One event per phase that was counted and one that was not."""
     values = {"minimum": 375.0, "mean": 750.0, "maximum": 1125.0, "total": 1500.0}
-    event = EVENT | {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
+    event = {
+        "name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES},
+        "total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "per_nonzero": None,
+    }  # fmt: skip
     refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
     document["counters"] = {
         "papi": None, "asked": [event["name"]], "events": [event], "refused": [refused], "multiplexed": False, "all_threads": True,
         "clocks_per_reading": 100.0, "reading_share": 0.001, "instructions_per_cycle": None, "figures": [], "ranks": [],
     }  # fmt: skip
-
-
-@of_copies
-def with_figures(document):
-    """Documents of with_counters(), as if cycles, instructions and misses had been counted: figures of two phases."""
-    counters = document["counters"]
-    ones = {phase: {"minimum": 1.0, "mean": 1.0, "maximum": 1.0, "total": 1.0} for phase in PHASES}
-    counters["events"].append(EVENT | {"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": ones})
-    counters["figures"] = [
-        {"name": name, "description": description, "events": ["PAPI_TOT_CYC"], "phases": dict.fromkeys(PHASES) | phases}
-        for name, description, phases in (
-            ("instructions_per_cycle", "instructions per core cycle", {"multiply": 1.2345, "dot": 2.5}),
-            ("flops_per_nonzero", "flops per nonzero", {}),
-        )
-    ]
 
 
 @of_copies

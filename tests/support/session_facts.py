@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 
 from program_runner import run_program
-from report_facts import BENCH, PROFILE, real_sweep, with_figures, with_counters, with_rooflines, write_lines
+from report_facts import BENCH, PROFILE, real_sweep, with_counters, with_rooflines, write_lines
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-session-")
 
@@ -25,7 +25,7 @@ def session_files():
     folder = pathlib.Path(_FOLDER.name)
     sweep = real_sweep()
     grids = {document["configuration"]["grid"]["name"]: document for document in sweep}
-    write_lines(folder / "sweep.jsonl", [*sweep, *with_rooflines(with_figures(with_counters(list(grids.values()))))])
+    write_lines(folder / "sweep.jsonl", [*sweep, *with_rooflines(with_counters(list(grids.values())))])
     write_lines(folder / "later.jsonl", sweep)
     for name, (ranks, words) in COMMANDS.items():
         settled = (folder / word if word == "trace.json" else word for word in words)
