@@ -9,7 +9,7 @@ from . import page, svg_paint
 from .errors import BAD_DATA, CANNOT_CREATE, USAGE, ReportError
 from .figure_table import FIGURES, Material
 from .inputs import comparisons_by, read_inputs
-from .page import day_of, machine_of, short_names
+from .page import short_names
 from .results import results_of
 from .times import set_unit, share_ranges
 
@@ -27,15 +27,8 @@ def chosen_rows(only):
 
 
 def labels_of(results):
-    """{path: a name that tells the sets apart}: the file, and the machine or the day where these differ."""
-    names = {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
-    labels = {}
-    machines = {path: machine_of(one.runs[0].document) for path, one in results.items()}
-    days = {path: day_of(one.runs[0].document)[:10] for path, one in results.items()}
-    for path, name in names.items():
-        told = [facts[path] for facts in (machines, days) if len(set(facts.values())) > 1]
-        labels[path] = f"{name} ({', '.join(told)})" if told else name
-    return labels
+    """{path: a name that tells the sets apart}"""
+    return {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
 
 
 def compared_sets(inputs, arguments, progress):

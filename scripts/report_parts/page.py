@@ -3,7 +3,7 @@
 import pathlib
 
 from . import animation, page_verdict, panels, style, svg_paint
-from .html_parts import definitions, details, escape, table
+from .html_parts import definitions, details, escape, section, table
 from .results import disturbed_count
 from .studies import problem_name
 
@@ -114,7 +114,7 @@ def runs_html(runs):
     facts = "".join(
         details(f"Machine and build of {short[path]}", definitions(facts_of(found))) for (path, *_), found in groups.items()
     )
-    return f'<section id="runs"><h2>Runs</h2>{table(heads, rows, (5, 6), "Runs by file, machine and commit")}{facts}</section>'
+    return section("runs", "Runs", table(heads, rows, (5, 6), "Runs by file, machine and commit") + facts)
 
 
 # ---------------------------------------------------------------- the page
@@ -132,25 +132,14 @@ def figure_html(row, figure):
     below = ""
     if content := figure.table:
         below = f"<h3>{escape(content.title)}</h3>{table(content.heads, content.rows, content.numbers, content.title)}"
-    return (
-        f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
-        f'<div class="panels">{inner}</div>{below}</section>'
-    )
-
-
-def list_html(name, title, items):
-    """items: HTML."""
-    return f'<section id="{name}"><h2>{title}</h2><ul class="missing">{"".join(items)}</ul></section>' if items else ""
+    return section(row.name, row.title, f'<div class="panels">{inner}</div>{below}', figure.note)
 
 
 def verdict_section(material):
     if not material.studies:
         return ""
-    tests = page_verdict.test_text(material.results)
-    return (
-        f'<section id="verdict"><h2>Verdict</h2>{page_verdict.verdict_html(material)}{page_verdict.best_grids(material)}'
-        f'<p class="note">{escape(tests)}</p></section>'
-    )
+    tests = f'<p class="note">{escape(page_verdict.test_text(material.results))}</p>'
+    return section("verdict", "Verdict", page_verdict.verdict_html(material) + page_verdict.best_grids(material) + tests)
 
 
 def contents(entries):
@@ -171,8 +160,6 @@ def head():
 def make_page(material, figures, missing):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
     steps = material.inputs.traces
-    animations = [animation.animation_html(step, table, number) for number, step in enumerate(steps)]
-    overlays = [animation.overlay_html(same, table, number) for number, same in enumerate(animation.same_steps(steps))]
     left_out = [f'<li id="{row.name}"><b>{escape(row.title)}</b>: {escape(why)}.</li>' for row, why in missing]
     notes = [f"<li>{escape(note)}</li>" for note in material.notes]
     lists = (("left-out", "Figures left out", left_out), ("notes", "Not used, or not compared", notes))
@@ -180,12 +167,12 @@ def make_page(material, figures, missing):
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
-        *((*animation.numbered(animation.STEP, number), text) for number, text in enumerate(animations)),
-        *((*animation.numbered(animation.OVERLAY, number), text) for number, text in enumerate(overlays)),
-        *((name, title, list_html(name, title, items)) for name, title, items in lists),
+        *(animation.animation_section(step, number) for number, step in enumerate(steps)),
+        *(animation.overlay_section(same, number) for number, same in enumerate(animation.same_steps(steps))),
+        *((name, title, section(name, title, f'<ul class="missing">{"".join(items)}</ul>' if items else "")) for name, title, items in lists),
     ]
-    sections = [section for section in sections if section[2]]
-    scripts = ["page.js", *(["animation.js"] if animations else [])]
+    sections = [entry for entry in sections if entry[2]]
+    scripts = ["page.js", *(["animation.js"] if steps else [])]
     parts = [
         head(),
         f'<body><svg width="0" height="0" aria-hidden="true" class="patterns">{svg_paint.HATCH}</svg>',

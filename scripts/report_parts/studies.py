@@ -183,6 +183,13 @@ class Study:
     def all_cases(self):
         return [case for rank_count in self.rank_counts for _, case in by_place(self.cases[rank_count])]
 
+    def shown_with(self, has):
+        """(P, every case that has something) of the shown number of ranks, else of the greatest with such cases; None without any."""
+        for rank_count in (self.shown_rank_count, *reversed(self.rank_counts)):
+            if cases := list(filter(has, self.every_case(rank_count))):
+                return rank_count, cases
+        return None
+
     def every_case(self, rank_count):
         """Every configuration by its place, compared or not."""
         found = [case for _, cases in by_place(self.alternatives.get(rank_count, {})) for case in cases]
