@@ -1,7 +1,6 @@
 """Shared by the scripts: options, programs that they run, and files that they write."""
 
 import argparse
-import os
 import re
 import shlex
 import shutil

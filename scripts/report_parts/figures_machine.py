@@ -1,6 +1,5 @@
 """Figures of the machine: over row lengths, of its kernels, and of messages between its ranks."""
 
-from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, rule
 from .times import seconds

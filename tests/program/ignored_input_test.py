@@ -32,11 +32,6 @@ def at(document, place):
 
 
 class IgnoredInput(ProgramTest):
-    def file(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        return path
-
     def processor(self):
         """The name of this one, as profiles have it."""
         return self.document_of(0, "stencil", "--shape", "8x8x8", "--steps", "2", "--temporal-block", "1")["machine"]

@@ -170,6 +170,11 @@ class Refusals(ReportCommand):
             self.assert_refused(BAD_DATA, f"odd: {pattern}", self.sweep, path)
         self.assert_refused(NO_INPUT, "none: No such file", self.sweep, self.folder / "none")
 
+    def test_bad_options(self):
+        self.assert_refused(USAGE, "FILE is required")
+        self.assert_refused(USAGE, "--nope", self.sweep, "--nope")
+        self.assert_refused(USAGE, "no figure 'nope'; there are comparison, time-by-grid, ", self.sweep, "--only", "repeats,nope")
+
     def test_a_page_that_cannot_be_made(self):
         self.page = self.sweep / "report.html"
         self.ends_with(CANNOT_CREATE, self.report(self.sweep))

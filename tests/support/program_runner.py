@@ -85,11 +85,6 @@ def some_of(cases, step):
     return list(cases) if THOROUGH else list(cases)[::step]
 
 
-def thorough_only(reason):
-    """A test that is left out unless the extent is thorough: it takes long, and others see most of what it sees."""
-    return unittest.skipUnless(THOROUGH, f"left to CG2D_TEST_EXTENT=thorough: {reason}")
-
-
 # A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
 HANG_S = 120.0
 
@@ -361,6 +356,12 @@ def validator_of(name):
     return jsonschema.Draft202012Validator(schema)
 
 
+def bytes_of(text):
+    """As the program writes them: "60 MB"."""
+    number, unit = text.split()
+    return round(float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit])
+
+
 def process_bytes(rank_count):
     """The memory that --memory-limit counts for each of so many processes, without a matrix: more with a sanitizer."""
     plan = run_program(rank_count, "run", "--class", "S", "--dry-run", "--format", "json").document()["plan"]
@@ -469,6 +470,12 @@ class ProgramTest(unittest.TestCase):
     def folder(self):
         """A folder of the test's own, which goes after it."""
         return temporary_folder(self.addCleanup)
+
+    def file(self, name, content=""):
+        """A file of the folder with this text, or these bytes."""
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
 
     def ends_with(self, exit_code, outcome):
         self.assertEqual(outcome.exit_code, exit_code, outcome)
