@@ -209,8 +209,6 @@ class Quiet(ProgramTest):
         run = ["run", "--class", "S", "--format", "csv"]
         self.assertNotEqual(self.run_well(1, *run, "--progress").stderr, "")
         self.assertEqual(self.run_well(1, *run, "--quiet").error_lines(), [])
-        self.assert_refused(run_program(1, *run, "--quiet", "--grid", "2x2"), USAGE)
-        self.assert_refused(run_program(1, *run, "--quiet", "--progress"), USAGE)
 
     def test_every_command_that_measures_has_it(self):
         for command in commands():

@@ -30,7 +30,6 @@ class DescribedMachineTest(ProgramTest):
     def test_the_official_grid(self):
         (problem,) = self.model("--ranks", "8,16", "--grid", "official")["problems"]
         self.assertEqual([[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]], [["4x2"], ["4x4"]])
-        self.assert_refused(run_program(1, *PAPER, "--ranks", "3", "--grid", "official"), USAGE)
 
     def test_slow_ranks_are_waited_for_unless_the_cut_follows_their_speeds(self):
         def grids_of(*arguments):

@@ -9,8 +9,7 @@ import subprocess
 
 from page_reader import read_page
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
-from report_facts import real_sweep, simulated_sweep, write_lines
-from session_facts import session_files
+from report_facts import real_sweep, session_files, simulated_sweep, write_lines
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError

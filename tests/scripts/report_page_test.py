@@ -11,8 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command, temporary_folder
-from report_facts import real_sweep, write_lines
-from session_facts import session_files
+from report_facts import real_sweep, session_files, write_lines
 
 from report_parts import style
 

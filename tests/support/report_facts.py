@@ -17,6 +17,7 @@ os.environ["CG2D"] = PROGRAM
 # 6 grids, each run twice.
 RANK_COUNTS = (1, 2, 4)
 ROUNDS = 2
+FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-session-")
 
 
 def of_copies(change):
@@ -217,3 +218,31 @@ BENCH = {
         for kernel, nanoseconds, bytes_per_nonzero in (("scalar", 1.2, 12.1), ("sell", 0.6, 10.2))
     ],
 }
+
+# Files of one session: name, ranks, words of the command.
+SESSION = {
+    "run.json": (4, ("run", "--class", "S", "--grid", "2x2", "--niter", "2", "--trace", "trace.json", "--format", "json")),
+    "scaling.json": (2, ("scaling", "--class", "S", "--cores", "1,2", "--repeat", "2", "--format", "json")),
+    "pingpong.json": (2, ("pingpong", "--class", "S", "--sizes", "8,64kB", "--format", "json")),
+    "solve.json": (2, ("solve", "--operator", "laplace3d:9x9x9", "--format", "json")),
+}
+
+
+@functools.cache
+def session_files():
+    """Paths: a sweep with runs that counted, one file of each other kind, and a trace."""
+    folder = pathlib.Path(FOLDER.name)
+    sweep = real_sweep()
+    grids = {document["configuration"]["grid"]["name"]: document for document in sweep}
+    write_lines(folder / "sweep.jsonl", [*sweep, *with_rooflines(with_counters(list(grids.values())))])
+    write_lines(folder / "later.jsonl", sweep)
+    for name, (ranks, words) in SESSION.items():
+        settled = (folder / word if word == "trace.json" else word for word in words)
+        outcome = run_program(ranks, *settled, "--output", folder / name)
+        assert outcome.exit_code == 0, f"no {name}: {outcome}"
+    compared = run_program(0, "compare", folder / "sweep.jsonl", folder / "later.jsonl", "--format", "json")
+    (folder / "compare.json").write_text(compared.stdout)
+    (folder / "profile.json").write_text(json.dumps(PROFILE))
+    (folder / "bench.json").write_text(json.dumps(BENCH))
+    names = ["sweep.jsonl", *SESSION, "trace.json", "compare.json", "profile.json", "bench.json"]
+    return [folder / name for name in names]
