@@ -179,16 +179,14 @@ class Refusals(ReportCommand):
         self.ends_with(CANNOT_CREATE, self.report(self.sweep))
 
     def test_each_output_by_itself(self):
-        file = self.folder / "file"
-        file.write_text("")
+        file = self.file("file", "")
         files = {file / "a.png": b"a", self.folder / "new" / "b.png": b"b", file / "c.png": b"c", self.folder: b"d", self.folder / "e": b"e"}
         with self.assertRaisesRegex(ReportError, f"^{file}: File exists; {self.folder}: Is a directory$"):
             write_all(files)
         self.assertEqual({path.name: path.read_bytes() for path in self.folder.rglob("[!f]*") if path.is_file()}, {"b.png": b"b", "e": b"e"})
 
     def test_a_link_and_a_pipe_stay(self):
-        target = self.folder / "target"
-        target.write_text("")
+        target = self.file("target", "")
         self.page.symlink_to(target)
         self.made(self.sweep)
         self.assertTrue(self.page.is_symlink())

@@ -26,9 +26,6 @@ class Measured(ProgramTest):
         self.assertLess(document["result"]["time_s"], time.monotonic() - begin_s, "a part of the command's time")
         return self.assert_valid(document, "solve")
 
-    def text_of(self, rank_count, *arguments):
-        return self.run_well(rank_count, "solve", *arguments).stdout
-
 
 class Traces(Measured):
     def bars(self, *arguments, steps=1000):
@@ -84,7 +81,7 @@ class Counters(Measured):
                 total = sum(phase["total"] for phase in clock["phases"].values())
                 self.assert_close(total + clock["outside_phases"], clock["total"], 1e-9)
                 self.assertGreater(clock["coverage"], 0.5)  # most of a solve is in its phases, however short they are
-                text = self.text_of(2, *system, "--papi", "software")
+                text = self.run_well(2, "solve", *system, "--papi", "software").stdout
                 header = next(line for line in text.splitlines() if line.startswith(" event "))
                 self.assertEqual(header.split()[1:1 + len(phases)], phases)
 
@@ -102,7 +99,7 @@ class Limits(Measured):
         self.assert_close(shares["interior"]["bytes"] + shares["boundary"]["bytes"], 16 * points * products, 1e-12)
         self.assert_close(shares["interior"]["flops"] + shares["boundary"]["flops"], flops * points * products, 1e-12)
         self.assertEqual(shares["multiply"]["bytes"], 0)
-        text = self.text_of(2, *STENCIL, "--roofline")
+        text = self.run_well(2, "solve", *STENCIL, "--roofline").stdout
         self.assertIn("over the vectors", text)
         self.assertNotIn("over the matrices", text)
 

@@ -32,9 +32,7 @@ def made_trace(steps, **facts):
 
 class TraceTest(ProgramTest):
     def read(self, document):
-        path = self.folder / "trace.json"
-        path.write_text(document if isinstance(document, str) else json.dumps(document))
-        return self.traces_of(path)[0]
+        return self.traces_of(self.file("trace.json", document if isinstance(document, str) else json.dumps(document)))[0]
 
     @staticmethod
     def traces_of(*paths):
