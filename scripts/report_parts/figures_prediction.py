@@ -6,7 +6,6 @@ from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel, rule
 from .results import PHASES
-from .studies import official_grid
 from .times import seconds
 
 # Per cent of the time of a run: for shorter phases the deviation means little.
@@ -148,7 +147,7 @@ def grids_panel(machine, problem):
     for row, count in enumerate(counts):
         for grid in count["grids"]:
             is_best = grid["grid"] == count["best_grid"]
-            marks = ["best"] * is_best + ["official"] * ((grid["columns"], grid["rows"]) == official_grid(count["ranks"]))
+            marks = ["best"] * is_best
             phases = [f"{style.phase_name(phase)} {seconds(time_s)}" for phase, time_s in grid["phases"].items()]
             tip = [f"{ranks_text(count['ranks'])}, grid {grid['grid']}, {grid['kernel']}", f"predicted {seconds(grid['total_s'])}", *phases, *marks]
             lines = [seconds(grid["total_s"]), *marks]

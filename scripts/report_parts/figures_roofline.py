@@ -17,7 +17,7 @@ def roofline_cases(study):
     """(P, cases by Px) whose runs have measured limits; None without any. Each grid is shown with the settings of the other figures where
     these have them."""
     rank_count, cases = study.shown_with(lambda case: case.run_with("roofline")) or (0, [])
-    found = {case.grid: case for case in sorted(cases, key=lambda case: case.settings_key == study.shown_key)}
+    found = {case.grid: case for case in sorted(reversed(cases), key=lambda case: case.settings_key == study.shown_key)}
     return (rank_count, [case for case in cases if found[case.grid] is case]) if cases else None
 
 

@@ -137,6 +137,16 @@ class Run:
         limit = stream["memory_limit_bytes"]
         return f"streamed within {limit / 1e6:.15g} MB" if limit else "streamed"
 
+    # The names of the usual settings that setting_parts leaves empty, where they stand beside others.
+    USUAL_PARTS = ("even pieces", "", "", "", "no overlap", "in memory")
+
+    @property
+    def setting_parts(self):
+        """Those that are the usual ones and not worth saying are empty."""
+        names = (self.configuration[key] for key in ("kernel", "transport", "sum_form"))
+        overlap = "overlap" if self.configuration.get("overlap") else ""
+        return "" if self.division == "even" else self.division, *names, overlap, self.storage
+
     @property
     def times_s(self):
         return self.document["result"]["repeats"]["times_s"]
