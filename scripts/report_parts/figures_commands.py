@@ -180,9 +180,9 @@ def speed_ups_panel(document, ways):
     return [LinePanel(title, Axis("Cores", "log", ticks=cores), Axis("Speed-up, times", from_zero=True), lines)] if cores else []
 
 
-def ways_table(documents):
+def ways_table(found):
     rows = []
-    for document, ways in measured(documents):
+    for document, ways in found:
         for way in ways:
             figures = way["figures"]
             alone = sum(other["cores"] == way["cores"] for other in ways) == 1
@@ -194,10 +194,10 @@ def ways_table(documents):
 
 
 def ways(material):
-    found = measured(material.inputs.scalings)
+    found = [one for one in measured(material.inputs.scalings) if "system" not in one[0]["options"]]
     panels = [panel for one in found for panel in (ways_panel(*one), *speed_ups_panel(*one))]
     note = "Bars show the median of the timed region for each way to use the cores. In hatched parts, ranks wait for other ranks."
-    return Figure(panels[:MOST_PANELS], note, ways_table(material.inputs.scalings)) if found else "no result of cg2d scaling was given"
+    return Figure(panels[:MOST_PANELS], note, ways_table(found)) if found else "no result of cg2d scaling was given"
 
 
 def system_panel(document, ways):
@@ -214,7 +214,7 @@ def system_panel(document, ways):
 
 
 def system_ways(material):
-    panels = [system_panel(*one) for one in measured(material.inputs.system_scalings)]
+    panels = [system_panel(*one) for one in measured(material.inputs.scalings) if "system" in one[0]["options"]]
     note = "Points are medians of the rounds, for each form of the operator and each way to use the cores."
     return Figure(panels[:MOST_PANELS], note) if panels else "no result of cg2d scaling of a system was given"
 

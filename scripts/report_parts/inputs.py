@@ -68,10 +68,6 @@ def read_by(read, what):
     return checked_read
 
 
-def dict_at(document, key):
-    return document[key] if isinstance(document.get(key), dict) else {}
-
-
 def has(*keys):
     return lambda document: all(key in document for key in keys)
 
@@ -90,7 +86,6 @@ KINDS = (
     Kind("traces", has("traceEvents"), trace.step_of),
     Kind("profiles", has("processors"), read_by(results.profile_of, "a tuning profile of cg2d tune")),
     Kind("benches", has("benchmarks"), read_by(results.bench_of, "a result of spmv_bench or row_length_bench (--benchmark_out_format=json)")),
-    Kind("system_scalings", lambda document: has("scaling", "ways")(document) and "system" in dict_at(document, "options"), checked("scaling")),
     Kind("scalings", has("scaling", "ways"), checked("scaling")),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong")),
     Kind("models", lambda document: has("machine", "problems")(document) and "interconnect" not in document, checked("model")),

@@ -26,17 +26,12 @@ def chosen_rows(only):
     return [row for row in FIGURES if not names or row.name in names]
 
 
-def labels_of(results):
-    """{path: a name that tells the sets apart}"""
-    return {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
-
-
 def compared_sets(inputs, arguments, progress):
     """Each file as a set of its own: (sets, comparisons)."""
     results = {path: results_of({path: documents}, progress) for path, documents in inputs.run_files.items()}
     if len(results) < 2:
         raise ReportError(BAD_DATA, "--compare: takes two files of runs or sweeps, or more")
-    labels = labels_of(results)
+    labels = {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
     if arguments.label:
         if len(set(arguments.label)) != len(results) or len(arguments.label) != len(results):
             raise ReportError(USAGE, f"--label: must be {len(results)} different names, one for each set that is compared")

@@ -29,12 +29,6 @@ def commit_text(document):
     return provenance["commit"][:12] + (", tree changed" if provenance["tree_changed"] else "")
 
 
-def file_of(run):
-    """Without its line."""
-    name, _, line = run.source.rpartition(":")
-    return name if name and line.isdigit() else run.source
-
-
 def short_names(paths):
     """{path: its last part}; the whole paths where these are not different."""
     names = {path: str(path).rpartition("/")[2] for path in paths}
@@ -107,7 +101,7 @@ def runs_html(runs):
         return ""
     groups = {}  # of a file on a machine with a commit
     for run in runs:
-        groups.setdefault((file_of(run), machine_of(run.document), commit_text(run.document)), []).append(run)
+        groups.setdefault((run.file, machine_of(run.document), commit_text(run.document)), []).append(run)
     short = short_names({path for path, _, _ in groups})
     heads = ("file", "measured", "machine", "problem", "ranks", "runs", "disturbed", "verified", "commit")
     rows = [group_row((short[path], *key), found) for (path, *key), found in groups.items()]

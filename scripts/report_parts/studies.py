@@ -93,7 +93,6 @@ class Study:
 
     name: str
     problem: dict
-    thread_count: int
     alternatives: dict = dataclasses.field(default_factory=dict)
     others: dict = dataclasses.field(default_factory=dict)
     tables: dict = dataclasses.field(default_factory=dict)
@@ -218,7 +217,7 @@ class StudyMaker:
         key = (problem_key(run.problem), -thread_count)
         if key not in self.studies:
             threads = f", {thread_count} threads per rank" if thread_count > 1 else ""
-            self.studies[key] = Study(problem_name(run.problem) + threads, run.problem, thread_count)
+            self.studies[key] = Study(problem_name(run.problem) + threads, run.problem)
         return self.studies[key]
 
     def add_choice(self, choice, cells):
@@ -293,7 +292,7 @@ def uncompared_notes(results):
     alike = collections.defaultdict(list)
     for run in results.runs:
         if run.source in reasons:
-            alike[run.source.rpartition(":")[0], reasons[run.source]].append(run.source)
+            alike[run.file, reasons[run.source]].append(run.source)
     return [
         f"{sources[0]}{f' and {len(sources) - 1} more' if sources[1:] else ''}: not compared: {reason}"
         for (_, reason), sources in alike.items()
