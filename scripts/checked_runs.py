@@ -77,12 +77,11 @@ def transport_options(transport):
     return ["--transport", name, *(["--ranks-per-node", ranks_per_node] if ranks_per_node else [])]
 
 
-def require(names, packages, extent="thorough"):
-    """The paths of all these programs."""
-    missing = [name for name in names if not shutil.which(name)]
-    if missing:
-        raise ReportError(UNAVAILABLE, f"no {' and no '.join(missing)}: install {packages} (scripts/install-dependencies {extent})")
-    return [shutil.which(name) for name in names]
+def required(name, packages, extent="thorough"):
+    """The path of this program."""
+    if found := shutil.which(name):
+        return found
+    raise ReportError(UNAVAILABLE, f"no {name}: install {packages} (scripts/install-dependencies {extent})")
 
 
 def mpi_programs():
