@@ -157,8 +157,8 @@ def end_session(process):
 
 def run_all(cases, judge, *, seconds, kinds, jobs=None):
     """Runs all cases, prints every defect as it is found and the table at the end, or when it is interrupted; the exit code.
-    `judge(case, exit code, output, folder)` gives (kind, reason): the folder is the run's working folder. `kinds`: the defects that always have
-    a column. `jobs`: runs at a time, by default as many as have cores for all of their ranks."""
+    `judge(case, exit code, output, folder)` gives (kind, reason): the folder is the run's working folder. `kinds`: the defects
+    that always have a column. `jobs`: runs at a time, by default as many as have cores for all of their ranks."""
     jobs = jobs or max(1, (os.cpu_count() or 1) // max((case.rank_count for case in cases), default=1))
     counts = {case.row: collections.Counter() for case in cases}
     waiting, running = collections.deque(cases), []

@@ -32,7 +32,8 @@ class LimitTest(ProgramTest):
         cls.files = temporary_folder(cls.addClassCleanup)
         cls.matrix = cls.files / "A.mtx"
         # A banded matrix with 13 entries in most rows.
-        cls.matrix.write_text(matrix_text(60_000, {(row, row - k): -1.0 if k else 30.0 for row in range(60_000) for k in range(min(row, 12) + 1)}))
+        entries = {(row, row - k): -1.0 if k else 30.0 for row in range(60_000) for k in range(min(row, 12) + 1)}
+        cls.matrix.write_text(matrix_text(60_000, entries))
         if "sanitize" in run_program(0, "run", "--class", "S", "--format", "json").document()["environment"]["flags"]:
             raise unittest.SkipTest("sanitizers take memory of their own")
 

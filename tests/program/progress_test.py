@@ -58,8 +58,8 @@ def open_terminal():
 
 
 class TerminalRun(BackgroundRun):
-    """cg2d under way with its stderr on a terminal, and its stdout, too, unless it has another place. Launchers give their ranks pipes in its
-    place; so a shell leads the ranks' stderr back to it, unless it passes_pipes."""
+    """cg2d under way with its stderr on a terminal, and its stdout, too, unless it has another place. Launchers give their ranks
+    pipes in its place; so a shell leads the ranks' stderr back to it, unless it passes_pipes."""
 
     def __init__(self, rank_count, *arguments, stdout=None, columns=100, kind="xterm", passes_pipes=False):
         self._launcher = launch_words(rank_count)

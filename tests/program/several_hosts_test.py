@@ -49,9 +49,9 @@ def why_not():
 
 
 class PretendedHosts:
-    """Namespaces for network, processes, memory and names, joined by a bridge: ranks of different ones reach each other by TCP only, as on a
-    cluster with Ethernet. Needs root, iproute2 and MPICH's launcher. A context; afterwards nothing is left of the hosts. The system removes devices later than it says, so each has names of
-    its own."""
+    """Namespaces for network, processes, memory and names, joined by a bridge: ranks of different ones reach each other by TCP
+    only, as on a cluster with Ethernet. Needs root, iproute2 and MPICH's launcher. A context; afterwards nothing is left of the
+    hosts. The system removes devices later than it says, so each has names of its own."""
 
     _numbers = itertools.count()
 
