@@ -109,12 +109,7 @@ class Options(IgnoredInput):
 
 
 class NamedThings(IgnoredInput):
-    def test_a_profile_that_is_missing(self):
-        missing = self.folder / "no" / "such.json"
-        for words in (["run", "--class", "S"], ["solve", "--operator", "npb:S", "--assembled"], ["sweep", "--class", "S"],
-                      ["scaling", "--class", "S"]):
-            self.refused([*words, "--profile", missing], f"--profile {missing}", "there is no such file")
-        self.assertEqual(list(self.folder.iterdir()), [])
+    def test_a_profile_that_is_missing_is_made_for_a_trial(self):
         self.run_well(2, "run", "--class", "S", "--transport", "auto", "--profile", self.folder / "new.json")
 
     def test_a_profile_of_another_processor(self):
