@@ -1,14 +1,17 @@
-// Agreement of all ranks on the errors of some.
+// Agreement of all ranks on the errors of some, and on the room for their files.
 
 #include "cg/base/agreement.hpp"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
 
 #include "cg/base/output_file.hpp"
+#include "cg/base/storage/folders.hpp"
+#include "support/error_of.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::agreement_test {
@@ -102,6 +105,19 @@ TEST(AgreementTest, ADefectIsNotHidden) {
   Agreement agreement(group());
   EXPECT_THROW(agreement.attempt([] { throw std::logic_error("a defect"); }), std::logic_error);
   EXPECT_EQ(outcome_of(agreement).code, 0);
+}
+
+TEST(RequireRoomTest, TheFilesOfAllRanksOfANodeMustFitTogether) {
+  const auto folder = std::filesystem::temp_directory_path().string();
+  // One of them has room there and two have not, whatever others write meanwhile.
+  const auto byte_count = folder_room(folder).available_bytes / 10 * 7;
+  const auto error_on = [&](int node) {
+    return test::error_of(ExitCode::cannot_create,
+                          [&] { require_room("--scratch", folder, byte_count, node, group()); });
+  };
+  EXPECT_EQ(error_on(group().rank()), "no error");
+  const auto error = error_on(0);
+  EXPECT_EQ(error.find("not enough room: ") != std::string::npos, group().size() > 1) << error;
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include "comm/mapped_part.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace cg2d::comm::mapped_part_test {
@@ -23,6 +25,15 @@ TEST(MappedPart, IsZeroedMemoryThatAllMappingsShare) {
   for (size_t k = 0; k < part_bytes; ++k) ASSERT_EQ(one.memory.get()[k], std::byte{0}) << k;
   one.memory.get()[part_bytes - 1] = std::byte{7};
   EXPECT_EQ(other.memory.get()[part_bytes - 1], std::byte{7});
+}
+
+/// Where there is too little memory it is told here, not by a SIGBUS later.
+TEST(MappedPart, AllPagesAreThereBeforeTheyAreWritten) {
+  const OwnedPart owned(part_bytes);
+  struct stat status {};
+  ASSERT_EQ(fstat(static_cast<int>(owned.notice().descriptor), &status), 0);
+  constexpr int64_t unit_of_blocks = 512;  // see stat(2)
+  EXPECT_GE(unit_of_blocks * status.st_blocks, int64_t{part_bytes});
 }
 
 TEST(MappedPart, WhatIsNotTheAnnouncedMemoryIsRefused) {

@@ -1,10 +1,11 @@
-// Every object of MPI that a transport makes is freed again: the calls that make and free them are counted,
-// by functions that replace MPI's own (its profiling interface).
+// Every object of MPI that a transport makes is freed again, and data that are put are complete before a number announces them: the calls are
+// counted, by functions that replace MPI's own (its profiling interface).
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "comm/communicator.hpp"
@@ -28,6 +29,17 @@ int made(const char* kind, int code) {
 int freed(const char* kind, int code) {
   if (code == MPI_SUCCESS) --live_objects()[kind];
   return code;
+}
+
+/// What the transport "put" puts between nodes: doubles, and after them a number that announces them.
+struct Puts {
+  std::set<int> ranks_with_open_data;  // no flush has completed it
+  int number_count = 0;
+  int early_number_count = 0;  // to those ranks
+};
+Puts& puts() {
+  static Puts all;
+  return all;
 }
 
 }  // namespace
@@ -82,6 +94,21 @@ int MPI_Win_create(void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm 
 }
 int MPI_Win_free(MPI_Win* window) { return freed("window", PMPI_Win_free(window)); }
 
+int MPI_Put(const void* source, int count, MPI_Datatype type, int rank, MPI_Aint place, int target_count,
+            MPI_Datatype target_type, MPI_Win window) {
+  if (type == MPI_UINT64_T) {
+    ++puts().number_count;
+    puts().early_number_count += puts().ranks_with_open_data.contains(rank) ? 1 : 0;
+  } else {
+    puts().ranks_with_open_data.insert(rank);
+  }
+  return PMPI_Put(source, count, type, rank, place, target_count, target_type, window);
+}
+int MPI_Win_flush(int rank, MPI_Win window) {
+  puts().ranks_with_open_data.erase(rank);
+  return PMPI_Win_flush(rank, window);
+}
+
 }  // extern "C"
 
 namespace cg2d::comm::mpi_leak_test {
@@ -121,6 +148,19 @@ TEST(MpiLeakTest, TransportsFreeWhatTheyMake) {
     const auto known = before.find(kind);
     EXPECT_EQ(count, known == before.end() ? 0 : known->second) << kind;
   }
+}
+
+TEST(PutTest, BetweenNodesANumberFollowsDataThatAreComplete) {
+  RankGroup group(MPI_COMM_WORLD);
+  const auto* const transport = find_transport("put");
+  if (!transport->why_unavailable(group).empty()) GTEST_SKIP() << "ranks cannot map each other's memory here";
+  const auto layout = BlockLayout::even(97, {.columns = 2, .rows = 2});
+  const auto communicator = transport->make(group, layout, {.mirrored = true, .ranks_per_node = 1});
+  test::ProductCheck product(*communicator, layout, group.rank());
+  product.expect_collection(0);
+  product.expect_sum_and_shuffle(0);
+  EXPECT_GT(puts().number_count, 0);
+  EXPECT_EQ(puts().early_number_count, 0);
 }
 
 }  // namespace

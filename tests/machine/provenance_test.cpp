@@ -8,8 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "cg/machine/blas/blas_library.hpp"
+
+extern "C" void openblas_set_num_threads(int count);
+
 namespace cg2d::provenance_test {
 namespace {
+
+int blas_threads = 0;  ///< what OpenBLAS was asked for last
 
 Environment two_hosts() {
   Environment environment;
@@ -60,5 +66,14 @@ TEST(ProvenanceTest, TimeCommandCommitAndSystem) {
   EXPECT_FALSE(provenance.libc.empty());
 }
 
+/// A serial OpenBLAS has one thread whatever it is asked for, so this program has the function in its place.
+TEST(BlasLibraryTest, OpenBlasIsAskedForOneThread) {
+  if (!blas_version().starts_with("OpenBLAS")) GTEST_SKIP() << "cg2d was built with another BLAS";
+  keep_blas_on_one_thread();
+  EXPECT_EQ(blas_threads, 1);
+}
+
 }  // namespace
 }  // namespace cg2d::provenance_test
+
+void openblas_set_num_threads(int count) { cg2d::provenance_test::blas_threads = count; }

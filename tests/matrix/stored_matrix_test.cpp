@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "support/error_of.hpp"
 #include "support/layouts.hpp"
@@ -341,6 +342,11 @@ TEST(StoredMatrixTest, MemoryThatIsNotThereIsNamedOnEveryRank) {
   const auto error = test::error_of(
       ExitCode::memory, [] { require_memory({}, "A.mtx", {.making_bytes = int64_t{1} << 61}, group()); });
   EXPECT_EQ(error.substr(0, 47), "A.mtx: not enough memory: storing its rows take");
+  // Half as much again as there is for all, of which each rank's share would fit.
+  const auto too_much = memory_room(group().size()).available_bytes / 2 * 3;
+  EXPECT_NE(test::error_of(ExitCode::memory,
+                           [&] { require_memory({}, "A.mtx", {.making_bytes = too_much}, group()); }),
+            "no error");
 }
 
 TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {

@@ -207,6 +207,15 @@ class FileFaults(InjectorTest):
             for (kind_of_run, call, code), count in sorted(figures.items()):
                 print(f"{kind_of_run} {call}: code {code} {count} times")
 
+    def test_a_conversion_tells_what_the_device_has_lost(self):
+        """No file is left: it would be refused by whoever reads it, much later."""
+        for (rank_count, rank), kind in itertools.product(((0, 0), (2, 1)), TOLD_KINDS["sync"]):
+            with self.subTest(ranks=rank_count, kind=kind):
+                place = self.place()
+                outcome = run_program(rank_count, "convert", self.matrix, place / "A.cg2d", env=faulty(place, "sync", kind, 0, rank))
+                self.assert_refused(outcome, CANNOT_WRITE, f"cannot write {place}/A.cg2d: ")
+                self.assertEqual(list(place.iterdir()), [])
+
     def test_a_page_of_mapped_memory_that_is_gone(self):
         """7a50f6c: signal 7 without a line."""
         words = ("run", "--class", "S", "--grid", "1x2", "--transport", "shared")
@@ -216,6 +225,13 @@ class FileFaults(InjectorTest):
         lines = [line for line in outcome.error_lines() if line.startswith("cg2d: ")]
         self.assertEqual(len(lines), 1, outcome)
         self.assertIn("a page of a mapped file is gone (SIGBUS)", lines[0])
+
+    def test_a_device_that_takes_a_part_of_each_write(self):
+        expected, run = (Convert(self.place(), self.matrix) for _ in range(2))
+        self.ends_with(SUCCESS, expected.run(0, None))
+        self.ends_with(SUCCESS, run.run(0, faulty(run.folder, "write", "short", 0, goes_on=True)))
+        self.assertGreater(self.fault_lines(run.folder), 0)
+        self.assertEqual(run.result(None), expected.result(None))
 
     def test_a_result_that_cannot_be_written_is_elsewhere(self):
         """7a50f6c: it is gone."""
@@ -228,6 +244,12 @@ class FileFaults(InjectorTest):
                 self.assertTrue(outcome.stderr.endswith(f"in {kept}\n"))
                 self.assertEqual(json.loads(kept.read_text())["problem"]["n"], 1400)
                 self.assertEqual(list(place.iterdir()), [])
+
+    def test_a_folder_whose_device_fails(self):
+        """The file is on the disk, and its name is not: the second sync is that of the folder."""
+        place = self.place()
+        outcome = Output(place, self.matrix).run(0, faulty(place, "sync", "error", 1))
+        self.assert_refused(outcome, CANNOT_WRITE, f"cannot write {place}: ")
 
 
 SERVICES = (
@@ -270,6 +292,13 @@ class RefusedServices(InjectorTest):
                 if service in ("io_uring-requests", "direct-transfer") and kind_of_run in (Streamed, Stencil):
                     self.assertIn("the system refuses requests of io_uring (Invalid argument); threads move the data", outcome.stderr)
                     self.assertEqual(reader_of(outcome.document()), "threads")
+
+    def test_requests_of_which_a_part_is_met(self):
+        for kind_of_run in (Streamed, Stencil):
+            with self.subTest(run=kind_of_run.__name__):
+                _, expected = self.run_refused(kind_of_run, "")
+                outcome, result = self.run_refused(kind_of_run, "io_uring-whole")
+                self.assertEqual((outcome.exit_code, result, reader_of(outcome.document())), (SUCCESS, expected, "io_uring"), outcome)
 
     def test_the_user_chooses_the_reader(self):
         for name in ("threads", "io_uring"):

@@ -94,6 +94,15 @@ class ByOption(LimitTest):
                 with self.subTest(command=name, limit=f"{limit}MB"):
                     self.expect_within(rank_count, arguments, limit * 10**6)
 
+    def test_other_forms_of_cg_are_planned_with_their_vectors(self):
+        """Eight more, in the limit that would do. (That they are enough is seen in the thorough extent.)"""
+        words = ("solve", "--operator", "laplace3d:200x200x200", "--assembled", "--no-profile", "--memory-limit", "1MB")
+
+        def limit_for(variant):
+            return named_limit(self.ends_with(MEMORY, run_program(2, *words, "--variant", variant)))
+
+        self.assertAlmostEqual(limit_for("pipelined") - limit_for("classic"), 8 * 8 * 200**3, delta=25e6)
+
     def expect_within(self, rank_count, arguments, limit):
         outcome, peak = self.run_measured(rank_count, arguments, limit)
         if is_refused(outcome):

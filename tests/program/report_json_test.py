@@ -242,6 +242,12 @@ class Repeats(ProgramTest):
         # The phases are those of the repetition reported.
         self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), result["time_s"])
 
+    def test_waits_are_those_of_the_repetition(self):
+        """For each message that is sent, and each that comes."""
+        document = self.valid_document_of(2, "run", "--class", "S", "--grid", "1x2", "--transport", "two-sided", "--repeat", "2")
+        for rank in document["phases"]["ranks"]:
+            self.assertEqual(rank["waits"], 2 * sum(phase["messages"] for phase in rank["phases"].values()))
+
     def test_the_time_is_the_slowest_ranks(self):
         for _ in range(6):  # rank 0 may be the slowest one
             document = self.valid_document_of(3, "run", "--class", "S")

@@ -4,7 +4,7 @@ import os
 import re
 import unittest
 
-from program_runner import PROGRAM, SUCCESS, THOROUGH, ProgramTest, launch_words, run_command
+from program_runner import PROGRAM, SUCCESS, THOROUGH, USAGE, ProgramTest, launch_words, run_command
 
 PROCESSORS = os.sched_getaffinity(0)
 # For 4 ranks: more threads than there are processors.
@@ -41,6 +41,11 @@ class ThreadWaiting(ProgramTest):
         """Beside other processes a thread that spins for long keeps the one that it waits for from running."""
         self.assert_short(self.run_limits(0, 2))
         self.assert_short(self.run_limits(len(PROCESSORS) // 2, 2))
+
+    def test_as_many_threads_as_processors_spin_shortly(self):
+        """With one processor, whatever this machine has: scaling splits one thread for each rank."""
+        confined = ["taskset", "-c", min(PROCESSORS), *launch_words(1)]
+        self.assert_short(self.spin_limits(1, "scaling", "--unknown", launcher=confined, exit_code=USAGE))
 
     def assert_short(self, limits):
         """Each rank was started anew, so it prints its limit twice: OpenMP's default, and the program's."""

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/report/report.hpp"
 #include "cg/timing/phase.hpp"
 

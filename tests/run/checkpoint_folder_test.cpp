@@ -34,11 +34,14 @@ using test::group;
 
 constexpr int64_t order = 23;
 
-/// Two vectors, in ranges that differ in size, and are empty for one rank of five.
+/// Two vectors, in ranges that differ in size, and are empty for one rank of five, or in even ones.
 class Saved {
  public:
-  Saved(comm::RankGroup& ranks, int64_t step) : step_(step), state_(std::to_string(step) + ", 0.5") {
-    const auto cut = [&](int64_t rank) { return rank * rank * order / ranks.size() / ranks.size(); };
+  Saved(comm::RankGroup& ranks, int64_t step, bool is_even = false)
+      : step_(step), state_(std::to_string(step) + ", 0.5") {
+    const auto cut = [&](int64_t rank) {
+      return (is_even ? rank * ranks.size() : rank * rank) * order / ranks.size() / ranks.size();
+    };
     range_ = {cut(ranks.rank()), cut(ranks.rank() + 1)};
     for (auto index = range_.begin; index < range_.end; ++index) {
       first_.push_back(element(0, index, step));
@@ -168,18 +171,22 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterAnyDamage) {
 
 TEST(CheckpointFolder, RejectsFilesOfDifferentStates) {
   if (group().size() == 1) GTEST_SKIP() << "one file agrees with itself";
-  const CommonFolder folder;
-  const CommonFolder other;
-  Checkpoints writer(saved_to(folder.path()), "run", group());
-  Checkpoints other_writer(saved_to(other.path()), "run", group());
-  writer.save(Saved(group(), 1).state());
-  other_writer.save(Saved(group(), 2).state());
-  folder.on_one_rank([&] {
-    std::filesystem::copy_file(path_of(other, 1, 0, group().size()), path_of(folder, 1, 0, group().size()),
-                               std::filesystem::copy_options::overwrite_existing);
-  });
-  const auto error = error_of_finding(folder.path());
-  EXPECT_NE(error.find("not of the same state"), std::string::npos) << error;
+  for (const bool pieces_overlap : {false, true}) {
+    const CommonFolder folder;
+    const CommonFolder other;
+    Checkpoints writer(saved_to(folder.path()), "run", group());
+    Checkpoints other_writer(saved_to(other.path()), "run", group());
+    writer.save(Saved(group(), 1).state());
+    other_writer.save(Saved(group(), pieces_overlap ? 1 : 2, pieces_overlap).state());
+    folder.on_one_rank([&] {
+      std::filesystem::copy_file(path_of(other, 1, 0, group().size()), path_of(folder, 1, 0, group().size()),
+                                 std::filesystem::copy_options::overwrite_existing);
+    });
+    const auto error = error_of_finding(folder.path());
+    const auto* const reason =
+        pieces_overlap ? "do not cut the vectors into pieces" : "not of the same state";
+    EXPECT_NE(error.find(reason), std::string::npos) << error;
+  }
 }
 
 TEST(CheckpointFolder, SaysWhyThereIsNone) {

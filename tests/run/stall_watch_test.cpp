@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -89,6 +90,8 @@ TEST_F(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
     const auto says = [&](std::string_view words) { return said.text().find(words) != std::string::npos; };
     const StallWatch watch(limit_s, end.recorded(), group(), timer, observers);
     EXPECT_TRUE(comes([&] { return says("no progress for 0.5 s"); }));
+    // Ranks that notice it later have time to say so before the end.
+    std::this_thread::sleep_for(milliseconds(300));
     // Steps come while the end is decided and afterwards, for more than the second that ranks take to speak.
     for (int k = 0; k < 30; ++k) {
       observers.before_step();
@@ -96,6 +99,21 @@ TEST_F(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
     }
     EXPECT_TRUE(says("goes on, so it does not end the run")) << said.text();
   }
+  EXPECT_EQ(end.count, 0);
+}
+
+/// All of it is stopped for longer than the limit, as by a job scheduler.
+TEST_F(StallWatchTest, DoesNotCountTheTimeOfASuspendedProcess) {
+  std::string text;
+  {
+    const MemoryFile said;
+    const RedirectedStreams redirected(STDOUT_FILENO, said.descriptor());
+    const StallWatch watch(1.5, end.recorded(), group(), timer, observers);
+    EXPECT_EQ(std::system("kill -STOP $PPID; sleep 2; kill -CONT $PPID"), 0);
+    std::this_thread::sleep_for(milliseconds(500));  // for a look, not for the limit
+    text = said.text();
+  }
+  EXPECT_EQ(text, "");
   EXPECT_EQ(end.count, 0);
 }
 

@@ -274,6 +274,20 @@ TEST(StepObserversTest, OneOfOneSystemStopsThatOne) {
   EXPECT_EQ(of_one.begun, 2);
 }
 
+/// Its last beta is 4e10: a direction that went on with it would leave the range of double precision after thirty steps of the other system.
+TEST(StepObserversTest, AStoppedSystemStaysAsItIs) {
+  DenseRows rows(size, std::vector<double>(size));
+  std::vector<double> b(2 * size, 1.0);
+  for (size_t k = 0; k < size; ++k) rows[k][k] = k == 0 ? 1e12 : 1.0;
+  b[1] = 1e-6;
+  Systems systems(rows, b, 2);
+  Listener of_one(1);
+  systems.solver.observers_of(1).add(of_one);
+  EXPECT_EQ(systems.solve(FixedSteps(60)).back().end, SolveEnd::stopped);
+  const auto x = systems.whole_x();
+  for (size_t row = 0; row < size; ++row) EXPECT_NEAR(x[2 * row + 1], 23.0 / 24.0 * b[2 * row + 1], 1e-9);
+}
+
 // ---------------------------------------------------------------- estimates of the spectrum, compared with spectra that are known
 
 struct Observed {

@@ -437,6 +437,9 @@ TEST(IncompleteCholeskyTest, BreaksDownWhereAPivotOrAnEntryIsUnusable) {
   const std::vector<Case> cases{{kershaw, 0.0, false},
                                 {kershaw, 1e-3, false},
                                 {kershaw, 1.0, true},
+                                // The last pivots are 1e-12 and 1e-8.
+                                {{{1, 1}, {1, 1.0 + 1e-12}}, 0.0, false},
+                                {{{1, 1}, {1, 1.0 + 1e-8}}, 0.0, true},
                                 {{{2, nan}, {nan, 2}}, 0.0, false},
                                 {{{2, infinity}, {infinity, 2}}, 0.0, false},
                                 // The pivots are positive, l_21 is 1e39, beyond single precision, and 1e37.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "support/temporary_folder.hpp"
@@ -27,6 +28,21 @@ void write_all(PlaneStore& store, const PlaneLayout& layout) {
 }
 
 constexpr comm::IndexRange all_planes{.begin = 0, .end = plane_count};
+
+/// Everything has been moved when start() returns: what is read into a plane in use is there at once.
+class EagerIo final : public PanelIo {
+ public:
+  explicit EagerIo(const PanelIoSetup& setup) : inner_(fallback_panel_io().make(setup)) {}
+
+  void start(const PanelRequest& request) override {
+    inner_->start(request);
+    inner_->wait(request.slot);
+  }
+  PanelResult wait(int slot) override { return inner_->wait(slot); }
+
+ private:
+  std::unique_ptr<PanelIo> inner_;
+};
 
 /// Reads all planes, odd passes forward and even ones backward, and writes each `distance` planes behind. Returns whether every plane was the
 /// one of the pass before.
@@ -76,10 +92,19 @@ TEST(PlaneStoreTest, PassesReadWhatTheOneBeforeHasWritten) {
 
 TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
   const PlaneLayout layout({700, 60, plane_count});
-  for (const int at_once : {1, 3, 8, 11}) {
+  const PanelIoRow eager{.name = "eager", .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+                           return std::make_unique<EagerIo>(setup);
+                         }};
+  // 1 and 3 with the usual reader, too.
+  for (const auto& [at_once, reader] : {std::pair{1, &usual_panel_io()},
+                                        {3, &usual_panel_io()},
+                                        {1, &eager},
+                                        {3, &eager},
+                                        {8, &eager},
+                                        {11, &eager}}) {
     const test::TemporaryFolder folder;
-    const auto store =
-        make_store(layout, {.stored = all_planes, .folder = folder.path(), .planes_at_once = at_once});
+    const auto store = make_store(
+        layout, {.stored = all_planes, .folder = folder.path(), .planes_at_once = at_once, .reader = reader});
     write_all(*store, layout);
     for (int pass = 1; pass <= 3; ++pass) {
       store->begin_reading(all_planes);

@@ -12,6 +12,7 @@
 //             drop          success is reported, and nothing written
 //             zeros         zeros are written: the file has the length, and not the data, as after a failed write-back
 //             flip          one bit is changed
+//             short         half of it is written, and that is told
 //             later         as zeros, and the next sync of this file fails with EIO, once
 //     sync    error         EIO, once, and the data are there
 //             lose          a page of the file becomes zeros, and success is reported
@@ -29,6 +30,7 @@
 //     SERVICE
 //     io_uring           the ring cannot be set up: ENOSYS
 //     io_uring-requests  the ring is set up, and every request fails: EINVAL
+//     io_uring-whole     of every request that is longer than a page, half is met
 //     direct-open        open with O_DIRECT: EINVAL
 //     direct-transfer    reading and writing a file that is open so: EINVAL
 //     huge-pages         madvise: EINVAL (where UCX, below MPICH, does not take it for itself: UCX_MEM_EVENTS=n)
@@ -173,15 +175,19 @@ ssize_t failed_with(int error) {
   return -1;
 }
 
-/// Writes in place of the program: put(bytes) is the real call with other bytes of the same number.
+/// Writes in place of the program: put(bytes) is the real call with other bytes, `size` of them.
 template <typename Put>
-ssize_t write_with_fault(int descriptor, const void* bytes, size_t size, const Put& put) {
+ssize_t write_with_fault(int descriptor, const void* bytes, size_t& size, const Put& put) {
   if (refuses_transfer(descriptor)) return failed_with(EINVAL);
   const auto kind = fault_of("write", descriptor);
   if (kind.empty() || size == 0) return put(bytes);
   if (kind == "error") return failed_with(EIO);
   if (kind == "full") return failed_with(ENOSPC);
   if (kind == "drop") return static_cast<ssize_t>(size);
+  if (kind == "short") {
+    size = (size + 1) / 2;
+    return put(bytes);
+  }
   const auto changed = aligned_zeros(size);
   if (kind == "flip") {
     std::memcpy(changed.get(), bytes, size);
@@ -293,12 +299,15 @@ int io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags) {
   if (is_refused("io_uring") || !plan().folder.empty() || real == nullptr) return -ENOSYS;
   return real(entries, ring, flags);
 }
-// No kernel has these operations.
 int io_uring_submit(io_uring* ring) {
   static const auto real = next_of<int(io_uring*)>("io_uring_submit");
   const auto refuses = is_refused("io_uring-requests") || is_refused("direct-transfer");
-  for (auto k = ring->sq.sqe_head; refuses && k != ring->sq.sqe_tail; ++k)
-    ring->sq.sqes[k & *ring->sq.kring_mask].opcode = 255;
+  for (auto k = ring->sq.sqe_head; k != ring->sq.sqe_tail; ++k) {
+    auto& request = ring->sq.sqes[k & *ring->sq.kring_mask];
+    if (refuses) request.opcode = 255;  // no kernel has this operation
+    if (is_refused("io_uring-whole") && request.len > page_bytes)
+      request.len = static_cast<unsigned>((request.len / 2 + page_bytes - 1) / page_bytes * page_bytes);
+  }
   return real(ring);
 }
 

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/system_files.hpp"
 #include "cg/report/phase_figures.hpp"
+#include "support/mpi_test.hpp"
 
 namespace cg2d::phase_counters_test {
 namespace {
@@ -110,6 +113,24 @@ TEST(SharedEventsTest, AddUpAndFollowTheClocks) {
   EXPECT_EQ(shares[index_of(Phase::collection)], 0);
   EXPECT_EQ(shared_events(1, clocks_of(10, 300))[index_of(Phase::dot)], 1)
       << "a rare one: the longest phase's";
+}
+
+/// Work of another thread is the rank's where a rank has several.
+TEST(SetUpCountersTest, SeveralThreadsAreCountedTogether) {
+  if (!papi_version()) GTEST_SKIP() << "cg2d was built without PAPI";
+  constexpr int64_t work_ns = 30'000'000;
+  for (const bool has_threads : {false, true}) {
+    const auto setup = set_up_counters({"perf::TASK-CLOCK"}, {.has_threads = has_threads}, test::group());
+    CounterValues before{};
+    CounterValues after{};
+    setup.counters->read(before);
+    std::thread([] {
+      while (system_usage(UsageScope::thread).processor_ns < work_ns) {
+      }
+    }).join();
+    setup.counters->read(after);
+    EXPECT_EQ(after[0] - before[0] >= work_ns, has_threads);
+  }
 }
 
 TEST(PhaseCountersTest, ShortPhasesShareAReading) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "support/error_of.hpp"
+
 namespace cg2d::kernel_choice_test {
 namespace {
 
@@ -91,6 +93,20 @@ TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
     EXPECT_EQ(choice.tuning.block_width, kernel.defaults.block_width);
     EXPECT_EQ(choice.tuning_origin, ChoiceOrigin::built_in_rule);
   }
+}
+
+TEST(CheckMemoryTest, RanksOfANodeShareItsMemory) {
+  Environment environment;
+  environment.ranks = {{.processors = "0", .node = 0}, {.processors = "1", .node = 0}};
+  auto& node = environment.nodes.emplace_back();
+  node.name = "node 0";
+  node.rank_count = 2;
+  node.memory.available_bytes = 100;
+  const auto error_with = [&](int64_t bytes) {
+    return test::error_of(ExitCode::memory, [&] { check_memory(environment, [=](int) { return bytes; }); });
+  };
+  EXPECT_EQ(error_with(50), "no error");
+  EXPECT_NE(error_with(51).find("not enough memory on node 0"), std::string::npos);
 }
 
 TEST(BuiltInKernelTest, SymmetricStorageWhereBlocksAreLarge) {
