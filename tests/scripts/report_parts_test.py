@@ -33,9 +33,7 @@ class ReportParts(ProgramTest):
         cls.sweep = real_sweep()
 
     def file(self, text, name="results.json"):
-        path = self.folder / name
-        path.write_text(text)
-        return path
+        return super().file(name, text)
 
     def read(self, *documents):
         return results.read_results([write_lines(self.folder / "sweep.jsonl", documents)])
