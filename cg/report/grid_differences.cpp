@@ -164,32 +164,6 @@ std::string phase_words(const GridDifference& difference, const PhaseDifference&
   return text + ")";
 }
 
-std::string phase_lines(const GridDifference& difference) {
-  Table table;
-  const auto line = [&](std::string_view name, const PhaseDifference& phase, std::string_view mark) {
-    table.line().word("us per CG step", name);
-    const auto& change = phase.change;
-    table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower.measured_s);
-    table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster.measured_s);
-    table.number("difference", "{:+.2f}", microseconds_per_s * change.measured_s).word("", mark);
-    table.number("share", "{:.0f} %", 100.0 * phase.share);
-    table.number("waiting", "{:+.2f}", microseconds_per_s * change.waited_s);
-    table.number("messages", "{:+.3g}", change.messages).number("bytes", "{:+.6g}", change.sent_bytes);
-  };
-  PhaseDifference sum;
-  for (const auto& phase : difference.phases) {
-    line(name_of(phase), phase, phase.is_sure() ? "" : "~");
-    sum.slower += phase.slower;
-    sum.faster += phase.faster;
-    sum.change += phase.change;
-    sum.share += phase.share;
-  }
-  line("the whole step", sum, "");
-  return table.text("    ") +
-         "    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
-         "~ within the noise\n";
-}
-
 }  // namespace
 
 std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
@@ -274,17 +248,13 @@ std::string difference_words(const GridDifference& difference) {
   return text;
 }
 
-std::string difference_text(const GridDifference& difference) {
-  const auto text = "  Why: " + difference_words(difference) + ".\n";
-  return difference.is_sure() ? text + phase_lines(difference) : text;
-}
-
-std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
+std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
   const auto line = [&](const MeasuredConfiguration& cell, std::string_view what, const auto& text_of) {
     table.line().word("grid", cell.asked.arrangement()).word("of", what);
     for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(phase));
   };
+  const auto seconds = [](double value) { return fmt::format("{:.6f}", value); };
   for (const auto& cell : cells) {
     if (cell.counted) {
       for (const auto& [name, counts] : cell.counted->events)
@@ -292,16 +262,25 @@ std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
           return count_text(counts.at(index_of(phase)) / cell.counted->work->step_count);
         });
     }
-    if (!cell.limited) continue;
-    line(cell, "share of the limit", [&](Phase phase) {
-      const double share = cell.limited->limits->at(index_of(phase)).share();
-      return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
+    if (cell.limited)
+      line(cell, "share of the limit", [&](Phase phase) {
+        const double share = cell.limited->limits->at(index_of(phase)).share();
+        return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
+      });
+    if (!cell.is_sound() || !cell.median_run().prediction) continue;
+    const auto& run = cell.median_run();
+    line(cell, "measured s", [&](Phase phase) {
+      return run.work ? seconds(run.work->phases[index_of(phase)].measured_s) : std::string();
     });
+    table.number("total", seconds(run.time_s));
+    line(cell, "predicted s", [&](Phase phase) { return seconds(run.prediction->phase_s(phase)); });
+    table.number("total", seconds(run.prediction->total_s()));
   }
   if (table.is_empty()) return {};
-  return "  Events per CG step, mean over the ranks, and the share of the machine's limit that a phase "
-         "reaches "
-         "(-: no work, or\n  from a faster cache), each grid in runs of its own\n" +
+  return "  Of each phase, as means over the ranks: events per CG step and the share of the machine's limit\n"
+         "  (-: no work, or from a faster cache), each in runs of their own; seconds of the timed region, "
+         "in\n"
+         "  the run with the median time, and as predicted\n" +
          table.text("    ");
 }
 

@@ -24,20 +24,6 @@ Spread spread_of(const std::vector<double>& values) {
   return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
-/// The limits that the columns "limit" and "of limit" follow from.
-std::string limits_text(const Roofline& roofline, bool has_matrix) {
-  const auto& limits = roofline.limits;
-  const auto of_matrix =
-      has_matrix ? fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)
-                 : std::string();
-  return fmt::format(
-      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n of limit: the time "
-      "that these allow at least, by the measured; -: vectors come from a "
-      "faster "
-      "cache\n",
-      of_matrix, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga);
-}
-
 /// Time, for people who want to know where it goes; or reference clocks, with their spread over the ranks.
 std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
   const auto& ranks = figures.repeat.ranks;
@@ -108,7 +94,12 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
              in_clocks ? "clocks" : "us", 100.0 * phase_coverage(figures.repeat),
              100.0 * timing_share(figures.report.ranks, figures.repeat),
              in_clocks ? "" : " --clocks: clocks") +
-         (roofline ? limits_text(*roofline, figures.nonzeros_multiplied > 0.0) : "");
+         (roofline
+              ? fmt::format("\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} over the "
+                            "vectors, {:.1f} Gflop/s; -: vectors from a faster cache\n",
+                            roofline->limits.matrix_bytes_per_s / giga,
+                            roofline->limits.vector_bytes_per_s / giga, roofline->limits.flops_per_s / giga)
+              : "");
 }
 
 /// The line length of x86-64 and of most AArch64 processors.
@@ -135,12 +126,7 @@ std::string counters_text(const PhaseFigures& figures) {
   Table table;
   for (size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
-    const auto kind = event_kind(name);
-    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns")
-                      : kind == EventKind::core_cycles || kind == EventKind::reference_cycles
-                          ? event_kind_name(kind)
-                          : std::string_view();
-    table.line().word("event", unit.empty() ? name : fmt::format("{} ({})", name, unit));
+    table.line().word("event", event_kind(name) == EventKind::nanoseconds ? name + " (ns)" : name);
     const auto totals = event_totals(figures, event);
     double sum = 0.0;
     for (const auto phase : figures.phases) {
@@ -149,10 +135,6 @@ std::string counters_text(const PhaseFigures& figures) {
       sum += mean;
     }
     table.number("all phases", count_text(sum / figures.step_count));
-    table.number("region total", "{:.0f}", totals.region_total);
-    table.number("coverage", percent_text(totals.coverage, 2));
-    if (kind == EventKind::misses && figures.nonzeros_multiplied > 0.0)
-      table.number("multiply, per nonzero", "{:.4g}", per_nonzero(figures, totals));
   }
   for (const auto& figure : counter_figures(figures)) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
@@ -169,8 +151,6 @@ std::string counters_text(const PhaseFigures& figures) {
                      counters.multiplexed ? "; multiplexed: estimates" : "") +
          table.text() +
          fmt::format(
-             " region total: sum over the whole timed region and all ranks; coverage: share of the region's "
-             "events that is within phases\n"
              " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
              100.0 * reading_share(figures), figures.report.ranks.front().clocks_per_reading);
 }

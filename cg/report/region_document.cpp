@@ -57,12 +57,8 @@ void describe_phase(Members& m, const SessionReport& report, RankTimes& times, d
   m("calls", record.calls, at_least(0));
   m("messages", sent.message_count, at_least(0, "Sent by this rank."));
   m("bytes", sent.byte_count, at_least(0, "Sent by this rank."));
-  m.if_given(
-      "hidden_clocks", record.hidden_clocks, hides,
-      at_least(0,
-               "Of products, while parts of the collection, or the halo, were still under way; not among "
-               "this phase's clocks. In the collection of runs with overlap, and in the halo of stencils, "
-               "only."));
+  m.if_given("hidden_clocks", record.hidden_clocks, hides,
+             at_least(0, "Of products, while its messages were under way; not among this phase's clocks."));
   m.if_given("hidden_seconds", seconds(record.hidden_clocks), hides,
              {.mean_column = column("collection_hidden_s"), .least = 0.0});
 }
@@ -184,8 +180,7 @@ void describe_counters(Members& m, DescribedRegion& region) {
             [&] { return reading_share(region.figures); });
   m.derived("instructions_per_cycle",
             per_cycle == made.end() ? std::nullopt : std::optional(ratios_by_phase(region, *per_cycle)),
-            or_null("Per core cycle; null unless instructions and core cycles were counted. Also in "
-                    "figures."));
+            or_null("Also in figures; null unless instructions and core cycles were counted."));
   m.list("figures", made, meaning("Made of the counts of all ranks; those whose events were counted."),
          [&](CounterFigure& one, size_t /*index*/) {
            m.derived("name", {}, [&] { return one.row->name; });
@@ -218,17 +213,11 @@ void describe_region(Members& m, DescribedRegion& region) {
       [&] { describe_times(m, region); });
   m.object_if(
       region.roofline, "roofline",
-      or_null("What the phases must move and compute, against what all ranks together can; of the "
-              "repetition reported, means over the ranks for the whole timed region. null without "
-              "--roofline, where ranks outnumber cores, and without phases. Without an assembled matrix "
-              "matrix_bytes_per_s is read from as many bytes as vectors have."),
+      or_null("What the phases must move and compute, against what all ranks can; null without --roofline."),
       [&](Roofline& roofline) { describe_roofline(m, region, roofline); });
-  m.object_if(
-      figures.is_known() && !region.report.counters.asked.empty(), "counters",
-      or_null("Events that the kernel and PAPI counted, of the repetition reported; in phases the sums over "
-              "all CG steps. null where no events were asked for, and without a result; per nonzero: null "
-              "without an assembled matrix."),
-      [&] { describe_counters(m, region); });
+  m.object_if(figures.is_known() && !region.report.counters.asked.empty(), "counters",
+              or_null("Of the repetition reported, sums over all CG steps; null where none were asked for."),
+              [&] { describe_counters(m, region); });
 }
 
 }  // namespace cg2d

@@ -1,7 +1,6 @@
 // The plan that --dry-run prints.
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -86,15 +85,9 @@ DryRunPlan plan_of(const PlannedRun& run) {
   return plan;
 }
 
-/// The operations of a CG step, and what each sends.
-constexpr std::array<std::pair<std::string_view, comm::Traffic StepTraffic::*>, 4> operations{
-    {{"collection", &StepTraffic::collection},
-     {"summation", &StepTraffic::summation},
-     {"shuffle", &StepTraffic::shuffle},
-     {"dot", &StepTraffic::dot}}};
-
-void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic) {
-  m.object(name, [&] {
+void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic,
+                      const Note& note = {}) {
+  m.object(name, note, [&] {
     m.derived("messages", traffic.message_count, at_least(0));
     m.derived("bytes", traffic.byte_count, at_least(0));
   });
@@ -126,17 +119,21 @@ void describe(Members& m, DryRunPlan& plan) {
     m("memory_bytes", plan.memory_bytes, labelled("Memory", "B", at_least(1, "All ranks together.")));
     m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
     m.object("busiest_rank_per_cg_step",
-             meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
-               for (const auto& [name, sent] : operations) describe_traffic(m, name, plan.busiest.*sent);
+             labelled("Busiest rank", {},
+                      "What the rank that sends most bytes sends in one CG step; dot: both dot products."),
+             [&] {
+               describe_traffic(m, "collection", plan.busiest.collection);
+               describe_traffic(m, "summation", plan.busiest.summation);
+               describe_traffic(m, "shuffle", plan.busiest.shuffle);
+               describe_traffic(m, "dot", plan.busiest.dot);
              });
-    describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
+    describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic, labelled("All ranks send"));
     m("out_of_core", plan.streaming,
-      meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
-              "machine (cg2d model --calibrate)."));
+      meaning("Only with --out-of-core, of all ranks; null where cg2d model knows no machine."));
   });
 }
 
-/// The labelled figures, what each node needs and has, and the messages.
+/// The labelled figures, and what each node needs and has.
 std::string as_text(const DryRunPlan& plan, const Environment& environment) {
   auto text = labelled_lines(shown_figures(schema_of<DryRunPlan>()), json_of(plan));
   for (size_t k = 0; k < plan.node_bytes.size(); ++k) {
@@ -145,16 +142,7 @@ std::string as_text(const DryRunPlan& plan, const Environment& environment) {
         fmt::format(" {} needs {}, has {}: {}\n", environment.nodes[k].name, format_bytes(plan.node_bytes[k]),
                     format_bytes(memory), plan.node_bytes[k] > memory ? "does not fit" : "fits");
   }
-  Table table;
-  const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
-    table.line().word("sent per CG step", name).number("messages", "{}", traffic.message_count);
-    table.number("bytes", "{}", traffic.byte_count);
-  };
-  for (const auto& [name, sent] : operations)
-    traffic_line(fmt::format("busiest rank, {}", name == "dot" ? "dot (2)" : name), plan.busiest.*sent);
-  traffic_line("busiest rank, total", plan.busiest.total());
-  traffic_line("all ranks, total", plan.all_traffic);
-  return text + "\n" + table.text();
+  return text;
 }
 
 }  // namespace

@@ -71,19 +71,10 @@ std::string limit_summary(const PhaseFigures& figures) {
                      phase_name(phase), percent(product.share()), rates);
 }
 
-/// Everything else that is known: the trials behind the choices, then every labelled figure of the document. repeat: the one whose products
-/// count.
-std::string own_lines(const SessionReport& report, const RepeatReport& repeat,
-                      const std::vector<ShownFigure>& figures, const Json& document) {
-  std::string text = "\n";
-  if (report.grid_trial) text += labelled_line("Grid trial", describe_trial(*report.grid_trial));
-  if (report.speed_trial)
-    text +=
-        labelled_line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
-  if (report.transport_trial)
-    text += labelled_line("Transport trial", describe_transport_trial(*report.transport_trial));
-  if (report.kernel_trial) text += labelled_line("Kernel trial", describe_trial(*report.kernel_trial));
-  return text + labelled_line("Command", command_text(report.provenance->command)) +
+/// The labelled figures of the document.
+std::string own_lines(const SessionReport& report, const std::vector<ShownFigure>& figures,
+                      const Json& document) {
+  return "\n" + labelled_line("Command", command_text(report.provenance->command)) +
          labelled_lines(figures, document);
 }
 
@@ -196,7 +187,7 @@ std::string text_of(const RunReport& report) {
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose)
-      text += own_lines(report, median_repeat(report), run_figures(), json_of(RunDocument{.report = report}));
+      text += own_lines(report, run_figures(), json_of(RunDocument{.report = report}));
     text += figures_text(phases_of(report), report.detail);
   }
   if (const auto reason = disturbance(report); !reason.empty())
@@ -298,8 +289,7 @@ std::string text_of(const SystemOptions& options, const SolveReport& report) {
   text += feature_lines(report.features);
   if (options.detail.is_verbose || !report.solutions.empty()) text += solution_table(report);
   if (options.detail.is_verbose)
-    text += own_lines(report, report.repeat, solve_figures(),
-                      json_of(SolveDocument{.options = options, .report = report}));
+    text += own_lines(report, solve_figures(), json_of(SolveDocument{.options = options, .report = report}));
   text += figures_text(phases_of(report), options.detail);
   text += closing_lines(report);
   return text;

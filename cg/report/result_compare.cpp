@@ -100,16 +100,11 @@ void add_sample(const std::optional<Sample>& sample, const std::string& set, Tab
   table.number(set + " runs", sample ? fmt::format("{}", sample->count) : "");
 }
 
-std::string change_text(Change change, const RatioInterval& ratio, const SetNames& names) {
+std::string change_text(Change change, const RatioInterval& ratio) {
   if (change == Change::regression) return "REGRESSION: slower by " + gain_text(ratio);
   if (change == Change::none) return "no regression";
   if (change == Change::undecided) return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
-  if (change == Change::unknown) return {};
-  const RatioInterval inverse{.median = 1.0 / ratio.median,
-                              .low = 1.0 / ratio.high,
-                              .high = 1.0 / ratio.low,
-                              .round_count = ratio.round_count};
-  return fmt::format("faster: {} takes longer by {}", names.before, gain_text(inverse));
+  return change == Change::unknown ? std::string() : "faster: time " + gain_text(ratio);
 }
 
 /// "; disturbed: 3 of 3 runs of A, 1 of 3 of B", of these together; empty where none was.
@@ -129,46 +124,32 @@ std::string disturbance_text(std::span<const ComparedConfiguration> pairs, const
 std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names) {
   if (pair.before.is_sound() && !pair.after.is_sound())
     return fmt::format("REGRESSION: failed in {} only", names.after);
-  auto text = change_text(pair.change, pair.ratio, names);
+  auto text = change_text(pair.change, pair.ratio);
   if (pair.change == Change::undecided && is_mostly_disturbed(pair)) {
     text = pair.ratio.is_bounded() ? "too noisy to decide" : text + ", too noisy to decide";
   } else if (pair.change == Change::undecided) {
     text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
                                   : " (the distance from the threshold is below the noise)";
-  } else if (pair.is_sound()) {
-    const double after = pair.after.sample()->median;
-    const double before = pair.before.sample()->median;
-    if ((pair.change == Change::regression && after < before) ||
-        (pair.change == Change::faster && after > before))
-      text += " round by round, though its median says the opposite";
   }
   return text + disturbance_text({&pair, 1}, names);
 }
 
-/// Differences although the same was asked for, and metrics beyond the threshold, with the configurations that have the same text: none where
-/// all have it.
+/// Differences although the same was asked for, and metrics beyond the threshold, each once.
 std::string lines_of_differences(const Comparison& comparison) {
-  Named<std::vector<std::string>> found;  // keys by the text
+  std::set<std::string> lines;
   const auto& names = comparison.names;
+  const auto add = [&](std::string_view name, const std::string& before, const std::string& after) {
+    lines.insert(
+        fmt::format("Differs: {}: {} in {}, {} in {}\n", name, before, names.before, after, names.after));
+  };
   for (const auto& pair : comparison.common) {
-    const auto add = [&](std::string_view name, const std::string& before, const std::string& after) {
-      const auto text = fmt::format("{}: {} in {}, {} in {}", name, before, names.before, after, names.after);
-      auto known = std::ranges::find(found, text, [](const auto& one) { return one.first; });
-      if (known == found.end()) known = found.insert(found.end(), {text, {}});
-      known->second.push_back(pair.before.asked.key());
-    };
     for (const auto& [name, before, after] : differences_of(pair)) add(name, before, after);
     for (const auto& [figure, before, after] : figures_of(pair)) {
       if (std::max(before, after) > (1.0 + comparison.threshold) * std::min(before, after))
         add(figure->label, text_with_unit(before, figure->unit), text_with_unit(after, figure->unit));
     }
   }
-  std::string lines;
-  for (const auto& [text, keys] : found)
-    lines += fmt::format(
-        "Differs: {}{}\n", text,
-        keys.size() == comparison.common.size() ? "" : fmt::format(" ({})", fmt::join(keys, "; ")));
-  return lines;
+  return fmt::format("{}", fmt::join(lines, ""));
 }
 
 constexpr std::string_view of_change =
@@ -286,8 +267,7 @@ std::string comparison_text(const Comparison& comparison) {
   auto text = table.text("");
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
     text += fmt::format("All together: {}/{} {:.3f}; {}{}\n", names.after, names.before,
-                        comparison.overall.median,
-                        change_text(comparison.overall_change, comparison.overall, names),
+                        comparison.overall.median, change_text(comparison.overall_change, comparison.overall),
                         disturbance_text(comparison.common, names));
   text += lines_of_differences(comparison);
   for (const auto& asked : comparison.only_before)

@@ -369,8 +369,7 @@ void describe(Members& m, PingPongReport& report) {
   describe_disturbance(m, report.quiet);
   m("pairs", report.pairs, {.fewest = 1});
   m.list("sums", report.sums,
-         {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
-                     "MPI_Iallreduce.",
+         {.meaning = "Of 8 bytes over all ranks: by each transport, MPI_Allreduce, MPI_Iallreduce.",
           .fewest = 2},
          [&](SumTime& sum, size_t /*index*/) {
            m("way", sum.way, not_empty());

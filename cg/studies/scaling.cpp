@@ -171,25 +171,19 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m.if_given("iteration_s", times.median / (system ? system->most_iterations : 1), system.has_value(),
              positive("Of a system."));
   m("speed_up", row.speed_up,
-    or_null(positive("Mop/s (of a system: rows per second) by those of the same form on one core; null where "
-                     "one core did not succeed.")));
+    or_null(positive("Mop/s, or rows per second of a system, by those of the same form on one core.")));
   m("efficiency", row.efficiency, or_null(positive("speed_up by cores.")));
   m("moving_share", median.shares.moving,
-    at_least(0,
-             "Phases that communicate (collection, summation, shuffle, halo, dot), without waiting; mean "
-             "over the ranks."));
+    at_least(0, "Phases that communicate, dot among them, without waiting; mean over the ranks."));
   m("waiting_share", median.shares.waiting, at_least(0, "Waiting for other ranks in these."));
   m("ratio_to_best", row.ratio_to_best,
-    positive("Median ratio of paired rounds to the candidate on as many cores; without any, the ratio of the "
-             "medians."));
+    positive("Of paired rounds, to the candidate on as many cores; without any, that of the medians."));
   m("is_candidate", row.is_candidate,
-    meaning("The case on as many cores that the others beat least, by the median ratio of paired rounds; "
-            "decided or not."));
+    meaning("The case on as many cores that the others beat least in paired rounds; decided or not."));
   m.derived("is_best", row.is_best(), meaning("The candidate, where is_decided."));
   m("may_be_best", row.may_be_best, meaning("The candidate, or a case that is not known to be worse."));
   m.derived("is_decided", row.certainty == Certainty::decided,
-            meaning("Whether the candidate is better than all others on as many cores, by the sign test of "
-                    "paired rounds; false where it is alone."));
+            meaning("Whether the candidate is better than all others on as many cores; false where alone."));
   m("certainty", row.certainty, meaning(meaning_of_certainty));
 }
 
@@ -223,11 +217,10 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m("disturbed_runs", row.measured.disturbed_count, at_least(0));
   m.if_given("arrangement", row.median_run().arrangement, is_of_system,
              meaning("Of the ranks, for a system; empty where a run failed."));
-  m.object_if(
-      row.is_sound(), "figures",
-      or_null("Of all rounds; kernel and shares of the one with the median time (of an even number the "
-              "lower of the middle two). null where a run failed, or none took place."),
-      [&] { describe_figures(m, study, row); });
+  m.object_if(row.is_sound(), "figures",
+              or_null("Of all rounds; kernel and shares of the one with the median time. null without, or if "
+                      "one failed."),
+              [&] { describe_figures(m, study, row); });
   m.list("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."),
          [&](ResultRecord& run, size_t /*index*/) { describe_run(m, run); });
 }
@@ -283,9 +276,23 @@ class Scaling final : public Study {
     auto& machine = study_.machine.emplace(environment);
     if (options.session().names_hosts) name_by_host(machine);
     if (group_.rank() == 0) study_.provenance = inspect_provenance(machine, options.session().names_hosts);
-    leave_out_unavailable_transports();
+    // A transport that was named must be available; of the usual ones the available ones run.
+    leave_out(names_transport_ ? "--transport" : "",
+              [](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
+                const auto* const transport = comm::find_transport(one.configuration.transport);
+                if (transport == nullptr || ranks.size() == 1) return {};
+                const auto reason = transport->why_unavailable(ranks);
+                if (reason.empty()) return reason;
+                return fmt::format("transport {} cannot serve {}: {}", transport->name,
+                                   format_count(ranks.size(), "rank"), reason);
+              });
     leave_out_cuts_for_other_ranks();
-    leave_out_cases_without_room();
+    leave_out("", [&](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
+      if (has_room(one, machine, inspect_environment(ranks, one.configuration.thread_count))) return {};
+      return label_of(one) +
+             ": its ranks have fewer cores than threads; where the launcher binds ranks, start them unbound "
+             "(mpiexec -bind-to none)";
+    });
     if (!options.round_count) options.round_count = rounds_for_verdicts(study_.cases, &core_count_of);
     round_count_ = *options.round_count;
     for (const auto& asked : study_.cases) {
@@ -332,20 +339,17 @@ class Scaling final : public Study {
     if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
   }
 
-  /// A transport that was named must be available; of the usual ones the available ones run. Collective.
-  void leave_out_unavailable_transports() {
+  /// Leaves out the cases that reason_of(case, its ranks) gives a reason against, with a warning, or refuses them because of an option. Rank 0
+  /// takes part in every case, so it sees what the others see. Collective.
+  template <typename ReasonOf>
+  void leave_out(std::string_view refusing_option, const ReasonOf& reason_of) {
     std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      const int rank_count = rank_count_of(one);
-      const auto* const transport = comm::find_transport(one.configuration.transport);
-      if (transport == nullptr || rank_count == 1) return false;
       std::string reason;
-      if (auto* const group = first_ranks(rank_count)) reason = transport->why_unavailable(*group);
+      if (auto* const ranks = first_ranks(rank_count_of(one))) reason = reason_of(one, *ranks);
       reason = group_.broadcast(std::move(reason));
       if (reason.empty()) return false;
-      const auto text = fmt::format("transport {} cannot serve {}: {}", transport->name,
-                                    format_count(rank_count, "rank"), reason);
-      if (names_transport_) throw RunError(ExitCode::unavailable, "--transport: " + text);
-      warn(text + "; its cases are left out");
+      if (!refusing_option.empty()) throw RunError(ExitCode::unavailable, "{}: {}", refusing_option, reason);
+      warn("left out: " + reason);
       return true;
     });
   }
@@ -364,30 +368,6 @@ class Scaling final : public Study {
                          ranks);
       if (left_out > 0) warn(fmt::format("cut {}: only with {}, since it has as many shares", text, ranks));
     }
-  }
-
-  /// Rank 0 takes part in every case, so it sees what the others see.
-  void leave_out_cases_without_room() {
-    std::vector<int> rooms;
-    for (const auto& one : study_.cases) {
-      auto* const group = first_ranks(rank_count_of(one));
-      const auto seen =
-          group != nullptr ? inspect_environment(*group, one.configuration.thread_count) : Environment{};
-      rooms.push_back(static_cast<int>(has_room(one, *study_.machine, seen)));
-    }
-    rooms = group_.gather_all(std::span<const int>(rooms)).front();
-    std::vector<std::string> left_out;
-    auto room = rooms.begin();
-    std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      if (*room++ != 0) return false;
-      left_out.push_back(label_of(one));
-      return true;
-    });
-    if (!left_out.empty())
-      warn(fmt::format(
-          "left out, since their ranks have fewer cores than threads: {}; where the launcher binds "
-          "ranks, start them unbound (mpiexec -bind-to none)",
-          fmt::join(left_out, "; ")));
   }
 
   ScalingStudy study_;  // its runs and warnings on rank 0

@@ -110,10 +110,9 @@ void repeat_step(std::vector<StudyStep>& steps, size_t index);
 class StudyFile {
  public:
   /// Without a path: no file. Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
-  /// is emptied. option: that names the file. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
+  /// is emptied. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
   /// results of a study by this maker (see maker_of()). A file that is refused stays as it is.
-  StudyFile(const std::string& path, bool fresh, const std::string& maker,
-            std::string_view option = "--output");
+  StudyFile(const std::string& path, bool fresh, const std::string& maker);
 
   /// The records that it had when it was opened, and those appended since.
   const std::vector<ResultRecord>& records() const { return records_; }
@@ -150,8 +149,7 @@ struct StudyOptions {
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   int most_retries = 0;                 ///< repetitions of a disturbed run
   std::string file;                     ///< of StudyFile, whose runs are not made again; empty: none
-  std::string_view file_option = "--output";
-  bool fresh = false;  ///< the file is emptied first
+  bool fresh = false;                   ///< the file is emptied first
   ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// The options of every run.

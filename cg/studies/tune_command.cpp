@@ -100,17 +100,8 @@ std::string disturbance_text(const MeasurementRecord& record) {
 
 std::string curve_text(const ProcessorProfile& found) {
   const int critical_vector_length = *found.critical_vector_length;
-  Table table;
-  for (const auto& point : found.curve) {
-    table.line().number("row length", "{}", point.row_length).number("scalar", "{:.3f}", point.scalar_ns);
-    table.number("vectors", "{:.3f}", point.vector_ns);
-  }
-  auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text();
-  text += disturbance_text(found.measured);
-  if (critical_vector_length == never_in_vectors)
-    return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
-  return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
-                            critical_vector_length);
+  return fmt::format("\n Critical vector length, from which on vectors are faster: {}\n{}",
+                     vector_length_text(critical_vector_length), disturbance_text(found.measured));
 }
 
 constexpr double microseconds = 1e6;

@@ -109,7 +109,7 @@ class Strong(ScalingTest):
         document = self.ends_with(SUCCESS, run_command([MPIEXEC, *parts[0], ":", *parts[1]])).document()
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES[:2]])
         [warning] = document["warnings"]
-        self.assertRegex(warning, "^left out, since their ranks have fewer cores than threads: 2 cores, threads only, 1 x 2; .*-bind-to none")
+        self.assertRegex(warning, "^left out: 2 cores, threads only, 1 x 2: its ranks have fewer cores than threads; .*-bind-to none")
 
 
 class Resumed(ScalingTest):
@@ -152,7 +152,7 @@ class Resumed(ScalingTest):
 
     def test_another_file_is_refused_and_kept(self):
         self.file.write_text("notes")
-        self.assert_refuses(USAGE, [f"--runs {self.file}: it was not written by a sweep", "--fresh"], "--runs", self.file)
+        self.assert_refuses(USAGE, [f"{self.file}: it was not written by a sweep", "--fresh"], "--runs", self.file)
         self.assertEqual(self.file.read_text(), "notes")
 
 

@@ -122,7 +122,7 @@ TEST_F(SweepFileTest, WhatIsNoSweepsFileOfThisMachineIsRefusedAndKept) {
   foreign["environment"]["thread_binding"] = nullptr;
   const auto of_another = sweep_line(foreign);
   const std::string single = "result of a single run";
-  const std::string beginning = "--output " + path_ + ": ";
+  const std::string beginning = path_ + ": ";
   for (const auto& [content, words] : std::vector<std::pair<std::string, std::string>>{
            {good + "[1]\n" + good, "line 2"},
            {good + "nonsense\n" + good, "line 2"},

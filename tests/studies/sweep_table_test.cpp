@@ -34,7 +34,7 @@ std::vector<ResultRecord> clear_sweep() {
 
 TEST(SweepTableTest, MarksBestAndOfficialAndNamesTheCost) {
   const auto text = sweep_tables(clear_sweep());
-  expect_in(text, "Class S, kernel auto (sell), transport two-sided, 1 thread per rank");
+  expect_in(text, "Class S, auto two-sided 1 thread (sell)\n");
   expect_in(text, "1*   20%");
   expect_in(text, "1.25o   20%");
   expect_in(text,
@@ -152,35 +152,56 @@ std::vector<std::string> words_behind(const std::string& text, const std::string
 }
 
 TEST(SweepTableTest, PredictedStandsBesideMeasuredAndWhatIsNotKnownIsADash) {
-  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("Predicted"), std::string::npos);
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("predicted"), std::string::npos);
   // The run with the median time counts, with its own prediction: 2 s.
   auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
                             predicted_record(1, 2, 1.0, 7.0, 3)});
-  EXPECT_EQ(words_behind(text, "1x2 multiply"),
-            (std::vector<std::string>{"0.400000", "0.500000", "+25.0", "%"}));
+  EXPECT_EQ(words_behind(text, "1x2 measured s"),
+            (std::vector<std::string>{"0.200000", "0.400000", "0.600000", "0.800000", "1.000000", "1.200000",
+                                      "2.000000"}));
+  EXPECT_EQ(words_behind(text, "1x2 predicted s"),
+            (std::vector<std::string>{"0.250000", "0.500000", "0.750000", "1.000000", "1.250000", "1.500000",
+                                      "2.500000"}));
   auto untimed = predicted_record(1, 2, 1.0, 0.5);
   untimed.work.reset();
   text = sweep_tables({untimed});
-  EXPECT_EQ(words_behind(text, "1x2 multiply"), (std::vector<std::string>{"-", "0.100000", "-"}));
-  EXPECT_EQ(words_behind(text, "1x2 total"),
-            (std::vector<std::string>{"1.000000", "0.500000", "-50.0", "%"}));
-  auto unpredicted = predicted_record(1, 2, 1.0, 1.0);
-  unpredicted.prediction->phases.at(0) = 0.0;
-  text = sweep_tables({unpredicted});
-  EXPECT_EQ(words_behind(text, "1x2 collection").back(), "-") << text;
+  EXPECT_EQ(words_behind(text, "1x2 measured s"),
+            (std::vector<std::string>{"-", "-", "-", "-", "-", "-", "1.000000"}));
+  EXPECT_EQ(words_behind(text, "1x2 predicted s").back(), "0.500000");
   auto failed = predicted_record(1, 2, 1.0, 1.0);
   failed.status = "verification-failed";
-  EXPECT_EQ(sweep_tables({failed}).find("Predicted"), std::string::npos);
+  EXPECT_EQ(sweep_tables({failed}).find("predicted"), std::string::npos);
 }
 
-TEST(SweepTableTest, AnAxisThatVariesIsNamedInEveryTitle) {
+TEST(SweepTableTest, TheStepsOfAMatvecAddUpToIt) {
+  constexpr PhaseValues phases{10e-6, 20e-6, 1e-6, 2e-6, 5e-6, 2e-6};
+  std::vector<ResultRecord> records;
+  for (int columns = 1; columns <= 4; columns *= 2) {
+    records.push_back(test::phase_record_of(columns, 4 / columns, phases));
+    // 26 products in 25 steps, as the benchmark has them.
+    records.back().work->phases.at(index_of(Phase::multiply)).calls = 1.04 * test::phase_steps;
+  }
+  auto text = sweep_tables(records, {.has_paper = true});
+  EXPECT_EQ(words_behind(text, "matvec"), (std::vector<std::string>(3, "33000")));
+  EXPECT_EQ(words_behind(text, "dotpro"), (std::vector<std::string>(3, "5000")));
+  EXPECT_EQ(words_behind(text, "daxpy"), (std::vector<std::string>(3, "2000")));
+  double sum = 0.0;
+  for (const auto* name : {"Collection", "Multiply", "Summation", "Shuffle"})
+    sum += std::stod(words_behind(text, name).back());
+  EXPECT_NEAR(1.04 * sum, 33000.0, 3.0) << "each of the values is rounded to whole clocks";
+  for (auto& record : records) record.asked.form = "matrix";
+  text = sweep_tables(records, {.has_paper = true});
+  EXPECT_EQ(text.find("matvec"), std::string::npos) << "nothing without the benchmark";
+}
+
+TEST(SweepTableTest, AnUnusualChoiceIsNamedInTheTitle) {
   auto other = record_of(1, 2, 2.0);
   other.asked.configuration.overlaps = true;
   other.asked.configuration.sum_form = comm::SumForm::whole_block;
-  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "transport two-sided, 1 thread per rank");
+  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "Class S, auto two-sided 1 thread (sell)\n");
   const auto text = sweep_tables({record_of(1, 2, 1.0), other});
-  expect_in(text, "transport two-sided, sum reduce-scatter, overlap off, 1 thread per rank");
-  expect_in(text, "transport two-sided, sum whole-block, overlap on, 1 thread per rank");
+  expect_in(text, "Class S, auto two-sided 1 thread (sell)\n");
+  expect_in(text, "Class S, auto two-sided 1 thread whole-block overlap (sell)\n");
 }
 
 /// A record of a run that something disturbed.
