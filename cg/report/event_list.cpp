@@ -32,8 +32,7 @@ void describe(Members& m, EventList& list) {
               "the kernel's own."));
     m("description", event.description);
     m.derived("kind", event_kind_name(event_kind(event.name)));
-    m.derived("status", status_of(event),
-              meaning("counts, refused, or unproven: it can be counted, but the trial did not raise it."));
+    m.derived("status", status_of(event), meaning("unproven: countable, but the trial did not raise it."));
     m("reason", event.why_not, meaning("Why it is refused; else empty."));
     m("trial_count", event.trial_count);
   });

@@ -7,7 +7,6 @@
 
 #include "cg/base/table.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,13 +23,11 @@ Spread spread_of(const std::vector<double>& values) {
   return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
-/// Time, for people who want to know where it goes; or reference clocks, with their spread over the ranks.
-std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
+/// Time, for people who want to know where it goes.
+std::string phase_table_text(const PhaseFigures& figures) {
   const auto& ranks = figures.repeat.ranks;
   const auto rank_count = static_cast<double>(ranks.size());
   const double steps = figures.step_count;
-  const double ticks_per_s = figures.report.ranks.front().ticks_per_second;
-  const double units_per_s = (in_clocks ? ticks_per_s : microseconds) / steps;
   // Whether communication is under way during other phases.
   const bool hides = figures.report.configuration.overlaps ||
                      std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
@@ -41,18 +38,11 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
 
   Table table;
   const auto time = [&](std::string_view column, double seconds) {
-    table.number(column, "{:.{}f}", units_per_s * seconds, in_clocks ? 0 : 2);
+    table.number(column, "{:.2f}", microseconds * seconds / steps);
   };
-  const auto row = [&](std::string_view name, const PhaseShare& share, const std::vector<double>& clocks) {
+  const auto row = [&](std::string_view name, const PhaseShare& share) {
     table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * share.measured_s / region_s);
-    if (in_clocks) {
-      const auto spread = spread_of(clocks);
-      table.number("minimum", "{:.0f}", spread.minimum).number("mean", "{:.0f}", spread.mean);
-      table.number("maximum", "{:.0f}", spread.maximum);
-      table.number("imbalance", "{:.1f} %", 100.0 * spread.imbalance());
-    } else {
-      time("us", share.measured_s);
-    }
+    time("us", share.measured_s);
     time("waiting", share.waited_s);
     if (hides) time("hidden", share.hidden_s);
     const auto rate = [&](std::string_view column, double amount, int decimals) {
@@ -71,29 +61,19 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
                  percent_text(share.share() <= 1.0 ? std::optional(share.share()) : std::nullopt, 1));
   };
   PhaseShare all;
-  std::vector<double> sums(ranks.size(), 0.0);
   for (const auto phase : figures.phases) {
-    const auto index = index_of(phase);
-    std::vector<double> clocks;
-    for (size_t rank = 0; rank < ranks.size(); ++rank) {
-      clocks.push_back(static_cast<double>(ranks[rank].phases[index].clocks) / steps);
-      sums[rank] += clocks.back();
-    }
-    row(phase_name(phase), shares[index], clocks);
-    all += shares[index];
+    row(phase_name(phase), shares[index_of(phase)]);
+    all += shares[index_of(phase)];
   }
-  row("all phases", all, sums);
-  return (in_clocks ? fmt::format(" Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n",
-                                  cycle_counter_name(), ticks_per_s / giga)
-                    : " Phases: time per CG step, mean over the ranks\n") +
-         table.text() + (hides ? " hidden: work while messages of the phase were under way\n" : "") +
+  row("all phases", all);
+  return " Phases: time per CG step, mean over the ranks\n" + table.text() +
+         (hides ? " hidden: work while messages of the phase were under way\n" : "") +
          fmt::format(
-             " waiting ({}) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
+             " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
              "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
-             "time, timing them took {:.3f} %.{}\n",
-             in_clocks ? "clocks" : "us", 100.0 * phase_coverage(figures.repeat),
-             100.0 * timing_share(figures.report.ranks, figures.repeat),
-             in_clocks ? "" : " --clocks: clocks") +
+             "time, timing them took {:.3f} %.\n",
+             100.0 * phase_coverage(figures.repeat),
+             100.0 * timing_share(figures.report.ranks, figures.repeat)) +
          (roofline
               ? fmt::format("\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} over the "
                             "vectors, {:.1f} Gflop/s; -: vectors from a faster cache\n",
@@ -326,9 +306,9 @@ std::optional<Roofline> roofline_of(const PhaseFigures& figures) {
   return seen;
 }
 
-std::string figures_text(const PhaseFigures& figures, const TextDetail& detail) {
+std::string figures_text(const PhaseFigures& figures) {
   if (!figures.is_known()) return {};
-  return "\n" + phase_table_text(figures, detail.shows_clocks) + counters_text(figures);
+  return "\n" + phase_table_text(figures) + counters_text(figures);
 }
 
 }  // namespace cg2d

@@ -8,8 +8,7 @@ namespace cg2d {
 
 void describe(Members& m, MemoryPlan& memory) {
   m.derived("total", memory.total_bytes(), at_least(1));
-  m("process", memory.process_bytes,
-    at_least(0, "The program itself, with MPI, as it was measured in the process that planned."));
+  m("process", memory.process_bytes, at_least(0, "Program and MPI, as in the process that planned."));
   m("block", memory.block_bytes, at_least(0));
   m("vectors", memory.vector_bytes, at_least(0));
   m("generation", memory.working_bytes, at_least(0));
@@ -114,8 +113,7 @@ void describe(Members& m, DryRunPlan& plan) {
     m("block_columns", plan.column_count, labelled("Block columns", {}, "Of rank 0."));
     m.derived("expected_nonzeros", expected_nonzero_count(plan.problem),
               labelled("Nonzeros", {}, positive()));
-    m("memory_per_rank_bytes", plan.largest,
-      labelled("Memory per rank", "B", "Of the rank that needs most."));
+    m("memory_per_rank_bytes", plan.largest, labelled("Memory per rank", "B", "Of the one that needs most."));
     m("memory_bytes", plan.memory_bytes, labelled("Memory", "B", at_least(1, "All ranks together.")));
     m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
     m.object("busiest_rank_per_cg_step",
@@ -128,8 +126,7 @@ void describe(Members& m, DryRunPlan& plan) {
                describe_traffic(m, "dot", plan.busiest.dot);
              });
     describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic, labelled("All ranks send"));
-    m("out_of_core", plan.streaming,
-      meaning("Only with --out-of-core, of all ranks; null where cg2d model knows no machine."));
+    m("out_of_core", plan.streaming, meaning("Only with --out-of-core; null without a machine description."));
   });
 }
 

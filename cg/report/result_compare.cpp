@@ -176,13 +176,11 @@ void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& name
   m.derived("after", pair.after.sample(), or_null("null where a run failed."));
   describe_ratio(m, "ratio", pair.ratio, "After by before, round by round; null without paired rounds.");
   m("change", pair.change, meaning(of_change));
-  m("suggested_rounds", pair.suggested_rounds,
-    or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
+  m("suggested_rounds", pair.suggested_rounds, or_null(at_least(0, "Where undecided, that should decide.")));
   m.derived("text", verdict_on(pair, names), meaning("For people, as in the table."));
-  m.derived("figures", figures_of(pair),
-            meaning("Medians of other figures that both have; no verdict depends on them."));
+  m.derived("figures", figures_of(pair), meaning("Medians of others that both have; without a verdict."));
   m.derived("differences", differences_of(pair),
-            meaning("Facts in which the runs differ although the same was asked for."));
+            meaning("Facts that differ although the same was asked for."));
   constexpr auto note = meaning("Runs that other work on the machine disturbed.");
   m.derived("disturbed_before", pair.before.disturbed_runs(), note);
   m.derived("disturbed_after", pair.after.disturbed_runs(), note);
@@ -300,8 +298,7 @@ void describe(Members& m, Comparison& comparison) {
     m("before", comparison.names.before, not_empty());
     m("after", comparison.names.after, not_empty());
   });
-  m("threshold", comparison.threshold,
-    at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
+  m("threshold", comparison.threshold, at_least(0, "Of the time, for a regression: 0.05 is 5 %."));
   m.list("compared", comparison.common, meaning("The configurations that both sets have."),
          [&](ComparedConfiguration& pair, size_t /*index*/) { describe_pair(m, pair, comparison.names); });
   describe_ratio(m, "overall", comparison.overall, "Of all together.");
@@ -309,8 +306,7 @@ void describe(Members& m, Comparison& comparison) {
   describe_keys(m, "only_before", comparison.only_before);
   describe_keys(m, "only_after", comparison.only_after);
   m("left_out", comparison.left_out);
-  m.derived("exit_code", static_cast<int>(comparison.exit_code()),
-            meaning("0, 1: a regression; 2: undecided."));
+  m.derived("exit_code", static_cast<int>(comparison.exit_code()), meaning("1: a regression; 2: undecided."));
 }
 
 std::optional<double> percentage_from(std::string text) {

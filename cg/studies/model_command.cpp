@@ -260,7 +260,7 @@ void describe(Members& m, GridModel& one) {
   m.derived("total_s", one.total_s(), positive());
   m("outside_s", one.outside_s, at_least(0, "Outside of the phases."));
   m("reached_share", one.reached_share,
-    positive("Speed of the products of all ranks together, by the sum of the ranks' own speeds."));
+    positive("Speed of all products, by the sum of the ranks' own speeds."));
   m.object("phases", [&] {
     for (const auto phase : benchmark_phases) m(phase_name(phase), one.phases[index_of(phase)], at_least(0));
   });
@@ -270,8 +270,7 @@ void describe(Members& m, RankCountModel& row) {
   m("ranks", row.rank_count, at_least(1));
   m.derived("best_grid", {}, [&] { return row.best().configuration.grid.name(); });
   m.derived("total_s", positive("Of the best grid."), [&] { return row.best().total_s(); });
-  m("efficiency", row.efficiency,
-    positive("Predicted seconds on one rank by those of the best grid, by ranks."));
+  m("efficiency", row.efficiency, positive("Seconds on one rank by those of the best grid, by ranks."));
   m("grids", row.grids, {.meaning = "By growing columns.", .fewest = 1});
 }
 
@@ -454,8 +453,7 @@ void describe(Members& m, ComparedTable& table) {
 void describe(Members& m, PaperComparison& comparison) {
   m.constant("schema_version", 1);
   m("machine", comparison.machine, not_empty());
-  m("tables", comparison.tables,
-    {.meaning = "The tables of the paper, each number beside the model's.", .fewest = 1});
+  m("tables", comparison.tables, {.meaning = "Each number of the paper beside the model's.", .fewest = 1});
 }
 
 }  // namespace cg2d

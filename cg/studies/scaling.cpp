@@ -101,16 +101,14 @@ void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
 
 std::string title_of(const ScalingStudy& study) {
   const auto& options = study.options;
-  const int round_count = options.round_count.value_or(0);
-  const bool has_added_rounds =
-      std::ranges::any_of(study.runs, [&](const auto& run) { return run.round > round_count; });
   const auto subject = options.system
                            ? system_name(*options.system)
                            : fmt::format("class {} (n {}{}), kernel {}, grids by rule",
                                          problem_name(options.common.problem), options.common.problem.n,
                                          options.weak ? " x cores" : "", options.common.configuration.kernel);
   return fmt::format("{} scaling of {}, medians of {}{}\n\n", options.weak ? "Weak" : "Strong", subject,
-                     format_count(round_count, "round"), has_added_rounds ? " or more" : "");
+                     format_count(options.round_count.value_or(0), "round"),
+                     options.until_sure ? " or more" : "");
 }
 
 /// A line for each number of cores that has several cases.
@@ -154,8 +152,7 @@ void describe_run(Members& m, ResultRecord& run) {
   m("zeta", run.zeta, or_null("null: it failed, or is of a system."));
   m.if_given("moving_share", run.shares.moving, succeeded, or_null(at_least(0)));
   m.if_given("waiting_share", run.shares.waiting, succeeded, or_null(at_least(0)));
-  m.derived("disturbed", run.is_disturbed(),
-            meaning("By other work on the machine, as quiet.disturbed of a run."));
+  m.derived("disturbed", run.is_disturbed(), meaning("By other work on the machine."));
   m("disturbance", run.disturbance, meaning("The reason; empty where quiet."));
 }
 
@@ -166,24 +163,20 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m.if_given("grid", median.arrangement, !system, meaning("Of the benchmark."));
   m("kernel", median.kernel_used);
   describe(m, times);
-  m.if_given("mops_total", row.rate / 1e6, !system,
-             positive("Of the benchmark, by the official operation count."));
+  m.if_given("mops_total", row.rate / 1e6, !system, positive("By the official operation count."));
   m.if_given("iteration_s", times.median / (system ? system->most_iterations : 1), system.has_value(),
              positive("Of a system."));
-  m("speed_up", row.speed_up,
-    or_null(positive("Mop/s, or rows per second of a system, by those of the same form on one core.")));
+  m("speed_up", row.speed_up, or_null(positive("By the rate of the same form on one core.")));
   m("efficiency", row.efficiency, or_null(positive("speed_up by cores.")));
-  m("moving_share", median.shares.moving,
-    at_least(0, "Phases that communicate, dot among them, without waiting; mean over the ranks."));
+  m("moving_share", median.shares.moving, at_least(0, "Phases that communicate, without waiting."));
   m("waiting_share", median.shares.waiting, at_least(0, "Waiting for other ranks in these."));
-  m("ratio_to_best", row.ratio_to_best,
-    positive("Of paired rounds, to the candidate on as many cores; without any, that of the medians."));
+  m("ratio_to_best", row.ratio_to_best, positive("Of paired rounds, to the candidate on as many cores."));
   m("is_candidate", row.is_candidate,
-    meaning("The case on as many cores that the others beat least in paired rounds; decided or not."));
+    meaning("That the others on as many cores beat least; decided or not."));
   m.derived("is_best", row.is_best(), meaning("The candidate, where is_decided."));
   m("may_be_best", row.may_be_best, meaning("The candidate, or a case that is not known to be worse."));
   m.derived("is_decided", row.certainty == Certainty::decided,
-            meaning("Whether the candidate is better than all others on as many cores; false where alone."));
+            meaning("Whether it is better than all others."));
   m("certainty", row.certainty, meaning(meaning_of_certainty));
 }
 
@@ -194,16 +187,14 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   int64_t order = is_of_system ? 0 : problem_on(study, core_count).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
   m.derived("cores", core_count, at_least(1));
-  m.derived("way", way_of(asked),
-            meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
+  m.derived("way", way_of(asked), meaning("one core, ranks only, ranks x threads, ..."));
   m.if_given("form", form_of(asked), is_of_system, meaning("Of a system: matrix or matrix-free."));
   m("transport", asked.configuration.transport, meaning("With one rank it moves nothing."));
   m.derived("ranks", rank_count_of(asked), at_least(1));
   m("threads", asked.configuration.thread_count, at_least(1, "Of each rank."));
   std::string matrix;
   if (is_of_system) matrix = system_on(study, core_count).matrix_text();
-  m.if_given("matrix", matrix, is_of_system,
-             meaning("Of a system: the file, or the operator as this number of cores has it."));
+  m.if_given("matrix", matrix, is_of_system, meaning("Of a system: file, or operator as scaled."));
   m("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
   auto cut = cut_of(asked);
   m.if_given("cut", cut, !cut.empty(), meaning("As --cut has it, of a matrix on several ranks."));
@@ -215,8 +206,7 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
             meaning("success, that of its first run that failed, or not-run."));
   m.derived("runs", std::ssize(row.runs), at_least(0));
   m("disturbed_runs", row.measured.disturbed_count, at_least(0));
-  m.if_given("arrangement", row.median_run().arrangement, is_of_system,
-             meaning("Of the ranks, for a system; empty where a run failed."));
+  m.if_given("arrangement", row.median_run().arrangement, is_of_system, meaning("Of a system."));
   m.object_if(row.is_sound(), "figures",
               or_null("Of all rounds; kernel and shares of the one with the median time. null without, or if "
                       "one failed."),
@@ -482,12 +472,7 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
     row.is_candidate = place == 0;
     row.may_be_best = ranking.may_be_best(one);
     row.certainty = ranking.verdict.certainty();
-    if (row.is_candidate) continue;
-    // Ways of different calls on one file may have no round in common.
-    const auto& against = ranking.verdict.against[place];
-    row.ratio_to_best = against.round_count > 0
-                            ? against.median
-                            : row.time_s().median / sample_of(ranking.candidate()->times_s).median;
+    row.ratio_to_best = ranking.verdict.against[place].median;
   }
   for (auto& row : rows) {
     if (!row.is_sound()) continue;

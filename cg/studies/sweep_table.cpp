@@ -42,11 +42,6 @@ std::string grid_verdict_text(const GridVerdict& row) {
   return text + "; " + official_text(row);
 }
 
-/// The verdict on the configurations of several tables, in words as grid_verdict_text().
-std::string choice_verdict_text(const GridVerdict& choice) {
-  return ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing");
-}
-
 /// Times of the candidate's rounds, round by round; null for the candidate and for what failed.
 void describe_against_best(Members& m, const MeasuredConfiguration& cell, const Ranking& ranking) {
   const auto place = ranking.place_of(cell.asked);
@@ -79,8 +74,7 @@ void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranki
     m.if_given("iteration_s", has_iterations ? times.median / cell.runs.front().iteration_count : 0.0,
                has_iterations, positive("Only of a system: the median by the number of iterations."));
   });
-  m.derived("may_be_best", ranking.may_be_best(asked),
-            meaning("Whether it is the candidate, or not known to be worse."));
+  m.derived("may_be_best", ranking.may_be_best(asked), meaning("The candidate, or not known to be worse."));
   describe_against_best(m, cell, ranking);
   m.if_given("form", cell.asked.form, asked.is_system(), meaning("Only of a system."));
 }
@@ -96,27 +90,15 @@ void describe_verdict(Members& m, GridVerdict& row, const std::string& text) {
   for (const auto index : ranking.verdict.undecided)
     undecided.push_back(ranking.alternatives[index].asked.key());
   m.object("verdict", [&] {
-    m.derived("candidate", candidate,
-              or_null("The one that the others beat least, decided or not; null if all failed."));
+    m.derived("candidate", candidate, or_null("That the others beat least; null if all failed."));
     m.derived("best", ranking.is_decided() ? candidate : std::nullopt,
-              or_null("The candidate, if it is better than every other one, and there is one; else null."));
+              or_null("The candidate, if decided; else null."));
     m.derived("certainty", meaning(meaning_of_certainty), [&] { return ranking.verdict.certainty(); });
     m.derived("undecided", undecided, meaning("Those that the candidate is not known to be better than."));
-    m.derived(
-        "suggested_rounds", ranking.verdict.suggested_rounds,
-        or_null(at_least(1, "That should separate them; null where nothing is undecided, or none would.")));
+    m.derived("suggested_rounds", ranking.verdict.suggested_rounds,
+              or_null(at_least(1, "That should separate them; null if none would.")));
     m.derived("text", text, meaning("For people, as in the tables."));
   });
-}
-
-void describe_choice(Members& m, GridVerdict& choice) {
-  describe_verdict(m, choice, m.writes() ? choice_verdict_text(choice) : std::string());
-  m.list("alternatives", std::vector(choice.ranking.alternatives),
-         meaning("The candidate, then by growing ratio to it; without those that failed."),
-         [&](MeasuredConfiguration& cell, size_t /*index*/) {
-           m.derived("key", cell.asked.key(), meaning(of_key));
-           describe_against_best(m, cell, choice.ranking);
-         });
 }
 
 /// The document of a sweep.
@@ -125,36 +107,43 @@ struct SweepVerdicts {
   RunVerdicts verdicts;  ///< on these
 };
 
-void describe_grids(Members& m, GridVerdict& row) {
-  auto& common = row.common;
-  describe_verdict(m, row, m.writes() ? grid_verdict_text(row) : std::string());
-  m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
-         [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
-  m.derived("why",
-            meaning("The candidate against the next and the last one: a CG step, mean of the middle rounds."),
-            [&] { return differences_from_best(row); });
-  m.if_given("form", common.form, common.is_system(),
-             meaning("Only of a system: matrix; without one domain or factors."));
-  m.if_given("storage", common.storage, !common.storage.empty(),
-             meaning("Only of runs with --out-of-core: streamed within their memory limit."));
-}
-
 void describe(Members& m, SweepVerdicts& sweep) {
   describe_head(m);
   describe_verdict_test(m);
   m.list("grids", sweep.verdicts.grids,
          meaning("Of each problem, number of ranks and all other choices: a row of the table."),
-         [&](GridVerdict& row, size_t /*index*/) { describe_grids(m, row); });
+         [&](GridVerdict& row, size_t /*index*/) {
+           auto& common = row.common;
+           describe_verdict(m, row, m.writes() ? grid_verdict_text(row) : std::string());
+           m.list(
+               "cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
+               [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
+           m.derived("why", meaning("The candidate against the next and the last one."),
+                     [&] { return differences_from_best(row); });
+           m.if_given("form", common.form, common.is_system(),
+                      meaning("Only of a system: matrix, domain or factors."));
+           m.if_given("storage", common.storage, !common.storage.empty(),
+                      meaning("Only of runs with --out-of-core: streamed within their memory limit."));
+         });
   m.list("choices", sweep.verdicts.choices,
          meaning("Of each problem, number of ranks and of threads: all of their configurations."),
-         [&](GridVerdict& choice, size_t /*index*/) { describe_choice(m, choice); });
+         [&](GridVerdict& choice, size_t /*index*/) {
+           describe_verdict(m, choice,
+                            m.writes() ? ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing")
+                                       : std::string());
+           m.list("alternatives", std::vector(choice.ranking.alternatives),
+                  meaning("The candidate, then by growing ratio to it; without those that failed."),
+                  [&](MeasuredConfiguration& cell, size_t /*index*/) {
+                    m.derived("key", cell.asked.key(), meaning(of_key));
+                    describe_against_best(m, cell, choice.ranking);
+                  });
+         });
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
   std::vector<std::string> replaced;
   for (const auto& one : sweep.records) {
     if (one.is_replaced) replaced.push_back(one.place);
   }
-  m("replaced", replaced,
-    meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
+  m("replaced", replaced, meaning("Disturbed runs that were repeated."));
 }
 
 /// The rows of one problem and configuration, by growing ranks.
@@ -293,48 +282,36 @@ std::string table_text(const GridTable& table, const SweepTableOptions& options)
   return options.has_paper && !common_of(table).is_system() ? text + clocks_text(table.back()) : text;
 }
 
-/// All configurations of a choice, the candidate first, each with its paired rounds.
-std::string choice_table(const Ranking& ranking) {
-  Table table;
-  for (const auto& one : ranking.alternatives) {
-    const auto mark = best_mark(ranking.verdict.certainty(), ranking.may_be_best(one.asked));
-    table.line().word("configuration", one.asked.choices());
-    table.number("seconds", "{:.4g}{:<1}{:<1}", sample_of(one.times_s).median, mark,
-                 one.disturbed_count > 0 ? "!" : "");
-    table.number("spread", percent_text(sample_of(one.times_s).spread(), 0));
-    if (&one == ranking.candidate()) {
-      table.number("by the first", "1.000");
-      continue;
-    }
-    const auto& against = ranking.verdict.against[ranking.place_of(one.asked)];
-    table.number("by the first", "{:.3f}", against.median);
-    table.word("slower in", fmt::format("{} of {}", against.above_one,
-                                        format_count(static_cast<int64_t>(against.round_count), "round")));
-  }
-  return table.text("    ");
-}
-
-/// The best of several tables: nothing where one table has all configurations of a number of ranks.
+/// The best of several tables, and all of their configurations, the candidate first: nothing where one table has all of a number of ranks.
 std::string choices_text(const RunVerdicts& verdicts) {
   std::string text;
   for (const auto& choice : verdicts.choices) {
     const auto is_row = [&](const auto& row) { return row.has_problem_of(choice); };
     if (std::ranges::count_if(verdicts.grids, is_row) < 2) continue;
-    const auto* const best = choice.ranking.candidate();
-    const auto& verdict = choice.ranking.verdict;
+    const auto& [alternatives, verdict] = choice.ranking;
+    Table table;
+    for (size_t place = 0; place < alternatives.size(); ++place) {
+      const auto& one = alternatives[place];
+      const auto sample = sample_of(one.times_s);
+      table.line().word("configuration", one.asked.choices());
+      table.number("seconds", "{:.4g}{:<1}{:<1}", sample.median,
+                   best_mark(verdict.certainty(), choice.ranking.may_be_best(one.asked)),
+                   one.disturbed_count > 0 ? "!" : "");
+      table.number("spread", percent_text(sample.spread(), 0));
+      table.number("by the first", "{:.3f}", verdict.against[place].median);
+    }
     // In few words: the table has the rest.
     const auto words = verdict.undecided.empty()
-                           ? choice_verdict_text(choice)
+                           ? ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing")
                            : fmt::format("no clear winner, {} may be best (~){}",
                                          verdict.undecided.size() + 1, advice_text(verdict, "--repeat"));
-    text += fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}",
-                        best != nullptr && best->asked.is_system() ? "" : "Class ", choice.common.problem,
-                        choice.rank_count, format_count(choice.common.configuration.thread_count, "thread"),
-                        words, choice_table(choice.ranking));
+    text += fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}", choice.common.is_system() ? "" : "Class ",
+                        choice.common.problem, choice.rank_count,
+                        format_count(choice.common.configuration.thread_count, "thread"), words,
+                        table.text("    "));
   }
   if (text.empty()) return text;
-  return "\nAll tables of the same ranks together\n" + text +
-         "  by the first: median ratio of paired rounds; slower in: rounds in which it took longer\n";
+  return "\nAll tables of the same ranks together; by the first: median ratio of paired rounds\n" + text;
 }
 
 /// One line for each reason.

@@ -1,11 +1,9 @@
 #include "cg/studies/tune_command.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <iterator>
-#include <set>
 #include <system_error>
 
 #include "cg/base/output_file.hpp"
@@ -46,30 +44,16 @@ std::string processor_text(const ProcessorProfile& processor) {
   return text;
 }
 
-/// "S, W on AMD EPYC, L1d 32 KiB; nothing on Another": the names that can be removed.
-std::string names_text(const TuningProfile& profile) {
-  std::string text;
-  for (const auto& [name, processor] : profile) {
-    std::set<std::string> matrices;
-    std::apply(
-        [&](const auto&... lists) {
-          (std::ranges::for_each(lists, [&](const auto& one) { matrices.insert(one.subject()); }), ...);
-        },
-        processor.case_lists());
-    text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
-                        matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
-  }
-  return text.empty() ? "nothing" : text;
-}
-
 /// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
 /// that name on all processors, and says the number of measurements removed.
 std::string remove_from_profile(const std::string& path, const std::string& name) {
   auto profile = profile_file.read(path);
   auto count = remove_measurements(profile, name);
   if (count == 0)
-    throw InputError("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}",
-                     name, path, names_text(profile));
+    throw InputError(
+        "--remove {}: {} has neither a processor, a matrix nor a folder of that name; cg2d tune --list names "
+        "them",
+        name, path);
   profile_file.change(path, [&](TuningProfile& known) { count = remove_measurements(known, name); });
   return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
 }
