@@ -1,5 +1,7 @@
 #include "cg/report/run_verdict.hpp"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <set>
 
@@ -134,20 +136,16 @@ void describe_us(Members& m, std::string_view name, double seconds, std::string_
   m.derived(name, microseconds_per_s * seconds, meaning(text));
 }
 
-std::string name_of(const PhaseDifference& difference) {
-  return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
-}
-
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
-/// "82 % of it is multiply (+14.6 us, +2 us of it waiting; 1 message more; PAPI_L2_TCM 1.9 x)". link: between the share and the phase.
-std::string phase_words(const GridDifference& difference, const PhaseDifference& phase,
-                        std::string_view link) {
+/// "82 % multiply (+14.6 us, +2 us of it waiting; 1 message more; PAPI_L2_TCM 1.9 x)".
+std::string phase_words(const GridDifference& difference, const PhaseDifference& phase) {
   constexpr double least_part = 0.1;      // least share of the waiting in the difference of its phase
   constexpr double least_amount = 0.005;  // as many digits as are shown
   const auto& change = phase.change;
   auto text =
-      fmt::format("{:.0f} %{} {} ({}", 100.0 * phase.share, link, name_of(phase), us_text(change.measured_s));
+      fmt::format("{:.0f} % {} ({}", 100.0 * phase.share,
+                  phase.phase ? phase_name(*phase.phase) : "outside the phases", us_text(change.measured_s));
   if (change.waited_s * change.measured_s > 0.0 &&
       std::abs(change.waited_s) > least_part * std::abs(change.measured_s))
     text += fmt::format(", {} of it waiting", us_text(change.waited_s));
@@ -178,21 +176,18 @@ std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
 }
 
 std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair) {
-  const auto cell_of = [&](const comm::ProcessGrid& grid) -> const MeasuredConfiguration* {
-    const auto found = std::ranges::find_if(row.cells, [&](const auto& cell) {
-      return cell.asked.configuration.grid == grid && cell.is_sound();
-    });
-    return found == row.cells.end() ? nullptr : &*found;
-  };
-  const auto* slower = cell_of(pair.first);
-  const auto* faster = cell_of(pair.second);
-  if (slower == nullptr || faster == nullptr) return std::nullopt;
-  auto ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
-  if (ratio.median < 1.0) {
-    std::swap(slower, faster);
-    ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
+  std::vector<const MeasuredConfiguration*> both;
+  for (const auto& cell : row.cells) {
+    const auto& grid = cell.asked.configuration.grid;
+    if (cell.is_sound() && (grid == pair.first || grid == pair.second)) both.push_back(&cell);
   }
-  return difference_of(*slower, *faster, ratio);
+  if (both.size() < 2) return std::nullopt;
+  auto ratio = ratio_of(both[0]->rounds, both[1]->rounds, wrong_verdict_probability);
+  if (ratio.median < 1.0) {
+    std::swap(both[0], both[1]);
+    ratio = ratio_of(both[0]->rounds, both[1]->rounds, wrong_verdict_probability);
+  }
+  return difference_of(*both[0], *both[1], ratio);
 }
 
 void describe(Members& m, PhaseDifference& one) {
@@ -242,10 +237,9 @@ std::string difference_words(const GridDifference& difference) {
   if (phases.empty()) return text + ": no single phase differs beyond its noise";
   std::ranges::stable_sort(phases, std::greater<>(),
                            [](const auto& phase) { return std::abs(phase.change.measured_s); });
-  for (const auto& phase : phases)
-    text += &phase == phases.data() ? "; " + phase_words(difference, phase, " of it is")
-                                    : ", " + phase_words(difference, phase, "");
-  return text;
+  std::vector<std::string> words;
+  for (const auto& phase : phases) words.push_back(phase_words(difference, phase));
+  return fmt::format("{}; of it {}", text, fmt::join(words, ", "));
 }
 
 std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells) {

@@ -46,12 +46,6 @@ struct SetDifference {
   std::string after;
 };
 
-void describe(Members& m, SetDifference& one) {
-  m("name", one.name, not_empty());
-  m("before", one.before);
-  m("after", one.after);
-}
-
 /// Facts that only one set has say nothing: a run says what is known of it.
 std::vector<SetDifference> differences_of(const ComparedConfiguration& pair) {
   std::vector<SetDifference> differences;
@@ -69,13 +63,6 @@ struct ComparedFigure {
   double before = 0.0;
   double after = 0.0;
 };
-
-void describe(Members& m, ComparedFigure& one) {
-  m.derived("name", {}, [&] { return one.figure->column; });
-  m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
-  m("before", one.before);
-  m("after", one.after);
-}
 
 std::vector<ComparedFigure> figures_of(const ComparedConfiguration& pair) {
   std::vector<ComparedFigure> figures;
@@ -178,9 +165,19 @@ void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& name
   m("change", pair.change, meaning(of_change));
   m("suggested_rounds", pair.suggested_rounds, or_null(at_least(0, "Where undecided, that should decide.")));
   m.derived("text", verdict_on(pair, names), meaning("For people, as in the table."));
-  m.derived("figures", figures_of(pair), meaning("Medians of others that both have; without a verdict."));
-  m.derived("differences", differences_of(pair),
-            meaning("Facts that differ although the same was asked for."));
+  m.list("figures", figures_of(pair), meaning("Medians of others that both have; without a verdict."),
+         [&](ComparedFigure& one, size_t /*index*/) {
+           m.derived("name", {}, [&] { return one.figure->column; });
+           m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
+           m("before", one.before);
+           m("after", one.after);
+         });
+  m.list("differences", differences_of(pair), meaning("Facts that differ although the same was asked for."),
+         [&](SetDifference& one, size_t /*index*/) {
+           m("name", one.name, not_empty());
+           m("before", one.before);
+           m("after", one.after);
+         });
   constexpr auto note = meaning("Runs that other work on the machine disturbed.");
   m.derived("disturbed_before", pair.before.disturbed_runs(), note);
   m.derived("disturbed_after", pair.after.disturbed_runs(), note);

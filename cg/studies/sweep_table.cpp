@@ -19,27 +19,25 @@ bool is_official(const ConfiguredProblem& asked) {
   return !asked.is_system() && official_grid(grid.rank_count()) == grid;
 }
 
-/// The official grid beside the best one.
-std::string official_text(const GridVerdict& row) {
-  const auto official = official_grid(row.rank_count);
-  if (!official) return "no official grid (not a power of two)";
-  const auto name = official->name();
-  const auto& [alternatives, verdict] = row.ranking;
-  const auto known = std::ranges::find(
-      alternatives, *official, [](const MeasuredConfiguration& one) { return one.asked.configuration.grid; });
-  if (known == alternatives.end()) return fmt::format("the official {} failed, or was not measured", name);
-  if (known == alternatives.begin()) return fmt::format("{} is the official grid", name);
-  if (row.ranking.may_be_best(known->asked)) return fmt::format("the official {} may be best", name);
-  return fmt::format("the official {} costs {} more", name,
-                     gain_text(verdict.against[static_cast<size_t>(known - alternatives.begin())]));
-}
-
 /// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
 /// more", or the grids that cannot be told from the best one. Without a full stop.
 std::string grid_verdict_text(const GridVerdict& row) {
   const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement, "no grid");
-  if (row.common.is_system() || row.ranking.alternatives.empty()) return text;
-  return text + "; " + official_text(row);
+  const auto& [alternatives, verdict] = row.ranking;
+  if (row.common.is_system() || alternatives.empty()) return text;
+  const auto official = official_grid(row.rank_count);
+  if (!official) return text + "; no official grid (not a power of two)";
+  const auto name = official->name();
+  const auto known = std::ranges::find(
+      alternatives, *official, [](const MeasuredConfiguration& one) { return one.asked.configuration.grid; });
+  if (known == alternatives.begin()) return fmt::format("{}; {} is the official grid", text, name);
+  return fmt::format(
+      "{}; the official {} {}", text, name,
+      known == alternatives.end() ? "failed, or was not measured"
+      : row.ranking.may_be_best(known->asked)
+          ? "may be best"
+          : fmt::format("costs {} more",
+                        gain_text(verdict.against[static_cast<size_t>(known - alternatives.begin())])));
 }
 
 /// Times of the candidate's rounds, round by round; null for the candidate and for what failed.

@@ -77,17 +77,6 @@ std::vector<CaseConfig> cases_of(const TuneOptions& options, int rank_count) {
 
 std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
 
-/// A line for a measurement that other load disturbed; nothing for a good one.
-std::string disturbance_text(const MeasurementRecord& record) {
-  return record.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", record.disturbance);
-}
-
-std::string curve_text(const ProcessorProfile& found) {
-  const int critical_vector_length = *found.critical_vector_length;
-  return fmt::format("\n Critical vector length, from which on vectors are faster: {}\n{}",
-                     vector_length_text(critical_vector_length), disturbance_text(found.measured));
-}
-
 constexpr double microseconds = 1e6;
 
 std::string case_text(const TunedCase& tuned) {
@@ -99,10 +88,10 @@ std::string case_text(const TunedCase& tuned) {
     table.number("prefetch", setting_text(kernel.tuning.prefetch_distance));
     table.number("block width", setting_text(kernel.tuning.block_width));
   }
-  auto text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n{}",
-                          tuned.matrix.name, tuned.configuration.grid.name(), table.text());
-  if (!tuned.verdict.empty()) text += fmt::format(" {}\n", tuned.verdict);
-  return text + disturbance_text(tuned.measured);
+  return fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included; {}\n{}{}{}",
+                     tuned.matrix.name, tuned.configuration.grid.name(), describe(tuned.measured),
+                     table.text(), tuned.verdict.empty() ? "" : " ",
+                     tuned.verdict.empty() ? "" : tuned.verdict + "\n");
 }
 
 constexpr const char* curve_stage = "rows of one length";
@@ -157,7 +146,11 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   ProcessorProfile found;
   measure(
       curve_stage, found.measured, [&] { found = measure_row_lengths(group, thread_count); },
-      [&] { return why_unphysical(found.curve, thread_count); }, [&] { return curve_text(found); });
+      [&] { return why_unphysical(found.curve, thread_count); },
+      [&] {
+        return fmt::format("\n Critical vector length, from which on vectors are faster: {}; {}\n",
+                           vector_length_text(*found.critical_vector_length), describe(found.measured));
+      });
   for (auto& one : cases) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();
