@@ -138,30 +138,6 @@ void describe_us(Members& m, std::string_view name, double seconds, std::string_
 
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
-/// "82 % multiply (+14.6 us, +2 us of it waiting; 1 message more; PAPI_L2_TCM 1.9 x)".
-std::string phase_words(const GridDifference& difference, const PhaseDifference& phase) {
-  constexpr double least_part = 0.1;      // least share of the waiting in the difference of its phase
-  constexpr double least_amount = 0.005;  // as many digits as are shown
-  const auto& change = phase.change;
-  auto text =
-      fmt::format("{:.0f} % {} ({}", 100.0 * phase.share,
-                  phase.phase ? phase_name(*phase.phase) : "outside the phases", us_text(change.measured_s));
-  if (change.waited_s * change.measured_s > 0.0 &&
-      std::abs(change.waited_s) > least_part * std::abs(change.measured_s))
-    text += fmt::format(", {} of it waiting", us_text(change.waited_s));
-  std::string_view separator = "; ";
-  for (const auto& [amount, noun] : {std::pair(change.messages, "message"), {change.sent_bytes, "byte"}}) {
-    if (std::abs(amount) < least_amount) continue;
-    const auto number = count_text(std::abs(amount));
-    text += fmt::format("{}{} {}{} {}", std::exchange(separator, ", "), number, noun,
-                        number == "1" ? "" : "s", amount > 0 ? "more" : "less");
-  }
-  const auto event = std::ranges::find_if(
-      difference.events, [&](const auto& one) { return phase.phase && one.phase == *phase.phase; });
-  if (event != difference.events.end()) text += fmt::format("; {} {:.2g} x", event->event, event->ratio());
-  return text + ")";
-}
-
 }  // namespace
 
 std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
@@ -198,8 +174,7 @@ void describe(Members& m, PhaseDifference& one) {
   describe_us(m, "difference_us", one.change.measured_s);
   m.derived("is_sure", one.is_sure(), meaning("Beyond the noise."));
   m("share", one.share, meaning("Of the whole difference; all together are 1."));
-  describe_us(m, "waiting_us", one.change.waited_s,
-              "Difference of the waiting for other ranks, a part of difference_us.");
+  describe_us(m, "waiting_us", one.change.waited_s, "Of the waiting, a part of difference_us.");
   m("messages", one.change.messages, meaning("Difference of what a rank sends; exact."));
   m("bytes", one.change.sent_bytes, meaning("Difference of what a rank sends; exact."));
 }
@@ -238,7 +213,10 @@ std::string difference_words(const GridDifference& difference) {
   std::ranges::stable_sort(phases, std::greater<>(),
                            [](const auto& phase) { return std::abs(phase.change.measured_s); });
   std::vector<std::string> words;
-  for (const auto& phase : phases) words.push_back(phase_words(difference, phase));
+  for (const auto& phase : phases)
+    words.push_back(fmt::format("{:.0f} % {} ({})", 100.0 * phase.share,
+                                phase.phase ? phase_name(*phase.phase) : "outside the phases",
+                                us_text(phase.change.measured_s)));
   return fmt::format("{}; of it {}", text, fmt::join(words, ", "));
 }
 

@@ -226,7 +226,7 @@ void describe(Members& m, GridDifference& difference);
 using GridPair = std::pair<comm::ProcessGrid, comm::ProcessGrid>;
 std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair);
 
-/// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; of it 85 % multiply (+14 us; ...), ...". Claims
+/// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; of it 85 % multiply (+14 us), ...". Claims
 /// only what is sure.
 std::string difference_words(const GridDifference& difference);
 

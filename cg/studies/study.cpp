@@ -138,7 +138,7 @@ StudyFile::StudyFile(const std::string& path, bool fresh, const std::string& mak
       throw InputError("its results come from another program or machine ({}; here: {})", record.maker,
                        maker);
     }
-    was_cut_ = file_->drop_cut_line();  // the first change: the file is known to be a study's
+    file_->drop_cut_line();  // the first change: the file is known to be a study's
   } catch (const InputError& error) {
     throw InputError("{}: {}; --fresh starts the file anew, or name another one", path, error.what());
   }
@@ -179,7 +179,6 @@ ExitCode Study::execute() {
       if (record.purpose == RunPurpose::time)
         durations_.add(cases_[number_of(record.asked)].work, record.duration_s);
     }
-    if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.file));
   }
   return conclude(perform_rounds() && perform_extras());
 }

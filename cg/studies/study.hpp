@@ -116,8 +116,6 @@ class StudyFile {
 
   /// The records that it had when it was opened, and those appended since.
   const std::vector<ResultRecord>& records() const { return records_; }
-  /// Whether the last line of the file was incomplete.
-  bool was_cut() const { return was_cut_; }
 
   /// The session that the file's records belong to; a new one where there is none yet.
   const std::string& session() const { return session_; }
@@ -130,7 +128,6 @@ class StudyFile {
 
  private:
   std::optional<LineFile> file_;
-  bool was_cut_ = false;
   std::string session_;
   int sitting_ = 1;
   std::vector<ResultRecord> records_;

@@ -172,7 +172,7 @@ class SweepTest(ProgramTest):
             self.assertNotEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertFalse(self.file.read_text().endswith("\n"), "no line was cut off")
         lines = self.file.read_text().splitlines(keepends=True)
-        self.assertIn("dropped a line that was cut off", self.run_well(4, *words, "--progress").stderr)
+        self.run_well(4, *words)
         self.assertTrue(self.file.read_text().startswith("".join(lines[:-1])))
         self.assert_complete([2, 4], 2)
 
