@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "cg/base/table.hpp"
-#include "cg/run/session_report.hpp"
 
 namespace cg2d {
 namespace {

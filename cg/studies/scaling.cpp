@@ -1,8 +1,5 @@
 #include "cg/studies/scaling.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <cmath>
 #include <iterator>
 
@@ -111,23 +108,11 @@ std::string title_of(const ScalingStudy& study) {
                      options.until_sure ? " or more" : "");
 }
 
-/// A line for each number of cores that has several cases.
-std::string verdicts_of(const ScalingStudy& study) {
-  std::string text;
-  for (const auto& [core_count, ranking] : rankings_of(study.runs)) {
-    if (ranking.alternatives.size() < 2) continue;
-    text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, &choices_of));
-  }
-  return text;
-}
-
 constexpr std::string_view scaling_legend =
-    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s, or rows per\n"
-    "second of a system, by those of the same form on 1 core; efficiency: speed-up / cores. comm:\n"
-    "communication, which is collection, summation, shuffle, halo and dot, without waiting; waiting: in\n"
-    "these; shares of the time. vs best: median ratio, round by round, to the configuration on as many\n"
-    "cores that is best (*) or first of those that may be (~). In parentheses: the interval of the ratio\n"
-    "of paired rounds, by the sign test.\n";
+    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: by the rate of the\n"
+    "same form on 1 core. comm: communication without waiting, waiting: in it; shares of the time. vs best:\n"
+    "median ratio of paired rounds to the configuration on as many cores that is best (*) or first of those\n"
+    "that may be (~). In parentheses: the interval of such a ratio, by the sign test.\n";
 
 void describe_options(Members& m, ScalingOptions& options) {
   const bool has_system = options.system.has_value();
@@ -222,7 +207,11 @@ std::string scaling_text(const ScalingStudy& study) {
     if (&row != rows.data() && core_count_of(row.asked) != core_count_of((&row - 1)->asked)) table.gap();
     add_line(study, row, table);
   }
-  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study);
+  auto text = title_of(study) + table.text() + "\n";
+  for (const auto& [core_count, ranking] : rankings_of(study.runs)) {
+    if (ranking.alternatives.size() > 1)
+      text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, &choices_of));
+  }
   for (const auto& row : rows) text += troubles_text(row.measured, label_of(row.asked));
   for (const auto& agreement : agreements_of(study))
     text += fmt::format("  {}{}\n", agreement.text(),

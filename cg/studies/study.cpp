@@ -1,11 +1,9 @@
 #include "cg/studies/study.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cg/base/describe_json.hpp"

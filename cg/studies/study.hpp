@@ -7,8 +7,6 @@
 #include <tuple>
 #include <variant>
 
-#include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/storage/line_file.hpp"
@@ -17,9 +15,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "cg/run/benchmark_run.hpp"
-#include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_run.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

@@ -1,6 +1,5 @@
 #include "cg/studies/sweep.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>

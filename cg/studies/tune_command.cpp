@@ -1,7 +1,5 @@
 #include "cg/studies/tune_command.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <iterator>
 #include <system_error>
@@ -77,12 +75,10 @@ std::vector<CaseConfig> cases_of(const TuneOptions& options, int rank_count) {
 
 std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
 
-constexpr double microseconds = 1e6;
-
 std::string case_text(const TunedCase& tuned) {
   Table table;
   for (const auto& kernel : tuned.kernels) {
-    table.line().word("kernel", kernel.name).number("us per step", "{:.1f}", microseconds * kernel.step_s);
+    table.line().word("kernel", kernel.name).number("us per step", "{:.1f}", 1e6 * kernel.step_s);
     table.number("x first", "{:.2f}", kernel.step_s / tuned.kernels.front().step_s);
     table.number("cvl", setting_text(kernel.tuning.critical_vector_length));
     table.number("prefetch", setting_text(kernel.tuning.prefetch_distance));
