@@ -220,7 +220,7 @@ std::string difference_words(const GridDifference& difference) {
   return fmt::format("{}; of it {}", text, fmt::join(words, ", "));
 }
 
-std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells) {
+std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells, bool shows_clocks) {
   Table table;
   const auto line = [&](const MeasuredConfiguration& cell, std::string_view what, const auto& text_of) {
     table.line().word("grid", cell.asked.arrangement()).word("of", what);
@@ -239,8 +239,13 @@ std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells
         const double share = cell.limited->limits->at(index_of(phase)).share();
         return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
       });
-    if (!cell.is_sound() || !cell.median_run().prediction) continue;
+    if (!cell.is_sound()) continue;
     const auto& run = cell.median_run();
+    if (shows_clocks && run.has_steps())
+      line(cell, "clocks per step", [&](Phase phase) {
+        return fmt::format("{:.0f}", run.work->phases[index_of(phase)].clocks / run.work->step_count);
+      });
+    if (!run.prediction) continue;
     line(cell, "measured s", [&](Phase phase) {
       return run.work ? seconds(run.work->phases[index_of(phase)].measured_s) : std::string();
     });
@@ -250,9 +255,9 @@ std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells
   }
   if (table.is_empty()) return {};
   return "  Of each phase, as means over the ranks: events per CG step and the share of the machine's limit\n"
-         "  (-: no work, or from a faster cache), each in runs of their own; seconds of the timed region, "
-         "in\n"
-         "  the run with the median time, and as predicted\n" +
+         "  (-: no work, or from a faster cache), each in runs of their own; in the run with the median "
+         "time:\n"
+         "  reference clocks, seconds of the timed region, and those predicted\n" +
          table.text("    ");
 }
 

@@ -230,8 +230,8 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
 /// only what is sure.
 std::string difference_words(const GridDifference& difference);
 
-/// Counted events per grid and phase, the shares of the machine's limits, and measured and predicted seconds, as one table; empty where
-/// no run has any.
-std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells);
+/// Counted events per grid and phase, the shares of the machine's limits, clocks if asked for, and measured and predicted seconds, as one
+/// table; empty where no run has any.
+std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells, bool shows_clocks);
 
 }  // namespace cg2d

@@ -167,48 +167,7 @@ std::vector<MeasuredConfiguration> cells_of(const GridTable& table) {
   return cells;
 }
 
-/// The kernels that ran, as " (sell)", where the choice was automatic.
-std::string used_kernels(const GridTable& table) {
-  std::set<std::string> used;
-  for (const auto& cell : cells_of(table)) {
-    if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
-  }
-  if (common_of(table).configuration.has_kernel() || used.empty()) return {};
-  return fmt::format(" ({})", fmt::join(used, ", "));
-}
-
 int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }
-
-/// The clocks of the paper's Tables 3 to 5, by Px.
-std::string clocks_text(const GridVerdict& row) {
-  using enum Phase;
-  Table table;
-  const auto line = [&](std::string_view name, bool is_of_product, std::initializer_list<Phase> phases) {
-    table.line().word("clocks", name);
-    for (const auto& cell : row.cells) {
-      if (!cell.is_sound() || !cell.median_run().has_steps()) continue;
-      const auto& work = *cell.median_run().work;
-      const double count = is_of_product ? work.phases[index_of(multiply)].calls : work.step_count;
-      double clocks = 0.0;
-      for (const auto phase : phases) clocks += work.phases[index_of(phase)].clocks;
-      table.number(fmt::format("Px = {}", columns_of(cell)),
-                   count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
-    }
-  };
-  line("matvec", false, {collection, multiply, summation, shuffle});
-  line("dotpro", false, {dot});
-  line("daxpy", false, {vector_updates});
-  line("Collection", true, {collection});
-  line("Multiply", true, {multiply});
-  line("Summation", true, {summation});
-  line("Shuffle", true, {shuffle});
-  return fmt::format(
-             "  Clocks on {} PU, as the paper's Tables 3 (of an iteration: product, dot products, vector\n"
-             "  updates), 4 and 5 (of a product) have them: reference clocks, mean over the ranks, in the\n"
-             "  run with the median time\n",
-             row.rank_count) +
-         table.text("    ");
-}
 
 std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
   std::string marks(best_mark(ranking.verdict.certainty(), ranking.may_be_best(cell.asked)));
@@ -221,13 +180,17 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
                      spread ? fmt::format(" {:>3.0f}%", 100.0 * *spread) : "     ");
 }
 
-/// "Class S, auto two-sided 1 thread (sell)": the choices as in a key, without the grid.
+/// "Class S, auto two-sided 1 thread (sell)": the choices as in a key, without the grid, and the kernels that ran where they were automatic.
 std::string title_of(const GridTable& table) {
   const auto& common = common_of(table);
   auto choices = common.choices();
   if (!common.cuts_domain()) choices.erase(0, choices.find(' ') + 1);
+  std::set<std::string> used;
+  for (const auto& cell : cells_of(table)) {
+    if (!common.configuration.has_kernel() && !cell.kernel_used.empty()) used.insert(cell.kernel_used);
+  }
   return fmt::format("{}{}, {}{}\n", common.is_system() ? "" : "Class ", common.problem, choices,
-                     used_kernels(table));
+                     used.empty() ? "" : fmt::format(" ({})", fmt::join(used, ", ")));
 }
 
 /// Has a line for each division of a domain, else a line for each rank count and a column for each Px.
@@ -275,8 +238,7 @@ std::string table_text(const GridTable& table, const SweepTableOptions& options)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
   for (const auto& cell : cells) text += troubles_text(cell, cell.asked.arrangement());
-  text += reasons_of(table, options.why) + phase_table_of_grids(cells);
-  return options.has_paper && !common_of(table).is_system() ? text + clocks_text(table.back()) : text;
+  return text + reasons_of(table, options.why) + phase_table_of_grids(cells, options.has_paper);
 }
 
 /// The best of several tables, and all of their configurations, the candidate first: nothing where one table has all of a number of ranks.

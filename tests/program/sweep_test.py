@@ -101,15 +101,7 @@ class SweepTest(ProgramTest):
 
     def test_the_papers_tables(self):
         outcome = self.ends_with(SUCCESS, self.sweep(2, "--repeat", "1", "--kernel", "sell,scalar", "--paper", "--why", "1x2,2x1"))
-        self.assertEqual(outcome.stdout.count("  Clocks on 2 PU, as the paper's Tables 3 "), 2, "one of each kernel")
-        (collection, multiply, summation, shuffle) = (
-            [int(word) for word in re.search(rf"(?m)^ +{name} +(\d.*)$", outcome.stdout)[1].split()]
-            for name in ("Collection", "Multiply", "Summation", "Shuffle")
-        )
-        matvec = [int(word) for word in re.search(r"(?m)^ +matvec +(\d.*)$", outcome.stdout)[1].split()]
-        # An outer step has 25 iterations and 26 products.
-        for steps, whole in zip(zip(collection, multiply, summation, shuffle), matvec):
-            self.assertAlmostEqual(26 / 25 * sum(steps), whole, delta=4)
+        self.assertEqual(re.findall(r"(?m)^ +(\dx\d) +clocks per step(?: +\d+){6}", outcome.stdout), 2 * ["1x2", "2x1"])
         self.assertIn("  Why: ", outcome.stdout)
 
     def test_the_verdict_for_programs(self):

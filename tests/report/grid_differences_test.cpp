@@ -169,11 +169,11 @@ TEST(GridDifferencesTest, EventsAndLimitsOfEachGridAreATable) {
   limited.limits.emplace().at(1) = {
       .byte_count = 5e6, .flop_count = 1e6, .shortest_s = 0.5, .measured_s = 1.0};
   records.push_back(limited);
-  const auto text = phase_table_of_grids(verdicts_of(records).grids.front().cells);
+  const auto text = phase_table_of_grids(verdicts_of(records).grids.front().cells, false);
   expect_in(text, "events per CG step and the share of the machine's limit");
   expect_in(text, "    1x2       PAPI_L2_TCM                                   1             10");
   expect_in(text, "    2x1       share of the limit                            -         50.0 %");
-  EXPECT_EQ(phase_table_of_grids(verdicts_of(clear_rounds(9)).grids.front().cells), "");
+  EXPECT_EQ(phase_table_of_grids(verdicts_of(clear_rounds(9)).grids.front().cells, false), "");
 }
 
 }  // namespace
