@@ -94,19 +94,6 @@ std::string change_text(Change change, const RatioInterval& ratio) {
   return change == Change::unknown ? std::string() : "faster: time " + gain_text(ratio);
 }
 
-/// "; disturbed: 3 of 3 runs of A, 1 of 3 of B", of these together; empty where none was.
-std::string disturbance_text(std::span<const ComparedConfiguration> pairs, const SetNames& names) {
-  DisturbedRuns before;
-  DisturbedRuns after;
-  for (const auto& pair : pairs) {
-    before += pair.before.disturbed_runs();
-    after += pair.after.disturbed_runs();
-  }
-  if (before.count == 0 && after.count == 0) return {};
-  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before.count,
-                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
-}
-
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.
 std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names) {
   if (pair.before.is_sound() && !pair.after.is_sound())
@@ -118,7 +105,11 @@ std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names)
     text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
                                   : " (the distance from the threshold is below the noise)";
   }
-  return text + disturbance_text({&pair, 1}, names);
+  const auto before = pair.before.disturbed_runs();
+  const auto after = pair.after.disturbed_runs();
+  if (before.count == 0 && after.count == 0) return text;
+  return fmt::format("{}; disturbed: {} of {} of {}, {} of {} of {}", text, before.count,
+                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
 }
 
 /// Differences although the same was asked for, and metrics beyond the threshold, each once.
@@ -261,9 +252,9 @@ std::string comparison_text(const Comparison& comparison) {
   }
   auto text = table.text("");
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
-    text += fmt::format("All together: {}/{} {:.3f}; {}{}\n", names.after, names.before,
-                        comparison.overall.median, change_text(comparison.overall_change, comparison.overall),
-                        disturbance_text(comparison.common, names));
+    text +=
+        fmt::format("All together: {}/{} {:.3f}; {}\n", names.after, names.before, comparison.overall.median,
+                    change_text(comparison.overall_change, comparison.overall));
   text += lines_of_differences(comparison);
   for (const auto& asked : comparison.only_before)
     text += fmt::format("Only in {}: {}\n", names.before, asked.key());
