@@ -42,12 +42,6 @@ constexpr bool is_letter_or_digit(char letter) {
   return (letter >= '0' && letter <= '9') || is_upper_letter(upper_letter(letter));
 }
 
-/// How much of a result its text for people shows.
-struct TextDetail {
-  bool is_verbose = false;    ///< everything that is known about the result, not its summary only
-  bool shows_clocks = false;  ///< the phase table in reference clocks instead of time
-};
-
 /// The names of the rows of a table that are wanted, in their order.
 template <typename Table, typename Predicate>
 std::vector<std::string> names_where(const Table& table, const Predicate& is_wanted) {

@@ -41,9 +41,7 @@ void add_grid_options(Subcommand& command, SessionOptions& session) {
 }
 
 void add_display_options(Subcommand& command, SessionOptions& session) {
-  command.add("--verbose", "print everything that is known about the result", session.detail.is_verbose);
-  command.add("--clocks", "phase table in reference clocks, with their spread over the ranks",
-              session.detail.shows_clocks);
+  command.add("--verbose", "print everything that is known about the result", session.is_verbose);
   add_progress_options(command, session.progress);
 }
 

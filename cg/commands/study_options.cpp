@@ -207,7 +207,8 @@ void declare_sweep(Subcommand& command) {
   command.add_texts("--why PXxPY,PXxPY", "explain the difference of these two grids, such as 2x4,1x8",
                     [&sweep](const auto& texts) { sweep.tables.why = compared_grids_from(texts); },
                     {.standing = "the best against others", .is_list = true});
-  command.add("--paper", "also Tables 2 to 6 of the paper, in its form", sweep.tables.has_paper);
+  command.add("--paper", "also the clocks of each phase, as the paper's Tables 3 to 5 have them",
+              sweep.tables.has_paper);
   add_progress_options(command, sweep.progress);
   add_system_options(command, sweep);
   command.add("--domain PXxPYxPZ", "divisions of a Laplacian without a matrix, such as 1x2x2,1x1x4",

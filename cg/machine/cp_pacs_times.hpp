@@ -1,10 +1,9 @@
 #pragma once
 
-// Times measured on CP-PACS and other machines: Tables 2 to 7 of K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, "Performance
+// Times measured on CP-PACS: Tables 2 to 6 of K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, "Performance
 // Evaluation of NPB Kernel CG on CP-PACS", IPSJ Transactions 39(6), 1998; class B.
 
 #include <array>
-#include <limits>
 #include <string_view>
 
 namespace cg2d::cp_pacs {
@@ -12,7 +11,6 @@ namespace cg2d::cp_pacs {
 inline constexpr std::array columns{1, 2, 4, 8};  ///< Px
 using ByColumns = std::array<double, columns.size()>;
 inline constexpr std::array rank_counts{16, 32, 64, 128, 256};  ///< processing units
-using ByRanks = std::array<double, rank_counts.size()>;
 inline constexpr int most_ranks = rank_counts.back();
 
 /// Seconds: [place in rank_counts][place in columns]
@@ -47,16 +45,5 @@ inline constexpr std::array table_4{ClockRow{"collection", {444295, 253017, 1489
                                     ClockRow{"shuffle", {9757, 6914, 6874, 6749}}};
 /// Critical vector length 20.
 inline constexpr std::array table_5{ClockRow{"multiply", {357818, 419084, 531332, 769355}}};
-/// Seconds on each machine's best grid; NaN: the paper has none.
-struct MachineRow {
-  std::string_view name;
-  ByRanks seconds;
-};
-inline constexpr double no_time = std::numeric_limits<double>::quiet_NaN();
-inline constexpr std::array table_7{
-    MachineRow{"CP-PACS", {101.25, 54.51, 30.30, 17.59, 11.38}},
-    MachineRow{"Cray T3E (Nov 96)", {107.1, 59.3, 33.8, 22.9, 22.2}},
-    MachineRow{"IBM RS/6000 SP Wide-node 1 67 MHz (Mar 94)", {88.4, 52.53, 33.79, 25.44, no_time}},
-    MachineRow{"IBM RS/6000 SP P2SC 120 MHz (Nov 96)", {62.21, 36.22, 22.71, no_time, no_time}}};
 
 }  // namespace cg2d::cp_pacs

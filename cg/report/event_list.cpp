@@ -6,14 +6,6 @@
 #include "cg/report/report.hpp"
 
 namespace cg2d {
-namespace {
-
-std::string_view status_of(const KnownEvent& event) {
-  if (!event.why_not.empty()) return "refused";
-  return event.is_unproven() ? "unproven" : "counts";
-}
-
-}  // namespace
 
 void describe(Members& m, EventList& list) {
   m.constant("schema_version", 1);
@@ -32,8 +24,11 @@ void describe(Members& m, EventList& list) {
               "the kernel's own."));
     m("description", event.description);
     m.derived("kind", event_kind_name(event_kind(event.name)));
-    m.derived("status", status_of(event),
-              meaning("counts, refused, or unproven: it can be counted, but the trial did not raise it."));
+    m.derived("status",
+              !event.why_not.empty() ? "refused"
+              : event.is_unproven()  ? "unproven"
+                                     : "counts",
+              meaning("unproven: countable, but the trial did not raise it."));
     m("reason", event.why_not, meaning("Why it is refused; else empty."));
     m("trial_count", event.trial_count);
   });

@@ -1,5 +1,7 @@
 #include "cg/report/run_verdict.hpp"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <set>
 
@@ -134,61 +136,7 @@ void describe_us(Members& m, std::string_view name, double seconds, std::string_
   m.derived(name, microseconds_per_s * seconds, meaning(text));
 }
 
-std::string name_of(const PhaseDifference& difference) {
-  return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
-}
-
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
-
-/// "82 % of it is multiply (+14.6 us, +2 us of it waiting; 1 message more; PAPI_L2_TCM 1.9 x)". link: between the share and the phase.
-std::string phase_words(const GridDifference& difference, const PhaseDifference& phase,
-                        std::string_view link) {
-  constexpr double least_part = 0.1;      // least share of the waiting in the difference of its phase
-  constexpr double least_amount = 0.005;  // as many digits as are shown
-  const auto& change = phase.change;
-  auto text =
-      fmt::format("{:.0f} %{} {} ({}", 100.0 * phase.share, link, name_of(phase), us_text(change.measured_s));
-  if (change.waited_s * change.measured_s > 0.0 &&
-      std::abs(change.waited_s) > least_part * std::abs(change.measured_s))
-    text += fmt::format(", {} of it waiting", us_text(change.waited_s));
-  std::string_view separator = "; ";
-  for (const auto& [amount, noun] : {std::pair(change.messages, "message"), {change.sent_bytes, "byte"}}) {
-    if (std::abs(amount) < least_amount) continue;
-    const auto number = count_text(std::abs(amount));
-    text += fmt::format("{}{} {}{} {}", std::exchange(separator, ", "), number, noun,
-                        number == "1" ? "" : "s", amount > 0 ? "more" : "less");
-  }
-  const auto event = std::ranges::find_if(
-      difference.events, [&](const auto& one) { return phase.phase && one.phase == *phase.phase; });
-  if (event != difference.events.end()) text += fmt::format("; {} {:.2g} x", event->event, event->ratio());
-  return text + ")";
-}
-
-std::string phase_lines(const GridDifference& difference) {
-  Table table;
-  const auto line = [&](std::string_view name, const PhaseDifference& phase, std::string_view mark) {
-    table.line().word("us per CG step", name);
-    const auto& change = phase.change;
-    table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower.measured_s);
-    table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster.measured_s);
-    table.number("difference", "{:+.2f}", microseconds_per_s * change.measured_s).word("", mark);
-    table.number("share", "{:.0f} %", 100.0 * phase.share);
-    table.number("waiting", "{:+.2f}", microseconds_per_s * change.waited_s);
-    table.number("messages", "{:+.3g}", change.messages).number("bytes", "{:+.6g}", change.sent_bytes);
-  };
-  PhaseDifference sum;
-  for (const auto& phase : difference.phases) {
-    line(name_of(phase), phase, phase.is_sure() ? "" : "~");
-    sum.slower += phase.slower;
-    sum.faster += phase.faster;
-    sum.change += phase.change;
-    sum.share += phase.share;
-  }
-  line("the whole step", sum, "");
-  return table.text("    ") +
-         "    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
-         "~ within the noise\n";
-}
 
 }  // namespace
 
@@ -204,21 +152,18 @@ std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
 }
 
 std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair) {
-  const auto cell_of = [&](const comm::ProcessGrid& grid) -> const MeasuredConfiguration* {
-    const auto found = std::ranges::find_if(row.cells, [&](const auto& cell) {
-      return cell.asked.configuration.grid == grid && cell.is_sound();
-    });
-    return found == row.cells.end() ? nullptr : &*found;
-  };
-  const auto* slower = cell_of(pair.first);
-  const auto* faster = cell_of(pair.second);
-  if (slower == nullptr || faster == nullptr) return std::nullopt;
-  auto ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
-  if (ratio.median < 1.0) {
-    std::swap(slower, faster);
-    ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
+  std::vector<const MeasuredConfiguration*> both;
+  for (const auto& cell : row.cells) {
+    const auto& grid = cell.asked.configuration.grid;
+    if (cell.is_sound() && (grid == pair.first || grid == pair.second)) both.push_back(&cell);
   }
-  return difference_of(*slower, *faster, ratio);
+  if (both.size() < 2) return std::nullopt;
+  auto ratio = ratio_of(both[0]->rounds, both[1]->rounds, wrong_verdict_probability);
+  if (ratio.median < 1.0) {
+    std::swap(both[0], both[1]);
+    ratio = ratio_of(both[0]->rounds, both[1]->rounds, wrong_verdict_probability);
+  }
+  return difference_of(*both[0], *both[1], ratio);
 }
 
 void describe(Members& m, PhaseDifference& one) {
@@ -229,8 +174,7 @@ void describe(Members& m, PhaseDifference& one) {
   describe_us(m, "difference_us", one.change.measured_s);
   m.derived("is_sure", one.is_sure(), meaning("Beyond the noise."));
   m("share", one.share, meaning("Of the whole difference; all together are 1."));
-  describe_us(m, "waiting_us", one.change.waited_s,
-              "Difference of the waiting for other ranks, a part of difference_us.");
+  describe_us(m, "waiting_us", one.change.waited_s, "Of the waiting, a part of difference_us.");
   m("messages", one.change.messages, meaning("Difference of what a rank sends; exact."));
   m("bytes", one.change.sent_bytes, meaning("Difference of what a rank sends; exact."));
 }
@@ -268,23 +212,21 @@ std::string difference_words(const GridDifference& difference) {
   if (phases.empty()) return text + ": no single phase differs beyond its noise";
   std::ranges::stable_sort(phases, std::greater<>(),
                            [](const auto& phase) { return std::abs(phase.change.measured_s); });
+  std::vector<std::string> words;
   for (const auto& phase : phases)
-    text += &phase == phases.data() ? "; " + phase_words(difference, phase, " of it is")
-                                    : ", " + phase_words(difference, phase, "");
-  return text;
+    words.push_back(fmt::format("{:.0f} % {} ({})", 100.0 * phase.share,
+                                phase.phase ? phase_name(*phase.phase) : "outside the phases",
+                                us_text(phase.change.measured_s)));
+  return fmt::format("{}; of it {}", text, fmt::join(words, ", "));
 }
 
-std::string difference_text(const GridDifference& difference) {
-  const auto text = "  Why: " + difference_words(difference) + ".\n";
-  return difference.is_sure() ? text + phase_lines(difference) : text;
-}
-
-std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
+std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells, bool shows_clocks) {
   Table table;
   const auto line = [&](const MeasuredConfiguration& cell, std::string_view what, const auto& text_of) {
     table.line().word("grid", cell.asked.arrangement()).word("of", what);
     for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(phase));
   };
+  const auto seconds = [](double value) { return fmt::format("{:.6f}", value); };
   for (const auto& cell : cells) {
     if (cell.counted) {
       for (const auto& [name, counts] : cell.counted->events)
@@ -292,16 +234,30 @@ std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
           return count_text(counts.at(index_of(phase)) / cell.counted->work->step_count);
         });
     }
-    if (!cell.limited) continue;
-    line(cell, "share of the limit", [&](Phase phase) {
-      const double share = cell.limited->limits->at(index_of(phase)).share();
-      return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
+    if (cell.limited)
+      line(cell, "share of the limit", [&](Phase phase) {
+        const double share = cell.limited->limits->at(index_of(phase)).share();
+        return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
+      });
+    if (!cell.is_sound()) continue;
+    const auto& run = cell.median_run();
+    if (shows_clocks && run.has_steps())
+      line(cell, "clocks per step", [&](Phase phase) {
+        return fmt::format("{:.0f}", run.work->phases[index_of(phase)].clocks / run.work->step_count);
+      });
+    if (!run.prediction) continue;
+    line(cell, "measured s", [&](Phase phase) {
+      return run.work ? seconds(run.work->phases[index_of(phase)].measured_s) : std::string();
     });
+    table.number("total", seconds(run.time_s));
+    line(cell, "predicted s", [&](Phase phase) { return seconds(run.prediction->phase_s(phase)); });
+    table.number("total", seconds(run.prediction->total_s()));
   }
   if (table.is_empty()) return {};
-  return "  Events per CG step, mean over the ranks, and the share of the machine's limit that a phase "
-         "reaches "
-         "(-: no work, or\n  from a faster cache), each grid in runs of its own\n" +
+  return "  Of each phase, as means over the ranks: events per CG step and the share of the machine's limit\n"
+         "  (-: no work, or from a faster cache), each in runs of their own; in the run with the median "
+         "time:\n"
+         "  reference clocks, seconds of the timed region, and those predicted\n" +
          table.text("    ");
 }
 

@@ -6,8 +6,6 @@
 #include <numeric>
 
 #include "cg/base/table.hpp"
-#include "cg/run/session_report.hpp"
-#include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,27 +22,11 @@ Spread spread_of(const std::vector<double>& values) {
   return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
-/// The limits that the columns "limit" and "of limit" follow from.
-std::string limits_text(const Roofline& roofline, bool has_matrix) {
-  const auto& limits = roofline.limits;
-  const auto of_matrix =
-      has_matrix ? fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)
-                 : std::string();
-  return fmt::format(
-      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n of limit: the time "
-      "that these allow at least, by the measured; -: vectors come from a "
-      "faster "
-      "cache\n",
-      of_matrix, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga);
-}
-
-/// Time, for people who want to know where it goes; or reference clocks, with their spread over the ranks.
-std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
+/// Time, for people who want to know where it goes.
+std::string phase_table_text(const PhaseFigures& figures) {
   const auto& ranks = figures.repeat.ranks;
   const auto rank_count = static_cast<double>(ranks.size());
   const double steps = figures.step_count;
-  const double ticks_per_s = figures.report.ranks.front().ticks_per_second;
-  const double units_per_s = (in_clocks ? ticks_per_s : microseconds) / steps;
   // Whether communication is under way during other phases.
   const bool hides = figures.report.configuration.overlaps ||
                      std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
@@ -55,18 +37,11 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
 
   Table table;
   const auto time = [&](std::string_view column, double seconds) {
-    table.number(column, "{:.{}f}", units_per_s * seconds, in_clocks ? 0 : 2);
+    table.number(column, "{:.2f}", microseconds * seconds / steps);
   };
-  const auto row = [&](std::string_view name, const PhaseShare& share, const std::vector<double>& clocks) {
+  const auto row = [&](std::string_view name, const PhaseShare& share) {
     table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * share.measured_s / region_s);
-    if (in_clocks) {
-      const auto spread = spread_of(clocks);
-      table.number("minimum", "{:.0f}", spread.minimum).number("mean", "{:.0f}", spread.mean);
-      table.number("maximum", "{:.0f}", spread.maximum);
-      table.number("imbalance", "{:.1f} %", 100.0 * spread.imbalance());
-    } else {
-      time("us", share.measured_s);
-    }
+    time("us", share.measured_s);
     time("waiting", share.waited_s);
     if (hides) time("hidden", share.hidden_s);
     const auto rate = [&](std::string_view column, double amount, int decimals) {
@@ -85,30 +60,25 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
                  percent_text(share.share() <= 1.0 ? std::optional(share.share()) : std::nullopt, 1));
   };
   PhaseShare all;
-  std::vector<double> sums(ranks.size(), 0.0);
   for (const auto phase : figures.phases) {
-    const auto index = index_of(phase);
-    std::vector<double> clocks;
-    for (size_t rank = 0; rank < ranks.size(); ++rank) {
-      clocks.push_back(static_cast<double>(ranks[rank].phases[index].clocks) / steps);
-      sums[rank] += clocks.back();
-    }
-    row(phase_name(phase), shares[index], clocks);
-    all += shares[index];
+    row(phase_name(phase), shares[index_of(phase)]);
+    all += shares[index_of(phase)];
   }
-  row("all phases", all, sums);
-  return (in_clocks ? fmt::format(" Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n",
-                                  cycle_counter_name(), ticks_per_s / giga)
-                    : " Phases: time per CG step, mean over the ranks\n") +
-         table.text() + (hides ? " hidden: work while messages of the phase were under way\n" : "") +
+  row("all phases", all);
+  return " Phases: time per CG step, mean over the ranks\n" + table.text() +
+         (hides ? " hidden: work while messages of the phase were under way\n" : "") +
          fmt::format(
-             " waiting ({}) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
+             " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
              "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
-             "time, timing them took {:.3f} %.{}\n",
-             in_clocks ? "clocks" : "us", 100.0 * phase_coverage(figures.repeat),
-             100.0 * timing_share(figures.report.ranks, figures.repeat),
-             in_clocks ? "" : " --clocks: clocks") +
-         (roofline ? limits_text(*roofline, figures.nonzeros_multiplied > 0.0) : "");
+             "time, timing them took {:.3f} %.\n",
+             100.0 * phase_coverage(figures.repeat),
+             100.0 * timing_share(figures.report.ranks, figures.repeat)) +
+         (roofline
+              ? fmt::format("\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} over the "
+                            "vectors, {:.1f} Gflop/s; -: vectors from a faster cache\n",
+                            roofline->limits.matrix_bytes_per_s / giga,
+                            roofline->limits.vector_bytes_per_s / giga, roofline->limits.flops_per_s / giga)
+              : "");
 }
 
 /// The line length of x86-64 and of most AArch64 processors.
@@ -135,12 +105,7 @@ std::string counters_text(const PhaseFigures& figures) {
   Table table;
   for (size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
-    const auto kind = event_kind(name);
-    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns")
-                      : kind == EventKind::core_cycles || kind == EventKind::reference_cycles
-                          ? event_kind_name(kind)
-                          : std::string_view();
-    table.line().word("event", unit.empty() ? name : fmt::format("{} ({})", name, unit));
+    table.line().word("event", event_kind(name) == EventKind::nanoseconds ? name + " (ns)" : name);
     const auto totals = event_totals(figures, event);
     double sum = 0.0;
     for (const auto phase : figures.phases) {
@@ -149,10 +114,6 @@ std::string counters_text(const PhaseFigures& figures) {
       sum += mean;
     }
     table.number("all phases", count_text(sum / figures.step_count));
-    table.number("region total", "{:.0f}", totals.region_total);
-    table.number("coverage", percent_text(totals.coverage, 2));
-    if (kind == EventKind::misses && figures.nonzeros_multiplied > 0.0)
-      table.number("multiply, per nonzero", "{:.4g}", per_nonzero(figures, totals));
   }
   for (const auto& figure : counter_figures(figures)) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
@@ -169,8 +130,6 @@ std::string counters_text(const PhaseFigures& figures) {
                      counters.multiplexed ? "; multiplexed: estimates" : "") +
          table.text() +
          fmt::format(
-             " region total: sum over the whole timed region and all ranks; coverage: share of the region's "
-             "events that is within phases\n"
              " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
              100.0 * reading_share(figures), figures.report.ranks.front().clocks_per_reading);
 }
@@ -346,9 +305,9 @@ std::optional<Roofline> roofline_of(const PhaseFigures& figures) {
   return seen;
 }
 
-std::string figures_text(const PhaseFigures& figures, const TextDetail& detail) {
+std::string figures_text(const PhaseFigures& figures) {
   if (!figures.is_known()) return {};
-  return "\n" + phase_table_text(figures, detail.shows_clocks) + counters_text(figures);
+  return "\n" + phase_table_text(figures) + counters_text(figures);
 }
 
 }  // namespace cg2d

@@ -58,8 +58,6 @@ struct Spread {
   double mean = 0.0;
   double maximum = 0.0;
   double total = 0.0;
-  /// max / mean - 1, the share by which the slowest rank exceeds the mean.
-  double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
 };
 
 /// One event over all ranks in the region reported.
@@ -130,8 +128,7 @@ struct Roofline {
 };
 /// Nothing if the limits were not measured.
 std::optional<Roofline> roofline_of(const PhaseFigures& figures);
-/// The phase table: time per CG step, or reference clocks with their spread over the ranks, beside the rates of the work done and the
-/// limits of the machine; below it the counted events. Limits and events where they were measured; empty without phases.
-std::string figures_text(const PhaseFigures& figures, const TextDetail& detail);
+/// The phase table: time per CG step, beside the rates of the work done and the limits of the machine; below it the counted events. Limits and events where they were measured; empty without phases.
+std::string figures_text(const PhaseFigures& figures);
 
 }  // namespace cg2d

@@ -50,19 +50,14 @@ void describe_phase(Members& m, const SessionReport& report, RankTimes& times, d
   m("clocks", record.clocks, at_least(0));
   m.derived("seconds", seconds(record.clocks),
             {.column = column("*_max_s"), .mean_column = column("*_s"), .least = 0.0});
-  m("waited_clocks", record.waited_clocks,
-    at_least(0, "Of the clocks, those spent waiting for other ranks."));
+  m("waited_clocks", record.waited_clocks, at_least(0, "Of the clocks, those of waiting for other ranks."));
   m.derived("waited_seconds", seconds(record.waited_clocks),
             {.mean_column = column("*_waiting_s"), .least = 0.0});
   m("calls", record.calls, at_least(0));
   m("messages", sent.message_count, at_least(0, "Sent by this rank."));
   m("bytes", sent.byte_count, at_least(0, "Sent by this rank."));
-  m.if_given(
-      "hidden_clocks", record.hidden_clocks, hides,
-      at_least(0,
-               "Of products, while parts of the collection, or the halo, were still under way; not among "
-               "this phase's clocks. In the collection of runs with overlap, and in the halo of stencils, "
-               "only."));
+  m.if_given("hidden_clocks", record.hidden_clocks, hides,
+             at_least(0, "Of products, with its messages under way."));
   m.if_given("hidden_seconds", seconds(record.hidden_clocks), hides,
              {.mean_column = column("collection_hidden_s"), .least = 0.0});
 }
@@ -74,10 +69,8 @@ void describe_times(Members& m, DescribedRegion& region) {
   m.derived("counter", {}, [] { return cycle_counter_name(); });
   m.derived("counter_is_invariant", {}, [] { return cycle_counter_is_invariant(); });
   m.derived("cg_steps", static_cast<int64_t>(region.figures.step_count), at_least(1, "In the timed region."));
-  m.derived("coverage", phase_coverage(repeat),
-            at_least(0, "Share of the timed region that the phases cover, mean over ranks."));
-  m.derived("timing_share",
-            at_least(0, "Share of the timed region that reading the counter took, mean over ranks."),
+  m.derived("coverage", phase_coverage(repeat), at_least(0, "Of the timed region, mean over ranks."));
+  m.derived("timing_share", at_least(0, "Of the timed region, for reading the counter."),
             [&] { return timing_share(report.ranks, repeat); });
   m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, size_t rank) {
     auto& facts = facts_of(report, rank);
@@ -103,9 +96,9 @@ void describe_roofline(Members& m, DescribedRegion& region, Roofline& roofline) 
   m("vector_bytes_per_s", limits.vector_bytes_per_s, positive());
   m("flops_per_s", limits.flops_per_s, positive());
   m.if_given("storage_bytes_per_s", limits.storage_bytes_per_s, streams,
-             positive("Only of a matrix that was streamed: reading its panels without multiplying them."));
+             positive("Only where streamed: of reading alone."));
   m.if_given("storage_bytes_per_step", storage_bytes, streams,
-             at_least(0, "Only of a matrix that was streamed: what a CG step reads, all ranks."));
+             at_least(0, "Only where streamed: all ranks."));
   m("matrix_footprint_bytes", matrix, meaning("What matrix_bytes_per_s was read from."));
   m("vector_footprint_bytes", vectors, meaning("What vector_bytes_per_s was read from."));
   m.object("phases", [&, &shares = shares] {
@@ -180,12 +173,11 @@ void describe_counters(Members& m, DescribedRegion& region) {
   m("all_threads", counts_all, meaning("false: the master thread of a rank only."));
   if (m.reads()) counters.counts_all_threads = counts_all;
   m.derived("clocks_per_reading", at_least(0), [&] { return report.ranks.front().clocks_per_reading; });
-  m.derived("reading_share", at_least(0, "Share of the timed region that reading took, mean over ranks."),
+  m.derived("reading_share", at_least(0, "Of the timed region, mean over ranks."),
             [&] { return reading_share(region.figures); });
   m.derived("instructions_per_cycle",
             per_cycle == made.end() ? std::nullopt : std::optional(ratios_by_phase(region, *per_cycle)),
-            or_null("Per core cycle; null unless instructions and core cycles were counted. Also in "
-                    "figures."));
+            or_null("Also in figures; null unless instructions and core cycles were counted."));
   m.list("figures", made, meaning("Made of the counts of all ranks; those whose events were counted."),
          [&](CounterFigure& one, size_t /*index*/) {
            m.derived("name", {}, [&] { return one.row->name; });
@@ -212,23 +204,15 @@ void describe_region(Members& m, DescribedRegion& region) {
   const auto& figures = region.figures;
   bool are_timed = figures.is_known();
   if (are_timed && !region.roofline) region.roofline = roofline_of(figures);
-  m.object_if(
-      are_timed, "phases",
-      or_null("null where phases were not timed (--no-phases), and without a result or an iteration."),
-      [&] { describe_times(m, region); });
+  m.object_if(are_timed, "phases", or_null("null with --no-phases, and without a result or an iteration."),
+              [&] { describe_times(m, region); });
   m.object_if(
       region.roofline, "roofline",
-      or_null("What the phases must move and compute, against what all ranks together can; of the "
-              "repetition reported, means over the ranks for the whole timed region. null without "
-              "--roofline, where ranks outnumber cores, and without phases. Without an assembled matrix "
-              "matrix_bytes_per_s is read from as many bytes as vectors have."),
+      or_null("What the phases must move and compute, against what all ranks can; null without --roofline."),
       [&](Roofline& roofline) { describe_roofline(m, region, roofline); });
-  m.object_if(
-      figures.is_known() && !region.report.counters.asked.empty(), "counters",
-      or_null("Events that the kernel and PAPI counted, of the repetition reported; in phases the sums over "
-              "all CG steps. null where no events were asked for, and without a result; per nonzero: null "
-              "without an assembled matrix."),
-      [&] { describe_counters(m, region); });
+  m.object_if(figures.is_known() && !region.report.counters.asked.empty(), "counters",
+              or_null("Of the repetition reported, sums over all CG steps; null where none were asked for."),
+              [&] { describe_counters(m, region); });
 }
 
 }  // namespace cg2d

@@ -1,7 +1,6 @@
 // The plan that --dry-run prints.
 
 #include "cg/base/describe_json.hpp"
-#include "cg/base/table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -9,8 +8,7 @@ namespace cg2d {
 
 void describe(Members& m, MemoryPlan& memory) {
   m.derived("total", memory.total_bytes(), at_least(1));
-  m("process", memory.process_bytes,
-    at_least(0, "The program itself, with MPI, as it was measured in the process that planned."));
+  m("process", memory.process_bytes, at_least(0, "Program and MPI, as in the process that planned."));
   m("block", memory.block_bytes, at_least(0));
   m("vectors", memory.vector_bytes, at_least(0));
   m("generation", memory.working_bytes, at_least(0));
@@ -86,15 +84,9 @@ DryRunPlan plan_of(const PlannedRun& run) {
   return plan;
 }
 
-/// The operations of a CG step, and what each sends.
-constexpr std::array<std::pair<std::string_view, comm::Traffic StepTraffic::*>, 4> operations{
-    {{"collection", &StepTraffic::collection},
-     {"summation", &StepTraffic::summation},
-     {"shuffle", &StepTraffic::shuffle},
-     {"dot", &StepTraffic::dot}}};
-
-void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic) {
-  m.object(name, [&] {
+void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic,
+                      const Note& note = {}) {
+  m.object(name, note, [&] {
     m.derived("messages", traffic.message_count, at_least(0));
     m.derived("bytes", traffic.byte_count, at_least(0));
   });
@@ -121,22 +113,24 @@ void describe(Members& m, DryRunPlan& plan) {
     m("block_columns", plan.column_count, labelled("Block columns", {}, "Of rank 0."));
     m.derived("expected_nonzeros", expected_nonzero_count(plan.problem),
               labelled("Nonzeros", {}, positive()));
-    m("memory_per_rank_bytes", plan.largest,
-      labelled("Memory per rank", "B", "Of the rank that needs most."));
+    m("memory_per_rank_bytes", plan.largest, labelled("Memory per rank", "B", "Of the one that needs most."));
     m("memory_bytes", plan.memory_bytes, labelled("Memory", "B", at_least(1, "All ranks together.")));
     m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
     m.object("busiest_rank_per_cg_step",
-             meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
-               for (const auto& [name, sent] : operations) describe_traffic(m, name, plan.busiest.*sent);
+             labelled("Busiest rank", {},
+                      "What the rank that sends most bytes sends in one CG step; dot: both dot products."),
+             [&] {
+               describe_traffic(m, "collection", plan.busiest.collection);
+               describe_traffic(m, "summation", plan.busiest.summation);
+               describe_traffic(m, "shuffle", plan.busiest.shuffle);
+               describe_traffic(m, "dot", plan.busiest.dot);
              });
-    describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
-    m("out_of_core", plan.streaming,
-      meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
-              "machine (cg2d model --calibrate)."));
+    describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic, labelled("All ranks send"));
+    m("out_of_core", plan.streaming, meaning("Only with --out-of-core; null without a machine description."));
   });
 }
 
-/// The labelled figures, what each node needs and has, and the messages.
+/// The labelled figures, and what each node needs and has.
 std::string as_text(const DryRunPlan& plan, const Environment& environment) {
   auto text = labelled_lines(shown_figures(schema_of<DryRunPlan>()), json_of(plan));
   for (size_t k = 0; k < plan.node_bytes.size(); ++k) {
@@ -145,16 +139,7 @@ std::string as_text(const DryRunPlan& plan, const Environment& environment) {
         fmt::format(" {} needs {}, has {}: {}\n", environment.nodes[k].name, format_bytes(plan.node_bytes[k]),
                     format_bytes(memory), plan.node_bytes[k] > memory ? "does not fit" : "fits");
   }
-  Table table;
-  const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
-    table.line().word("sent per CG step", name).number("messages", "{}", traffic.message_count);
-    table.number("bytes", "{}", traffic.byte_count);
-  };
-  for (const auto& [name, sent] : operations)
-    traffic_line(fmt::format("busiest rank, {}", name == "dot" ? "dot (2)" : name), plan.busiest.*sent);
-  traffic_line("busiest rank, total", plan.busiest.total());
-  traffic_line("all ranks, total", plan.all_traffic);
-  return text + "\n" + table.text();
+  return text;
 }
 
 }  // namespace

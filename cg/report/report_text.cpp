@@ -71,19 +71,10 @@ std::string limit_summary(const PhaseFigures& figures) {
                      phase_name(phase), percent(product.share()), rates);
 }
 
-/// Everything else that is known: the trials behind the choices, then every labelled figure of the document. repeat: the one whose products
-/// count.
-std::string own_lines(const SessionReport& report, const RepeatReport& repeat,
-                      const std::vector<ShownFigure>& figures, const Json& document) {
-  std::string text = "\n";
-  if (report.grid_trial) text += labelled_line("Grid trial", describe_trial(*report.grid_trial));
-  if (report.speed_trial)
-    text +=
-        labelled_line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
-  if (report.transport_trial)
-    text += labelled_line("Transport trial", describe_transport_trial(*report.transport_trial));
-  if (report.kernel_trial) text += labelled_line("Kernel trial", describe_trial(*report.kernel_trial));
-  return text + labelled_line("Command", command_text(report.provenance->command)) +
+/// The labelled figures of the document.
+std::string own_lines(const SessionReport& report, const std::vector<ShownFigure>& figures,
+                      const Json& document) {
+  return "\n" + labelled_line("Command", command_text(report.provenance->command)) +
          labelled_lines(figures, document);
 }
 
@@ -195,9 +186,8 @@ std::string text_of(const RunReport& report) {
     text += feature_lines(report.features) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
-    if (report.detail.is_verbose)
-      text += own_lines(report, median_repeat(report), run_figures(), json_of(RunDocument{.report = report}));
-    text += figures_text(phases_of(report), report.detail);
+    if (report.is_verbose) text += own_lines(report, run_figures(), json_of(RunDocument{.report = report}));
+    text += figures_text(phases_of(report));
   }
   if (const auto reason = disturbance(report); !reason.empty())
     text += fmt::format(" Warning: disturbed, so repeat it on a quiet machine: {}\n", reason);
@@ -212,36 +202,25 @@ std::string norm_text(double norm, int digits) {
   return std::isfinite(norm) ? fmt::format("{:.{}e}", norm, digits) : "not finite";
 }
 
-/// How each of the solutions ended.
-std::string solution_table(const SolveReport& report) {
-  const auto solutions = report.solutions.empty() ? std::vector{*report.solution} : report.solutions;
+/// How each of several solutions ended.
+std::string solution_table(const std::vector<Solution>& solutions) {
   Table table;
   for (const auto& solution : solutions) {
     const auto& result = solution.result;
     table.line().number("#", "{}", &solution - solutions.data() + 1).word("end", name_of(result.end));
     table.number("iterations", "{}", result.step_count);
-    if (result.replacement_count > 0) table.number("restarts", "{}", result.replacement_count);
-    if (result.classic_step_count > 0) table.number("classic, last", "{}", result.classic_step_count);
     table.number("residual", norm_text(result.true_residual_norm, 6));
     table.number("target", norm_text(solution.target_norm, 6));
     table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
-    if (const auto& remark = solution.preconditioner_remark; !remark.empty())
-      table.word("preconditioner", remark);
   }
   return "\n" + table.text();
-}
-
-/// How the iteration ended, and after how many iterations.
-std::string end_words(const SolveReport& report) {
-  std::string end(name_of(report.solution->result.end));
-  std::ranges::replace(end, '_', ' ');
-  return fmt::format("{}{} after {}", report.code == ExitCode::success ? "" : "NOT CONVERGED: ", end,
-                     format_count(step_count_of(report), "iteration"));
 }
 
 std::string result_summary(const SolveReport& report) {
   const auto& solution = *report.solution;
   const auto& result = solution.result;
+  std::string end(name_of(result.end));
+  std::ranges::replace(end, '_', ' ');
   const auto of_several =
       report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
   const double b_norm = result.right_hand_side_norm;
@@ -255,7 +234,8 @@ std::string result_summary(const SolveReport& report) {
                                  norm_text(solution.target_norm / b_norm, 2))
                    : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),
                                  norm_text(solution.target_norm, 2));
-  return fmt::format("{}{}: {}", end_words(report), of_several, residual);
+  return fmt::format("{}{} after {}{}: {}", report.code == ExitCode::success ? "" : "NOT CONVERGED: ", end,
+                     format_count(step_count_of(report), "iteration"), of_several, residual);
 }
 
 std::string time_summary(const SolveReport& report) {
@@ -282,25 +262,16 @@ std::string text_of(const SystemOptions& options, const SolveReport& report) {
                           : grid_summary(configuration, report.grid_is_automatic, report.grid_trial),
        fmt::format("{}; {} CG, preconditioner {}", kernel, options.variant, options.preconditioner),
        limit_summary(phases_of(report)), report.quiet ? report.quiet->text() : "not known"});
-  const auto& solution = *report.solution;
-  const auto& spectrum = solution.spectrum;
-  if (spectrum.step_count > 0 && report.solutions.empty())
-    text += fmt::format(
-        " Spectrum {:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} "
-        "iterations to tolerance {:.2e}\n",
-        spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
-        solution.target_norm / solution.result.right_hand_side_norm);
   if (report.matrix->symmetrization)
     text += fmt::format(" Symmetrized: {}\n", report.matrix->symmetrization->text());
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);
   text += feature_lines(report.features);
-  if (options.detail.is_verbose || !report.solutions.empty()) text += solution_table(report);
-  if (options.detail.is_verbose)
-    text += own_lines(report, report.repeat, solve_figures(),
-                      json_of(SolveDocument{.options = options, .report = report}));
-  text += figures_text(phases_of(report), options.detail);
+  if (!report.solutions.empty()) text += solution_table(report.solutions);
+  if (options.is_verbose)
+    text += own_lines(report, solve_figures(), json_of(SolveDocument{.options = options, .report = report}));
+  text += figures_text(phases_of(report));
   text += closing_lines(report);
   return text;
 }

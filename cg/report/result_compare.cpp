@@ -46,12 +46,6 @@ struct SetDifference {
   std::string after;
 };
 
-void describe(Members& m, SetDifference& one) {
-  m("name", one.name, not_empty());
-  m("before", one.before);
-  m("after", one.after);
-}
-
 /// Facts that only one set has say nothing: a run says what is known of it.
 std::vector<SetDifference> differences_of(const ComparedConfiguration& pair) {
   std::vector<SetDifference> differences;
@@ -69,13 +63,6 @@ struct ComparedFigure {
   double before = 0.0;
   double after = 0.0;
 };
-
-void describe(Members& m, ComparedFigure& one) {
-  m.derived("name", {}, [&] { return one.figure->column; });
-  m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
-  m("before", one.before);
-  m("after", one.after);
-}
 
 std::vector<ComparedFigure> figures_of(const ComparedConfiguration& pair) {
   std::vector<ComparedFigure> figures;
@@ -100,75 +87,47 @@ void add_sample(const std::optional<Sample>& sample, const std::string& set, Tab
   table.number(set + " runs", sample ? fmt::format("{}", sample->count) : "");
 }
 
-std::string change_text(Change change, const RatioInterval& ratio, const SetNames& names) {
+std::string change_text(Change change, const RatioInterval& ratio) {
   if (change == Change::regression) return "REGRESSION: slower by " + gain_text(ratio);
   if (change == Change::none) return "no regression";
   if (change == Change::undecided) return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
-  if (change == Change::unknown) return {};
-  const RatioInterval inverse{.median = 1.0 / ratio.median,
-                              .low = 1.0 / ratio.high,
-                              .high = 1.0 / ratio.low,
-                              .round_count = ratio.round_count};
-  return fmt::format("faster: {} takes longer by {}", names.before, gain_text(inverse));
-}
-
-/// "; disturbed: 3 of 3 runs of A, 1 of 3 of B", of these together; empty where none was.
-std::string disturbance_text(std::span<const ComparedConfiguration> pairs, const SetNames& names) {
-  DisturbedRuns before;
-  DisturbedRuns after;
-  for (const auto& pair : pairs) {
-    before += pair.before.disturbed_runs();
-    after += pair.after.disturbed_runs();
-  }
-  if (before.count == 0 && after.count == 0) return {};
-  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before.count,
-                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
+  return change == Change::unknown ? std::string() : "faster: time " + gain_text(ratio);
 }
 
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.
 std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names) {
   if (pair.before.is_sound() && !pair.after.is_sound())
     return fmt::format("REGRESSION: failed in {} only", names.after);
-  auto text = change_text(pair.change, pair.ratio, names);
+  auto text = change_text(pair.change, pair.ratio);
   if (pair.change == Change::undecided && is_mostly_disturbed(pair)) {
     text = pair.ratio.is_bounded() ? "too noisy to decide" : text + ", too noisy to decide";
   } else if (pair.change == Change::undecided) {
     text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
                                   : " (the distance from the threshold is below the noise)";
-  } else if (pair.is_sound()) {
-    const double after = pair.after.sample()->median;
-    const double before = pair.before.sample()->median;
-    if ((pair.change == Change::regression && after < before) ||
-        (pair.change == Change::faster && after > before))
-      text += " round by round, though its median says the opposite";
   }
-  return text + disturbance_text({&pair, 1}, names);
+  const auto before = pair.before.disturbed_runs();
+  const auto after = pair.after.disturbed_runs();
+  if (before.count == 0 && after.count == 0) return text;
+  return fmt::format("{}; disturbed: {} of {} of {}, {} of {} of {}", text, before.count,
+                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
 }
 
-/// Differences although the same was asked for, and metrics beyond the threshold, with the configurations that have the same text: none where
-/// all have it.
+/// Differences although the same was asked for, and metrics beyond the threshold, each once.
 std::string lines_of_differences(const Comparison& comparison) {
-  Named<std::vector<std::string>> found;  // keys by the text
+  std::set<std::string> lines;
   const auto& names = comparison.names;
+  const auto add = [&](std::string_view name, const std::string& before, const std::string& after) {
+    lines.insert(
+        fmt::format("Differs: {}: {} in {}, {} in {}\n", name, before, names.before, after, names.after));
+  };
   for (const auto& pair : comparison.common) {
-    const auto add = [&](std::string_view name, const std::string& before, const std::string& after) {
-      const auto text = fmt::format("{}: {} in {}, {} in {}", name, before, names.before, after, names.after);
-      auto known = std::ranges::find(found, text, [](const auto& one) { return one.first; });
-      if (known == found.end()) known = found.insert(found.end(), {text, {}});
-      known->second.push_back(pair.before.asked.key());
-    };
     for (const auto& [name, before, after] : differences_of(pair)) add(name, before, after);
     for (const auto& [figure, before, after] : figures_of(pair)) {
       if (std::max(before, after) > (1.0 + comparison.threshold) * std::min(before, after))
         add(figure->label, text_with_unit(before, figure->unit), text_with_unit(after, figure->unit));
     }
   }
-  std::string lines;
-  for (const auto& [text, keys] : found)
-    lines += fmt::format(
-        "Differs: {}{}\n", text,
-        keys.size() == comparison.common.size() ? "" : fmt::format(" ({})", fmt::join(keys, "; ")));
-  return lines;
+  return fmt::format("{}", fmt::join(lines, ""));
 }
 
 constexpr std::string_view of_change =
@@ -195,13 +154,21 @@ void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& name
   m.derived("after", pair.after.sample(), or_null("null where a run failed."));
   describe_ratio(m, "ratio", pair.ratio, "After by before, round by round; null without paired rounds.");
   m("change", pair.change, meaning(of_change));
-  m("suggested_rounds", pair.suggested_rounds,
-    or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
+  m("suggested_rounds", pair.suggested_rounds, or_null(at_least(0, "Where undecided, that should decide.")));
   m.derived("text", verdict_on(pair, names), meaning("For people, as in the table."));
-  m.derived("figures", figures_of(pair),
-            meaning("Medians of other figures that both have; no verdict depends on them."));
-  m.derived("differences", differences_of(pair),
-            meaning("Facts in which the runs differ although the same was asked for."));
+  m.list("figures", figures_of(pair), meaning("Medians of others that both have; without a verdict."),
+         [&](ComparedFigure& one, size_t /*index*/) {
+           m.derived("name", {}, [&] { return one.figure->column; });
+           m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
+           m("before", one.before);
+           m("after", one.after);
+         });
+  m.list("differences", differences_of(pair), meaning("Facts that differ although the same was asked for."),
+         [&](SetDifference& one, size_t /*index*/) {
+           m("name", one.name, not_empty());
+           m("before", one.before);
+           m("after", one.after);
+         });
   constexpr auto note = meaning("Runs that other work on the machine disturbed.");
   m.derived("disturbed_before", pair.before.disturbed_runs(), note);
   m.derived("disturbed_after", pair.after.disturbed_runs(), note);
@@ -285,10 +252,9 @@ std::string comparison_text(const Comparison& comparison) {
   }
   auto text = table.text("");
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
-    text += fmt::format("All together: {}/{} {:.3f}; {}{}\n", names.after, names.before,
-                        comparison.overall.median,
-                        change_text(comparison.overall_change, comparison.overall, names),
-                        disturbance_text(comparison.common, names));
+    text +=
+        fmt::format("All together: {}/{} {:.3f}; {}\n", names.after, names.before, comparison.overall.median,
+                    change_text(comparison.overall_change, comparison.overall));
   text += lines_of_differences(comparison);
   for (const auto& asked : comparison.only_before)
     text += fmt::format("Only in {}: {}\n", names.before, asked.key());
@@ -320,8 +286,7 @@ void describe(Members& m, Comparison& comparison) {
     m("before", comparison.names.before, not_empty());
     m("after", comparison.names.after, not_empty());
   });
-  m("threshold", comparison.threshold,
-    at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
+  m("threshold", comparison.threshold, at_least(0, "Of the time, for a regression: 0.05 is 5 %."));
   m.list("compared", comparison.common, meaning("The configurations that both sets have."),
          [&](ComparedConfiguration& pair, size_t /*index*/) { describe_pair(m, pair, comparison.names); });
   describe_ratio(m, "overall", comparison.overall, "Of all together.");
@@ -329,8 +294,7 @@ void describe(Members& m, Comparison& comparison) {
   describe_keys(m, "only_before", comparison.only_before);
   describe_keys(m, "only_after", comparison.only_after);
   m("left_out", comparison.left_out);
-  m.derived("exit_code", static_cast<int>(comparison.exit_code()),
-            meaning("0, 1: a regression; 2: undecided."));
+  m.derived("exit_code", static_cast<int>(comparison.exit_code()), meaning("1: a regression; 2: undecided."));
 }
 
 std::optional<double> percentage_from(std::string text) {

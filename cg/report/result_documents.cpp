@@ -96,21 +96,14 @@ void describe_end(Members& m, SessionReport& report) {
 
 /// Null where the work ended before they were known.
 void describe_origin(Members& m, SessionReport& report) {
-  m("provenance", report.provenance,
-    or_null("null where the work ended before it looked, and where it is not known."));
+  m("provenance", report.provenance, or_null("null where it is not known, or the work ended before."));
   m.object_if(report.environment, "environment", or_null(), [&](Environment& environment) {
     auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
     describe(m, environment, &threads);
-    m.one_of(
-        "waiting", report.wait_mode, wait_mode_table(),
-        labelled(
-            "Waiting", {},
-            "What a waiting rank does between two polls; block: it does not poll (in SimGrid's simulator)."));
+    m.one_of("waiting", report.wait_mode, wait_mode_table(), labelled("Waiting", {}, "Between two polls."));
     m("thread_binding", report.binding,
-      or_null(labelled(
-          "Binding", {},
-          "Whether each thread was bound to a core: one of its own, or, with one thread per rank and at "
-          "least two ranks per core, one that ranks share; null: the run did not come to it.")));
+      or_null(labelled("Binding", {},
+                       "Of each thread to a core, its own or one that ranks share; null: not tried.")));
     if (m.reads() && report.binding) report.binding->ranks = std::move(threads);
   });
 }
@@ -121,32 +114,26 @@ void describe_configuration(Members& m, SessionReport& report) {
   m.object("grid", [&] {
     describe_grid(m, configuration.grid);
     m("automatic", report.grid_is_automatic, labelled("Grid chosen", {}, "Whether the program chose it."));
-    m("trial", report.grid_trial,
-      meaning("With --grid auto: the grids that were tried, the most promising first, with the time of a CG "
-              "step."));
+    m("trial", report.grid_trial, meaning("With --grid auto: the grids tried, the most promising first."));
   });
   describe_axes(m, configuration);
   m("symmetric_storage", report.is_symmetric,
-    labelled("Symmetric", {}, "Whether one entry of each mirrored pair was stored."));
+    labelled("Symmetric", {}, "One entry of each mirrored pair is stored."));
   m("instruction_set", report.instruction_set,
     labelled("instruction set", {},
              in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix."))));
   m("transport_by", report.transport_origin,
-    labelled("Transport by", {}, "By the built-in rule it is shared where all ranks share a node."));
+    labelled("Transport by", {}, "The built-in rule: shared on one node."));
   m("transport_trial", report.transport_trial,
-    meaning("With --transport auto: the time of a CG step with each transport; the one that is taken first, "
-            "then by time."));
-  m("speed_trial", report.speed_trial,
-    meaning("With --cut speed: what was measured, and what follows from it."));
+    meaning("With --transport auto: the one taken first, then by time."));
+  m("speed_trial", report.speed_trial, meaning("With --cut speed: what was measured, and what follows."));
 }
 
 /// The block of a rank, and its memory.
 void describe_block(Members& m, const SessionReport& report, RankResult& rank) {
   m("nonzeros", rank.nonzero_count, at_least(0, "Of the whole block, whatever the kernel stores of it."));
   m.if_given("csr_bytes", rank.csr_bytes, !report.is_streamed,
-             or_null(labelled("CSR", "B",
-                              "The whole block, as it was made; null where the matrix is streamed: no such "
-                              "block was made.")));
+             or_null(labelled("CSR", "B", "The whole block, as made; null where streamed.")));
   m("block_bytes", rank.block_bytes, labelled("Block", "B", "In the format of the kernel."));
   m("peak_bytes", rank.peak_bytes, metric("Peak memory", "B", "Largest resident memory of the process."));
 }
@@ -171,23 +158,18 @@ void describe_tuning(Members& m, RunReport& report) {
 
 void describe_setup(Members& m, RunReport& report) {
   m("generation_s", report.generation_s, metric("Generation", "s"));
-  m("converted", report.converted,
-    labelled("Converted", {}, "Whether the kernel stores something else than the CSR."));
+  m("converted", report.converted, labelled("Converted", {}, "Whether the kernel stores another format."));
   report.is_streamed = !m.if_given(
       "conversion_s", report.conversion_s, !report.is_streamed,
       or_null(metric("Conversion time", "s",
-                     "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is "
-                     "streamed: nothing was converted.")));
+                     "On the slowest rank, from the CSR on; null where the matrix is streamed.")));
   m.derived("row_lengths", labelled("Row lengths", {}, "Of all ranks' blocks."),
             [&] { return all_row_lengths(report); });
   m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, size_t rank) {
     m.derived("rank", rank, at_least(0));
     describe_block(m, report, block);
-    m("row_lengths", block.row_lengths,
-      meaning("Nonzeros per row of the whole block, before a kernel takes it; zeros where there are no "
-              "rows."));
-    m("resident_bytes", block.resident_bytes,
-      labelled("Resident", "B", "At the end of the run; 0: not known."));
+    m("row_lengths", block.row_lengths, meaning("Of the whole block, as it was made; zeros without rows."));
+    m("resident_bytes", block.resident_bytes, labelled("Resident", "B", "At the end; 0: not known."));
     m("huge_page_bytes", block.huge_page_bytes, labelled("In huge pages", "B", "Of these, in huge pages."));
   });
 }
@@ -199,15 +181,11 @@ void describe_repeats(Members& m, RunReport& report) {
   m.derived("count", times.count, at_least(1));
   m.derived("minimum_s", times.minimum, positive());
   m.derived("maximum_s", times.maximum, positive());
-  m.derived(
-      "lower_quartile_s", times.lower_quartile,
-      positive("The least time that at least a quarter of the times do not exceed; the upper one: three "
-               "quarters. Both are times of repetitions."));
+  m.derived("lower_quartile_s", times.lower_quartile,
+            positive("That a quarter do not exceed; upper: three quarters."));
   m.derived("upper_quartile_s", times.upper_quartile, positive());
   m.derived("spread", times.spread(),
-            or_null(at_least(0,
-                             "(maximum - minimum) / time_s, the median of times_s. null for a single "
-                             "time.")));
+            or_null(at_least(0, "(maximum - minimum) / time_s; null for one time.")));
   m("times_s", times_s, {.least = 0.0, .fewest = 1});
   report.repeats.resize(times_s.size());
   for (size_t k = 0; k < times_s.size(); ++k) report.repeats[k].time_s = times_s[k];
@@ -222,12 +200,8 @@ void describe_result(Members& m, RunReport& report, const RepeatReport& repeat) 
   m.derived("rnorm", repeat.steps.back().residual_norm, in_column("rnorm"));
   m.derived("verified", is_right, or_null("null: no reference, or not all repetitions finished."));
   m.derived("relative_error", error, or_null(at_least(0)));
-  m.derived(
-      "time_s", repeat.time_s,
-      labelled(
-          "Seconds", "s",
-          in_column("time_s", positive("Of the repetition with the median time, of an even number the lower "
-                                       "of the middle two; phases and outer steps are those of that one."))));
+  m.derived("time_s", repeat.time_s,
+            labelled("Seconds", "s", in_column("time_s", positive("Of the median repetition."))));
   m.derived("mops_total", mops, in_column("mops_total", positive("By the official operation count.")));
   m.derived("mops_per_process", mops / report.configuration.grid.rank_count(), positive());
   m.derived(
@@ -247,8 +221,7 @@ void describe_outer_steps(Members& m, RunReport& report) {
   if (own_steps(report).empty()) steps.clear();
   steps.insert(steps.end(), own_steps(report).begin(), own_steps(report).end());
   m.list("outer_steps", steps,
-         meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
-                 "restart with those before it."),
+         meaning("Of the repetition of result, or of the one that did not end; after a restart all."),
          [&](OuterStep& step, size_t index) {
            m.derived("step", index + 1, at_least(1));
            m("zeta", step.zeta);
@@ -258,19 +231,17 @@ void describe_outer_steps(Members& m, RunReport& report) {
 }
 
 void describe_restart(Members& m, RunReport& report) {
-  m.object_if(
-      report.restart, "restart",
-      meaning("Only of a run that went on from a checkpoint: times, rates and phases are those of its own "
-              "outer iterations."),
-      [&](RestartFacts& restart) {
-        describe(m, restart.checkpoint);
-        auto earlier = restart.step_count();
-        m("earlier_outer_iterations", earlier,
-          in_column("restarted_after", at_least(1, "Done before, and not again.")));
-        m.derived("timed_outer_iterations", report.problem.niter - restart.step_count(),
-                  at_least(1, "The others, which the time and all rates are about."));
-        if (m.reads()) restart.earlier_steps.resize(static_cast<size_t>(earlier));
-      });
+  m.object_if(report.restart, "restart",
+              meaning("Only after a restart: times, rates and phases are of its own outer iterations."),
+              [&](RestartFacts& restart) {
+                describe(m, restart.checkpoint);
+                auto earlier = restart.step_count();
+                m("earlier_outer_iterations", earlier,
+                  in_column("restarted_after", at_least(1, "Done before.")));
+                m.derived("timed_outer_iterations", report.problem.niter - restart.step_count(),
+                          at_least(1, "Those of the time and rates."));
+                if (m.reads()) restart.earlier_steps.resize(static_cast<size_t>(earlier));
+              });
 }
 
 // Of a solve.
@@ -283,8 +254,7 @@ void describe_system(Members& m, SolveDocument& document) {
   auto initial_guess = options.initial_guess.text;
   m("matrix", matrix, meaning("A file, or the text of an operator."));
   m("is_assembled", is_assembled);
-  m("right_hand_side", right_hand_side,
-    labelled("Right-hand side", {}, "ones, zeros, random:SEED or a file."));
+  m("right_hand_side", right_hand_side, labelled("Right-hand side", {}, "As --rhs has it."));
   m("initial_guess", initial_guess);
   if (m.reads()) {
     (is_assembled ? options.matrix_path : options.operator_text) = matrix;
@@ -298,8 +268,7 @@ void describe_system(Members& m, SolveDocument& document) {
   m("variant", options.variant, labelled("Form of CG", {}, not_empty("The form of CG.")));
   m("symmetrize", options.symmetrize_tolerance, positive("Only with --symmetrize: the tolerance."));
   m.if_given("mirrored", options.mirrors, options.mirrors, meaning("Only with --mirror."));
-  m("right_hand_side_count", document.report.right_hand_side_count,
-    at_least(1, "Right-hand sides that are solved together."));
+  m("right_hand_side_count", document.report.right_hand_side_count, at_least(1, "Solved together."));
 }
 
 void describe_setup(Members& m, SolveReport& report) {
@@ -309,80 +278,63 @@ void describe_setup(Members& m, SolveReport& report) {
   m("name", matrix.name, labelled("Matrix", {}, not_empty()));
   m("n", matrix.order, labelled("Order", {}, at_least(1)));
   m("nonzero_count", matrix.nonzero_count,
-    labelled("Nonzeros", {}, "0 without an assembled matrix, as the times to read and to distribute."));
-  m("read_s", matrix.read_s,
-    metric("Reading", "s", "From the first byte, or the first generated entry, to rows that are checked."));
+    labelled("Nonzeros", {}, "0 without an assembled matrix, as the next two."));
+  m("read_s", matrix.read_s, metric("Reading", "s", "From the first byte or entry to checked rows."));
   m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
-  m("preconditioner_s", matrix.preconditioner_s,
-    metric("Precond. set-up", "s", "To make the preconditioner, from the blocks on."));
+  m("preconditioner_s", matrix.preconditioner_s, metric("Precond. set-up", "s", "From the blocks on."));
   m("symmetrization", matrix.symmetrization,
-    meaning("Only with --symmetrize: the largest |a_ij - a_ji| / sqrt(|a_ii a_jj|) before each pair became "
-            "its mean, and the first pair with it, from 1; no pair where both triangles were equal."));
-  report.is_streamed = !m.if_given(
-      "conversion_s", matrix.conversion_s, !report.is_streamed,
-      or_null(metric("Conversion", "s",
-                     "From the blocks to kernels that are ready; without a matrix: to make the operator; "
-                     "null where the matrix is streamed: nothing was converted.")));
+    meaning("Only with --symmetrize: largest |a_ij - a_ji| / sqrt(|a_ii a_jj|)."));
+  report.is_streamed =
+      !m.if_given("conversion_s", matrix.conversion_s, !report.is_streamed,
+                  or_null(metric("Conversion", "s",
+                                 "From the blocks on, or to make the operator; null where it is streamed.")));
   m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, size_t rank) {
     m.derived("rank", rank, at_least(0));
     describe_block(m, report, block);
   });
-  m.if_given(
-      "balance", matrix.balance, !report.matrix_free,
-      labelled("Balance", {}, "Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
+  m.if_given("balance", matrix.balance, !report.matrix_free,
+             labelled("Balance", {}, "Nonzeros of the ranks' blocks, as the next two."));
   const auto other = [&](std::string_view name, bool is_asked, std::string_view text) {
     auto balance = is_asked && !report.matrix_free ? matrix.other_balance : std::nullopt;
     m(name, balance, labelled("Other cut", {}, text));
     if (m.reads() && balance) matrix.other_balance = balance;
   };
-  other("balance_of_even_pieces", cuts_by_nonzeros,
-        "With the cut by nonzeros: of the other cut; as the next one not with --out-of-core.");
+  other("balance_of_even_pieces", cuts_by_nonzeros, "With the cut by nonzeros; not with --out-of-core.");
   other("balance_by_nonzeros", !cuts_by_nonzeros, "With any other cut.");
 }
 
-void describe_solution(Members& m, Solution& solution) {
+/// label: of the spectrum in the text.
+void describe_solution(Members& m, Solution& solution, std::string_view label = {}) {
   auto& result = solution.result;
   bool has_spectrum = solution.spectrum.step_count > 0;
   m("end", result.end);
   m("iterations", result.step_count, at_least(0));
-  m("restarts", result.replacement_count,
-    at_least(0, "Times that the recurrence began anew, since the residual computed anew missed the target."));
-  m("classic_iterations", result.classic_step_count,
-    at_least(0,
-             "The last iterations, where the classic form went on in place of another that rounding had "
-             "spoiled; else 0."));
+  m("restarts", result.replacement_count, at_least(0, "Times that the recurrence began anew."));
+  m("classic_iterations", result.classic_step_count, at_least(0, "The last ones, in place of another form."));
   m("right_hand_side_norm", result.right_hand_side_norm);
   m("target_norm", solution.target_norm);
   m("first_residual_norm", result.first_residual_norm);
-  m.derived("recursive_residual_norm", solution.recursive_residual_norm(),
-            meaning("By the recurrence, at the end."));
+  m.derived("recursive_residual_norm", solution.recursive_residual_norm(), meaning("At the end."));
   m("residual_norm", result.true_residual_norm, meaning("Of b - A x, computed anew."));
-  m("solution_iteration", result.solution_step,
-    at_least(0,
-             "The iteration whose x this is: the last, or of a solve that failed the best that was kept; "
-             "0: the initial guess."));
-  m("last_residual_norm", result.last_residual_norm,
-    meaning("Of b - A x for the x of the last iteration, computed anew."));
+  m("solution_iteration", result.solution_step, at_least(0, "Of this x: the last, or the best kept."));
+  m("last_residual_norm", result.last_residual_norm, meaning("Of b - A x for the last x, computed anew."));
   m("preconditioner_remark", solution.preconditioner_remark, meaning("On how it was made; empty: as usual."));
   m.object_if(
       has_spectrum, "spectrum",
-      or_null("Extreme eigenvalues of the preconditioned matrix by the coefficients of CG; null without a "
-              "step."),
+      or_null(labelled(label, {}, "Extreme eigenvalues of the preconditioned matrix; null without a step.")),
       [&] {
         m("smallest", solution.spectrum.smallest);
         m("largest", solution.spectrum.largest);
         m.derived("condition_number", solution.spectrum.condition_number(), meaning("At least."));
         m("predicted_iterations", solution.predicted_steps,
-          meaning("At most, to the tolerance, if the condition number is no larger: by the bound on the "
-                  "error of CG."));
+          meaning("At most, by the bound on the error of CG."));
       });
-  m("history", solution.history,
-    meaning("Norm of the residual by the recurrence: before the first iteration, and after each."));
+  m("history", solution.history, meaning("Residual norms, from before the first iteration on."));
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
 }
 
 void describe_result(Members& m, SolveReport& report, Solution& worst) {
-  describe_solution(m, worst);
+  describe_solution(m, worst, "Spectrum");
   m("time_s", report.repeat.time_s, labelled("Seconds", "s", "Of the solve alone."));
   m.list_if_any("right_hand_sides", report.solutions,
                 {.meaning = "Only with several: one of each, in their order.", .fewest = 2},
@@ -391,8 +343,7 @@ void describe_result(Members& m, SolveReport& report, Solution& worst) {
 
 void describe_restart(Members& m, SolveReport& report) {
   m.object_if(report.restart, "restart",
-              meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
-                      "iterations since."),
+              meaning("Only after a restart: time and phases are of the iterations since."),
               [&](auto& restart) {
                 describe(m, restart.checkpoint);
                 m("earlier_iterations", restart.state.number, at_least(1));
@@ -417,7 +368,7 @@ void describe(Members& m, Problem& problem) {
 
 void describe(Members& m, RunDocument& document) {
   auto& report = document.report;
-  auto& has_result = document.has_result;
+  bool has_result = !report.repeats.empty();
   describe_head(m, &document.program_version);
   describe_end(m, report);
   m.object("problem", labelled("Problem"), [&] {
@@ -436,9 +387,7 @@ void describe(Members& m, RunDocument& document) {
   describe_origin(m, report);
   m.object_if(report.is_resolved, "configuration", or_null(), [&] {
     describe_configuration(m, report);
-    m.object("tuning",
-             meaning("The settings that the kernel worked with (null: it has no such setting), and who "
-                     "chose."),
+    m.object("tuning", meaning("Settings of the kernel; null: it has none."),
              [&] { describe_tuning(m, report); });
   });
   m.object_if(!report.ranks.empty(), "setup", or_null(), [&] { describe_setup(m, report); });
@@ -455,12 +404,11 @@ void describe(Members& m, RunDocument& document) {
         const auto reason = disturbance(report);
         m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
         m.derived("reason", reason, meaning("Empty where quiet."));
-        m.list("repeats", report.repeats,
-               {.meaning =
-                    "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
-                    "rank, processor or node; null: the system does not say.",
-                .fewest = 1},
-               [&](RepeatReport& repeat, size_t /*index*/) { describe(m, repeat.quiet); });
+        m.list(
+            "repeats", report.repeats,
+            {.meaning = "Of each of result.repeats.times_s; shares of its time, of the worst rank, or null.",
+             .fewest = 1},
+            [&](RepeatReport& repeat, size_t /*index*/) { describe(m, repeat.quiet); });
       });
   describe_outer_steps(m, report);
   DescribedRegion region{report, reported(), document.roofline, phases_of(report, reported())};
@@ -468,9 +416,7 @@ void describe(Members& m, RunDocument& document) {
   describe_restart(m, report);
   describe_features(m, report.features, WorkKind::outer_iterations);
   if (m.writes() && !has_result) report.prediction.reset();
-  m("prediction", report.prediction,
-    meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of the "
-            "whole timed region."));
+  m("prediction", report.prediction, meaning("Only on a machine that cg2d model --calibrate has described."));
   m("sweep", document.sweep);
   if (!m.reads()) return;
   report.phases_timed = !reported().ranks.empty();
@@ -498,10 +444,9 @@ void describe(Members& m, SolveDocument& document) {
   m.object_if(report.is_resolved, "configuration", or_null(), [&] {
     auto arrangement = report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
     describe_configuration(m, report);
-    m("kernel_trial", report.kernel_trial,
-      meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
+    m("kernel_trial", report.kernel_trial, meaning("With --kernel auto, unless a profile knows it."));
     m("matrix_free_arrangement", arrangement,
-      labelled("Arrangement", {}, "Only without an assembled matrix: how the ranks share the operator."));
+      labelled("Arrangement", {}, "How the ranks share an operator."));
     if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
   });
   m.object_if(!report.ranks.empty(), "setup", or_null(), [&] { describe_setup(m, report); });
@@ -529,26 +474,18 @@ void describe(Members& m, SweptRun& run) {
   const bool is_of_benchmark = run.asked.form.empty();
   m.derived("key", run.asked.key(), not_empty("The unique text of the configuration."));
   m("round", run.round, at_least(1));
-  m("attempt", run.attempt,
-    at_least(1, "In the round; a disturbed run is repeated, and the last attempt counts."));
+  m("attempt", run.attempt, at_least(1, "In the round; the last attempt counts."));
   m("rounds", run.round_count, at_least(1, "As many as were asked for."));
   m("duration_s", run.duration_s, at_least(0, "The whole run, with its set-up."));
-  m("session", run.session,
-    meaning("The sweep or scaling of the file, with all its resumptions: runs of different sessions are not "
-            "compared."));
-  m("sitting", run.sitting,
-    at_least(
-        1,
-        "The call of cg2d sweep or scaling, by number, that made the run: runs of one round and sitting were "
-        "made in turns."));
+  m("session", run.session, meaning("The study of the file, with its resumptions."));
+  m("sitting", run.sitting, at_least(1, "The call, by number, that made the run."));
   m.object(
       "configuration", meaning("As asked for; the run's own configuration has the values that were chosen."),
       [&] {
         auto& grid = run.asked.configuration.grid;
         m.if_given("form", run.asked.form, !is_of_benchmark,
-                   meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
-        m.if_given("class", run.problem_class, is_of_benchmark,
-                   meaning("Of the benchmark. With U, problem has the numbers."));
+                   meaning("Of a system: matrix, domain PXxPYxPZ or factors."));
+        m.if_given("class", run.problem_class, is_of_benchmark, meaning("Of the benchmark."));
         m("columns", grid.columns, at_least(1));
         m("rows", grid.rows, at_least(1));
         describe_axes(m, run.asked.configuration, false);
@@ -558,10 +495,8 @@ void describe(Members& m, SweptRun& run) {
             "arrangement_open", run.is_arrangement_open, run.is_arrangement_open,
             meaning("Only of a scaling: columns and rows, or the domain, were not asked for, but chosen."));
       });
-  m.if_given(
-      "purpose", run.purpose, run.purpose != RunPurpose::time,
-      meaning("Without it: a timed run. Otherwise made after all timed runs, and not compared with them; the "
-              "object counters or roofline of this line has what it is for, trace_file names the trace."));
+  m.if_given("purpose", run.purpose, run.purpose != RunPurpose::time,
+             meaning("Only of runs after all timed ones."));
   m.if_given("trace_file", run.trace_file, run.purpose == RunPurpose::trace,
              meaning("Only with purpose trace."));
 }

@@ -226,13 +226,12 @@ void describe(Members& m, GridDifference& difference);
 using GridPair = std::pair<comm::ProcessGrid, comm::ProcessGrid>;
 std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair);
 
-/// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; 85 % of it is multiply (+14 us; ...), ...". Claims
+/// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; of it 85 % multiply (+14 us), ...". Claims
 /// only what is sure.
 std::string difference_words(const GridDifference& difference);
-/// The words, and below them, where the difference is sure, a table of phases.
-std::string difference_text(const GridDifference& difference);
 
-/// Counted events per grid and phase, and the shares of the machine's limits, as one table; empty where no run has any.
-std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells);
+/// Counted events per grid and phase, the shares of the machine's limits, clocks if asked for, and measured and predicted seconds, as one
+/// table; empty where no run has any.
+std::string phase_table_of_grids(const std::vector<MeasuredConfiguration>& cells, bool shows_clocks);
 
 }  // namespace cg2d

@@ -112,8 +112,11 @@ std::string shown_text(const ShownFigure& figure, const Json& value) {
   if (value.is_structured()) {
     std::vector<std::string> parts;
     for (const auto& [key, part] : value.items()) {
-      if (!part.empty() && part != Json(""))
-        parts.push_back((value.is_object() ? key + "=" : "") + shown_text(figure, part));
+      if (part.empty() || part == Json("")) continue;
+      const auto text = shown_text(figure, part);
+      parts.push_back(!value.is_object() ? text
+                      : part.is_object() ? fmt::format("{} ({})", key, text)
+                                         : fmt::format("{}={}", key, text));
     }
     return fmt::format("{}", fmt::join(parts, ", "));
   }

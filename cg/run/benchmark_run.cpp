@@ -57,7 +57,7 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
       own_source_(default_source().make(options.problem)) {
   source_ = own_source_.get();
   shift_ = options.problem.shift;
-  report_.detail = options.detail;
+  report_.is_verbose = options.is_verbose;
   report_.problem = options.problem;
   report_.phases_timed = options.time_phases;
 }

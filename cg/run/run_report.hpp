@@ -41,7 +41,7 @@ RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem);
 struct RunReport : SessionReport {
   bool converted = false;  ///< the kernel's format is not the CSR that was generated
   bool phases_timed = false;
-  TextDetail detail;
+  bool is_verbose = false;
   Problem problem;
   /// By the calibrated description of this machine; on rank 0 only, and only where there is one.
   std::optional<Prediction> prediction;

@@ -66,8 +66,8 @@ struct SessionOptions {
   BindMode bind = BindMode::automatic;
   int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   std::string format = "text";
-  std::string output;  ///< of the report; empty: standard output
-  TextDetail detail;
+  std::string output;       ///< of the report; empty: standard output
+  bool is_verbose = false;  ///< the text shows every labelled figure of the result, too
   CounterOptions counters;
   TraceOptions trace;
   bool measures_limits = false;  ///< --roofline

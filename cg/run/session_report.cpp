@@ -67,20 +67,6 @@ std::string doubt_about(const CounterResult& counters, const RepeatReport& repea
                      name);
 }
 
-double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& repeat) {
-  double nonzeros = 0.0;
-  double slowest_s = 0.0;
-  double product_count = 0.0;
-  for (size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
-    const auto& phases = repeat.ranks[rank].phases;
-    nonzeros += static_cast<double>(ranks[rank].nonzero_count);
-    product_count = static_cast<double>(phases.at(index_of(Phase::summation)).calls);
-    slowest_s = std::max(slowest_s, static_cast<double>(phases.at(index_of(Phase::multiply)).clocks) /
-                                        ranks[rank].ticks_per_second);
-  }
-  return slowest_s > 0.0 ? nonzeros * product_count / slowest_s : 0.0;
-}
-
 double phase_coverage(const RepeatReport& repeat) {
   return mean_share(repeat, [](size_t, const RankTimes& times) {
     uint64_t clocks = 0;

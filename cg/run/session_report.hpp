@@ -174,8 +174,6 @@ struct SessionReport {
 /// Why the counts of an event of the processor in a repetition are not to be trusted: there are none. Empty: no doubt.
 std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, size_t event);
 
-/// Nonzeros per second of all ranks together in the products of a repetition, which wait for the slowest; 0 where no phases were timed.
-double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& repeat);
 /// Share of the timed region that the phases cover, mean over ranks.
 double phase_coverage(const RepeatReport& repeat);
 /// Share of the timed region that reading the counter took, mean over ranks.

@@ -89,42 +89,6 @@ struct PaperLoop {
   }
 };
 
-/// How much faster than on the fewest units, with the same Px.
-ComparedTable speed_up_of(const ComparedTable& seconds) {
-  ComparedTable table = seconds;
-  table.name = "Speed-up of " + seconds.name;
-  table.title = "over 16 units with the same Px";
-  table.unit.clear();
-  table.rows.erase(table.rows.begin());
-  for (auto& row : table.rows) {
-    for (size_t k = 0; k < row.cells.size(); ++k) {
-      const auto& first = seconds.rows.front().cells[k];
-      row.cells[k].paper = first.paper / row.cells[k].paper;
-      row.cells[k].model = *first.model / *row.cells[k].model;
-    }
-  }
-  return table;
-}
-
-/// own: Table 6, whose best grids are the first row, of CP-PACS.
-ComparedTable other_machines(const ComparedTable& own) {
-  ComparedTable table{.name = "Table 7",
-                      .title = "CP-PACS and other machines, on the best grid",
-                      .unit = "s",
-                      .row_title = "machine"};
-  for (const auto& row : cp_pacs::table_7) {
-    auto& named = table.rows.emplace_back(ComparedRow{.name = std::string(row.name)});
-    for (size_t k = 0; k < cp_pacs::rank_counts.size(); ++k) {
-      if (std::isnan(row.seconds[k])) continue;
-      auto& cell = named.cells.emplace_back(
-          ComparedCell{.column = fmt::format("P = {}", cp_pacs::rank_counts[k]), .paper = row.seconds[k]});
-      if (row.name == cp_pacs::table_7.front().name)
-        cell.model = std::ranges::min_element(own.rows[k].cells, {}, &ComparedCell::model)->model;
-    }
-  }
-  return table;
-}
-
 std::string table_text(const ComparedTable& table) {
   const int decimals = table.unit == "clocks" ? 0 : 2;
   Table lines;
@@ -132,14 +96,12 @@ std::string table_text(const ComparedTable& table) {
     lines.line().word(table.row_title, row.name);
     for (const auto& cell : row.cells) {
       lines.number(cell.column, "{:.{}f}", cell.paper, decimals);
-      if (!cell.model) continue;
-      lines.number(cell.column + " model", "{:.{}f}", *cell.model, decimals);
-      lines.number(cell.column + " error", "{:+.1f} %", 100.0 * *cell.error());
+      lines.number(cell.column + " model", "{:.{}f}", cell.model, decimals);
+      lines.number(cell.column + " error", "{:+.1f} %", 100.0 * cell.error());
     }
   }
   const auto errors = table.errors();
-  return fmt::format("\n {}: {}{}{}\n{}", table.name, table.title, table.unit.empty() ? "" : ", ", table.unit,
-                     lines.text()) +
+  return fmt::format("\n {}: {}, {}\n{}", table.name, table.title, table.unit, lines.text()) +
          fmt::format(" errors: median {:+.1f} %, of their magnitudes {:.1f} %, worst {:+.1f} % ({}, {})\n",
                      100.0 * errors.median, 100.0 * errors.median_magnitude, 100.0 * errors.worst,
                      errors.worst_row, errors.worst_column);
@@ -244,63 +206,43 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
   return models;
 }
 
-std::string grid_table(const RankCountModel& row, double clock_hz, int product_count, bool is_uneven) {
-  const bool has_outside =
-      std::ranges::any_of(row.grids, [](const auto& one) { return one.outside_s > 0.0; });
-  Table table;
-  for (const auto& one : row.grids) {
-    table.line().word("grid", one.configuration.grid.name()).word("kernel", one.configuration.kernel);
-    for (const auto phase : benchmark_phases) table.number(phase_name(phase), "{:.6g}", one.phase_s(phase));
-    if (has_outside) table.number("outside", "{:.6g}", one.outside_s);
-    table.number("seconds", "{:.6g}", one.total_s());
-    if (is_uneven) table.number("of the speeds", percent_text(one.reached_share, 1));
-    if (clock_hz > 0.0) {
-      double product_s = 0.0;
-      for (const auto phase : product_phases) product_s += one.phase_s(phase);
-      table.number("clocks per product", "{:.0f}", product_s * clock_hz / product_count);
-    }
-    table.word("", &one == &row.best() ? "best" : "");
-  }
-  return table.text();
-}
-
-/// Empty for a condition without a description.
-std::string described(const MachineDescription& condition, std::string_view separator) {
-  return condition.description.empty() ? "" : fmt::format("{}{}", separator, condition.description);
-}
-
+/// A line for each grid, those of as many ranks together.
 std::string text_of(const Machine& machine, const std::vector<ProblemModel>& models,
                     const ModelOptions& options) {
   const auto& first = machine.conditions.front();
-  // The conditions of a calibrated machine differ by their numbers of ranks.
-  const bool is_one = machine.conditions.size() == 1;
   const auto& cut = options.configuration.cut;
-  const auto unevenness = (cut == even_cut ? "" : ", cut " + cut) +
-                          (options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
-  std::string text = fmt::format("\n cg2d model - {}{}\n", first.name, is_one ? described(first, ": ") : "");
+  Table table;
   for (const auto& model : models) {
     for (const auto& row : model.rank_counts) {
-      const auto& condition = machine.for_ranks(row.rank_count);
-      text += fmt::format("\n Class {}, {}{}: predicted seconds by phase{}\n", model.problem.class_name,
-                          format_count(row.rank_count, "rank"), unevenness,
-                          is_one ? "" : described(condition, ", "));
-      text += grid_table(row, condition.clock_hz, model.problem.niter * OuterStepCalls::products,
-                         options.is_uneven());
+      const double clock_hz = machine.for_ranks(row.rank_count).clock_hz;
+      for (const auto& one : row.grids) {
+        table.line().word("class", model.problem.class_name).number("ranks", "{}", row.rank_count);
+        table.word("grid", one.configuration.grid.name()).word("kernel", one.configuration.kernel);
+        for (const auto phase : benchmark_phases)
+          table.number(phase_name(phase), "{:.6g}", one.phase_s(phase));
+        if (one.outside_s > 0.0) table.number("outside", "{:.6g}", one.outside_s);
+        table.number("seconds", "{:.6g}", one.total_s());
+        if (options.is_uneven()) table.number("of the speeds", percent_text(one.reached_share, 1));
+        if (clock_hz > 0.0) {
+          double product_s = 0.0;
+          for (const auto phase : product_phases) product_s += one.phase_s(phase);
+          table.number("clocks per product", "{:.0f}",
+                       product_s * clock_hz / (model.problem.niter * OuterStepCalls::products));
+        }
+        if (&one == &row.best()) table.number("efficiency", percent_text(row.efficiency, 1)).word("", "best");
+      }
+      table.gap();
     }
-    Table growth;
-    for (const auto& row : model.rank_counts) {
-      growth.line().number("ranks", "{}", row.rank_count);
-      growth.word("best grid", row.best().configuration.grid.name());
-      growth.number("seconds", "{:.6g}", row.best().total_s());
-      growth.number("efficiency", percent_text(row.efficiency, 1));
-    }
-    text += fmt::format("\n Class {}: the best grid as the ranks grow\n{}", model.problem.class_name,
-                        growth.text()) +
-            " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
   }
-  if (options.is_uneven())
-    text += " of the speeds: speed of all products together, by the sum of the ranks' own speeds\n";
-  return text;
+  // The conditions of a calibrated machine differ by their numbers of ranks.
+  const bool is_described = machine.conditions.size() == 1 && !first.description.empty();
+  return fmt::format("\n cg2d model - {}{}{}{}: predicted seconds by phase\n\n{}", first.name,
+                     is_described ? ", " + first.description : "", cut == even_cut ? "" : ", cut " + cut,
+                     options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow), table.text()) +
+         " efficiency: predicted seconds on one rank / (ranks * seconds)\n" +
+         (options.is_uneven()
+              ? " of the speeds: speed of all products together, by the sum of the ranks' own speeds\n"
+              : "");
 }
 
 /// The predictions for all problems.
@@ -318,7 +260,7 @@ void describe(Members& m, GridModel& one) {
   m.derived("total_s", one.total_s(), positive());
   m("outside_s", one.outside_s, at_least(0, "Outside of the phases."));
   m("reached_share", one.reached_share,
-    positive("Speed of the products of all ranks together, by the sum of the ranks' own speeds."));
+    positive("Speed of all products, by the sum of the ranks' own speeds."));
   m.object("phases", [&] {
     for (const auto phase : benchmark_phases) m(phase_name(phase), one.phases[index_of(phase)], at_least(0));
   });
@@ -328,8 +270,7 @@ void describe(Members& m, RankCountModel& row) {
   m("ranks", row.rank_count, at_least(1));
   m.derived("best_grid", {}, [&] { return row.best().configuration.grid.name(); });
   m.derived("total_s", positive("Of the best grid."), [&] { return row.best().total_s(); });
-  m("efficiency", row.efficiency,
-    positive("Predicted seconds on one rank by those of the best grid, by ranks."));
+  m("efficiency", row.efficiency, positive("Seconds on one rank by those of the best grid, by ranks."));
   m("grids", row.grids, {.meaning = "By growing columns.", .fewest = 1});
 }
 
@@ -371,25 +312,6 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-/// The networks; the description has all else, too.
-std::string calibration_text(const MachineDescription& machine) {
-  std::string text = fmt::format("\n cg2d model --calibrate - {}, {} x {}\n\n", machine.name,
-                                 format_count(machine.calibrated_ranks, "rank"),
-                                 format_count(machine.calibrated_threads, "thread"));
-  const auto add = [&](std::string_view transport, const NetworkCost& network) {
-    const auto rate = std::isfinite(network.bytes_per_s)
-                          ? fmt::format("bytes / {:.3f} GB/s", network.bytes_per_s / 1e9)
-                          : std::string("nothing measurable per byte");
-    text += fmt::format(" {:<15} = {:.3f} us + {} a message, {:.3f} ns an addition\n", transport,
-                        1e6 * network.start_up_s, rate, 1e9 * network.add_s_per_element);
-  };
-  add(comm::default_transport().name, machine.network);
-  for (const auto& transport : machine.transports) add(transport.name, transport.network);
-  if (!machine.measured.disturbance.empty())
-    text += fmt::format("\n Disturbed: {}\n", machine.measured.disturbance);
-  return text;
-}
-
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto environment =
@@ -413,7 +335,12 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   MachineDescription machine;
   std::string kept;
   const auto show = [&] {
-    write_output(output.get(), group, [&] { return calibration_text(machine) + kept; });
+    write_output(output.get(), group, [&] {
+      return fmt::format("\n cg2d model --calibrate - {}, {} x {}, {}\n{}", machine.name,
+                         format_count(machine.calibrated_ranks, "rank"),
+                         format_count(machine.calibrated_threads, "thread"), describe(machine.measured),
+                         kept);
+    });
   };
   measure_or_refuse(group,
                     {.name = "--calibrate",
@@ -456,7 +383,7 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
       if (options.format == "json") return document_text(comparison);
       auto text = fmt::format("\n cg2d model --paper - {}: {}\n", condition.name, condition.description);
       for (const auto& table : comparison.tables) text += table_text(table);
-      return text + " error: model / paper - 1; the model knows nothing of other machines\n";
+      return text + " error: model / paper - 1\n";
     }
     const auto models = model_all(machine, options, group.size());
     return options.format == "json"
@@ -466,22 +393,17 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   return ExitCode::success;
 }
 
-std::optional<double> ComparedCell::error() const {
-  return model ? std::optional(*model / paper - 1.0) : std::nullopt;
-}
-
 ComparisonErrors ComparedTable::errors() const {
   std::vector<double> signed_errors;
   std::vector<double> magnitudes;
   ComparisonErrors errors;
   for (const auto& row : rows) {
     for (const auto& cell : row.cells) {
-      const auto error = cell.error();
-      if (!error) continue;
-      signed_errors.push_back(*error);
-      magnitudes.push_back(std::abs(*error));
-      if (std::abs(*error) < std::abs(errors.worst)) continue;
-      errors.worst = *error;
+      const double error = cell.error();
+      signed_errors.push_back(error);
+      magnitudes.push_back(std::abs(error));
+      if (std::abs(error) < std::abs(errors.worst)) continue;
+      errors.worst = error;
       errors.worst_row = row.name;
       errors.worst_column = cell.column;
     }
@@ -497,29 +419,24 @@ std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
   // Kernels of the descriptions of CP-PACS.
   const PaperLoop compiled{machine, "compiled", "compiled loop, critical vector length 50"};
   const PaperLoop by_hand{machine, "hand-made", "hand-made loop, critical vector length 20"};
-  const auto table_2 = compiled.seconds("Table 2", cp_pacs::table_2);
-  const auto table_6 = by_hand.seconds("Table 6", cp_pacs::table_6);
-  return {table_2,
+  return {compiled.seconds("Table 2", cp_pacs::table_2),
           compiled.clocks("Table 3", "one product, dot product and update", cp_pacs::table_3),
           compiled.clocks("Table 4", "parts of a product", cp_pacs::table_4),
           by_hand.clocks("Table 5", "part of a product", cp_pacs::table_5),
-          table_6,
-          other_machines(table_6),
-          speed_up_of(table_2),
-          speed_up_of(table_6)};
+          by_hand.seconds("Table 6", cp_pacs::table_6)};
 }
 
 void describe(Members& m, ComparedTable& table) {
   m("name", table.name, not_empty());
   m("title", table.title, not_empty());
-  m("unit", table.unit, meaning("s, clocks, or empty for ratios"));
+  m("unit", table.unit, meaning("s or clocks"));
   m("row_title", table.row_title, not_empty());
   m.list("rows", table.rows, {.fewest = 1}, [&](ComparedRow& row, size_t /*index*/) {
     m("name", row.name, not_empty());
     m.list("cells", row.cells, {.fewest = 1}, [&](ComparedCell& cell, size_t /*index*/) {
       m("column", cell.column, not_empty());
       m("paper", cell.paper, positive());
-      m("model", cell.model, at_least(0, "Not for other machines."));
+      m("model", cell.model, at_least(0));
       m.derived("error", cell.error(), meaning("model / paper - 1."));
     });
   });
@@ -536,8 +453,7 @@ void describe(Members& m, ComparedTable& table) {
 void describe(Members& m, PaperComparison& comparison) {
   m.constant("schema_version", 1);
   m("machine", comparison.machine, not_empty());
-  m("tables", comparison.tables,
-    {.meaning = "The tables of the paper, each number beside the model's.", .fewest = 1});
+  m("tables", comparison.tables, {.meaning = "Each number of the paper beside the model's.", .fewest = 1});
 }
 
 }  // namespace cg2d

@@ -49,13 +49,11 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group);
 struct ComparedCell {
   std::string column;
   double paper = 0.0;
-  std::optional<double> model{};  ///< none for other machines
-
-  /// model / paper - 1
-  std::optional<double> error() const;
+  double model = 0.0;
+  double error() const { return model / paper - 1.0; }
 };
 
-/// A machine, a number of processing units, or a phase.
+/// A number of processing units, or a phase.
 struct ComparedRow {
   std::string name;
   std::vector<ComparedCell> cells{};
@@ -72,14 +70,14 @@ struct ComparisonErrors {
 struct ComparedTable {
   std::string name;  ///< "Table 6"
   std::string title;
-  std::string unit;  ///< "s", "clocks", or empty for ratios
+  std::string unit;  ///< "s" or "clocks"
   std::string row_title;
   std::vector<ComparedRow> rows{};
 
   ComparisonErrors errors() const;
 };
 
-/// Tables 2 to 7, and the speed-up over 16 units in Tables 2 and 6. Throws InputError for a machine without the kernels "compiled" and
+/// Tables 2 to 6. Throws InputError for a machine without the kernels "compiled" and
 /// "hand-made", or without a clock.
 std::vector<ComparedTable> compared_tables(const MachineDescription& machine);
 

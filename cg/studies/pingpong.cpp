@@ -162,48 +162,36 @@ constexpr double gigabyte = 1e9;
 
 // ---------------------------------------------------------------- text
 
-/// One number for each method, for each size and number of variables that was measured.
-std::string transfer_table(std::vector<TransferTime> times, std::string_view what, const auto& number) {
-  const auto first_method = times.front().method;
-  std::ranges::stable_sort(times, {}, &TransferTime::variable_count);
-  Table table;
-  for (const auto& time : times) {
-    if (time.method == first_method)
-      table.line().number("messages", "{}", time.variable_count).number("bytes", "{}", time.byte_count);
-    table.number(time.method, "{:.3f}", number(time));
-  }
-  return fmt::format("\n {}\n{}", what, table.text());
-}
-
-std::string line_table(const PairResult& pair) {
-  const auto lines = pair.lines();
-  if (lines.empty()) return {};
-  std::string text = "\n Linear fit: latency + size / bandwidth, one message per synchronization\n";
-  for (const auto& [method, line] : lines) {
-    const auto rate = line.slope > 0.0 ? fmt::format("size / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
-                                       : std::string("size / (not measurable)");
-    text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
-  }
-  return text;
-}
-
 std::string left_out_lines(const Named<std::string>& left_out) {
   std::string text;
   for (const auto& [name, reason] : left_out) text += fmt::format(" without {}: {}\n", name, reason);
   return text;
 }
 
-std::string pair_text(const PairResult& pair) {
+/// The latency of each method, for each size and number of variables that was measured, and the lines through them.
+std::string pair_text(PairResult pair) {
   auto text =
       fmt::format("\n Ranks {} and {}, {}: half a round trip over the number of its messages\n",
                   pair.ranks[0], pair.ranks[1], pair.same_node ? "on one node" : "on different nodes");
   text += left_out_lines(pair.left_out);
   if (pair.times.empty()) return text;
-  text +=
-      transfer_table(pair.times, "Latency per message, us; messages per synchronization, bytes of a message",
-                     [](const auto& time) { return in_microseconds * time.seconds.median; });
-  text += transfer_table(pair.times, "GB/s", [](const auto& time) { return time.bytes_per_s() / gigabyte; });
-  return text + line_table(pair);
+  const auto first_method = pair.times.front().method;
+  std::ranges::stable_sort(pair.times, {}, &TransferTime::variable_count);
+  Table table;
+  for (const auto& time : pair.times) {
+    if (time.method == first_method)
+      table.line().number("messages", "{}", time.variable_count).number("bytes", "{}", time.byte_count);
+    table.number(time.method, "{:.3f}", in_microseconds * time.seconds.median);
+  }
+  text += "\n Latency per message, us; messages per synchronization, bytes of a message\n" + table.text();
+  const auto lines = pair.lines();
+  if (!lines.empty()) text += "\n Linear fit: latency + size / bandwidth, one message per synchronization\n";
+  for (const auto& [method, line] : lines) {
+    const auto rate = line.slope > 0.0 ? fmt::format("size / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
+                                       : std::string("size / (not measurable)");
+    text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
+  }
+  return text;
 }
 
 std::string sums_text(const PingPongReport& report) {
@@ -369,8 +357,7 @@ void describe(Members& m, PingPongReport& report) {
   describe_disturbance(m, report.quiet);
   m("pairs", report.pairs, {.fewest = 1});
   m.list("sums", report.sums,
-         {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
-                     "MPI_Iallreduce.",
+         {.meaning = "Of 8 bytes over all ranks: by each transport, MPI_Allreduce, MPI_Iallreduce.",
           .fewest = 2},
          [&](SumTime& sum, size_t /*index*/) {
            m("way", sum.way, not_empty());

@@ -1,8 +1,5 @@
 #include "cg/studies/scaling.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <cmath>
 #include <iterator>
 
@@ -101,35 +98,21 @@ void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
 
 std::string title_of(const ScalingStudy& study) {
   const auto& options = study.options;
-  const int round_count = options.round_count.value_or(0);
-  const bool has_added_rounds =
-      std::ranges::any_of(study.runs, [&](const auto& run) { return run.round > round_count; });
   const auto subject = options.system
                            ? system_name(*options.system)
                            : fmt::format("class {} (n {}{}), kernel {}, grids by rule",
                                          problem_name(options.common.problem), options.common.problem.n,
                                          options.weak ? " x cores" : "", options.common.configuration.kernel);
   return fmt::format("{} scaling of {}, medians of {}{}\n\n", options.weak ? "Weak" : "Strong", subject,
-                     format_count(round_count, "round"), has_added_rounds ? " or more" : "");
-}
-
-/// A line for each number of cores that has several cases.
-std::string verdicts_of(const ScalingStudy& study) {
-  std::string text;
-  for (const auto& [core_count, ranking] : rankings_of(study.runs)) {
-    if (ranking.alternatives.size() < 2) continue;
-    text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, &choices_of));
-  }
-  return text;
+                     format_count(options.round_count.value_or(0), "round"),
+                     options.until_sure ? " or more" : "");
 }
 
 constexpr std::string_view scaling_legend =
-    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: Mop/s, or rows per\n"
-    "second of a system, by those of the same form on 1 core; efficiency: speed-up / cores. comm:\n"
-    "communication, which is collection, summation, shuffle, halo and dot, without waiting; waiting: in\n"
-    "these; shares of the time. vs best: median ratio, round by round, to the configuration on as many\n"
-    "cores that is best (*) or first of those that may be (~). In parentheses: the interval of the ratio\n"
-    "of paired rounds, by the sign test.\n";
+    "\nr x t: ranks x threads of each. spread: (maximum - minimum) / median. speed-up: by the rate of the\n"
+    "same form on 1 core. comm: communication without waiting, waiting: in it; shares of the time. vs best:\n"
+    "median ratio of paired rounds to the configuration on as many cores that is best (*) or first of those\n"
+    "that may be (~). In parentheses: the interval of such a ratio, by the sign test.\n";
 
 void describe_options(Members& m, ScalingOptions& options) {
   const bool has_system = options.system.has_value();
@@ -154,8 +137,7 @@ void describe_run(Members& m, ResultRecord& run) {
   m("zeta", run.zeta, or_null("null: it failed, or is of a system."));
   m.if_given("moving_share", run.shares.moving, succeeded, or_null(at_least(0)));
   m.if_given("waiting_share", run.shares.waiting, succeeded, or_null(at_least(0)));
-  m.derived("disturbed", run.is_disturbed(),
-            meaning("By other work on the machine, as quiet.disturbed of a run."));
+  m.derived("disturbed", run.is_disturbed(), meaning("By other work on the machine."));
   m("disturbance", run.disturbance, meaning("The reason; empty where quiet."));
 }
 
@@ -166,30 +148,20 @@ void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m.if_given("grid", median.arrangement, !system, meaning("Of the benchmark."));
   m("kernel", median.kernel_used);
   describe(m, times);
-  m.if_given("mops_total", row.rate / 1e6, !system,
-             positive("Of the benchmark, by the official operation count."));
+  m.if_given("mops_total", row.rate / 1e6, !system, positive("By the official operation count."));
   m.if_given("iteration_s", times.median / (system ? system->most_iterations : 1), system.has_value(),
              positive("Of a system."));
-  m("speed_up", row.speed_up,
-    or_null(positive("Mop/s (of a system: rows per second) by those of the same form on one core; null where "
-                     "one core did not succeed.")));
+  m("speed_up", row.speed_up, or_null(positive("By the rate of the same form on one core.")));
   m("efficiency", row.efficiency, or_null(positive("speed_up by cores.")));
-  m("moving_share", median.shares.moving,
-    at_least(0,
-             "Phases that communicate (collection, summation, shuffle, halo, dot), without waiting; mean "
-             "over the ranks."));
+  m("moving_share", median.shares.moving, at_least(0, "Phases that communicate, without waiting."));
   m("waiting_share", median.shares.waiting, at_least(0, "Waiting for other ranks in these."));
-  m("ratio_to_best", row.ratio_to_best,
-    positive("Median ratio of paired rounds to the candidate on as many cores; without any, the ratio of the "
-             "medians."));
+  m("ratio_to_best", row.ratio_to_best, positive("Of paired rounds, to the candidate on as many cores."));
   m("is_candidate", row.is_candidate,
-    meaning("The case on as many cores that the others beat least, by the median ratio of paired rounds; "
-            "decided or not."));
+    meaning("That the others on as many cores beat least; decided or not."));
   m.derived("is_best", row.is_best(), meaning("The candidate, where is_decided."));
   m("may_be_best", row.may_be_best, meaning("The candidate, or a case that is not known to be worse."));
   m.derived("is_decided", row.certainty == Certainty::decided,
-            meaning("Whether the candidate is better than all others on as many cores, by the sign test of "
-                    "paired rounds; false where it is alone."));
+            meaning("Whether it is better than all others."));
   m("certainty", row.certainty, meaning(meaning_of_certainty));
 }
 
@@ -200,16 +172,14 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   int64_t order = is_of_system ? 0 : problem_on(study, core_count).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
   m.derived("cores", core_count, at_least(1));
-  m.derived("way", way_of(asked),
-            meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
+  m.derived("way", way_of(asked), meaning("one core, ranks only, ranks x threads, ..."));
   m.if_given("form", form_of(asked), is_of_system, meaning("Of a system: matrix or matrix-free."));
   m("transport", asked.configuration.transport, meaning("With one rank it moves nothing."));
   m.derived("ranks", rank_count_of(asked), at_least(1));
   m("threads", asked.configuration.thread_count, at_least(1, "Of each rank."));
   std::string matrix;
   if (is_of_system) matrix = system_on(study, core_count).matrix_text();
-  m.if_given("matrix", matrix, is_of_system,
-             meaning("Of a system: the file, or the operator as this number of cores has it."));
+  m.if_given("matrix", matrix, is_of_system, meaning("Of a system: file, or operator as scaled."));
   m("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
   auto cut = cut_of(asked);
   m.if_given("cut", cut, !cut.empty(), meaning("As --cut has it, of a matrix on several ranks."));
@@ -221,13 +191,11 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
             meaning("success, that of its first run that failed, or not-run."));
   m.derived("runs", std::ssize(row.runs), at_least(0));
   m("disturbed_runs", row.measured.disturbed_count, at_least(0));
-  m.if_given("arrangement", row.median_run().arrangement, is_of_system,
-             meaning("Of the ranks, for a system; empty where a run failed."));
-  m.object_if(
-      row.is_sound(), "figures",
-      or_null("Of all rounds; kernel and shares of the one with the median time (of an even number the "
-              "lower of the middle two). null where a run failed, or none took place."),
-      [&] { describe_figures(m, study, row); });
+  m.if_given("arrangement", row.median_run().arrangement, is_of_system, meaning("Of a system."));
+  m.object_if(row.is_sound(), "figures",
+              or_null("Of all rounds; kernel and shares of the one with the median time. null without, or if "
+                      "one failed."),
+              [&] { describe_figures(m, study, row); });
   m.list("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."),
          [&](ResultRecord& run, size_t /*index*/) { describe_run(m, run); });
 }
@@ -239,7 +207,11 @@ std::string scaling_text(const ScalingStudy& study) {
     if (&row != rows.data() && core_count_of(row.asked) != core_count_of((&row - 1)->asked)) table.gap();
     add_line(study, row, table);
   }
-  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study);
+  auto text = title_of(study) + table.text() + "\n";
+  for (const auto& [core_count, ranking] : rankings_of(study.runs)) {
+    if (ranking.alternatives.size() > 1)
+      text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, &choices_of));
+  }
   for (const auto& row : rows) text += troubles_text(row.measured, label_of(row.asked));
   for (const auto& agreement : agreements_of(study))
     text += fmt::format("  {}{}\n", agreement.text(),
@@ -283,9 +255,23 @@ class Scaling final : public Study {
     auto& machine = study_.machine.emplace(environment);
     if (options.session().names_hosts) name_by_host(machine);
     if (group_.rank() == 0) study_.provenance = inspect_provenance(machine, options.session().names_hosts);
-    leave_out_unavailable_transports();
+    // A transport that was named must be available; of the usual ones the available ones run.
+    leave_out(names_transport_ ? "--transport" : "",
+              [](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
+                const auto* const transport = comm::find_transport(one.configuration.transport);
+                if (transport == nullptr || ranks.size() == 1) return {};
+                const auto reason = transport->why_unavailable(ranks);
+                if (reason.empty()) return reason;
+                return fmt::format("transport {} cannot serve {}: {}", transport->name,
+                                   format_count(ranks.size(), "rank"), reason);
+              });
     leave_out_cuts_for_other_ranks();
-    leave_out_cases_without_room();
+    leave_out("", [&](const ConfiguredProblem& one, comm::RankGroup& ranks) -> std::string {
+      if (has_room(one, machine, inspect_environment(ranks, one.configuration.thread_count))) return {};
+      return label_of(one) +
+             ": its ranks have fewer cores than threads; where the launcher binds ranks, start them unbound "
+             "(mpiexec -bind-to none)";
+    });
     if (!options.round_count) options.round_count = rounds_for_verdicts(study_.cases, &core_count_of);
     round_count_ = *options.round_count;
     for (const auto& asked : study_.cases) {
@@ -332,20 +318,17 @@ class Scaling final : public Study {
     if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
   }
 
-  /// A transport that was named must be available; of the usual ones the available ones run. Collective.
-  void leave_out_unavailable_transports() {
+  /// Leaves out the cases that reason_of(case, its ranks) gives a reason against, with a warning, or refuses them because of an option. Rank 0
+  /// takes part in every case, so it sees what the others see. Collective.
+  template <typename ReasonOf>
+  void leave_out(std::string_view refusing_option, const ReasonOf& reason_of) {
     std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      const int rank_count = rank_count_of(one);
-      const auto* const transport = comm::find_transport(one.configuration.transport);
-      if (transport == nullptr || rank_count == 1) return false;
       std::string reason;
-      if (auto* const group = first_ranks(rank_count)) reason = transport->why_unavailable(*group);
+      if (auto* const ranks = first_ranks(rank_count_of(one))) reason = reason_of(one, *ranks);
       reason = group_.broadcast(std::move(reason));
       if (reason.empty()) return false;
-      const auto text = fmt::format("transport {} cannot serve {}: {}", transport->name,
-                                    format_count(rank_count, "rank"), reason);
-      if (names_transport_) throw RunError(ExitCode::unavailable, "--transport: " + text);
-      warn(text + "; its cases are left out");
+      if (!refusing_option.empty()) throw RunError(ExitCode::unavailable, "{}: {}", refusing_option, reason);
+      warn("left out: " + reason);
       return true;
     });
   }
@@ -364,30 +347,6 @@ class Scaling final : public Study {
                          ranks);
       if (left_out > 0) warn(fmt::format("cut {}: only with {}, since it has as many shares", text, ranks));
     }
-  }
-
-  /// Rank 0 takes part in every case, so it sees what the others see.
-  void leave_out_cases_without_room() {
-    std::vector<int> rooms;
-    for (const auto& one : study_.cases) {
-      auto* const group = first_ranks(rank_count_of(one));
-      const auto seen =
-          group != nullptr ? inspect_environment(*group, one.configuration.thread_count) : Environment{};
-      rooms.push_back(static_cast<int>(has_room(one, *study_.machine, seen)));
-    }
-    rooms = group_.gather_all(std::span<const int>(rooms)).front();
-    std::vector<std::string> left_out;
-    auto room = rooms.begin();
-    std::erase_if(study_.cases, [&](const ConfiguredProblem& one) {
-      if (*room++ != 0) return false;
-      left_out.push_back(label_of(one));
-      return true;
-    });
-    if (!left_out.empty())
-      warn(fmt::format(
-          "left out, since their ranks have fewer cores than threads: {}; where the launcher binds "
-          "ranks, start them unbound (mpiexec -bind-to none)",
-          fmt::join(left_out, "; ")));
   }
 
   ScalingStudy study_;  // its runs and warnings on rank 0
@@ -502,12 +461,7 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
     row.is_candidate = place == 0;
     row.may_be_best = ranking.may_be_best(one);
     row.certainty = ranking.verdict.certainty();
-    if (row.is_candidate) continue;
-    // Ways of different calls on one file may have no round in common.
-    const auto& against = ranking.verdict.against[place];
-    row.ratio_to_best = against.round_count > 0
-                            ? against.median
-                            : row.time_s().median / sample_of(ranking.candidate()->times_s).median;
+    row.ratio_to_best = ranking.verdict.against[place].median;
   }
   for (auto& row : rows) {
     if (!row.is_sound()) continue;

@@ -10,8 +10,6 @@ namespace cg2d {
 
 /// The options of `cg2d scaling`. Problem and system are those on one core.
 struct ScalingOptions : StudyOptions {
-  ScalingOptions() { file_option = "--runs"; }
-
   bool weak = false;             ///< n, or the box of a Laplacian, grows with the cores
   std::vector<int> core_counts;  ///< empty: the usual ones, up to the ranks started
   /// Values of the axes that are compared, transport and cut. No transport: those of the usual ones that are available.

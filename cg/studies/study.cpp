@@ -1,11 +1,9 @@
 #include "cg/studies/study.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "cg/base/describe_json.hpp"
@@ -126,7 +124,7 @@ void repeat_step(std::vector<StudyStep>& steps, size_t index) {
   steps.insert(after, again);
 }
 
-StudyFile::StudyFile(const std::string& path, bool fresh, const std::string& maker, std::string_view option) {
+StudyFile::StudyFile(const std::string& path, bool fresh, const std::string& maker) {
   // Unique among the studies that one report may get.
   session_ = fmt::format("{}-{}", date_now(), getpid());
   if (path.empty()) return;
@@ -138,10 +136,9 @@ StudyFile::StudyFile(const std::string& path, bool fresh, const std::string& mak
       throw InputError("its results come from another program or machine ({}; here: {})", record.maker,
                        maker);
     }
-    was_cut_ = file_->drop_cut_line();  // the first change: the file is known to be a study's
+    file_->drop_cut_line();  // the first change: the file is known to be a study's
   } catch (const InputError& error) {
-    throw InputError("{} {}: {}; --fresh starts the file anew, or name another one", option, path,
-                     error.what());
+    throw InputError("{}: {}; --fresh starts the file anew, or name another one", path, error.what());
   }
   if (!records_.empty()) session_ = records_.front().session;
   for (const auto& record : records_) sitting_ = std::max(sitting_, record.sitting + 1);
@@ -173,14 +170,13 @@ ExitCode Study::execute() {
   agree_on(group_, [&] {
     if (group_.rank() != 0) return;
     const auto maker = rendered([&] { return maker_of(environment); });
-    file_ = std::make_unique<StudyFile>(options_.file, options_.fresh, maker, options_.file_option);
+    file_ = std::make_unique<StudyFile>(options_.file, options_.fresh, maker);
   });
   if (group_.rank() == 0) {
     for (const auto& record : records_of_plan()) {
       if (record.purpose == RunPurpose::time)
         durations_.add(cases_[number_of(record.asked)].work, record.duration_s);
     }
-    if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.file));
   }
   return conclude(perform_rounds() && perform_extras());
 }

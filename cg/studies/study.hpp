@@ -7,8 +7,6 @@
 #include <tuple>
 #include <variant>
 
-#include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/storage/line_file.hpp"
@@ -17,9 +15,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "cg/run/benchmark_run.hpp"
-#include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_run.hpp"
-#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -110,15 +106,12 @@ void repeat_step(std::vector<StudyStep>& steps, size_t index);
 class StudyFile {
  public:
   /// Without a path: no file. Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
-  /// is emptied. option: that names the file. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
+  /// is emptied. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
   /// results of a study by this maker (see maker_of()). A file that is refused stays as it is.
-  StudyFile(const std::string& path, bool fresh, const std::string& maker,
-            std::string_view option = "--output");
+  StudyFile(const std::string& path, bool fresh, const std::string& maker);
 
   /// The records that it had when it was opened, and those appended since.
   const std::vector<ResultRecord>& records() const { return records_; }
-  /// Whether the last line of the file was incomplete.
-  bool was_cut() const { return was_cut_; }
 
   /// The session that the file's records belong to; a new one where there is none yet.
   const std::string& session() const { return session_; }
@@ -131,7 +124,6 @@ class StudyFile {
 
  private:
   std::optional<LineFile> file_;
-  bool was_cut_ = false;
   std::string session_;
   int sitting_ = 1;
   std::vector<ResultRecord> records_;
@@ -150,8 +142,7 @@ struct StudyOptions {
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   int most_retries = 0;                 ///< repetitions of a disturbed run
   std::string file;                     ///< of StudyFile, whose runs are not made again; empty: none
-  std::string_view file_option = "--output";
-  bool fresh = false;  ///< the file is emptied first
+  bool fresh = false;                   ///< the file is emptied first
   ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// The options of every run.

@@ -1,7 +1,5 @@
 #include "cg/studies/sweep.hpp"
 
-#include <fmt/format.h>
-
 #include <set>
 
 #include "cg/matrix/stencil.hpp"

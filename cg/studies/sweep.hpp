@@ -57,7 +57,7 @@ int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations);
 /// Further contents of a sweep's tables.
 struct SweepTableOptions {
   std::optional<GridPair> why{};  ///< these grids against each other, instead of the best against others
-  bool has_paper = false;         ///< also Tables 2 to 6 of the paper
+  bool has_paper = false;         ///< also the clocks of the paper's Tables 3 to 5
 };
 
 /// The machine is not quiet enough for a run that was disturbed so many times.
@@ -80,23 +80,14 @@ struct SweepOptions : StudyOptions {
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group);
 
 /// One table for each problem and configuration without its grid, by verdicts_of(): medians with spread, the
-/// best grid of each rank count (*) or those that may be (~), the official one (o) and its cost, failed runs,
-/// and predicted beside measured times of the phases where there are any. Then the best of all tables, and the
-/// runs that were left out.
-/// Below each of them: events and limits of the grids that have them, and why the next best and the worst grid of the
-/// most ranks are slower.
+/// best grid of each rank count (*) or those that may be (~), the official one (o) and its cost, failed runs. Below each of them why the
+/// next best and the worst grid of the most ranks are slower, and phase_table_of_grids(). Then the best of all tables, and the runs that
+/// were left out.
 std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTableOptions& options = {});
 
 /// All verdicts with their figures.
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records);
 /// The document, for its schema.
 void visit_sweep_verdicts(Members& m);
-
-/// For each problem with its choices but the kernel: Table 2 (seconds by PU and Px) with the first kernel of the sweep,
-/// Tables 3 and 4 (clocks of an iteration, and of a matrix-vector product) for the greatest number of ranks, and, where
-/// the sweep has another kernel, Tables 5 and 6, as the paper's second loop has them. Each caption says what the
-/// paper's table is. Seconds are medians, clocks those of the run with the median time, means over the ranks.
-/// Systems have none: empty where there is no benchmark.
-std::string paper_tables(const std::vector<GridVerdict>& rows);
 
 }  // namespace cg2d

@@ -1,6 +1,5 @@
 #include "cg/studies/sweep.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -19,32 +18,25 @@ bool is_official(const ConfiguredProblem& asked) {
   return !asked.is_system() && official_grid(grid.rank_count()) == grid;
 }
 
-/// The official grid beside the best one.
-std::string official_text(const GridVerdict& row) {
-  const auto official = official_grid(row.rank_count);
-  if (!official) return "no official grid (not a power of two)";
-  const auto name = official->name();
-  const auto& [alternatives, verdict] = row.ranking;
-  const auto known = std::ranges::find(
-      alternatives, *official, [](const MeasuredConfiguration& one) { return one.asked.configuration.grid; });
-  if (known == alternatives.end()) return fmt::format("the official {} failed, or was not measured", name);
-  if (known == alternatives.begin()) return fmt::format("{} is the official grid", name);
-  if (row.ranking.may_be_best(known->asked)) return fmt::format("the official {} may be best", name);
-  return fmt::format("the official {} costs {} more", name,
-                     gain_text(verdict.against[static_cast<size_t>(known - alternatives.begin())]));
-}
-
 /// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
 /// more", or the grids that cannot be told from the best one. Without a full stop.
 std::string grid_verdict_text(const GridVerdict& row) {
   const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement, "no grid");
-  if (row.common.is_system() || row.ranking.alternatives.empty()) return text;
-  return text + "; " + official_text(row);
-}
-
-/// The verdict on the configurations of several tables, in words as grid_verdict_text().
-std::string choice_verdict_text(const GridVerdict& choice) {
-  return ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing");
+  const auto& [alternatives, verdict] = row.ranking;
+  if (row.common.is_system() || alternatives.empty()) return text;
+  const auto official = official_grid(row.rank_count);
+  if (!official) return text + "; no official grid (not a power of two)";
+  const auto name = official->name();
+  const auto known = std::ranges::find(
+      alternatives, *official, [](const MeasuredConfiguration& one) { return one.asked.configuration.grid; });
+  if (known == alternatives.begin()) return fmt::format("{}; {} is the official grid", text, name);
+  return fmt::format(
+      "{}; the official {} {}", text, name,
+      known == alternatives.end() ? "failed, or was not measured"
+      : row.ranking.may_be_best(known->asked)
+          ? "may be best"
+          : fmt::format("costs {} more",
+                        gain_text(verdict.against[static_cast<size_t>(known - alternatives.begin())])));
 }
 
 /// Times of the candidate's rounds, round by round; null for the candidate and for what failed.
@@ -52,8 +44,7 @@ void describe_against_best(Members& m, const MeasuredConfiguration& cell, const 
   const auto place = ranking.place_of(cell.asked);
   const bool is_compared = place != 0 && place != ranking.alternatives.size();
   m.derived("against_best", is_compared ? std::optional(ranking.verdict.against[place]) : std::nullopt,
-            or_null("Times of the candidate's rounds, round by round; null for the candidate and for what "
-                    "failed."));
+            or_null("By the candidate's times, round by round; null for it and for what failed."));
 }
 
 void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranking) {
@@ -80,8 +71,7 @@ void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranki
     m.if_given("iteration_s", has_iterations ? times.median / cell.runs.front().iteration_count : 0.0,
                has_iterations, positive("Only of a system: the median by the number of iterations."));
   });
-  m.derived("may_be_best", ranking.may_be_best(asked),
-            meaning("Whether it is the candidate, or not known to be worse."));
+  m.derived("may_be_best", ranking.may_be_best(asked), meaning("The candidate, or not known to be worse."));
   describe_against_best(m, cell, ranking);
   m.if_given("form", cell.asked.form, asked.is_system(), meaning("Only of a system."));
 }
@@ -97,29 +87,15 @@ void describe_verdict(Members& m, GridVerdict& row, const std::string& text) {
   for (const auto index : ranking.verdict.undecided)
     undecided.push_back(ranking.alternatives[index].asked.key());
   m.object("verdict", [&] {
-    m.derived("candidate", candidate,
-              or_null("The one that the others beat least, by the median ratio of paired rounds; decided or "
-                      "not; null if all failed."));
+    m.derived("candidate", candidate, or_null("That the others beat least; null if all failed."));
     m.derived("best", ranking.is_decided() ? candidate : std::nullopt,
-              or_null("The candidate, if it is better than every other one, and there is one; else null."));
+              or_null("The candidate, if decided; else null."));
     m.derived("certainty", meaning(meaning_of_certainty), [&] { return ranking.verdict.certainty(); });
     m.derived("undecided", undecided, meaning("Those that the candidate is not known to be better than."));
     m.derived("suggested_rounds", ranking.verdict.suggested_rounds,
-              or_null(at_least(1,
-                               "Rounds that should separate them; null where nothing is undecided, or the "
-                               "difference is below the noise.")));
+              or_null(at_least(1, "That should separate them; null if none would.")));
     m.derived("text", text, meaning("For people, as in the tables."));
   });
-}
-
-void describe_choice(Members& m, GridVerdict& choice) {
-  describe_verdict(m, choice, m.writes() ? choice_verdict_text(choice) : std::string());
-  m.list("alternatives", std::vector(choice.ranking.alternatives),
-         meaning("The candidate, then by growing ratio to it; without those that failed."),
-         [&](MeasuredConfiguration& cell, size_t /*index*/) {
-           m.derived("key", cell.asked.key(), meaning(of_key));
-           describe_against_best(m, cell, choice.ranking);
-         });
 }
 
 /// The document of a sweep.
@@ -128,63 +104,43 @@ struct SweepVerdicts {
   RunVerdicts verdicts;  ///< on these
 };
 
-void describe_grids(Members& m, GridVerdict& row) {
-  auto& common = row.common;
-  describe_verdict(m, row, m.writes() ? grid_verdict_text(row) : std::string());
-  m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
-         [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
-  m.derived(
-      "why",
-      meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
-              "rounds. Times are of a CG step, means over the ranks and over the middle half of the "
-              "rounds by the difference of the whole step, so that the parts add up."),
-      [&] { return differences_from_best(row); });
-  m.if_given("form", common.form, common.is_system(),
-             meaning("Only of a system: matrix; without one domain or factors."));
-  m.if_given("storage", common.storage, !common.storage.empty(),
-             meaning("Only of runs with --out-of-core: streamed within their memory limit."));
-}
-
 void describe(Members& m, SweepVerdicts& sweep) {
   describe_head(m);
   describe_verdict_test(m);
   m.list("grids", sweep.verdicts.grids,
-         meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
-                 "paper's table."),
-         [&](GridVerdict& row, size_t /*index*/) { describe_grids(m, row); });
+         meaning("Of each problem, number of ranks and all other choices: a row of the table."),
+         [&](GridVerdict& row, size_t /*index*/) {
+           auto& common = row.common;
+           describe_verdict(m, row, m.writes() ? grid_verdict_text(row) : std::string());
+           m.list(
+               "cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
+               [&](MeasuredConfiguration& cell, size_t /*index*/) { describe_cell(m, cell, row.ranking); });
+           m.derived("why", meaning("The candidate against the next and the last one."),
+                     [&] { return differences_from_best(row); });
+           m.if_given("form", common.form, common.is_system(),
+                      meaning("Only of a system: matrix, domain or factors."));
+           m.if_given("storage", common.storage, !common.storage.empty(),
+                      meaning("Only of runs with --out-of-core: streamed within their memory limit."));
+         });
   m.list("choices", sweep.verdicts.choices,
-         meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
-                 "streamed ones only where none in memory has times."),
-         [&](GridVerdict& choice, size_t /*index*/) { describe_choice(m, choice); });
+         meaning("Of each problem, number of ranks and of threads: all of their configurations."),
+         [&](GridVerdict& choice, size_t /*index*/) {
+           describe_verdict(m, choice,
+                            m.writes() ? ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing")
+                                       : std::string());
+           m.list("alternatives", std::vector(choice.ranking.alternatives),
+                  meaning("The candidate, then by growing ratio to it; without those that failed."),
+                  [&](MeasuredConfiguration& cell, size_t /*index*/) {
+                    m.derived("key", cell.asked.key(), meaning(of_key));
+                    describe_against_best(m, cell, choice.ranking);
+                  });
+         });
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
   std::vector<std::string> replaced;
   for (const auto& one : sweep.records) {
     if (one.is_replaced) replaced.push_back(one.place);
   }
-  m("replaced", replaced,
-    meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
-}
-
-constexpr std::string_view source_of_tables =
-    "The paper: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, \"Performance Evaluation of NPB "
-    "Kernel CG\n"
-    "on CP-PACS\", Transactions of the Information Processing Society of Japan 39(6), 1998. Its machine: "
-    "CP-PACS, PU of\n"
-    "150 MHz; its problem: class B. Here, clocks are reference clocks of this machine's counter, mean over "
-    "the ranks, in\n"
-    "the run with the median time; a PU is a rank.\n";
-
-/// Lists of the values that have the same key, in the order of their first ones.
-template <typename Value, typename KeyOf>
-std::vector<std::vector<Value>> grouped(std::vector<Value> values, const KeyOf& key_of) {
-  std::vector<std::vector<Value>> groups;
-  for (auto& value : values) {
-    auto group = std::ranges::find(groups, key_of(value),
-                                   [&](const std::vector<Value>& known) { return key_of(known.front()); });
-    if (group == groups.end()) group = groups.emplace(group);
-    group->push_back(std::move(value));
-  }
-  return groups;
+  m("replaced", replaced, meaning("Disturbed runs that were repeated."));
 }
 
 /// The rows of one problem and configuration, by growing ranks.
@@ -193,8 +149,13 @@ using GridTable = std::vector<GridVerdict>;
 /// Problem and configuration of all cells, without a grid.
 const ConfiguredProblem& common_of(const GridTable& table) { return table.front().common; }
 
-std::vector<GridTable> tables_of(std::vector<GridVerdict> verdicts) {
-  auto tables = grouped(std::move(verdicts), [](const GridVerdict& row) { return row.common; });
+/// In the order of their first rows.
+std::vector<GridTable> tables_of(const std::vector<GridVerdict>& verdicts) {
+  std::vector<GridTable> tables;
+  for (const auto& row : verdicts) {
+    const auto known = std::ranges::find(tables, row.common, &common_of);
+    (known == tables.end() ? tables.emplace_back() : *known).push_back(row);
+  }
   for (auto& table : tables) std::ranges::sort(table, {}, &GridVerdict::rank_count);
   return tables;
 }
@@ -206,127 +167,7 @@ std::vector<MeasuredConfiguration> cells_of(const GridTable& table) {
   return cells;
 }
 
-/// The tables of one problem that differ in their kernel, by kernel: the first of the sweep first.
-using PaperStudy = std::vector<GridTable>;
-
-std::vector<PaperStudy> studies_of(std::vector<GridVerdict> rows) {
-  std::erase_if(rows, [](const auto& row) { return row.common.is_system(); });
-  return grouped(tables_of(std::move(rows)), [](const GridTable& table) {
-    auto common = common_of(table);
-    common.configuration.kernel = automatic_choice;
-    return common;
-  });
-}
-
-/// The kernels that ran, as " (sell)", where the choice was automatic.
-std::string used_kernels(const GridTable& table) {
-  std::set<std::string> used;
-  for (const auto& cell : cells_of(table)) {
-    if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
-  }
-  if (common_of(table).configuration.has_kernel() || used.empty()) return {};
-  return fmt::format(" ({})", fmt::join(used, ", "));
-}
-
 int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }
-
-/// A line for each rank count, a column for each Px, whose names have this width at least.
-template <typename TextOf>
-Table lines_by_columns(const GridTable& table, std::string_view ranks, int width, const TextOf& text_of) {
-  std::set<int> all_columns;
-  for (const auto& cell : cells_of(table)) all_columns.insert(columns_of(cell));
-  Table lines;
-  for (const auto& row : table) {
-    lines.line().number(ranks, "{}", row.rank_count);
-    for (const int columns : all_columns) {
-      const auto cell = std::ranges::find(row.cells, columns, &columns_of);
-      lines.number(fmt::format("Px = {:<{}}", columns, width),
-                   cell == row.cells.end() ? std::string() : text_of(*cell, row));
-    }
-  }
-  return lines;
-}
-
-/// A line of a table of clocks.
-struct ClockLine {
-  std::string_view name;
-  std::vector<Phase> phases;  ///< added up
-};
-
-/// A table of the paper: seconds by PU and Px, or clocks by Px on the most PU.
-struct PaperTable {
-  int number = 2;
-  size_t loop = 0;            ///< the place of the kernel in the sweep
-  std::string_view clocks{};  ///< the work that they are of; empty: seconds
-  std::vector<ClockLine> lines{};
-  bool is_of_products = true;  ///< or of CG iterations
-};
-
-constexpr std::array paper_loops{"the compiler's loop, critical vector length 50",
-                                 "a loop by hand, critical vector length 20"};
-
-const std::vector<PaperTable>& tables_of_paper() {
-  using enum Phase;
-  static const std::vector<PaperTable> tables{
-      {.number = 2},
-      {.number = 3,
-       .clocks =
-           "per iteration: matvec with its communication, dotpro: all dot products of a step with their "
-           "sums,\ndaxpy: all vector updates",
-       .lines = {{"matvec", {collection, multiply, summation, shuffle}},
-                 {"dotpro", {dot}},
-                 {"daxpy", {vector_updates}}},
-       .is_of_products = false},
-      {.number = 4,
-       .clocks = "per matvec",
-       .lines = {{"Collection", {collection}},
-                 {"Multiply", {multiply}},
-                 {"Summation", {summation}},
-                 {"Shuffle", {shuffle}}}},
-      {.number = 5, .loop = 1, .clocks = "of Multiply", .lines = {{"Multiply", {multiply}}}},
-      {.number = 6, .loop = 1}};
-  return tables;
-}
-
-/// The clocks of each line by Px, per CG iteration or per product.
-std::string clocks_table(const GridVerdict& row, const PaperTable& paper) {
-  Table table;
-  for (const auto& line : paper.lines) {
-    table.line().word("clocks", line.name);
-    for (const auto& cell : row.cells) {
-      if (!cell.is_sound() || !cell.median_run().work) continue;
-      const auto& work = *cell.median_run().work;
-      const double count =
-          paper.is_of_products ? work.phases[index_of(Phase::multiply)].calls : work.step_count;
-      double clocks = 0.0;
-      for (const auto phase : line.phases) clocks += work.phases[index_of(phase)].clocks;
-      table.number(fmt::format("Px = {}", columns_of(cell)),
-                   count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
-    }
-  }
-  return table.text("");
-}
-
-/// Caption and lines.
-std::string paper_table(const PaperTable& paper, const GridTable& table) {
-  const auto& common = common_of(table);
-  const auto* const loop = paper_loops.at(paper.loop);
-  const auto here =
-      fmt::format("here: class {}, {}, kernel {}{}", common.problem, common.configuration.transport,
-                  common.configuration.kernel, used_kernels(table));
-  if (paper.lines.empty())
-    return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", paper.number,
-                       loop, here) +
-           lines_by_columns(table, "PU", 1,
-                            [](const MeasuredConfiguration& cell, const GridVerdict& /*row*/) {
-                              return cell.is_sound() ? fmt::format("{:.4g}", sample_of(cell.times_s).median)
-                                                     : std::string();
-                            })
-               .text("");
-  return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {} PU)\n", paper.number, paper.clocks,
-                     loop, here, table.back().rank_count) +
-         clocks_table(table.back(), paper);
-}
 
 std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
   std::string marks(best_mark(ranking.verdict.certainty(), ranking.may_be_best(cell.asked)));
@@ -339,49 +180,37 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
                      spread ? fmt::format(" {:>3.0f}%", 100.0 * *spread) : "     ");
 }
 
-/// The axes that titles name: those that are not usual in some table.
-using NamedAxes = std::vector<const ConfigurationAxis*>;
-NamedAxes axes_worth_naming(const std::vector<GridTable>& tables) {
-  NamedAxes axes;
-  for (const auto& axis : configuration_axes()) {
-    if (std::ranges::any_of(
-            tables, [&](const auto& table) { return !axis.label(common_of(table).configuration).empty(); }))
-      axes.push_back(&axis);
-  }
-  return axes;
-}
-
-/// The threads come last: "..., 2 threads per rank".
-std::string title_of(const GridTable& table, const NamedAxes& axes) {
+/// "Class S, auto two-sided 1 thread (sell)": the choices as in a key, without the grid, and the kernels that ran where they were automatic.
+std::string title_of(const GridTable& table) {
   const auto& common = common_of(table);
-  const auto& configuration = common.configuration;
-  auto text = common.is_system() ? common.problem : "Class " + common.problem;
-  if (common.is_matrix_free()) text += ", without a matrix";
-  if (common.cuts_domain()) text += ", by the parts of the domain";
-  std::string threads;
-  for (const auto* axis : axes) {
-    if (axis->name == "threads")
-      threads = ", " + axis->label(configuration) + " per rank";
-    else
-      text += fmt::format(", {} {}", axis->option.substr(2), axis->print(configuration));
-    if (axis->name == "kernel") text += used_kernels(table);
+  auto choices = common.choices();
+  if (!common.cuts_domain()) choices.erase(0, choices.find(' ') + 1);
+  std::set<std::string> used;
+  for (const auto& cell : cells_of(table)) {
+    if (!common.configuration.has_kernel() && !cell.kernel_used.empty()) used.insert(cell.kernel_used);
   }
-  return text + threads + (common.storage.empty() ? "" : ", " + common.storage) + "\n";
+  return fmt::format("{}{}, {}{}\n", common.is_system() ? "" : "Class ", common.problem, choices,
+                     used.empty() ? "" : fmt::format(" ({})", fmt::join(used, ", ")));
 }
 
 /// Has a line for each division of a domain, else a line for each rank count and a column for each Px.
 std::string lines_of(const GridTable& table) {
-  if (!common_of(table).cuts_domain())
-    return lines_by_columns(table, "P", 8,
-                            [](const MeasuredConfiguration& cell, const GridVerdict& row) {
-                              return cell_text(cell, row.ranking);
-                            })
-        .text("     ");
+  std::set<int> all_columns;
+  for (const auto& cell : cells_of(table)) all_columns.insert(columns_of(cell));
   Table lines;
   for (const auto& row : table) {
-    for (const auto& cell : row.cells) {
-      lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
-      lines.number("seconds", cell_text(cell, row.ranking));
+    if (common_of(table).cuts_domain()) {
+      for (const auto& cell : row.cells) {
+        lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
+        lines.number("seconds", cell_text(cell, row.ranking));
+      }
+      continue;
+    }
+    lines.line().number("P", "{}", row.rank_count);
+    for (const int columns : all_columns) {
+      const auto cell = std::ranges::find(row.cells, columns, &columns_of);
+      lines.number(fmt::format("Px = {:<8}", columns),
+                   cell == row.cells.end() ? std::string() : cell_text(*cell, row.ranking));
     }
   }
   return lines.text("     ");
@@ -390,97 +219,58 @@ std::string lines_of(const GridTable& table) {
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
 std::string reasons_of(const GridTable& table, const std::optional<GridPair>& why) {
   std::string text;
+  const auto add = [&](const GridDifference& difference) {
+    text += fmt::format("  Why: {}.\n", difference_words(difference));
+  };
   if (!why) {
-    for (const auto& difference : differences_from_best(table.back())) text += difference_text(difference);
+    std::ranges::for_each(differences_from_best(table.back()), add);
     return text;
   }
   for (const auto& row : table) {
-    if (const auto found = difference_of_pair(row, *why)) text += difference_text(*found);
+    if (const auto found = difference_of_pair(row, *why)) add(*found);
   }
   return text;
 }
 
-/// For every configuration of a table that has a prediction and did not fail: measured and predicted seconds of each phase and in total, and
-/// the difference in per cent of the measured seconds: none where one of the two is not known or zero, such as what one process column
-/// sums. Empty where there is none. Measured is the run with the median time (of an even number the lower of the middle two).
-std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
-  Table table;
-  for (const auto& cell : cells) {
-    if (!cell.is_sound() || !cell.median_run().prediction) continue;
-    const auto& run = cell.median_run();
-    const auto add = [&](std::string_view what, std::optional<double> measured, double predicted) {
-      table.line().word("grid", run.asked.configuration.grid.name()).word("phase", what);
-      table.number("measured", measured ? fmt::format("{:.6f}", *measured) : "");
-      table.number("predicted", "{:.6f}", predicted);
-      if (measured && *measured > 0.0 && predicted > 0.0)
-        table.number("difference", "{:+.1f} %", 100.0 * (predicted / *measured - 1.0));
-    };
-    for (const auto phase : benchmark_phases) {
-      const auto seconds =
-          run.work ? std::optional(run.work->phases[index_of(phase)].measured_s) : std::nullopt;
-      add(phase_name(phase), seconds, run.prediction->phase_s(phase));
-    }
-    add("total", run.time_s, run.prediction->total_s());
-  }
-  if (table.is_empty()) return {};
-  return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
-         "  phases as means over the ranks; difference = predicted / measured - 1\n" +
-         table.text("    ");
-}
-
-std::string table_text(const GridTable& table, const NamedAxes& axes, const SweepTableOptions& options) {
-  std::string text = title_of(table, axes) + lines_of(table);
+std::string table_text(const GridTable& table, const SweepTableOptions& options) {
+  auto text = title_of(table) + lines_of(table);
   for (const auto& row : table)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
   for (const auto& cell : cells) text += troubles_text(cell, cell.asked.arrangement());
-  return text + reasons_of(table, options.why) + extra_run_tables(cells) + prediction_lines(cells);
+  return text + reasons_of(table, options.why) + phase_table_of_grids(cells, options.has_paper);
 }
 
-/// All configurations of a choice, the candidate first, each with its paired rounds.
-std::string choice_table(const Ranking& ranking) {
-  Table table;
-  for (const auto& one : ranking.alternatives) {
-    const auto mark = best_mark(ranking.verdict.certainty(), ranking.may_be_best(one.asked));
-    table.line().word("configuration", one.asked.choices());
-    table.number("seconds", "{:.4g}{:<1}{:<1}", sample_of(one.times_s).median, mark,
-                 one.disturbed_count > 0 ? "!" : "");
-    table.number("spread", percent_text(sample_of(one.times_s).spread(), 0));
-    if (&one == ranking.candidate()) {
-      table.number("by the first", "1.000");
-      continue;
-    }
-    const auto& against = ranking.verdict.against[ranking.place_of(one.asked)];
-    table.number("by the first", "{:.3f}", against.median);
-    table.word("slower in", fmt::format("{} of {}", against.above_one,
-                                        format_count(static_cast<int64_t>(against.round_count), "round")));
-  }
-  return table.text("    ");
-}
-
-/// The best of several tables: nothing where one table has all configurations of a number of ranks.
+/// The best of several tables, and all of their configurations, the candidate first: nothing where one table has all of a number of ranks.
 std::string choices_text(const RunVerdicts& verdicts) {
   std::string text;
   for (const auto& choice : verdicts.choices) {
     const auto is_row = [&](const auto& row) { return row.has_problem_of(choice); };
     if (std::ranges::count_if(verdicts.grids, is_row) < 2) continue;
-    const auto* const best = choice.ranking.candidate();
-    const auto& verdict = choice.ranking.verdict;
+    const auto& [alternatives, verdict] = choice.ranking;
+    Table table;
+    for (size_t place = 0; place < alternatives.size(); ++place) {
+      const auto& one = alternatives[place];
+      const auto sample = sample_of(one.times_s);
+      table.line().word("configuration", one.asked.choices());
+      table.number("seconds", "{:.4g}{:<1}{:<1}", sample.median,
+                   best_mark(verdict.certainty(), choice.ranking.may_be_best(one.asked)),
+                   one.disturbed_count > 0 ? "!" : "");
+      table.number("spread", percent_text(sample.spread(), 0));
+      table.number("by the first", "{:.3f}", verdict.against[place].median);
+    }
     // In few words: the table has the rest.
     const auto words = verdict.undecided.empty()
-                           ? choice_verdict_text(choice)
+                           ? ranking_text(choice.ranking, &ConfiguredProblem::choices, "nothing")
                            : fmt::format("no clear winner, {} may be best (~){}",
                                          verdict.undecided.size() + 1, advice_text(verdict, "--repeat"));
-    text += fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}",
-                        best != nullptr && best->asked.is_system() ? "" : "Class ", choice.common.problem,
-                        choice.rank_count, format_count(choice.common.configuration.thread_count, "thread"),
-                        words, choice_table(choice.ranking));
+    text += fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}", choice.common.is_system() ? "" : "Class ",
+                        choice.common.problem, choice.rank_count,
+                        format_count(choice.common.configuration.thread_count, "thread"), words,
+                        table.text("    "));
   }
   if (text.empty()) return text;
-  return "\nAll tables of the same ranks together\n" + text +
-         "  by the first: median ratio of paired rounds to the first line's; slower in: rounds in which it "
-         "took "
-         "longer\n";
+  return "\nAll tables of the same ranks together; by the first: median ratio of paired rounds\n" + text;
 }
 
 /// One line for each reason.
@@ -501,44 +291,19 @@ std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
 std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
   const auto verdicts = verdicts_of(records);
   const auto tables = tables_of(verdicts.grids);
-  const auto axes = axes_worth_naming(tables);
   std::string text;
   for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
-    text += table_text(table, axes, options);
+    text += table_text(table, options);
   }
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
-  const bool has_benchmark =
-      std::ranges::any_of(records, [](const auto& record) { return !record.asked.is_system(); });
   const bool is_disturbed = std::ranges::any_of(records, &ResultRecord::is_disturbed);
   return text + choices_text(verdicts) + left_out_text(verdicts.left_out) +
          "\nSeconds are medians (of an even number the lower of the middle two); percentages are spreads,\n"
-         "(maximum - minimum) / median. * the best grid of its ranks,\n~ the grids that may be best" +
-         (has_benchmark ? ", o the grid of the official program" : "") +
-         ". Px: "
-         "process columns. In\nparentheses: the interval of the ratio of paired rounds, by the sign test; a "
-         "wrong best in at most 1 of 100 sweeps.\n" +
-         (is_disturbed
-              ? "! something else worked on the machine during one of these runs. Of a round that was "
-                "repeated the last attempt counts.\n"
-              : "") +
-         (options.has_paper ? "\n" + paper_tables(verdicts.grids) : std::string());
-}
-
-std::string paper_tables(const std::vector<GridVerdict>& rows) {
-  const auto studies = studies_of(rows);
-  if (studies.empty()) return {};
-  auto text = std::string(source_of_tables);
-  for (const auto& study : studies) {
-    for (const auto& paper : tables_of_paper()) {
-      if (paper.loop < study.size()) text += paper_table(paper, study[paper.loop]);
-    }
-    if (study.size() < paper_loops.size())
-      text +=
-          "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
-          "here.\n";
-  }
-  return text;
+         "(maximum - minimum) / median. * the best grid of its ranks, ~ the grids that may be best,\n"
+         "o the grid of the official program. Px: process columns. In parentheses: the interval of the\n"
+         "ratio of paired rounds, by the sign test; a wrong best in at most 1 of 100 sweeps.\n" +
+         (is_disturbed ? "! something else worked on the machine during one of these runs.\n" : "");
 }
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {

@@ -1,11 +1,7 @@
 #include "cg/studies/tune_command.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <filesystem>
 #include <iterator>
-#include <set>
 #include <system_error>
 
 #include "cg/base/output_file.hpp"
@@ -46,30 +42,16 @@ std::string processor_text(const ProcessorProfile& processor) {
   return text;
 }
 
-/// "S, W on AMD EPYC, L1d 32 KiB; nothing on Another": the names that can be removed.
-std::string names_text(const TuningProfile& profile) {
-  std::string text;
-  for (const auto& [name, processor] : profile) {
-    std::set<std::string> matrices;
-    std::apply(
-        [&](const auto&... lists) {
-          (std::ranges::for_each(lists, [&](const auto& one) { matrices.insert(one.subject()); }), ...);
-        },
-        processor.case_lists());
-    text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
-                        matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
-  }
-  return text.empty() ? "nothing" : text;
-}
-
 /// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
 /// that name on all processors, and says the number of measurements removed.
 std::string remove_from_profile(const std::string& path, const std::string& name) {
   auto profile = profile_file.read(path);
   auto count = remove_measurements(profile, name);
   if (count == 0)
-    throw InputError("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}",
-                     name, path, names_text(profile));
+    throw InputError(
+        "--remove {}: {} has neither a processor, a matrix nor a folder of that name; cg2d tune --list names "
+        "them",
+        name, path);
   profile_file.change(path, [&](TuningProfile& known) { count = remove_measurements(known, name); });
   return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
 }
@@ -93,41 +75,19 @@ std::vector<CaseConfig> cases_of(const TuneOptions& options, int rank_count) {
 
 std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
 
-/// A line for a measurement that other load disturbed; nothing for a good one.
-std::string disturbance_text(const MeasurementRecord& record) {
-  return record.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", record.disturbance);
-}
-
-std::string curve_text(const ProcessorProfile& found) {
-  const int critical_vector_length = *found.critical_vector_length;
-  Table table;
-  for (const auto& point : found.curve) {
-    table.line().number("row length", "{}", point.row_length).number("scalar", "{:.3f}", point.scalar_ns);
-    table.number("vectors", "{:.3f}", point.vector_ns);
-  }
-  auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text();
-  text += disturbance_text(found.measured);
-  if (critical_vector_length == never_in_vectors)
-    return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
-  return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
-                            critical_vector_length);
-}
-
-constexpr double microseconds = 1e6;
-
 std::string case_text(const TunedCase& tuned) {
   Table table;
   for (const auto& kernel : tuned.kernels) {
-    table.line().word("kernel", kernel.name).number("us per step", "{:.1f}", microseconds * kernel.step_s);
+    table.line().word("kernel", kernel.name).number("us per step", "{:.1f}", 1e6 * kernel.step_s);
     table.number("x first", "{:.2f}", kernel.step_s / tuned.kernels.front().step_s);
     table.number("cvl", setting_text(kernel.tuning.critical_vector_length));
     table.number("prefetch", setting_text(kernel.tuning.prefetch_distance));
     table.number("block width", setting_text(kernel.tuning.block_width));
   }
-  auto text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n{}",
-                          tuned.matrix.name, tuned.configuration.grid.name(), table.text());
-  if (!tuned.verdict.empty()) text += fmt::format(" {}\n", tuned.verdict);
-  return text + disturbance_text(tuned.measured);
+  return fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included; {}\n{}{}{}",
+                     tuned.matrix.name, tuned.configuration.grid.name(), describe(tuned.measured),
+                     table.text(), tuned.verdict.empty() ? "" : " ",
+                     tuned.verdict.empty() ? "" : tuned.verdict + "\n");
 }
 
 constexpr const char* curve_stage = "rows of one length";
@@ -182,7 +142,11 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   ProcessorProfile found;
   measure(
       curve_stage, found.measured, [&] { found = measure_row_lengths(group, thread_count); },
-      [&] { return why_unphysical(found.curve, thread_count); }, [&] { return curve_text(found); });
+      [&] { return why_unphysical(found.curve, thread_count); },
+      [&] {
+        return fmt::format("\n Critical vector length, from which on vectors are faster: {}; {}\n",
+                           vector_length_text(*found.critical_vector_length), describe(found.measured));
+      });
   for (auto& one : cases) {
     one.critical_vector_length = *found.critical_vector_length;
     auto& tuned = found.cases.emplace_back();

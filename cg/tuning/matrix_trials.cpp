@@ -168,18 +168,6 @@ double GridShortlist::share_of(const comm::ProcessGrid& grid) const {
   return std::ranges::find(reached, grid, &ReachedSpeed::grid)->share;
 }
 
-std::string describe_trial(const GridTrial& trial) {
-  const auto& [grids, made_by, reached] = trial.shortlist;
-  auto text = trial.skipped_because.empty()
-                  ? fmt::format("{}; shortlist by the {}, the trial took {:.3g} s", trial.text(), made_by,
-                                trial.duration_s)
-                  : fmt::format("none: {}; the {} chose", trial.skipped_because, made_by);
-  if (!reached.empty())
-    text += fmt::format("; the shares of {} reach {:.0f} % of the ranks' own speeds", trial.best_grid.name(),
-                        100.0 * trial.shortlist.share_of(trial.best_grid));
-  return text;
-}
-
 GridTrial try_grids(comm::RankGroup& group, MatrixSource& source, const Environment& environment,
                     const OpenGridConfig& config, const GridShortlist& shortlist) {
   GridTrial trial;
@@ -240,13 +228,6 @@ void describe(Members& m, GridTrial& trial) {
       });
   m("duration_s", trial.duration_s, at_least(0, "With the blocks that were made for it."));
   m("skipped_because", trial.skipped_because, meaning("Empty with a trial."));
-}
-
-std::string describe_trial(const KernelTrial& trial) {
-  if (!trial.skipped_because.empty()) return fmt::format("none: {}", trial.skipped_because);
-  std::string skipped;
-  for (const auto& [name, reason] : trial.skipped) skipped += fmt::format("; not {}: {}", name, reason);
-  return fmt::format("{}{}; the trial took {:.3g} s", trial.text(), skipped, trial.duration_s);
 }
 
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config) {

@@ -227,19 +227,6 @@ std::vector<double> own_slowness(std::span<const double> speeds, std::span<const
   return slowness;
 }
 
-std::string describe_speeds(const SpeedTrial& trial, double achieved) {
-  constexpr double billion = 1e9;
-  const auto with_share = [&](double speed) {
-    return fmt::format("{:.3g} ({:.0f} %)", speed / billion, 100.0 * speed / trial.ideal);
-  };
-  return fmt::format(
-      "sum of the ranks' own {:.3g}{}, reachable on {} {}, {}even pieces {} billion nonzeros per s; {}{}",
-      trial.ideal / billion, trial.measured.disturbance.empty() ? "" : " (measured beside other load)",
-      trial.grid.name(), with_share(trial.reachable),
-      achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
-      trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ", describe_origin(trial));
-}
-
 void describe(Members& m, SpeedTrial& trial) {
   describe_kept(m, trial);
   m("ideal_nonzeros_per_s", trial.ideal, positive("Sum of the ranks' own speeds."));

@@ -76,13 +76,6 @@ void measure_or_refuse(comm::RankGroup& group, const RetriedMeasurement& measure
   throw RunError(ExitCode::try_again, "{}: {}", measurement.name, refusal);
 }
 
-std::string describe_origin(const KeptResult& kept) {
-  if (kept.from_profile) return fmt::format("from the profile {}", kept.kept_in);
-  return fmt::format("measured now in {:.3g} s, {}", kept.duration_s,
-                     kept.not_kept_because.empty() ? fmt::format("kept in {}", kept.kept_in)
-                                                   : fmt::format("not kept: {}", kept.not_kept_because));
-}
-
 std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view measurement,
                                      const ProfileSource& source, const MatrixFacts& matrix) {
   std::vector<std::string> warnings;
@@ -126,13 +119,6 @@ void describe_kept(Members& m, KeptResult& kept) {
   if (!m.reads()) return;
   kept.from_profile = from == "profile";
   kept.kept_in = kept_in.value_or("");
-}
-
-std::string Trial::text() const {
-  std::string text;
-  for (const auto& one : tried)
-    text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
-  return fmt::format("{} per CG step{}{}", text, verdict.reason.empty() ? "" : "; ", verdict.text());
 }
 
 void race_candidates(comm::RankGroup& group, const std::vector<TrialCandidate>& candidates,
@@ -209,10 +195,6 @@ void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
            m(thing, one.first, not_empty());
            m("reason", one.second, not_empty());
          });
-}
-
-std::string describe_transport_trial(const TransportTrial& trial) {
-  return fmt::format("{}; {}", trial.text(), describe_origin(trial));
 }
 
 TransportTrialConfig block_trial(comm::RankGroup& group, const comm::BlockLayout& layout,

@@ -52,9 +52,6 @@ struct KeptResult {
   std::string not_kept_because{};  ///< one phrase; empty where kept
 };
 
-/// "from the profile P", or "measured now in 0.31 s, kept in P", or "measured now in 0.31 s, not kept: the reason".
-std::string describe_origin(const KeptResult& kept);
-
 /// One line each for a result that is not kept in the profile in use, and for one that is old or was disturbed. measurement: "the trial of
 /// transports".
 std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view measurement,
@@ -78,9 +75,6 @@ struct Trial : KeptResult {
   std::string skipped_because{};        ///< why there was no trial, one phrase; empty with one
   RaceVerdict verdict{};  ///< how sure the choice is; no candidate where nothing was measured in turns now
   std::optional<double> zeta{};  ///< of the first that was raced
-
-  /// "sell 12.3 us, scalar 14 us per CG step; sell is better than ..."
-  std::string text() const;
 };
 
 /// Work that a trial times; what it needs lives as long. Collective. Returns zeta, which is the same with every candidate; NaN where none is
@@ -174,9 +168,6 @@ struct GridTrial : Trial {
   GridShortlist shortlist;
 };
 
-/// One line for people: the grids with their times, or why none was tried.
-std::string describe_trial(const GridTrial& trial);
-
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the verdict's candidate. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of
 /// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
@@ -192,9 +183,6 @@ void describe(Members& m, GridTrial& trial);
 /// The result of a trial of kernels, in the order of the table. The usual one is best, unless the verdict's candidate is clearly
 /// faster.
 struct KernelTrial : Trial {};
-
-/// One line for people: the kernels with their times, or why none was tried.
-std::string describe_trial(const KernelTrial& trial);
 
 /// The longest conversion of a block that is worth a trial; the larger one counts.
 struct ConversionLimit {
@@ -229,9 +217,6 @@ void describe(Members& m, KernelTrial& trial);
 /// The result of --transport auto: the one to take is the first of those tried, which are by time, the verdict's candidate first where
 /// there is one. Its duration is that of all attempts.
 struct TransportTrial : Trial {};
-
-/// One line for people.
-std::string describe_transport_trial(const TransportTrial& trial);
 
 /// A solver that lacks its transport.
 struct TransportTrialConfig {
@@ -330,10 +315,6 @@ comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<con
 /// How many times as long as their mean products of each rank take, by speeds that were measured while each was slowed by its factor, which is
 /// not counted.
 std::vector<double> own_slowness(std::span<const double> speeds, std::span<const double> factors);
-
-/// "sum of the ranks' own 3.2, reachable on 2x2 2.9 (91 %), achieved 2.8 (88 %), even pieces 1.6 billion nonzeros per s; 2 rounds, measured now in
-/// 0.31 s, kept in P". achieved: by the products of the work; 0: not measured.
-std::string describe_speeds(const SpeedTrial& trial, double achieved);
 
 void describe(Members& m, SpeedTrial& trial);
 

@@ -54,8 +54,8 @@ class DescribedMachineTest(ProgramTest):
         shares.write_text("2 2 1\n")
         self.assert_refused(run_program(1, *PAPER, "--ranks", "4", "--cut", f"file:{shares}"), BAD_DATA)
         text = self.run_well(1, *PAPER, "--ranks", "4", "--slow-rank", "2:2", "--cut", "speed").stdout
-        self.assertIn(" Class B, 4 ranks, cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
-        self.assertRegex(text, r"(?m)^ 2x2 .* 83\.\d % ")
+        self.assertIn(", cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
+        self.assertRegex(text, r"(?m)^ B +4 +2x2 .* 83\.\d % ")
 
     def test_machines_that_come_with_it(self):
         """Each is a description by the schema, has sources, and is there for beginning one's own."""
@@ -127,8 +127,6 @@ class CalibrationTest(ProgramTest):
             # A transport that copies nothing may have no rate; two-sided messages have one.
             self.assertGreater(cost.get("bytes_per_s", math.inf if "name" in cost else 0), 0)
             self.assertGreaterEqual(cost["add_seconds_per_element"], 0)
-        for cost in condition["transports"]:
-            self.assertRegex(self.calibration.stdout, rf"(?m)^ {cost['name']} += {1e6 * cost['start_up_s']:.3f} us \+ ")
 
     def test_a_prediction_takes_the_network_of_its_transport(self):
         document = json.loads(self.place.read_text())

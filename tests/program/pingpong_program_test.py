@@ -42,7 +42,7 @@ class PingPongTest(ProgramTest):
         for variables in (1, 8):
             for size in (8, 1000):
                 rows = [line for line in text.splitlines() if line.split()[:2] == [str(variables), str(size)]]
-                self.assertEqual([len(row.split()) for row in rows], [5, 5], "microseconds and GB/s of three methods")
+                self.assertEqual([len(row.split()) for row in rows], [5], "microseconds of three methods")
         for name in ("put-immediate", "put-delayed", "shared"):
             self.assertRegex(text, rf"(?m)^ +{name} = [0-9.]+ us \+ (size / [0-9.]+ GB/s|size / \(not measurable\))$")
         self.assertRegex(text, r"(?m)^ Dot product of 2 ranks: ")

@@ -151,7 +151,7 @@ class TuneTest(ProgramTest):
         self.assertIn("1 measurement of S removed", self.run_well(1, "tune", "--remove", "S", "--profile", path).stdout)
         self.assertEqual([case["class"] for case in self.processor(path)["cases"]], ["W"])
         before = path.read_text()
-        self.assertIn("it has W on", self.ends_with(USAGE, run_program(2, "tune", "--remove", "Z80", "--profile", path)).stderr)
+        self.assertIn("cg2d tune --list names them", self.ends_with(USAGE, run_program(2, "tune", "--remove", "Z80", "--profile", path)).stderr)
         self.assertEqual(path.read_text(), before)
         (name,) = json.loads(before)["processors"]
         self.run_well(1, "tune", "--remove", name, "--profile", path)

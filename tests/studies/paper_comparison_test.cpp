@@ -41,7 +41,7 @@ size_t best_of(const ComparedRow& row, const auto& time_of) {
 /// Start-up and rate of the software are fitted to these cells.
 TEST_F(PaperComparisonTest, CollectionsMeetTable4) {
   for (const auto& cell : row("Table 4", "collection").cells)
-    EXPECT_LT(std::abs(*cell.error()), 0.04) << cell.column;
+    EXPECT_LT(std::abs(cell.error()), 0.04) << cell.column;
 }
 
 /// With one process column no message is sent for a sum, and the paper has 94 clocks for that; and its shuffle takes half as long again
@@ -50,7 +50,7 @@ TEST_F(PaperComparisonTest, SummationsAndShufflesMeetTable4) {
   std::vector<double> errors;
   for (const std::string_view phase : {"summation", "shuffle"}) {
     for (const auto& cell : row("Table 4", phase).cells) {
-      errors.push_back(std::abs(*cell.error()));
+      errors.push_back(std::abs(cell.error()));
       if (cell.column == "Px = 1") continue;
       EXPECT_LT(errors.back(), 0.08) << phase << ", " << cell.column;
     }
@@ -70,17 +70,9 @@ TEST_F(PaperComparisonTest, SecondsMeetTables2And6) {
 TEST_F(PaperComparisonTest, TheBestGridIsRightInAllTenRows) {
   for (const std::string_view name : {"Table 2", "Table 6"}) {
     for (const auto& one : table(name).rows)
-      EXPECT_EQ(best_of(one, [](const auto& cell) { return *cell.model; }),
-                best_of(one, &ComparedCell::paper))
+      EXPECT_EQ(best_of(one, [](const auto& cell) { return cell.model; }), best_of(one, &ComparedCell::paper))
           << name << ", " << one.name;
   }
-}
-
-TEST_F(PaperComparisonTest, SpeedUpsOfTheHandMadeLoopAreMet) {
-  EXPECT_LT(std::abs(table("Speed-up of Table 6").errors().worst), 0.04);
-  const auto& compiled = row("Speed-up of Table 2", "256").cells;
-  EXPECT_DOUBLE_EQ(compiled.front().paper, 106.21 / 13.19);
-  for (const auto& cell : compiled) EXPECT_LT(std::abs(*cell.error()), 0.12) << cell.column;
 }
 
 /// Basic costs alone are too low in each cell: the median with its sign says so.
@@ -88,22 +80,21 @@ TEST_F(PaperComparisonTest, TheBasicCostsAreLowThroughout) {
   for (const auto& one : compared_tables(find_machine("cp-pacs").conditions.front())) {
     if (one.name != "Table 2" && one.name != "Table 6") continue;
     for (const auto& named : one.rows) {
-      for (const auto& cell : named.cells) EXPECT_LT(*cell.error(), 0.0) << one.name << ", " << named.name;
+      for (const auto& cell : named.cells) EXPECT_LT(cell.error(), 0.0) << one.name << ", " << named.name;
     }
     EXPECT_LT(one.errors().median, -0.05);
   }
 }
 
 /// The middle of the middle two, which favours neither the model nor the paper; and the worst with its place.
-TEST(ComparisonErrorsTest, AreThoseOfTheCellsWithAModel) {
+TEST(ComparisonErrorsTest, AreThoseOfAllCells) {
   const ComparedTable table{.name = "t",
                             .title = "t",
                             .unit = "s",
                             .row_title = "r",
                             .rows = {{.name = "a",
                                       .cells = {{.column = "1", .paper = 10.0, .model = 11.0},
-                                                {.column = "2", .paper = 10.0, .model = 7.0},
-                                                {.column = "3", .paper = 10.0, .model = {}}}},
+                                                {.column = "2", .paper = 10.0, .model = 7.0}}},
                                      {.name = "b",
                                       .cells = {{.column = "1", .paper = 10.0, .model = 10.0},
                                                 {.column = "2", .paper = 10.0, .model = 12.0}}}}};

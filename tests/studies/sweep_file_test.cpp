@@ -62,7 +62,6 @@ TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(2, 1, 1));
   const StudyFile again(path_, false, maker);
   ASSERT_EQ(again.records().size(), 2U);
-  EXPECT_FALSE(again.was_cut());
   const auto& record = again.records()[1];
   EXPECT_EQ(record.asked, test::asked_on(2, 1));
   EXPECT_EQ(record.status, "not-enough-memory");
@@ -90,7 +89,6 @@ TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
     put(first + second.substr(0, kept));
     {
       StudyFile file(path_, false, maker);
-      EXPECT_TRUE(file.was_cut());
       EXPECT_EQ(file.records().size(), 1U);
       EXPECT_EQ(text(), first);
       file.append(sweep_json_of(2, 1, 1));
@@ -122,7 +120,7 @@ TEST_F(SweepFileTest, WhatIsNoSweepsFileOfThisMachineIsRefusedAndKept) {
   foreign["environment"]["thread_binding"] = nullptr;
   const auto of_another = sweep_line(foreign);
   const std::string single = "result of a single run";
-  const std::string beginning = "--output " + path_ + ": ";
+  const std::string beginning = path_ + ": ";
   for (const auto& [content, words] : std::vector<std::pair<std::string, std::string>>{
            {good + "[1]\n" + good, "line 2"},
            {good + "nonsense\n" + good, "line 2"},

@@ -34,7 +34,7 @@ std::vector<ResultRecord> clear_sweep() {
 
 TEST(SweepTableTest, MarksBestAndOfficialAndNamesTheCost) {
   const auto text = sweep_tables(clear_sweep());
-  expect_in(text, "Class S, kernel auto (sell), transport two-sided, 1 thread per rank");
+  expect_in(text, "Class S, auto two-sided 1 thread (sell)\n");
   expect_in(text, "1*   20%");
   expect_in(text, "1.25o   20%");
   expect_in(text,
@@ -94,8 +94,8 @@ TEST(SweepTableTest, TheBestOfSeveralTablesIsNamed) {
       text,
       "Class S, P = 2, 1 thread per rank: best is 1x2 auto two-sided 1 thread with 1 s, better than 2x1 auto "
       "two-sided 1 thread by 25 % (25 ... 25 %).\n");
-  expect_in(text, "\n    1x2 auto two-sided 1 thread         1*     20 %         1.000  -\n");
-  expect_in(text, "\n    2x1 scalar two-sided 1 thread     2.5     20 %         2.500  9 of 9 rounds\n");
+  expect_in(text, "\n    1x2 auto two-sided 1 thread         1*     20 %         1.000\n");
+  expect_in(text, "\n    2x1 scalar two-sided 1 thread     2.5     20 %         2.500\n");
 }
 
 TEST(SweepTableTest, UndecidedChoicesAreATableAndNoLongSentence) {
@@ -152,35 +152,47 @@ std::vector<std::string> words_behind(const std::string& text, const std::string
 }
 
 TEST(SweepTableTest, PredictedStandsBesideMeasuredAndWhatIsNotKnownIsADash) {
-  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("Predicted"), std::string::npos);
+  EXPECT_EQ(sweep_tables({record_of(1, 2, 1.0)}).find("predicted"), std::string::npos);
   // The run with the median time counts, with its own prediction: 2 s.
   auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
                             predicted_record(1, 2, 1.0, 7.0, 3)});
-  EXPECT_EQ(words_behind(text, "1x2 multiply"),
-            (std::vector<std::string>{"0.400000", "0.500000", "+25.0", "%"}));
+  EXPECT_EQ(words_behind(text, "1x2 measured s"),
+            (std::vector<std::string>{"0.200000", "0.400000", "0.600000", "0.800000", "1.000000", "1.200000",
+                                      "2.000000"}));
+  EXPECT_EQ(words_behind(text, "1x2 predicted s"),
+            (std::vector<std::string>{"0.250000", "0.500000", "0.750000", "1.000000", "1.250000", "1.500000",
+                                      "2.500000"}));
   auto untimed = predicted_record(1, 2, 1.0, 0.5);
   untimed.work.reset();
   text = sweep_tables({untimed});
-  EXPECT_EQ(words_behind(text, "1x2 multiply"), (std::vector<std::string>{"-", "0.100000", "-"}));
-  EXPECT_EQ(words_behind(text, "1x2 total"),
-            (std::vector<std::string>{"1.000000", "0.500000", "-50.0", "%"}));
-  auto unpredicted = predicted_record(1, 2, 1.0, 1.0);
-  unpredicted.prediction->phases.at(0) = 0.0;
-  text = sweep_tables({unpredicted});
-  EXPECT_EQ(words_behind(text, "1x2 collection").back(), "-") << text;
+  EXPECT_EQ(words_behind(text, "1x2 measured s"),
+            (std::vector<std::string>{"-", "-", "-", "-", "-", "-", "1.000000"}));
+  EXPECT_EQ(words_behind(text, "1x2 predicted s").back(), "0.500000");
   auto failed = predicted_record(1, 2, 1.0, 1.0);
   failed.status = "verification-failed";
-  EXPECT_EQ(sweep_tables({failed}).find("Predicted"), std::string::npos);
+  EXPECT_EQ(sweep_tables({failed}).find("predicted"), std::string::npos);
 }
 
-TEST(SweepTableTest, AnAxisThatVariesIsNamedInEveryTitle) {
+TEST(SweepTableTest, ClocksOfThePaperAreOfEachGridAndPhase) {
+  constexpr PhaseValues phases{10e-6, 20e-6, 1e-6, 2e-6, 5e-6, 2e-6};
+  std::vector<ResultRecord> records;
+  for (int columns = 1; columns <= 4; columns *= 2)
+    records.push_back(test::phase_record_of(columns, 4 / columns, phases));
+  EXPECT_EQ(sweep_tables(records).find("clocks per step"), std::string::npos);
+  const auto text = sweep_tables(records, {.has_paper = true});
+  for (const std::string grid : {"1x4", "2x2", "4x1"})
+    EXPECT_EQ(words_behind(text, grid + " clocks per step"),
+              (std::vector<std::string>{"10000", "20000", "1000", "2000", "5000", "2000"}));
+}
+
+TEST(SweepTableTest, AnUnusualChoiceIsNamedInTheTitle) {
   auto other = record_of(1, 2, 2.0);
   other.asked.configuration.overlaps = true;
   other.asked.configuration.sum_form = comm::SumForm::whole_block;
-  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "transport two-sided, 1 thread per rank");
+  expect_in(sweep_tables({record_of(1, 2, 1.0)}), "Class S, auto two-sided 1 thread (sell)\n");
   const auto text = sweep_tables({record_of(1, 2, 1.0), other});
-  expect_in(text, "transport two-sided, sum reduce-scatter, overlap off, 1 thread per rank");
-  expect_in(text, "transport two-sided, sum whole-block, overlap on, 1 thread per rank");
+  expect_in(text, "Class S, auto two-sided 1 thread (sell)\n");
+  expect_in(text, "Class S, auto two-sided 1 thread whole-block overlap (sell)\n");
 }
 
 /// A record of a run that something disturbed.

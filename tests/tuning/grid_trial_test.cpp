@@ -49,17 +49,5 @@ TEST(GridShortlistTest, ShortProductsKeepTheGridWithTheLeastMessages) {
   EXPECT_EQ(list.grids.front(), shortlist_for(*find_class("S"), {}).grids.front());
 }
 
-TEST(GridShortlistTest, TheReportSaysWhatTheSharesOfTheGridReach) {
-  GridTrial trial;
-  trial.best_grid = {.columns = 1, .rows = 4};
-  trial.skipped_because = "for a reason";
-  trial.shortlist.made_by = "rule";
-  EXPECT_EQ(describe_trial(trial), "none: for a reason; the rule chose");
-  trial.shortlist.reached = {{.grid = {.columns = 2, .rows = 2}, .share = 0.83},
-                             {.grid = trial.best_grid, .share = 1.0}};
-  EXPECT_EQ(describe_trial(trial),
-            "none: for a reason; the rule chose; the shares of 1x4 reach 100 % of the ranks' own speeds");
-}
-
 }  // namespace
 }  // namespace cg2d::grid_trial_test

@@ -52,7 +52,7 @@ TEST(TryTransportsTest, AllThatCanServeAreMeasuredAndTheVerdictsCandidateIsTaken
       const auto trial = measure(kernel, has_room_for_all);
       ASSERT_FALSE(trial.tried.empty());
       auto names = names_of(trial.tried);
-      expect_same_on_all_ranks(describe_transport_trial(trial));
+      expect_same_on_all_ranks(json_line(trial));
       EXPECT_EQ(trial.best, names.front());
       EXPECT_FALSE(trial.from_profile);
       EXPECT_GT(trial.duration_s, 0.0);
