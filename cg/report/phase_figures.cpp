@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "cg/base/table.hpp"
+#include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
 namespace {
@@ -27,6 +28,7 @@ std::string phase_table_text(const PhaseFigures& figures) {
   const auto& ranks = figures.repeat.ranks;
   const auto rank_count = static_cast<double>(ranks.size());
   const double steps = figures.step_count;
+  const double ticks_per_s = figures.report.ranks.front().ticks_per_second;
   // Whether communication is under way during other phases.
   const bool hides = figures.report.configuration.overlaps ||
                      std::ranges::find(figures.phases, Phase::halo) != figures.phases.end();
@@ -41,6 +43,7 @@ std::string phase_table_text(const PhaseFigures& figures) {
   };
   const auto row = [&](std::string_view name, const PhaseShare& share) {
     table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * share.measured_s / region_s);
+    table.number("clocks", "{:.0f}", ticks_per_s * share.measured_s / steps);
     time("us", share.measured_s);
     time("waiting", share.waited_s);
     if (hides) time("hidden", share.hidden_s);
@@ -65,8 +68,9 @@ std::string phase_table_text(const PhaseFigures& figures) {
     all += shares[index_of(phase)];
   }
   row("all phases", all);
-  return " Phases: time per CG step, mean over the ranks\n" + table.text() +
-         (hides ? " hidden: work while messages of the phase were under way\n" : "") +
+  return fmt::format(" Phases: time per CG step, mean over the ranks; reference clocks of {}, {:.3f} GHz\n",
+                     cycle_counter_name(), ticks_per_s / giga) +
+         table.text() + (hides ? " hidden: work while messages of the phase were under way\n" : "") +
          fmt::format(
              " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
              "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "

@@ -246,8 +246,8 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
     add_dependencies(fuzz_${name} ${parsers}_absent)
   endif()
   cg2d_place_test(fuzz_${name} fuzz)
-  # The parsers of the command line take a third of the time of all to compile: scripts/test leaves them to fuzz_replay, --thorough takes them.
-  if(NOT parsers STREQUAL cg2d_command_parsers)
+  # The parsers of JSON and options take most of the time to compile: scripts/test leaves them to fuzz_replay, --thorough takes them.
+  if(parsers MATCHES "_(file|checkpoint)_")
     add_dependencies(small_fuzz_tests fuzz_${name})
   endif()
   set(found ${PROJECT_BINARY_DIR}/fuzz/${name})
