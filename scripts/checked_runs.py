@@ -17,13 +17,13 @@ from command_line import first_program
 from report_parts.errors import UNAVAILABLE, ReportError
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
-PASSED = "passed"
+PASSED = "passed"  # a verdict: (this, or the kind of its defect, which is a column of the table; the reason)
 FOUND = 1  # exit code: a run did not pass
 SHOWN_LINES = 40
 LOOK_AGAIN_S = 0.02
-# Outer iterations of class S, and what the report of a right run says: all of them, and two, whose zeta is that of the official
-# program. Messages and memory are the same in each.
-RIGHT_WORDS = {2: "zeta 8.5733279203", 15: "VERIFICATION SUCCESSFUL"}
+# Two outer iterations of class S, and what the report of a right run says. Messages and memory are the same in each iteration.
+PROBLEM = ("--class", "S", "--niter", "2", "--no-profile")
+RIGHT_WORDS = "zeta 8.5733279203"
 # With NAME:N the ranks pretend to be on nodes of N, so that the transport's messages between nodes are used, too.
 TRANSPORTS = ("two-sided", "native", "put", "shared", "put:2", "shared:2")
 
@@ -39,18 +39,6 @@ class Case:
     right_words: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """What became of a run: PASSED, or the kind of its defect, which is a column of the table."""
-
-    kind: str
-    reason: str = ""
-
-
-def problem_options(niter):
-    return ["--class", "S", "--niter", str(niter), "--no-profile"]
-
-
 class OneLineParser(command_line.OneLineParser):
     """Options of the script, among them those that all have, and after "--" those of cg2d run, as the attribute more."""
 
@@ -59,8 +47,6 @@ class OneLineParser(command_line.OneLineParser):
         super().__init__(prog=name, usage=usage, allow_abbrev=False, **texts)
         self.add_argument("--transports", type=some_of(TRANSPORTS), default=list(transports), metavar="LIST",
                           help=f"default: {','.join(transports)}; with :2 on pretended nodes of 2 ranks; empty for none")  # fmt: skip
-        self.add_argument("--niter", type=int, choices=sorted(RIGHT_WORDS), default=2, metavar="N",
-                          help="outer iterations: 2, or all 15 of the class (default: 2)")  # fmt: skip
         self.add_argument("--seconds", type=int, choices=range(1, 3601), default=seconds, metavar="S",
                           help=f"a run that takes longer does not end{late} (default: {seconds})")  # fmt: skip
         self.add_argument("--program", type=pathlib.Path, metavar="FILE", help=f"this program{program}")
@@ -91,12 +77,11 @@ def transport_options(transport):
     return ["--transport", name, *(["--ranks-per-node", ranks_per_node] if ranks_per_node else [])]
 
 
-def require(names, packages, extent="thorough"):
-    """The paths of all these programs."""
-    missing = [name for name in names if not shutil.which(name)]
-    if missing:
-        raise ReportError(UNAVAILABLE, f"no {' and no '.join(missing)}: install {packages} (scripts/install-dependencies {extent})")
-    return [shutil.which(name) for name in names]
+def required(name, packages, extent="thorough"):
+    """The path of this program."""
+    if found := shutil.which(name):
+        return found
+    raise ReportError(UNAVAILABLE, f"no {name}: install {packages} (scripts/install-dependencies {extent})")
 
 
 def mpi_programs():
@@ -108,7 +93,7 @@ def mpi_programs():
     return mpicxx, mpiexec
 
 
-def build(preset, options=(), targets=("cg2d_program",)):
+def build(preset, options, targets=("cg2d_program",)):
     """Builds the program of a preset, and what else is wanted; its path."""
     log = PROJECT / "build" / f"{preset}-build.log"
     log.parent.mkdir(exist_ok=True)
@@ -126,6 +111,11 @@ def build(preset, options=(), targets=("cg2d_program",)):
     return PROJECT / "build" / preset / "cg2d"
 
 
+def program_of(arguments, preset, options=(), targets=("cg2d_program",)):
+    """The one that the arguments name, or that of the preset."""
+    return arguments.program.resolve() if arguments.program else build(preset, options, targets)
+
+
 class Running:
     """A run under way, in a working folder of its own."""
 
@@ -140,7 +130,7 @@ class Running:
         return self.process.poll() is not None or time.monotonic() >= self.end
 
     def finish(self, judge):
-        """(verdict, output). A run that has not ended is ended. A run that the judge lets pass must say its right words."""
+        """(kind, reason, output). A run that has not ended is ended. A run that the judge lets pass must say its right words."""
         code = self.process.poll()
         if code is None:
             end_session(self.process)
@@ -148,11 +138,11 @@ class Running:
             output.seek(0)
             text = output.read()
             if code is None:
-                return Verdict("no end", f"it did not end within {self.seconds:g} s"), text
-            verdict = judge(self.case, code, text, pathlib.Path(self._folder.name))
-        if verdict.kind == PASSED and self.case.right_words not in text:
-            return Verdict("failed", f"it does not say '{self.case.right_words}'"), text
-        return verdict, text
+                return "no end", f"it did not end within {self.seconds:g} s", text
+            kind, reason = judge(self.case, code, text, pathlib.Path(self._folder.name))
+        if kind == PASSED and self.case.right_words not in text:
+            return "failed", f"it does not say '{self.case.right_words}'", text
+        return kind, reason, text
 
 
 def end_session(process):
@@ -165,9 +155,11 @@ def end_session(process):
             continue
 
 
-def run_all(cases, judge, *, seconds, jobs, kinds):
+def run_all(cases, judge, *, seconds, kinds, jobs=None):
     """Runs all cases, prints every defect as it is found and the table at the end, or when it is interrupted; the exit code.
-    `judge(case, exit code, output, folder)`: the folder is the run's working folder. `kinds`: the defects that always have a column."""
+    `judge(case, exit code, output, folder)` gives (kind, reason): the folder is the run's working folder. `kinds`: the defects
+    that always have a column. `jobs`: runs at a time, by default as many as have cores for all of their ranks."""
+    jobs = jobs or max(1, (os.cpu_count() or 1) // max((case.rank_count for case in cases), default=1))
     counts = {case.row: collections.Counter() for case in cases}
     waiting, running = collections.deque(cases), []
     try:
@@ -176,10 +168,10 @@ def run_all(cases, judge, *, seconds, jobs, kinds):
                 running.append(Running(waiting.popleft(), seconds))
             for run in list(filter(Running.is_over, running)):
                 running.remove(run)
-                verdict, text = run.finish(judge)
-                counts[run.case.row][verdict.kind] += 1
-                if verdict.kind != PASSED:
-                    print(f"{run.case.row} {run.case.name}: {verdict.kind}: {verdict.reason}")
+                kind, reason, text = run.finish(judge)
+                counts[run.case.row][kind] += 1
+                if kind != PASSED:
+                    print(f"{run.case.row} {run.case.name}: {kind}: {reason}")
                     print("  " + " ".join(map(str, run.case.command)))
                     print("".join(f"  | {line}\n" for line in text.splitlines()[-SHOWN_LINES:]), end="")
             time.sleep(LOOK_AGAIN_S)

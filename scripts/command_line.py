@@ -1,7 +1,6 @@
 """Shared by the scripts: options, programs that they run, and files that they write."""
 
 import argparse
-import os
 import re
 import shlex
 import shutil
@@ -45,12 +44,6 @@ def first_program(*names):
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
-def last_line(*texts):
-    """Of the first text that has one: the reason why a program ended."""
-    lines = next((text.strip().splitlines() for text in texts if text.strip()), ["no reason given"])
-    return lines[-1]
-
-
 def output_of(command, name="", seconds=None, failed=BAD_DATA, passed_on=()):
     """Standard output of a program, which must succeed. name: of the command in messages. failed: the script's exit code where it does
     not; passed_on: codes of the program that the script ends with, too."""
@@ -63,5 +56,6 @@ def output_of(command, name="", seconds=None, failed=BAD_DATA, passed_on=()):
         raise ReportError(UNAVAILABLE, f"{name}: no end within {seconds} s") from None
     if outcome.returncode != 0:
         code = outcome.returncode if outcome.returncode in passed_on else failed
-        raise ReportError(code, f"{name} ended with code {outcome.returncode}: {last_line(outcome.stderr, outcome.stdout)}")
+        said = outcome.stderr.strip() or outcome.stdout.strip() or "no reason given"
+        raise ReportError(code, f"{name} ended with code {outcome.returncode}: {said.splitlines()[-1]}")
     return outcome.stdout

@@ -5,7 +5,7 @@ import collections
 import json
 
 from . import style
-from .html_parts import escape
+from .html_parts import escape, section, table
 
 LANE_PIXELS = 22
 CELL_WIDTH, CELL_HEIGHT = 116, 46  # pixels
@@ -13,20 +13,9 @@ LEAST_WIDTH = 0.15  # of a bar, percent
 NOW_LINE = '<line class="now" x1="0%" x2="0%" y1="0" y2="100%"/>'
 
 
-# Name and title of the section of a trace, and of one of several traces over each other.
-STEP = "cg-step", "One CG step"
-OVERLAY = "cg-steps", "CG steps of several traces"
-
-
-def numbered(section, number):
-    """Name and title, where there are several of the section."""
-    name, title = section
-    return (f"{name}-{number + 1}", f"{title} ({number + 1})") if number else section
-
-
-def section_html(section, number, kind, note, inner):
-    name, title = numbered(section, number)
-    return f'<section id="{name}"{kind}><h2>{title}</h2><p class="note">{escape(note)}</p>{inner}</section>'
+def numbered(name, title, number):
+    """Name and title of a section, where there are several of the kind."""
+    return (f"{name}-{number + 1}", f"{title} ({number + 1})") if number else (name, title)
 
 
 def class_of(phase):
@@ -104,8 +93,8 @@ def note_of(step):
     return note + "A communication phase includes waiting: it takes longer on a rank that arrives early."
 
 
-def animation_html(step, table, number=0):
-    """table(heads, rows, numbers, caption) makes the page's tables. number: of the trace, where there are several."""
+def animation_section(step, number=0):
+    """(name, title, HTML). number: of the trace, where there are several."""
     phases = step.phases()
     data = {
         "length_us": step.length_us,
@@ -126,7 +115,8 @@ def animation_html(step, table, number=0):
         f"{table(heads, rows, range(len(heads)), 'Times of this step')}</details>"
         f'<script type="application/json">{text}</script>'
     )
-    return section_html(STEP, number, ' class="animation"', note_of(step), inner)
+    name, title = numbered("cg-step", "One CG step", number)
+    return name, title, section(name, title, inner, note_of(step), ' class="animation"')
 
 
 # ---------------------------------------------------------------- steps over each other
@@ -145,7 +135,7 @@ def source_of(step):
     return f"{place}, {step.facts['kernel']}" if "kernel" in step.facts else place
 
 
-def overlay_html(steps, table, number=0):
+def overlay_section(steps, number=0):
     """The same ranks in several traces, such as a measured one and a simulated one, to one scale."""
     length_us = max(step.length_us for step in steps)
     phases = list(dict.fromkeys(phase for step in steps for phase in step.phases()))
@@ -165,4 +155,5 @@ def overlay_html(steps, table, number=0):
     ]
     label = f"Phases of the ranks of {len(steps)} traces over {microseconds(length_us)}"
     inner = f"{legend(phases)}{over_time(rows, length_us, label)}{table(heads, cells, [0, *range(2, len(heads))], 'Mean of the ranks')}"
-    return section_html(OVERLAY, number, "", note, inner)
+    name, title = numbered("cg-steps", "CG steps of several traces", number)
+    return name, title, section(name, title, inner, note)

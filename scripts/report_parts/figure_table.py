@@ -67,7 +67,6 @@ FIGURES = (
     Row("bench-row-length", "Benchmark over the row length", figures_machine.bench_rows),
     Row("roofline", "Roofline", figures_roofline.roofline),
     Row("storage", "Speed of each storage format", figures_roofline.storage),
-    Row("machines", "Machines side by side", figures_machine.machines),
     Row("convergence", "Convergence of zeta and of the residual", figures_grid.convergence),
     Row("repeats", "Repetitions", figures_grid.repeats),
     Row("streaming", "Out-of-core runs: time over the memory limit", figures_streaming.streaming),

@@ -63,10 +63,10 @@ def comparisons(material):
 FAILED = "failed"
 
 
-def calls_of(batch):
+def calls_of(tasks):
     """The tasks of each call of cg2d batch, whose clock begins anew; without those that were not tried again."""
     calls = {}
-    for task in batch.tasks:
+    for task in tasks:
         if task["ranks"]:
             calls.setdefault(task["sitting"], []).append(task)
     return calls
@@ -76,7 +76,7 @@ def series_of(task):
     return FAILED if task["exit_code"] != 0 else ranks_text(len(task["ranks"]))
 
 
-def batch_panel(batch, call, tasks):
+def batch_panel(source, call, tasks):
     """A line for each task on each of its ranks, over the time that it took."""
     lines = []
     for name in sorted({series_of(task) for task in tasks}, key=lambda name: (name == FAILED, len(name), name)):
@@ -90,16 +90,16 @@ def batch_panel(batch, call, tasks):
         colour, marker = style.series_style(len(lines))
         lines.append(Line(name, x, y, tips, style.GREY if name == FAILED else colour, marker, is_dashed=name == FAILED))
     ranks = sorted({rank for task in tasks for rank in task["ranks"]})
-    title = f"{batch.source}{f', call {call}' if call > 1 else ''}"
+    title = f"{source}{f', call {call}' if call > 1 else ''}"
     return LinePanel(title, Axis("Time since the batch began", from_zero=True, is_time=True), Axis("Rank of the job", ticks=ranks), lines)
 
 
 def batch(material):
     batches = material.inputs.batches
-    panels = [batch_panel(one, call, tasks) for one in batches for call, tasks in sorted(calls_of(one).items())]
+    panels = [batch_panel(source, call, own) for source, tasks in batches for call, own in sorted(calls_of(tasks).items())]
     rows = []
-    for one in batches:
-        for task in sorted(one.tasks, key=lambda task: (task["sitting"], task["start_s"])):
+    for _, tasks in batches:
+        for task in sorted(tasks, key=lambda task: (task["sitting"], task["start_s"])):
             end = task["status"] + (f": {task['reason']}" if task["reason"] else "")
             rows.append([task["name"], ", ".join(map(str, task["ranks"])), seconds(task["start_s"]), seconds(task["duration_s"]), end])
     note = "Each line is a task on one of its ranks."
@@ -180,9 +180,9 @@ def speed_ups_panel(document, ways):
     return [LinePanel(title, Axis("Cores", "log", ticks=cores), Axis("Speed-up, times", from_zero=True), lines)] if cores else []
 
 
-def ways_table(documents):
+def ways_table(found):
     rows = []
-    for document, ways in measured(documents):
+    for document, ways in found:
         for way in ways:
             figures = way["figures"]
             alone = sum(other["cores"] == way["cores"] for other in ways) == 1
@@ -194,10 +194,10 @@ def ways_table(documents):
 
 
 def ways(material):
-    found = measured(material.inputs.scalings)
+    found = [one for one in measured(material.inputs.scalings) if "system" not in one[0]["options"]]
     panels = [panel for one in found for panel in (ways_panel(*one), *speed_ups_panel(*one))]
     note = "Bars show the median of the timed region for each way to use the cores. In hatched parts, ranks wait for other ranks."
-    return Figure(panels[:MOST_PANELS], note, ways_table(material.inputs.scalings)) if found else "no result of cg2d scaling was given"
+    return Figure(panels[:MOST_PANELS], note, ways_table(found)) if found else "no result of cg2d scaling was given"
 
 
 def system_panel(document, ways):
@@ -214,7 +214,7 @@ def system_panel(document, ways):
 
 
 def system_ways(material):
-    panels = [system_panel(*one) for one in measured(material.inputs.system_scalings)]
+    panels = [system_panel(*one) for one in measured(material.inputs.scalings) if "system" in one[0]["options"]]
     note = "Points are medians of the rounds, for each form of the operator and each way to use the cores."
     return Figure(panels[:MOST_PANELS], note) if panels else "no result of cg2d scaling of a system was given"
 

@@ -2,7 +2,7 @@
 
 from . import style
 from .figures_grid import ranks_text, settings_names
-from .panels import Axis, BarPanel, Bars, Figure, Table
+from .panels import Axis, BarPanel, Bars, Figure
 from .results import PHASES
 
 # One panel for each event; further events are left out.
@@ -12,49 +12,20 @@ MOST_GRIDS = 8
 UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": "reference cycles", "misses": "misses"}
 
 
-def counted_cases(material):
-    """(study, P, cases by Px) of the largest problem whose runs have counted events; None if there is none. A case for each
-    grid and kernel."""
-    for study in material.studies:
-        for rank_count in (study.shown_rank_count, *reversed(study.rank_counts)):
-            cases = [case for case in study.every_case(rank_count) if events_of(case)]
-            if cases:
-                return study, rank_count, cases
-    return None
-
-
-def names_of(cases):
-    """A name for each case: the grid, and the settings in which they differ."""
-    name_of_settings = settings_names(cases)
-    return [" ".join(part for part in (case.arrangement, name_of_settings(case)) if part) for case in cases]
-
-
 def events_of(case):
     """{event: entry} of the counted events."""
     run = case.run_with("counters")
     return {event["name"]: event for event in run.document["counters"]["events"]} if run else {}
 
 
-def refused_events(material):
-    """{event: PAPI's reason}"""
-    documents = material.run_and_solve_documents
-    return {event["name"]: event["reason"] for document in documents for event in (document.get("counters") or {}).get("refused", [])}
+def names_of(cases):
+    """A name for each case: the grid, and the settings in which they differ."""
+    name_of_settings = settings_names(cases)
+    return [" ".join(filter(None, (case.arrangement, name_of_settings(case)))) for case in cases]
 
 
-def all_events(cases):
-    """{event: kind}"""
-    return {name: event["kind"] for case in cases for name, event in events_of(case).items()}
-
-
-def nonzero_events(cases):
-    """The events that occurred in some phase of some grid."""
-    happened = {
-        name
-        for case in cases
-        for name, event in events_of(case).items()
-        if any(event["phases"].get(phase, {}).get("total") for phase in PHASES)
-    }
-    return {name: kind for name, kind in all_events(cases).items() if name in happened}
+def occurs(event):
+    return any(event["phases"].get(phase, {}).get("total") for phase in PHASES)
 
 
 def event_panel(name, kind, study, cases):
@@ -81,49 +52,27 @@ def event_tip(study, case, name, kind, phase, counted):
     )
 
 
-def made_of_counts(case):
-    """{heading: value in multiply} of what cg2d made of the counts; None: no such figure in that phase."""
-    counted = case.run_with("counters").document["counters"]
-    made = {figure["description"]: figure["phases"].get("multiply") for figure in counted["figures"]}
-    misses = {f"{event['name']} per nonzero": event["per_nonzero"] for event in counted["events"]}
-    return made | {heading: value for heading, value in misses.items() if value is not None}
-
-
-def kernel_table(cases):
-    """A row for each kernel; None where nothing was made of the counts."""
-    made = [made_of_counts(case) for case in cases]
-    headings = list(dict.fromkeys(heading for one in made for heading in one))
-    if not headings:
-        return None
-    rows = []
-    for case, one in zip(cases, made):
-        values = [one.get(heading) for heading in headings]
-        rows.append([case.arrangement, case.settings, *("" if value is None else f"{value:.3g}" for value in values)])
-    return Table(
-        "Multiply phase: figures derived from the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
-        range(2, 2 + len(headings)),
-    )  # fmt: skip
-
-
 def counters(material):
-    found = counted_cases(material)
-    refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
-    if found and not nonzero_events(found[2]):
-        return "every event was counted 0 times"
-    if not found and refused:
-        return "nothing could be counted: " + "; ".join(refused)
+    """Of the largest problem whose runs have counted events. A case for each grid and kernel."""
+    refused = [
+        f"{event['name']}: {event['reason']}"
+        for document in material.run_and_solve_documents
+        for event in (document.get("counters") or {}).get("refused", [])
+    ]
+    found = next(((study, *with_events) for study in material.studies if (with_events := study.shown_with(events_of))), None)
     if not found:
-        return "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
-    study, rank_count, cases = found
-    cases = cases[:MOST_GRIDS]
-    kinds = nonzero_events(cases)
-    shown = list(kinds.items())[:MOST_EVENTS]
-    never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
+        words = "no run has counted events; cg2d run --papi EVENT does, cg2d events lists what can be counted"
+        return "nothing could be counted: " + "; ".join(dict.fromkeys(refused)) if refused else words
+    study, rank_count, every_case = found
+    cases = every_case[:MOST_GRIDS]
+    kinds = {name: event["kind"] for case in cases for name, event in events_of(case).items()}
+    happened = [name for name in kinds if any(name in events_of(case) and occurs(events_of(case)[name]) for case in cases)]
+    if not happened:
+        return "every event was counted 0 times"
+    never = [f"{name}: 0 in every phase" for name in kinds if name not in happened]
+    left_out = [*names_of(every_case)[MOST_GRIDS:], *never, *dict.fromkeys(refused), *happened[MOST_EVENTS:]]
     note = f"The panels show {study.name} on {ranks_text(rank_count)}, with a colour for each grid and kernel."
-    left_out = [*names_of(found[2])[MOST_GRIDS:], *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
         note += " Events took turns (--papi-multiplex): values are estimates."
-    if left_out:
-        note += f" Not shown: {'; '.join(left_out)}."
-    panels = [event_panel(name, kind, study, cases) for name, kind in shown]
-    return Figure(panels, note, kernel_table(cases))
+    note += f" Not shown: {'; '.join(left_out)}." if left_out else ""
+    return Figure([event_panel(name, kinds[name], study, cases) for name in happened[:MOST_EVENTS]], note)

@@ -2,7 +2,7 @@
 
 from . import results
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel, rule
-from .studies import Case, by_place, official_grid, percent, place_order
+from .studies import by_place, percent, place_order
 from .times import seconds
 
 # A figure with more panels than this is too small to read.
@@ -29,10 +29,9 @@ def case_tip(case, *more):
     return "\n".join([*lines, *more])
 
 
-def marks_of(study, rank_count, case):
+def marks_of(case):
     """Labels of the best grid, or of those that may be, and of the official one."""
-    is_official = case.grid == official_grid(rank_count) and "system" not in study.problem
-    return [word for word in (case.mark, "official" if is_official else "") if word]
+    return [word for word in (case.mark, "official" if case.is_official else "") if word]
 
 
 def columns_label(places):
@@ -58,7 +57,7 @@ def heat_panel(study):
     for row, rank_count in enumerate(study.rank_counts):
         first = study.best(rank_count).arrangement
         for place, case in study.cases[rank_count].items():
-            marks = marks_of(study, rank_count, case)
+            marks = marks_of(case)
             is_behind = case.ratio and not case.mark and not case.is_candidate
             ratio_text = [f"{case.ratio:.2f} x {first}, median of paired rounds"] if is_behind else []
             lines = [seconds(case.median_s), *([percent(case.ratio)] if is_behind else []), *marks]
@@ -91,7 +90,7 @@ def u_curve_panel(study):
         cases = [case for _, case in by_place(study.cases[rank_count])]
         if len(cases) > 1:
             x, y = [columns.index(case.place) for case in cases], [case.median_s for case in cases]
-            tips = [case_tip(case, *marks_of(study, rank_count, case)) for case in cases]
+            tips = [case_tip(case, *marks_of(case)) for case in cases]
             low, high = ([end(case.times_s) for case in cases] for end in (min, max))
             lines.append(Line(ranks_text(rank_count), x, y, tips, low=low, high=high))
     across = Axis(columns_label(columns), "category", list(map(str, columns)))
@@ -126,9 +125,9 @@ def compared_settings(material):
 
 def settings_names(cases):
     """A function that names a case by the settings in which these cases differ."""
-    parts = [case.setting_parts for case in cases]
+    parts = [case.runs[0].setting_parts for case in cases]
     differing = [place for place, values in enumerate(zip(*parts)) if len(set(values)) > 1]
-    return lambda case: ", ".join(case.setting_parts[place] or Case.USUAL_PARTS[place] for place in differing)
+    return lambda case: ", ".join(case.runs[0].setting_parts[place] or results.Run.USUAL_PARTS[place] for place in differing)
 
 
 def against(case, first, name_of):

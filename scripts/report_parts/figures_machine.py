@@ -1,58 +1,10 @@
-"""Figures of the machine: compared with other machines, over row lengths, of its kernels, and of messages between its ranks."""
+"""Figures of the machine: over row lengths, of its kernels, and of messages between its ranks."""
 
-from . import style
-from .figures_grid import MOST_PANELS, case_tip
-from .page import machine_of
+from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, rule
-from .times import SPACE, seconds
+from .times import seconds
 
 MICRO = 1e-6
-
-# ---------------------------------------------------------------- machines side by side
-
-# Times of other machines, NPB 1 kernel CG, class B: Table 7 of K. Itakura et al., "Performance Evaluation of NPB Kernel CG on
-# CP-PACS", Transactions of the Information Processing Society of Japan 39(6), 1998. Seconds over the number of processors.
-TABLE_7_CLASS = "B"
-TABLE_7_PROCESSORS = (16, 32, 64, 128, 256)
-TABLE_7_S = {
-    "CP-PACS": (101.25, 54.51, 30.3, 17.59, 11.38),
-    "Cray T3E (Nov 96)": (107.1, 59.3, 33.8, 22.9, 22.2),
-    "IBM SP Wide-node 1, 67 MHz (Mar 94)": (88.4, 52.53, 33.79, 25.44, None),
-    "IBM SP P2SC, 120 MHz (Nov 96)": (62.21, 36.22, 22.71, None, None),
-}
-
-
-def table_7_lines():
-    lines = []
-    for index, (name, times_s) in enumerate(TABLE_7_S.items(), 1):
-        pairs = [pair for pair in zip(TABLE_7_PROCESSORS, times_s) if pair[1] is not None]
-        tips = [f"{name}\n{count} processors: {time_s:g}{SPACE}s (Table 7)" for count, time_s in pairs]
-        lines.append(Line(name, *map(list, zip(*pairs)), tips, *style.series_style(index), is_dashed=True))
-    return lines
-
-
-def machines(material):
-    studies = [study for study in material.studies if study.problem["class"] == TABLE_7_CLASS]
-    if not studies:
-        return f"no run of class {TABLE_7_CLASS}, which the paper's Table 7 is about"
-    lines = []
-    for index, study in enumerate(studies):
-        cases = [study.best(count) for count in study.rank_counts]
-        name = f"{machine_of(cases[0].run.document)} (here)"
-        if study.thread_count > 1:
-            name += f", {study.thread_count} threads per rank"
-        tips = [case_tip(case, name) for case in cases]
-        shown = style.series_style(0 if index == 0 else index + len(TABLE_7_S))
-        lines.append(Line(name, study.rank_counts, [case.median_s for case in cases], tips, *shown))
-    counts = {count for line in lines for count in line.x} | set(TABLE_7_PROCESSORS)
-    across = Axis("Processors; here: ranks", "log", ticks=sorted(counts))
-    panel = LinePanel("NPB CG, class B", across, Axis("Time", "log", is_time=True), [*lines, *table_7_lines()])
-    return Figure(
-        [panel],
-        "Solid lines show this machine: for each number of ranks the grid that cg2d calls best, or the first of those that may be best. "
-        "Dashed lines are from Itakura et al., IPSJ Transactions 39(6), 1998, Table 7.",
-    )
-
 
 # ---------------------------------------------------------------- row lengths of the tuning profile
 
@@ -61,20 +13,24 @@ NEVER = 2**31 - 1
 NO_PROFILE = "no tuning profile was given; cg2d tune makes one"
 
 
-def row_length_panel(processor, entry):
-    lengths = [point[0] for point in entry["curve"]]
+def lengths_panel(title, unit, series):
+    """series: {name: [(row length, value)]}"""
     lines = []
-    for name, column, index in (("scalar loop", 1, 1), ("vector loop", 2, 0)):
-        values = [point[column] for point in entry["curve"]]
-        tips = [f"{name}, {length:g} nonzeros per row\n{ns:.3f} ns per nonzero" for length, ns in zip(lengths, values)]
-        lines.append(Line(name, lengths, values, tips, *style.series_style(index)))
+    for name, points in series.items():
+        tips = [f"{name}, {length:g} nonzeros per row\n{unit}: {value:.3g}" for length, value in points]
+        lines.append(Line(name, *map(list, zip(*points)), tips))
+    ticks = spaced(sorted({length for points in series.values() for length, _ in points}))
+    return LinePanel(title, Axis("Nonzeros per row", "log", ticks=ticks), Axis(unit, "log"), lines)
+
+
+def profile_panel(processor, entry):
+    series = {name: [(point[0], point[column]) for point in entry["curve"]] for name, column in (("vector loop", 2), ("scalar loop", 1))}
     critical = entry["critical_vector_length"]
+    panel = lengths_panel(processor + (": the scalar loop is always faster" if critical >= NEVER else ""), "Time, ns per nonzero", series)
     if 0 < critical < NEVER:
-        ends = [min(min(line.y) for line in lines), max(max(line.y) for line in lines)]
-        text = f"critical vector length {critical}"
-        lines.append(rule(text, [critical] * 2, ends, text))
-    title = processor + (": the scalar loop is always faster" if critical >= NEVER else "")
-    return LinePanel(title, Axis("Nonzeros per row", "log", ticks=spaced(lengths)), Axis("Time, ns per nonzero", "log"), lines)
+        values, text = panel.own_values("y"), f"critical vector length {critical}"
+        panel.lines.append(rule(text, [critical] * 2, [min(values), max(values)], text))
+    return panel
 
 
 def spaced(values):
@@ -89,7 +45,7 @@ def spaced(values):
 def row_lengths(material):
     if material.profile is None:
         return NO_PROFILE
-    panels = [row_length_panel(*item) for item in material.profile.items() if item[1]["curve"]]
+    panels = [profile_panel(*item) for item in material.profile.items() if item[1]["curve"]]
     note = (
         "The tuning profile has these times. A grid with more process columns has shorter rows; below the critical vector length the "
         "scalar loop is faster."
@@ -100,20 +56,11 @@ def row_lengths(material):
 # ---------------------------------------------------------------- row lengths of row_length_bench
 
 
-def bench_rows_panel(title, points):
-    lines = []
-    for name in dict.fromkeys(point["line"] for point in points):
-        own = sorted((point["row_length"], point["value"]) for point in points if point["line"] == name)
-        tips = [f"{name}, {length} nonzeros per row\n{value:.3g}" for length, value in own]
-        lines.append(Line(name, *map(list, zip(*own)), tips))
-    lengths = sorted({point["row_length"] for point in points})
-    across = Axis("Nonzeros per row of the whole block", "log", ticks=spaced(lengths))
-    return LinePanel(title, across, Axis(points[0]["unit"], "log"), lines)
-
-
 def bench_rows(material):
-    points = material.inputs.bench_rows
-    panels = [bench_rows_panel(title, [one for one in points if one["panel"] == title]) for title in dict.fromkeys(one["panel"] for one in points)]
+    found = {}  # {panel: {line: points}}
+    for one in sorted(material.inputs.bench_rows, key=lambda one: one["row_length"]):
+        found.setdefault((one["panel"], one["unit"]), {}).setdefault(one["line"], []).append((one["row_length"], one["value"]))
+    panels = [lengths_panel(*head, series) for head, series in found.items()]
     note = (
         "Every row of a block has this length. Where the line of a kernel that makes vectors meets that of scalar is its critical vector "
         "length. Medians where there are repetitions."

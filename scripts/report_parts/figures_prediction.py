@@ -1,12 +1,12 @@
 """Figures of predicted times: against the measured ones, and of described machines (cg2d model)."""
 
 import math
+import typing
 
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel, rule
 from .results import PHASES
-from .studies import official_grid
 from .times import seconds
 
 # Per cent of the time of a run: for shorter phases the deviation means little.
@@ -20,46 +20,45 @@ def predicted_runs(study):
     return [run for run in runs if run and run.rank_phases()]
 
 
-def measured_and_predicted(run, phase):
-    """Seconds per CG step, or None where there is nothing to compare. phase: one of PHASES, or TOTAL."""
-    prediction = run.document["prediction"]
-    if phase == TOTAL:
-        pair = run.document["result"]["time_s"], prediction["total_s"]
-    else:
-        pair = run.phase_seconds(phase), prediction["phases"][phase]
-    return tuple(value / run.cg_steps for value in pair) if pair[0] else None
+class Point(typing.NamedTuple):
+    """Seconds per CG step of a run, and the deviation in per cent of the measured time. place: of the run in its study. is_large: whether it
+    takes LEAST_SHARE of the time."""
+
+    measured_s: float
+    predicted_s: float
+    tip: str
+    place: int
+    deviation: float
+    is_large: bool
 
 
-def share_of(run, phase):
-    """Per cent of the timed region."""
-    return 100 if phase == TOTAL else 100 * run.phase_seconds(phase) / run.document["result"]["time_s"]
-
-
-def deviation_of(pair):
-    """(predicted - measured) / measured, per cent."""
-    return 100 * (pair[1] - pair[0]) / pair[0]
-
-
-def tip_of(study, run, phase, pair):
-    machine = run.document["prediction"]["machine"]
-    share = "" if phase == TOTAL else f"\n{share_of(run, phase):.2g} % of the time"
-    return (
-        f"{study.name}, grid {run.arrangement}, {style.phase_name(phase)}: {deviation_of(pair):+.1f} %\n"
-        f"measured {seconds(pair[0])}, predicted {seconds(pair[1])} per CG step{share}\nmachine: {machine}"
-    )
+def points_of(study, phase):
+    """Of the runs where there is something to compare. phase: one of PHASES, or TOTAL."""
+    points = []
+    for place, run in enumerate(predicted_runs(study)):
+        prediction, time_s = run.document["prediction"], run.document["result"]["time_s"]
+        measured_s, predicted_s = time_s, prediction["total_s"]
+        if phase != TOTAL:
+            measured_s, predicted_s = run.phase_seconds(phase), prediction["phases"][phase]
+        if not measured_s:
+            continue
+        share, deviation = 100 * measured_s / time_s, 100 * (predicted_s - measured_s) / measured_s
+        pair = measured_s / run.cg_steps, predicted_s / run.cg_steps
+        tip = (
+            f"{study.name}, grid {run.arrangement}, {style.phase_name(phase)}: {deviation:+.1f} %\n"
+            f"measured {seconds(pair[0])}, predicted {seconds(pair[1])} per CG step"
+            f"{'' if phase == TOTAL else f', {share:.2g} % of the time'}\nmachine: {prediction['machine']}"
+        )
+        points.append(Point(*pair, tip, place, deviation, share >= LEAST_SHARE))
+    return points
 
 
 # ---------------------------------------------------------------- phases, all runs
 
 
 def phase_line(material, phase, index):
-    points = []
-    for study in material.studies:
-        for run in predicted_runs(study):
-            pair = measured_and_predicted(run, phase)
-            if pair and pair[1]:  # both axes are logarithmic
-                points.append((*pair, tip_of(study, run, phase, pair)))
-    points.sort()
+    # Both axes are logarithmic.
+    points = sorted(point for study in material.studies for point in points_of(study, phase) if point.predicted_s)
     x, y, tips = ([point[k] for point in points] for k in range(3))
     return Line(style.phase_name(phase), x, y, tips, style.PHASE_COLOURS[phase], style.series_style(index)[1], has_line=False)
 
@@ -79,37 +78,27 @@ def compared_phases(material):
 # ---------------------------------------------------------------- residuals by grid
 
 
-def residual_points(study, runs, phase):
-    """[(place, deviation, tip, whether it takes LEAST_SHARE of the time)]"""
-    points = []
-    for place, run in enumerate(runs):
-        if pair := measured_and_predicted(run, phase):
-            points.append((place, deviation_of(pair), tip_of(study, run, phase, pair), share_of(run, phase) >= LEAST_SHARE))
-    return points
-
-
 def residual_lines(name, colour, marker, points, bound):
     """Strong and pale points, at most at the bound. The strong one is in the legend, where there is one."""
     lines = []
     for is_large, shade in ((True, colour), (False, style.pale(colour))):
-        own = [point for point in points if point[3] is is_large]
-        if own:
-            y = [max(-bound, min(bound, point[1])) for point in own]
-            x, tips = ([point[k] for point in own] for k in (0, 2))
+        if own := [point for point in points if point.is_large is is_large]:
+            y = [max(-bound, min(bound, point.deviation)) for point in own]
+            x, tips = [point.place for point in own], [point.tip for point in own]
             lines.append(Line(name, x, y, tips, shade, marker, has_line=False, is_named=not lines))
     return lines
 
 
 def bound_of(found):
     """Bound of the axis, per cent: it holds every total, and nine in ten of the phases that are not pale."""
-    totals = [abs(point[1]) for point in found[TOTAL]]
-    phases = sorted(abs(point[1]) for phase in PHASES for point in found[phase] if point[3])
+    totals = [abs(point.deviation) for point in found[TOTAL]]
+    phases = sorted(abs(point.deviation) for phase in PHASES for point in found[phase] if point.is_large)
     return 1.3 * max([10.0, *totals, *phases[: math.ceil(0.9 * len(phases))]])
 
 
 def residual_panel(study):
     runs = predicted_runs(study)
-    found = {phase: residual_points(study, runs, phase) for phase in (*PHASES, TOTAL)}
+    found = {phase: points_of(study, phase) for phase in (*PHASES, TOTAL)}
     bound = bound_of(found)
     zero = rule("", [-0.5, len(runs) - 0.5], [0, 0], "", is_named=False)
     strong, pale = [], []
@@ -148,7 +137,7 @@ def grids_panel(machine, problem):
     for row, count in enumerate(counts):
         for grid in count["grids"]:
             is_best = grid["grid"] == count["best_grid"]
-            marks = ["best"] * is_best + ["official"] * ((grid["columns"], grid["rows"]) == official_grid(count["ranks"]))
+            marks = ["best"] * is_best
             phases = [f"{style.phase_name(phase)} {seconds(time_s)}" for phase, time_s in grid["phases"].items()]
             tip = [f"{ranks_text(count['ranks'])}, grid {grid['grid']}, {grid['kernel']}", f"predicted {seconds(grid['total_s'])}", *phases, *marks]
             lines = [seconds(grid["total_s"]), *marks]

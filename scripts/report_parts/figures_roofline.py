@@ -14,16 +14,11 @@ BANDWIDTHS = ("matrix_bytes_per_s", "vector_bytes_per_s")
 
 
 def roofline_cases(study):
-    """(P, cases by Px) whose runs have measured limits: for the number of ranks that the page is about, else for the greatest
-    that has some. None without any. Each grid is shown with the settings of the other figures where these have them."""
-    for rank_count in dict.fromkeys((study.shown_rank_count, *reversed(study.rank_counts))):
-        found = {}
-        for case in sorted(study.every_case(rank_count), key=lambda case: case.settings_key != study.shown_key):
-            if case.run_with("roofline"):
-                found.setdefault(case.grid, case)
-        if found:
-            return rank_count, list(found.values())
-    return None
+    """(P, cases by Px) whose runs have measured limits; None without any. Each grid is shown with the settings of the other figures where
+    these have them."""
+    rank_count, cases = study.shown_with(lambda case: case.run_with("roofline")) or (0, [])
+    found = {case.grid: case for case in sorted(reversed(cases), key=lambda case: case.settings_key == study.shown_key)}
+    return (rank_count, [case for case in cases if found[case.grid] is case]) if cases else None
 
 
 def work_of(run, phase):

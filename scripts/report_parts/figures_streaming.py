@@ -10,26 +10,14 @@ from .times import seconds
 
 # ---------------------------------------------------------------- results by what they computed and by their memory limits
 
-# Of a configuration: names say what is different.
-USUAL = {
-    "transport": "two-sided", "sum_form": "reduce-scatter", "threads": 1, "overlap": False, "reproducible": False,
-    "ranks_per_node": 0,
-}  # fmt: skip
-
-
-def choice_text(key, value):
-    return value if isinstance(value, str) else key if value is True else f"{key.replace('_', ' ')} {value}"
-
-
 def way_of(document, panel_name, arrangement):
     """The key of the times of one line: (problem, with the label of its set of results; machine; how it was computed)."""
     configuration, nodes = document["configuration"], document["environment"]["nodes"]
-    chosen = {key: configuration.get(key, usual) for key, usual in USUAL.items()}
-    if configuration.get("transport_by") == "built-in rule":
-        chosen["transport"] = USUAL["transport"]
-    unusual = [choice_text(key, value) for key, value in chosen.items() if value != USUAL[key]]
-    name = ", ".join(filter(None, (ranks_text(configuration["ranks"]), arrangement, configuration["kernel"], *unusual)))
-    return panel_name, f"{len(nodes)} x {nodes[0]['processor']}", name
+    names = [ranks_text(configuration["ranks"]), arrangement, *(configuration[key] for key in ("kernel", "transport", "sum_form"))]
+    names += [word for word in ("overlap", "reproducible") if configuration.get(word)]
+    numbers = {word: configuration.get(word) or 0 for word in ("threads", "ranks_per_node")}
+    names += [f"{number} {word.replace('_', ' ')}" for word, number in numbers.items() if number > 1]
+    return panel_name, f"{len(nodes)} x {nodes[0]['processor']}", ", ".join(names)
 
 
 def timed_runs(material):
@@ -58,35 +46,23 @@ def timed_solves(material):
             yield way, [document["result"]["time_s"]], document
 
 
-class Timed:
-    """Results of one way with one memory limit: all their times, and the documents by the medians of theirs."""
+def times_of(results):
+    return [time_s for times_s, _ in results for time_s in times_s]
 
-    def __init__(self):
-        self.times_s, self.documents = [], []
 
-    def add(self, times_s, document):
-        self.times_s += times_s
-        self.documents.append((statistics.median_low(times_s), document))
-
-    @property
-    def median_s(self):
-        return statistics.median_low(self.times_s)
-
-    @property
-    def document(self):
-        """The one whose time is nearest to the median of all."""
-        return min(self.documents, key=lambda one: abs(one[0] - self.median_s))[1]
+def median_of(results):
+    return statistics.median_low(times_of(results))
 
 
 def sweeps(material):
-    """{way: ({bytes: Timed}, growing; Timed in memory, or None)} of the ways that were streamed with several limits; without results
-    whose program did not note the limit, or had none."""
+    """{way: ({bytes: results}, growing; results in memory, if any)} of the ways that were streamed with several limits; without results whose
+    program did not note the limit, or had none. results: [(times, document)]"""
     found = {}
     for way, times_s, document in (*timed_runs(material), *timed_solves(material)):
         limit = document["out_of_core"]["memory_limit_bytes"] if document.get("out_of_core") else "memory"
         if limit:
-            found.setdefault(way, {}).setdefault(limit, Timed()).add(times_s, document)
-    split = {way: (own, own.pop("memory", None)) for way, own in found.items()}
+            found.setdefault(way, {}).setdefault(limit, []).append((times_s, document))
+    split = {way: (own, own.pop("memory", [])) for way, own in found.items()}
     return {way: (dict(sorted(limits.items())), in_memory) for way, (limits, in_memory) in split.items() if len(limits) > 1}
 
 
@@ -104,12 +80,13 @@ def file_bytes(document):
     return sum(rank["file_bytes"] for rank in document["out_of_core"]["ranks"])
 
 
-def point_tip(name, limit, timed, in_memory):
+def point_tip(name, limit, results, in_memory):
     """The figures of one streamed result's storage, all ranks together; of products only where some were timed."""
-    time_s, count, every = timed.median_s, len(timed.times_s), timed.document["out_of_core"]["ranks"]
-    whole = file_bytes(timed.document)
+    time_s, count = median_of(results), len(times_of(results))
+    document = min(results, key=lambda one: abs(statistics.median_low(one[0]) - time_s))[1]
+    every, whole = document["out_of_core"]["ranks"], file_bytes(document)
     stays = sum(rank["file_bytes"] * rank["resident_panels"] / rank["panels"] for rank in every)
-    slower = f": {time_s / in_memory.median_s:.2f} x the time in memory" if in_memory else ""
+    slower = f": {time_s / median_of(in_memory):.2f} x the time in memory" if in_memory else ""
     lines = [
         f"{name}, --memory-limit {size(limit)}",
         f"{seconds(time_s)}{f', median of {count}' if count > 1 else ''}{slower}",
@@ -125,58 +102,40 @@ def point_tip(name, limit, timed, in_memory):
     return "\n".join(lines)
 
 
-def sweep_line(name, way, limits, in_memory):
-    band = {}
-    if max(len(timed.times_s) for timed in limits.values()) > 1:
-        band = {word: [end(timed.times_s) for timed in limits.values()] for word, end in (("low", min), ("high", max))}
-    tips = [point_tip(way[2], limit, timed, in_memory) for limit, timed in limits.items()]
-    return Line(name, [limit / MEGA for limit in limits], [timed.median_s for timed in limits.values()], tips, **band)
+# Limits that the runs themselves name.
+BOUNDS = (
+    ("unbound_memory_limit_bytes", "from here on reading is as fast as multiplying", style.SERIES[2]),
+    ("in_core_memory_limit_bytes", "from here on nothing is read", style.GREY),
+)
 
 
-def bound_lines(limits, top_s):
-    """Upright lines at the medians of the limits that the runs themselves name; none where nothing was streamed."""
-    lines = []
-    for key, name, colour in (
-        ("unbound_memory_limit_bytes", "from here on reading is as fast as multiplying", style.SERIES[2]),
-        ("in_core_memory_limit_bytes", "from here on nothing is read", style.GREY),
-    ):
-        bounds = [document["out_of_core"][key] for timed in limits.values() for _, document in timed.documents]
-        if bounds := list(filter(None, bounds)):
-            bound = statistics.median_low(bounds)
-            lines.append(rule(name, [bound / MEGA] * 2, [0.0, top_s], f"--memory-limit {size(bound)}: {name}", colour))
-    return lines
-
-
-def panel_of(problem, found):
-    """found: the items of sweeps() of one problem."""
-    is_alone = len(found) == 1
-    lines = [sweep_line("streamed" if is_alone else way[2], way, *own) for way, own in found]
-    bounds = bound_lines(found[0][1][0], max(lines[0].high or lines[0].y)) if is_alone else []
-    x = [value for line in (*lines, *bounds) for value in line.x]
-    for index, ((way, (_, in_memory)), line) in enumerate(zip(found, tuple(lines))):
-        if in_memory:
-            colour = style.series_style(1 if is_alone else index)[0]
-            name = "in memory" if is_alone else f"{line.name}, in memory"
-            tip = f"{way[2]}\nin memory: {seconds(in_memory.median_s)}"
-            lines.append(rule(name, [min(x), max(x)], [in_memory.median_s] * 2, tip, colour))
-    title = f"{problem}, {found[0][0][2]}" if is_alone else problem
-    sizes = {size(file_bytes(timed.documents[0][1])) for _, (limits, _) in found for timed in limits.values()}
-    matrix = f" (the matrix has {sizes.pop()})" if len(sizes) == 1 else ""
-    limit = Axis(f"--memory-limit of a node, MB{matrix}")
-    return LinePanel(title, limit, Axis("Time", from_zero=True, is_time=True), [*lines, *bounds])
+def panel_of(way, limits, in_memory):
+    """A line over the limits, beside the time in memory, and upright lines at the medians of the bounds."""
+    problem, _, how = way
+    documents = [document for results in limits.values() for _, document in results]
+    times_s = list(map(times_of, limits.values()))
+    tips = [point_tip(how, limit, results, in_memory) for limit, results in limits.items()]
+    y, low, high = (list(map(value_of, times_s)) for value_of in (statistics.median_low, min, max))
+    lines = [Line("streamed", [limit / MEGA for limit in limits], y, tips, low=low, high=high)]
+    for key, name, colour in BOUNDS:
+        if named := list(filter(None, (document["out_of_core"][key] for document in documents))):
+            bound = statistics.median_low(named)
+            lines.append(rule(name, [bound / MEGA] * 2, [0.0, max(high)], f"--memory-limit {size(bound)}: {name}", colour))
+    if in_memory:
+        x, time_s = [value for line in lines for value in line.x], median_of(in_memory)
+        tip = f"{how}\nin memory: {seconds(time_s)}"
+        lines.insert(1, rule("in memory", [min(x), max(x)], [time_s] * 2, tip, style.series_style(1)[0]))
+    across = Axis(f"--memory-limit of a node, MB (the matrix has {size(file_bytes(documents[0]))})")
+    return LinePanel(f"{problem}, {how}", across, Axis("Time", from_zero=True, is_time=True), lines)
 
 
 def streaming(material):
-    panels = {}
-    for way, own in sweeps(material).items():
-        panels.setdefault(way[0], []).append((way, own))
-    if not panels:
-        return (
-            "no problem was run or solved with --out-of-core and several values of --memory-limit, on one grid with one kernel; a "
-            "result in memory gives the line to compare with"
-        )
-    return Figure(
-        [panel_of(*item) for item in panels.items()][:MOST_PANELS],
+    panels = [panel_of(way, *own) for way, own in sweeps(material).items()]
+    note = (
         "The limit covers all memory of a node, with vectors and the program itself. Times are medians. A point says what stays in memory, "
-        "and what is read and waited for.",
+        "and what is read and waited for."
+    )
+    return Figure(panels[:MOST_PANELS], note) if panels else (
+        "no problem was run or solved with --out-of-core and several values of --memory-limit, on one grid with one kernel; a result in "
+        "memory gives the line to compare with"
     )

@@ -25,6 +25,12 @@ def table(heads, rows, numbers=(), caption=""):
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">{inner}</div>'
 
 
+def section(name, title, inner, note="", kind=""):
+    """Empty without content."""
+    note = f'<p class="note">{escape(note)}</p>' if note else ""
+    return f'<section id="{name}"{kind}><h2>{escape(title)}</h2>{note}{inner}</section>' if inner else ""
+
+
 def definitions(pairs):
     """[(name, text)] as a list of definitions, which fits narrow screens."""
     lines = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in pairs)

@@ -13,14 +13,6 @@ from .verdict import json_of
 KNOWN = "a run, sweep, batch, scaling, pingpong, model, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench or row_length_bench"
 
 
-@dataclasses.dataclass(frozen=True)
-class Batch:
-    """tasks: the part "task" of each line."""
-
-    source: str
-    tasks: list
-
-
 def checked(schema):
     """A reader of documents that keep to this schema of cg2d, and stay as they are."""
 
@@ -76,10 +68,6 @@ def read_by(read, what):
     return checked_read
 
 
-def dict_at(document, key):
-    return document[key] if isinstance(document.get(key), dict) else {}
-
-
 def has(*keys):
     return lambda document: all(key in document for key in keys)
 
@@ -98,7 +86,6 @@ KINDS = (
     Kind("traces", has("traceEvents"), trace.step_of),
     Kind("profiles", has("processors"), read_by(results.profile_of, "a tuning profile of cg2d tune")),
     Kind("benches", has("benchmarks"), read_by(results.bench_of, "a result of spmv_bench or row_length_bench (--benchmark_out_format=json)")),
-    Kind("system_scalings", lambda document: has("scaling", "ways")(document) and "system" in dict_at(document, "options"), checked("scaling")),
     Kind("scalings", has("scaling", "ways"), checked("scaling")),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong")),
     Kind("models", lambda document: has("machine", "problems")(document) and "interconnect" not in document, checked("model")),
@@ -107,22 +94,8 @@ KINDS = (
 )
 
 
-# Documents of cg2d that no figure shows: keys, what they hold, and what shows it. cg/report/result_reader.cpp has the same for the
-# commands that read results.
-SHOWN_ELSEWHERE = (
-    (("conditions",), "a machine description, for cg2d model --machine"),
-    (("network", "vectors"), "a machine description, for cg2d model --machine"),
-    (("per_cg_step", "steps"), "a plan of messages of cg2d explain, which draws it with --format text or svg"),
-    (("method", "passes"), "a result of cg2d stencil, which prints it as text without --format json"),
-    (("machine", "interconnect", "problems"), "a result of cg2d simulate, which prints it as tables without --format json"),
-    (("machine", "tables"), "the paper beside cg2d model, which prints it as tables without --format json"),
-    (("checks", "failed"), "a result of cg2d check, which prints it as a table without --format json"),
-    (("papi", "groups"), "the events of cg2d events, which prints them as a table without --format json"),
-)
-
-
 class Inputs:
-    """run_files: {path: [(place, document)]}. batches, and the lists that KINDS names."""
+    """run_files: {path: [(place, document)]}. batches: [(name of the file, the part "task" of each line)]. And the lists that KINDS names."""
 
     def __init__(self):
         self.run_files, self.notes, self.batches = {}, [], []
@@ -149,28 +122,20 @@ def add_file(inputs, path):
     notes = []
     documents = results.documents_of(path, notes)
     first = documents[0][1]
-    if not isinstance(first, dict):
-        raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
-    if has("task", "result")(first):
-        tasks = [checked("batch")(place, document)["task"] for place, document in documents]
-        inputs.batches.append(Batch(path.name, tasks))
-        inputs.notes += notes
-        return
-    kind = next((kind for kind in KINDS if kind.shows(first)), None)
-    shown = next((text for keys, text in SHOWN_ELSEWHERE if has(*keys)(first)), None)
-    if kind is None and shown is not None:
-        raise ReportError(BAD_DATA, f"{path}: holds {shown}; it has no figures")
-    if kind is None:
-        if "status" not in first or "schema_version" not in first:
-            raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
+    inputs.notes += notes
+    kind = next((kind for kind in KINDS if kind.shows(first)), None) if isinstance(first, dict) else None
+    if kind:
+        if len(documents) > 1:
+            raise ReportError(BAD_DATA, f"{path}:2: only results of runs may share a file, one per line")
+        getattr(inputs, kind.name).append(kind.read(path, first))
+        if first.get("status", "success") != "success":
+            inputs.notes.append(f"{path}: ended with {first['status']}: {first.get('reason', '')}")
+    elif isinstance(first, dict) and has("task", "result")(first):
+        inputs.batches.append((path.name, [checked("batch")(place, document)["task"] for place, document in documents]))
+    elif isinstance(first, dict) and has("status", "schema_version")(first) and first.keys() & {"problem", "system"}:
         inputs.run_files[path] = documents
-        inputs.notes += notes
-        return
-    if len(documents) > 1:
-        raise ReportError(BAD_DATA, f"{path}:2: only results of runs may share a file, one per line")
-    getattr(inputs, kind.name).append(kind.read(path, first))
-    if first.get("status", "success") != "success":
-        inputs.notes.append(f"{path}: ended with {first['status']}: {first.get('reason', '')}")
+    else:
+        raise ReportError(BAD_DATA, f"{path}: not a result of cg2d with figures; {KNOWN} is needed")
 
 
 def read_inputs(paths, progress=SILENT):

@@ -9,7 +9,7 @@ from . import page, svg_paint
 from .errors import BAD_DATA, CANNOT_CREATE, USAGE, ReportError
 from .figure_table import FIGURES, Material
 from .inputs import comparisons_by, read_inputs
-from .page import day_of, machine_of, short_names
+from .page import short_names
 from .results import results_of
 from .times import set_unit, share_ranges
 
@@ -26,24 +26,12 @@ def chosen_rows(only):
     return [row for row in FIGURES if not names or row.name in names]
 
 
-def labels_of(results):
-    """{path: a name that tells the sets apart}: the file, and the machine or the day where these differ."""
-    names = {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
-    labels = {}
-    machines = {path: machine_of(one.runs[0].document) for path, one in results.items()}
-    days = {path: day_of(one.runs[0].document)[:10] for path, one in results.items()}
-    for path, name in names.items():
-        told = [facts[path] for facts in (machines, days) if len(set(facts.values())) > 1]
-        labels[path] = f"{name} ({', '.join(told)})" if told else name
-    return labels
-
-
 def compared_sets(inputs, arguments, progress):
     """Each file as a set of its own: (sets, comparisons)."""
     results = {path: results_of({path: documents}, progress) for path, documents in inputs.run_files.items()}
     if len(results) < 2:
         raise ReportError(BAD_DATA, "--compare: takes two files of runs or sweeps, or more")
-    labels = labels_of(results)
+    labels = {path: name.removesuffix(".jsonl").removesuffix(".json") for path, name in short_names(results).items()}
     if arguments.label:
         if len(set(arguments.label)) != len(results) or len(arguments.label) != len(results):
             raise ReportError(USAGE, f"--label: must be {len(results)} different names, one for each set that is compared")

@@ -3,9 +3,8 @@
 import pathlib
 
 from . import animation, page_verdict, panels, style, svg_paint
-from .html_parts import definitions, details, escape, table
+from .html_parts import definitions, details, escape, section, table
 from .results import disturbed_count
-from .schema import schema_of, values_at
 from .studies import problem_name
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,12 +27,6 @@ def commit_text(document):
     if not provenance:
         return "not known"
     return provenance["commit"][:12] + (", tree changed" if provenance["tree_changed"] else "")
-
-
-def file_of(run):
-    """Without its line."""
-    name, _, line = run.source.rpartition(":")
-    return name if name and line.isdigit() else run.source
 
 
 def short_names(paths):
@@ -89,39 +82,17 @@ def group_row(key, runs):
     )  # fmt: skip
 
 
-def metrics_of(documents):
-    """[(name, least to largest)] of what cg2d compare compares; of a list over the ranks the largest counts."""
-    pairs = []
-    for label, unit, path in schema_of("solve" if "system" in documents[0] else "run").metrics:
-        values = [max(found) for document in documents if (found := values_at(document, path))]
-        if values:
-            scale, name = (1e-6, "MB") if unit == "B" else (1, unit)
-            ends = dict.fromkeys(f"{scale * end:.4g}" for end in (min(values), max(values)))
-            pairs.append((label.lower(), f"{' to '.join(ends)} {name}".rstrip()))
-    return pairs
-
-
 def facts_of(runs):
-    documents = [run.document for run in runs]
-    environments = [document["environment"] for document in documents]
-    nodes = [node for environment in environments for node in environment["nodes"]]
-    crowded = sum(bool(environment.get("oversubscribed")) for environment in environments)
-    origins = [document.get("provenance") or {} for document in documents]
-    pairs = [
-        ("machine", several(f"{node['name']}: {node['processor']}, {node['cores']} cores" for node in nodes)),
-        ("nodes of a run", several(sorted({len(environment["nodes"]) for environment in environments}))),
-        ("MPI", several(environment["mpi"] for environment in environments)),
-        ("BLAS", several(environment["blas"] for environment in environments)),
-        ("compiler", several(f"{e['compiler']}, {e['flags']}".rstrip(", ") for e in environments)),
-        ("huge pages", several(environment["transparent_huge_pages"] or "not known" for environment in environments)),
-        ("instruction set", several(document["configuration"]["instruction_set"] or "not known" for document in documents)),
-        ("system", several(f"{origin['kernel']}, {origin['libc']}" for origin in origins if "kernel" in origin and "libc" in origin)),
-        ("cg2d", several(document["program"]["version"] for document in documents)),
-        ("commit", several(commit_text(document) for document in documents)),
-        ("first command", " ".join(map(str, next((origin["command"] for origin in origins if "command" in origin), [])))),
-        ("crowded", f"{crowded or 'none'} of {counted(len(runs), 'run')} had more ranks or threads than cores"),
-    ]
-    return [(name, text) for name, text in pairs if text] + metrics_of(documents)
+    """[(name, text)]: what the results say of machine and build in words, as JSON names it, each different value once."""
+    found = {}
+    for document in (run.document for run in runs):
+        environment, configuration = document["environment"], document["configuration"]
+        build = {"cg2d": document["program"]["version"], "instruction_set": configuration["instruction_set"]}
+        for part in (*environment["nodes"], environment, document.get("provenance") or {}, build):
+            for name, value in part.items():
+                if isinstance(value, str) and name != "time":
+                    found.setdefault(name.replace("_", " "), {})[value] = None
+    return [(name, "; ".join(values)) for name, values in found.items()]
 
 
 def runs_html(runs):
@@ -130,14 +101,14 @@ def runs_html(runs):
         return ""
     groups = {}  # of a file on a machine with a commit
     for run in runs:
-        groups.setdefault((file_of(run), machine_of(run.document), commit_text(run.document)), []).append(run)
+        groups.setdefault((run.file, machine_of(run.document), commit_text(run.document)), []).append(run)
     short = short_names({path for path, _, _ in groups})
     heads = ("file", "measured", "machine", "problem", "ranks", "runs", "disturbed", "verified", "commit")
     rows = [group_row((short[path], *key), found) for (path, *key), found in groups.items()]
     facts = "".join(
         details(f"Machine and build of {short[path]}", definitions(facts_of(found))) for (path, *_), found in groups.items()
     )
-    return f'<section id="runs"><h2>Runs</h2>{table(heads, rows, (5, 6), "Runs by file, machine and commit")}{facts}</section>'
+    return section("runs", "Runs", table(heads, rows, (5, 6), "Runs by file, machine and commit") + facts)
 
 
 # ---------------------------------------------------------------- the page
@@ -155,25 +126,14 @@ def figure_html(row, figure):
     below = ""
     if content := figure.table:
         below = f"<h3>{escape(content.title)}</h3>{table(content.heads, content.rows, content.numbers, content.title)}"
-    return (
-        f'<section id="{row.name}"><h2>{escape(row.title)}</h2><p class="note">{escape(figure.note)}</p>'
-        f'<div class="panels">{inner}</div>{below}</section>'
-    )
-
-
-def list_html(name, title, items):
-    """items: HTML."""
-    return f'<section id="{name}"><h2>{title}</h2><ul class="missing">{"".join(items)}</ul></section>' if items else ""
+    return section(row.name, row.title, f'<div class="panels">{inner}</div>{below}', figure.note)
 
 
 def verdict_section(material):
     if not material.studies:
         return ""
-    tests = page_verdict.test_text(material.results)
-    return (
-        f'<section id="verdict"><h2>Verdict</h2>{page_verdict.verdict_html(material)}{page_verdict.best_grids(material)}'
-        f'<p class="note">{escape(tests)}</p></section>'
-    )
+    tests = f'<p class="note">{escape(page_verdict.test_text(material.results))}</p>'
+    return section("verdict", "Verdict", page_verdict.verdict_html(material) + page_verdict.best_grids(material) + tests)
 
 
 def contents(entries):
@@ -194,8 +154,6 @@ def head():
 def make_page(material, figures, missing):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
     steps = material.inputs.traces
-    animations = [animation.animation_html(step, table, number) for number, step in enumerate(steps)]
-    overlays = [animation.overlay_html(same, table, number) for number, same in enumerate(animation.same_steps(steps))]
     left_out = [f'<li id="{row.name}"><b>{escape(row.title)}</b>: {escape(why)}.</li>' for row, why in missing]
     notes = [f"<li>{escape(note)}</li>" for note in material.notes]
     lists = (("left-out", "Figures left out", left_out), ("notes", "Not used, or not compared", notes))
@@ -203,12 +161,12 @@ def make_page(material, figures, missing):
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
-        *((*animation.numbered(animation.STEP, number), text) for number, text in enumerate(animations)),
-        *((*animation.numbered(animation.OVERLAY, number), text) for number, text in enumerate(overlays)),
-        *((name, title, list_html(name, title, items)) for name, title, items in lists),
+        *(animation.animation_section(step, number) for number, step in enumerate(steps)),
+        *(animation.overlay_section(same, number) for number, same in enumerate(animation.same_steps(steps))),
+        *((name, title, section(name, title, f'<ul class="missing">{"".join(items)}</ul>' if items else "")) for name, title, items in lists),
     ]
-    sections = [section for section in sections if section[2]]
-    scripts = ["page.js", *(["animation.js"] if animations else [])]
+    sections = [entry for entry in sections if entry[2]]
+    scripts = ["page.js", *(["animation.js"] if steps else [])]
     parts = [
         head(),
         f'<body><svg width="0" height="0" aria-hidden="true" class="patterns">{svg_paint.HATCH}</svg>',

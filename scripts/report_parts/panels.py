@@ -76,12 +76,8 @@ class Panel:
             for name in filter(lambda name: getattr(series, name), series.VALUES[which]):
                 setattr(series, name, [None if value is None else factor * value for value in getattr(series, name)])
 
-    def texts(self):
-        """Of the marks."""
-        return [tip for series in self.series for tip in series.tips]
-
     def change_texts(self, change):
-        """change: a function of a text."""
+        """Those of the marks. change: a function of a text."""
         for series in self.series:
             series.tips = [change(tip) for tip in series.tips]
 
@@ -198,9 +194,6 @@ class HeatPanel(Panel):
         if self.by_row:
             return "least", f"greatest, or {100 * (LEAST_RATIO - 1):.0f} % above the least"
         return tuple(self.scale_format.format(value) for value in self.limits())
-
-    def texts(self):
-        return [text for cell in self.cells.values() for text in (*cell.lines, cell.tip)]
 
     def change_texts(self, change):
         for cell in self.cells.values():

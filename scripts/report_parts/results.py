@@ -19,17 +19,9 @@ PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
 # ---------------------------------------------------------------- which times other work disturbed
 
 
-def disturbances_of(document):
-    """Why each repeat of a result was disturbed, "" for a quiet one."""
-    times_s = document["result"]["repeats"]["times_s"]
-    repeats = (document.get("quiet") or {"repeats": []})["repeats"]
-    reasons = ["; ".join(repeat["reasons"]) for repeat in repeats]
-    return reasons if len(reasons) == len(times_s) else [""] * len(times_s)
-
-
 def without_replaced(runs, replaced, notes):
     """The runs without those at these places, which cg2d names; one note for each file that had some."""
-    left_out = collections.Counter(run.source.rpartition(":")[0] for run in runs if run.source in replaced)
+    left_out = collections.Counter(run.file for run in runs if run.source in replaced)
     for path, count in left_out.items():
         were = "1 disturbed run that was repeated is" if count == 1 else f"{count} disturbed runs that were repeated are"
         notes.append(f"{path}: {were} left out; only the last attempt of a round counts")
@@ -96,6 +88,12 @@ class Run:
     document: dict
 
     @property
+    def file(self):
+        """Without its line."""
+        name, _, line = self.source.rpartition(":")
+        return name if name and line.isdigit() else self.source
+
+    @property
     def problem(self):
         return self.document["problem"]
 
@@ -137,6 +135,16 @@ class Run:
         limit = stream["memory_limit_bytes"]
         return f"streamed within {limit / 1e6:.15g} MB" if limit else "streamed"
 
+    # The names of the usual settings that setting_parts leaves empty, where they stand beside others.
+    USUAL_PARTS = ("even pieces", "", "", "", "no overlap", "in memory")
+
+    @property
+    def setting_parts(self):
+        """Those that are the usual ones and not worth saying are empty."""
+        names = (self.configuration[key] for key in ("kernel", "transport", "sum_form"))
+        overlap = "overlap" if self.configuration.get("overlap") else ""
+        return "" if self.division == "even" else self.division, *names, overlap, self.storage
+
     @property
     def times_s(self):
         return self.document["result"]["repeats"]["times_s"]
@@ -144,7 +152,9 @@ class Run:
     @property
     def disturbances(self):
         """Why each of the times was disturbed; "" for a quiet one."""
-        return disturbances_of(self.document)
+        repeats = (self.document.get("quiet") or {"repeats": []})["repeats"]
+        reasons = ["; ".join(repeat["reasons"]) for repeat in repeats]
+        return reasons if len(reasons) == len(self.times_s) else [""] * len(self.times_s)
 
     @property
     def is_wrong(self):

@@ -58,32 +58,11 @@ def compiled(schema, named=None):
     return check
 
 
-def metrics_in(schema, path=()):
-    """(label, unit, path) of each figure that cg2d compare compares; None in a path: each item of a list."""
-    if schema.get("metric"):
-        yield schema["label"], schema["unit"], path
-    for part in schema.get("anyOf", ()):
-        yield from metrics_in(part, path)
-    for key, part in schema.get("properties", {}).items():
-        yield from metrics_in(part, (*path, key))
-    if "items" in schema:
-        yield from metrics_in(schema["items"], (*path, None))
-
-
-def values_at(value, path):
-    """All values that a document has at such a path."""
-    if value is None or not path:
-        return [] if value is None else [value]
-    parts = value if path[0] is None else [value.get(path[0])]
-    return [found for part in parts for found in values_at(part, path[1:])]
-
-
 class Schema:
     """Newer programs may add keys."""
 
     def __init__(self, schema):
         self._check = compiled(schema)
-        self.metrics = list(metrics_in(schema))
 
     def complaint(self, value):
         """Where the value breaks the schema, and how; empty where it does not."""

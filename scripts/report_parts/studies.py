@@ -6,15 +6,6 @@ import functools
 import statistics
 
 
-def official_grid(rank_count):
-    """(Px, Py) of the official program, or None: it takes powers of two only. nprows = 2^floor(log2(P)/2), npcols = P/nprows;
-    Px is npcols, the number of column blocks."""
-    if rank_count & (rank_count - 1):
-        return None
-    row_count = 1 << ((rank_count.bit_length() - 1) // 2)
-    return rank_count // row_count, row_count
-
-
 def by_place(grids):
     """The items of a dictionary by places (of cases), in the order that axes have."""
     return sorted(grids.items(), key=lambda item: place_order(item[0]))
@@ -33,14 +24,18 @@ class Case:
     verdict, decided or not. ratio: median of paired rounds to the candidate; None where nothing was compared. choice_mark: by its
     verdict on all settings."""
 
-    grid: tuple
     runs: list
     others: list = dataclasses.field(default_factory=list)
     settings_key: tuple = ()
     mark: str = ""
+    is_official: bool = False
     is_candidate: bool = False
     ratio: float | None = None
     choice_mark: str = ""
+
+    @property
+    def grid(self):
+        return self.runs[0].grid
 
     @property
     def arrangement(self):
@@ -82,21 +77,9 @@ class Case:
     def storage(self):
         return self.runs[0].storage
 
-    # The names of the usual settings that setting_parts leaves empty, where they stand beside others.
-    USUAL_PARTS = ("even pieces", "", "", "", "no overlap", "in memory")
-
-    @property
-    def setting_parts(self):
-        """Those that are the usual ones and not worth saying are empty."""
-        configuration = self.runs[0].configuration
-        overlap = "overlap" if configuration.get("overlap") else ""
-        names = (configuration[key] for key in ("kernel", "transport", "sum_form"))
-        division = self.runs[0].division
-        return "" if division == "even" else division, *names, overlap, self.storage
-
     @property
     def settings(self):
-        return ", ".join(filter(None, self.setting_parts))
+        return ", ".join(filter(None, self.runs[0].setting_parts))
 
 
 @dataclasses.dataclass
@@ -110,7 +93,6 @@ class Study:
 
     name: str
     problem: dict
-    thread_count: int
     alternatives: dict = dataclasses.field(default_factory=dict)
     others: dict = dataclasses.field(default_factory=dict)
     tables: dict = dataclasses.field(default_factory=dict)
@@ -183,6 +165,13 @@ class Study:
     def all_cases(self):
         return [case for rank_count in self.rank_counts for _, case in by_place(self.cases[rank_count])]
 
+    def shown_with(self, has):
+        """(P, every case that has something) of the shown number of ranks, else of the greatest with such cases; None without any."""
+        for rank_count in (self.shown_rank_count, *reversed(self.rank_counts)):
+            if cases := list(filter(has, self.every_case(rank_count))):
+                return rank_count, cases
+        return None
+
     def every_case(self, rank_count):
         """Every configuration by its place, compared or not."""
         found = [case for _, cases in by_place(self.alternatives.get(rank_count, {})) for case in cases]
@@ -204,16 +193,6 @@ def problem_name(problem):
     if problem["class"] != "U":
         return f"class {problem['class']}"
     return f"n {problem['n']}, nonzer {problem['nonzer']}, niter {problem['niter']}, shift {problem['shift']:g}"
-
-
-def case_key(run):
-    """Of the configuration as it ran."""
-    configuration = run.configuration
-    return (
-        *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
-        configuration["kernel"], configuration["transport"], configuration["sum_form"],
-        configuration.get("overlap", False), run.division, run.storage,
-    )  # fmt: skip
 
 
 class StudyMaker:
@@ -238,7 +217,7 @@ class StudyMaker:
         key = (problem_key(run.problem), -thread_count)
         if key not in self.studies:
             threads = f", {thread_count} threads per rank" if thread_count > 1 else ""
-            self.studies[key] = Study(problem_name(run.problem) + threads, run.problem, thread_count)
+            self.studies[key] = Study(problem_name(run.problem) + threads, run.problem)
         return self.studies[key]
 
     def add_choice(self, choice, cells):
@@ -247,7 +226,7 @@ class StudyMaker:
             key = alternative["key"]
             runs = [self.runs[place] for place in cells[key]["runs"]]
             self.compared.update(run.source for run in runs)
-            case = Case(runs[0].grid, runs, choice_mark=mark_of(key, verdict))
+            case = Case(runs, choice_mark=mark_of(key, verdict))
             self.cases[key] = case
             study = self.study_of(runs[0])
             grids = study.alternatives.setdefault(choice["ranks"], {})
@@ -264,7 +243,7 @@ class StudyMaker:
                 asked = {key: value for key, value in cell["configuration"].items() if key != "grid"}
                 case.settings_key = (*sorted((key, str(value)) for key, value in asked.items()), row.get("form"), row.get("storage"))
                 case.mark = mark_of(cell["key"], row["verdict"])
-                case.is_candidate = cell["key"] == row["verdict"]["candidate"]
+                case.is_official, case.is_candidate = cell["is_official"], cell["key"] == row["verdict"]["candidate"]
                 against = cell["against_best"]
                 case.ratio = 1.0 if case.is_candidate else against["ratio"] if against else None
 
@@ -273,10 +252,10 @@ class StudyMaker:
         study = self.study_of(run)
         rank_count = run.configuration["ranks"]
         for case in study.every_case(rank_count):
-            if case_key(case.runs[0]) == case_key(run):
+            if (case.grid, case.runs[0].setting_parts) == (run.grid, run.setting_parts):
                 (case.others if case.runs[0].source in self.compared else case.runs).append(run)
                 return
-        study.others.setdefault(rank_count, []).append(Case(run.grid, [run], settings_key=Case(run.grid, [run]).setting_parts))
+        study.others.setdefault(rank_count, []).append(Case([run], settings_key=run.setting_parts))
 
     def finished(self):
         for study in self.studies.values():
@@ -302,33 +281,21 @@ def make_studies(results):
     return studies
 
 
-def runs_beside(runs):
-    """(notes, other runs): a sweep makes runs for counters and limits beside its timed ones, which need one line for a file."""
-    counts, timed = collections.Counter(), []
-    for run in runs:
-        purpose = run.document.get("sweep", {}).get("purpose")
-        if purpose:
-            counts[run.source.rpartition(":")[0], purpose] += 1
-        else:
-            timed.append(run)
-    word = {True: "run", False: "runs"}
-    notes = [f"{path}: {count} {word[count == 1]} for {purpose}, not compared" for (path, purpose), count in counts.items()]
-    return notes, timed
-
-
 def uncompared_notes(results):
-    """One line for each run whose times are not compared. results: a set of runs."""
+    """One line for each file and reason why times of runs in it are not compared. results: a set of runs."""
     reasons = {run["place"]: run["reason"] for run in results.verdicts["left_out"]}
     for row in results.verdicts["grids"]:
         for cell in row["cells"]:
             if cell["status"] != "success":
                 reasons.update({place: f"another run of the same configuration failed ({cell['status']})" for place in cell["runs"]})
-    beside, timed = runs_beside(results.runs)
-    wrong = {run.source: "its zeta differs from the reference" for run in results.runs if run.is_wrong}
-    return beside + [
-        f"{run.source}: its time is not compared: {reason}"
-        for run in timed
-        if (reason := wrong.get(run.source) or reasons.get(run.source))
+    reasons.update({run.source: "its zeta differs from the reference" for run in results.runs if run.is_wrong})
+    alike = collections.defaultdict(list)
+    for run in results.runs:
+        if run.source in reasons:
+            alike[run.file, reasons[run.source]].append(run.source)
+    return [
+        f"{sources[0]}{f' and {len(sources) - 1} more' if sources[1:] else ''}: not compared: {reason}"
+        for (_, reason), sources in alike.items()
     ]
 
 

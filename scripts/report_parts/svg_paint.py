@@ -109,17 +109,13 @@ def log_ticks(low, high):
     return ticks[:: math.ceil(len(ticks) / MOST_TICKS)]
 
 
-def finite(values):
-    return [value for value in values if value is not None and math.isfinite(value)]
-
-
 class Scale:
     """Places the values of an axis between two ends, in units of the picture."""
 
     def __init__(self, axis, values, first, last):
         self.axis, self.first, self.last = axis, first, last
         self.is_log = axis.kind == "log"
-        values = [value for value in finite(values) if value > 0 or not self.is_log] or [1.0]
+        values = list(filter(self.can_place, values)) or [1.0]
         low, high = min(values), max(values)
         if axis.kind == "category":
             low, high = -0.5, len(axis.names) - 0.5
@@ -164,11 +160,6 @@ def without_overlaps(ticks):
 # ---------------------------------------------------------------- lines
 
 
-def present(points):
-    """The points without gaps (None): both sides of a gap are joined."""
-    return [point for point in points if point]
-
-
 def path_of(points):
     return "M" + "L".join(f"{digits(x)} {digits(y)}" for x, y in points)
 
@@ -178,17 +169,18 @@ def line_parts(line, x_scale, y_scale):
         return (x_scale.place(x), y_scale.place(y)) if x_scale.can_place(x) and y_scale.can_place(y) else None
 
     kind = style.mark_class(line.colour)
-    points = [point(x, y) for x, y in zip(line.x, line.y)]
+    points = list(map(point, line.x, line.y))
+    curve = list(filter(None, points))  # both sides of a gap (None) are joined
     parts = []
     if line.low:
-        low = present([point(x, y) for x, y in zip(line.x, line.low)])
-        high = present([point(x, y) for x, y in zip(line.x, line.high)])
+        low = list(filter(None, map(point, line.x, line.low)))
+        high = list(filter(None, map(point, line.x, line.high)))
         if low and high:
             parts.append(f'<path class="band {kind}" d="{path_of(low + high[::-1])}z"/>')
-    if line.has_line and len(present(points)) > 1:
+    if line.has_line and len(curve) > 1:
         dashed = " dashed" if line.is_dashed else ""
         tip = "" if line.has_points or not line.tips else f"<title>{escape(line.tips[0])}</title>"
-        parts.append(f'<path class="curve {kind}{dashed}" d="{path_of(present(points))}">{tip}</path>')
+        parts.append(f'<path class="curve {kind}{dashed}" d="{path_of(curve)}">{tip}</path>')
     if line.has_points:
         for place, tip in zip(points, line.tips):
             if place:

@@ -48,7 +48,8 @@ def time_axes(figure):
 def set_unit(figure):
     """The one of the median time on axes, or, where there are none, in texts: for axes, cells, tables and the texts of marks."""
     texts = [str(cell) for row in (figure.table.rows if figure.table else ()) for cell in row]
-    texts += [text for panel in figure.panels for text in panel.texts()]
+    for panel in figure.panels:
+        panel.change_texts(lambda text: texts.append(text) or text)
     written = [float(number) / 10 ** UNITS[unit] for text in texts for number, unit in WRITTEN.findall(text)]
     on_axes = [value for panel, which in time_axes(figure) for value in panel.own_values(which)]
     times = [value for value in on_axes or written if value and math.isfinite(value)]

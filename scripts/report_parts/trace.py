@@ -9,33 +9,23 @@ from .schema import Schema
 
 MOST_LANES = 64  # more cannot be told apart on a page
 
-SCHEMA = Schema(
-    {
-        "type": "object",
-        "properties": {
-            "otherData": {
-                "type": "object",
-                "properties": {
-                    **{key: {"type": "string"} for key in ("class", "matrix", "grid", "kernel", "transport", "simulated")},
-                    "clock_uncertainty_us": {"type": "array", "items": {"type": "number", "minimum": 0}},
-                },
-            },
-            "traceEvents": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        **{key: {"type": "string"} for key in ("name", "cat", "ph")},
-                        "ts": {"type": "number"},
-                        "dur": {"type": "number", "minimum": 0},
-                        "tid": {"type": "integer", "minimum": 0, "maximum": 1 << 31},
-                        "args": {"type": "object", "properties": {"name": {"type": "string"}}},
-                    },
-                },
-            },
-        },
-    }
-)
+TEXT, LENGTH = {"type": "string"}, {"type": "number", "minimum": 0}
+
+
+def having(**properties):
+    return {"type": "object", "properties": properties}
+
+
+def list_of(items):
+    return {"type": "array", "items": items}
+
+
+ABOUT = having(**dict.fromkeys(("class", "matrix", "grid", "kernel", "transport", "simulated"), TEXT), clock_uncertainty_us=list_of(LENGTH))
+EVENT = having(
+    **dict.fromkeys(("name", "cat", "ph"), TEXT), args=having(name=TEXT), ts={"type": "number"}, dur=LENGTH,
+    tid={"type": "integer", "minimum": 0, "maximum": 1 << 31},
+)  # fmt: skip
+SCHEMA = Schema(having(otherData=ABOUT, traceEvents=list_of(EVENT)))
 
 
 @dataclasses.dataclass(frozen=True)

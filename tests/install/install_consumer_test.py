@@ -46,18 +46,6 @@ class InstallConsumer(ProgramTest):
         outcomes = (self.run_words(program, "run", "--class", "S", "--format", "json") for program in (PROGRAM, self.prefix / "bin" / "cg2d"))
         self.assertEqual(*(outcome.document()["environment"]["blas"] for outcome in outcomes))
 
-    def test_the_installed_program_makes_a_page(self):
-        """With the package that is installed, beside which nothing is written."""
-        program, result = self.prefix / "bin" / "cg2d", self.consumer_tree.with_name("run.json")
-        before = sorted(self.prefix.rglob("*"))
-        self.run_words(program, "run", "--class", "S", "--format", "json", "--output", result)
-        page = result.with_name("report.html")
-        written = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")}
-        outcome = run_command([program, "report", result, "-o", page], env=written)
-        self.assertEqual((outcome.exit_code, outcome.stderr), (SUCCESS, ""), outcome)
-        self.assertIn("phases-by-grid", page.read_text())
-        self.assertEqual(sorted(self.prefix.rglob("*")), before)
-
     def test_the_manual_and_what_a_site_needs_are_there(self):
         documents = self.prefix / "share" / "doc" / "cg2d"
         for file in ("README.md", "CHANGELOG.md", "LICENSE", "CITATION.cff", "cg/run/README.md", "bench/figures/roofline.png"):
@@ -66,6 +54,7 @@ class InstallConsumer(ProgramTest):
         for readme in documents.rglob("README.md"):
             for link in re.findall(r"\]\(([^)#\s]+README\.md)", readme.read_text()):
                 self.assertTrue((readme.parent / link).is_file(), f"{readme}: {link}")
+        self.assertTrue((self.prefix / "share" / "cg2d" / "report_parts" / "__main__.py").is_file())
         for script in ("run.slurm", "sweep.slurm"):
             self.assertTrue(os.access(self.prefix / "share" / "cg2d" / script, os.X_OK))
 

@@ -329,16 +329,13 @@ def run_all(chosen, laboratory, results, trusted):
 # ---------------------------------------------------------------- command line
 
 
-def comma_list(text):
-    return text.split(",")
-
-
 def read_options():
+    comma_list = {"type": lambda text: text.split(","), "default": []}
     parser = OneLineParser(prog="mutants", description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only look whether each fault has its one place, and each room its faults")
     parser.add_argument("--list", action="store_true", help="only tell the faults")
-    parser.add_argument("--only", type=comma_list, default=[], metavar="NAME,...", help="these faults")
-    parser.add_argument("--rooms", type=comma_list, default=[], metavar="ROOM,...", help="faults in these rooms, such as comm,cg/solver")
+    parser.add_argument("--only", **comma_list, metavar="NAME,...", help="these faults")
+    parser.add_argument("--rooms", **comma_list, metavar="ROOM,...", help="faults in these rooms, such as comm,cg/solver")
     parser.add_argument("--thorough", action="store_true", help="all tests, in their thorough extent; otherwise the default ones")
     parser.add_argument("--near", action="store_true", help="only the tests of the fault's room and the quick ones, in a tenth of the time; "
                         "a later start without it goes on with the faults that they do not find")  # fmt: skip

@@ -106,8 +106,7 @@ class Lists(Batch):
         self.assert_refused(self.batch(3), USAGE, f"{self.list}: no such file")
         self.assert_refused(run_program(0, "batch", self.folder), USAGE, f"{self.folder}: it cannot be read (Is a directory)")
         self.assert_refused(run_program(0, "batch", "/dev/stdin"), USAGE, "--output: /dev/stdin is no place for the results")
-        under_way = self.folder / "list.under-way"
-        under_way.write_text(SHORT)
+        under_way = self.file("list.under-way", SHORT)
         self.assert_refused(run_program(0, "batch", under_way, "--output", self.folder / "list"), USAGE, "the list of tasks, too")
         self.write(SHORT)
         self.results.write_text('{"schema_version": 3}\n')

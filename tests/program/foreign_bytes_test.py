@@ -32,8 +32,7 @@ class ForeignPathTest(ProgramTest):
         self.run_for_json("run", "--class", "S", "--dry-run")
 
     def test_a_run_that_fails_reports_its_own_reason(self):
-        notes = self.folder / "notes"
-        notes.write_text("no profile")
+        notes = self.file("notes", "no profile")
         outcome = run_program(2, "run", "--class", "S", "--format", "json", "--profile", notes, **self.options)
         self.assert_refused(outcome, USAGE, str(notes))
         self.assertIn(f"folder{REPLACED}/notes", outcome.document()["reason"])

@@ -14,6 +14,7 @@ import pathlib
 import random
 import sys
 import tempfile
+from unittest import mock
 
 from markdown_files import documents
 from program_runner import DEFECT, PROGRAM, SUCCESS, USAGE
@@ -136,13 +137,11 @@ def check(draw, kind, of_kinds):
 def check_report(words, folder):
     before = contents(folder)
     said = io.StringIO()
-    arguments = sys.argv
-    try:
-        sys.argv = ["cg2d report", *words]
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+    with mock.patch.object(sys, "argv", ["cg2d report", *words]), contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        try:
             code = report_main()
-    finally:
-        sys.argv = arguments
+        except SystemExit as end:
+            code = end.code
     if code == PAGE_MADE:
         return
     if code not in documented_codes() - {SUCCESS} or len(said.getvalue().splitlines()) != 1:

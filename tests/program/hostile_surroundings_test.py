@@ -19,12 +19,6 @@ DEEP = "[" * 100_000 + "]" * 100_000
 
 
 class InFolder(ProgramTest):
-    def file(self, name, text=None):
-        path = self.folder / name
-        if text is not None:
-            path.write_text(text)
-        return path
-
     def names(self):
         return sorted(path.name for path in self.folder.iterdir())
 
@@ -63,7 +57,7 @@ class Options(InFolder):
     @unittest.skipUnless(os.geteuid() == 0, "only root can make links of other users")
     def test_links_of_other_users_are_refused(self):
         precious = self.file("precious", "")
-        link = self.file("link")
+        link = self.folder / "link"
         link.symlink_to(precious)
         os.chown(link, 65534, 65534, follow_symlinks=False)
         for words in (("run", "--class", "S"), ("sweep", "--class", "S")):
@@ -71,16 +65,11 @@ class Options(InFolder):
         self.assertEqual(precious.read_text(), "")
 
 
-def limited(limit, value):
-    return lambda: resource.setrlimit(limit, (value, value))
-
-
 class Limits(InFolder):
     def test_a_file_size_limit_is_an_error_of_writing(self):
         # MPI has files of its own, of 4.3 MB.
-        command = [PROGRAM, "run", "--class", "W", "--export-mtx", str(self.file("matrix.mtx"))]
-        limit = limited(resource.RLIMIT_FSIZE, 6_000_000)
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit)
+        command = [PROGRAM, "run", "--class", "W", "--export-mtx", str(self.folder / "matrix.mtx")]
+        ended = subprocess.run(["prlimit", "--fsize=6000000", *command], capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(ended.returncode, CANNOT_WRITE, ended)
         self.assertRegex(ended.stderr, "cannot write .*File too large")
         self.assertEqual(self.names(), [])
@@ -100,9 +89,9 @@ class Limits(InFolder):
 
 class Signals(InFolder):
     def signalled(self, rank_count, number):
-        output = self.file("result.json")
+        output = self.folder / "result.json"
         grid = f"1x{max(1, rank_count)}"
-        words = ["run", "--class", "C", "--grid", grid, *CHOSEN, "--format", "json", "--output", output, "--trace", self.file("trace.json")]
+        words = ["run", "--class", "C", "--grid", grid, *CHOSEN, "--format", "json", "--output", output, "--trace", self.folder / "trace.json"]
         with BackgroundRun(rank_count, *words) as run:
             run.wait_for("generating class C")
             for process in run.ranks() or [run.launcher]:

@@ -215,8 +215,6 @@ def main():
         if text := complaint_of(options.seed, number):
             found.append(text)
             print(text, flush=True)
-        if number % 20 == 19:
-            print(f"{number + 1} kills", flush=True)
     print(f"{len(numbers)} kills, {len(found)} with a complaint")
     return 1 if found or not numbers else 0
 

@@ -7,17 +7,13 @@ import tempfile
 import unittest
 
 from program_runner import (
-    CAMPAIGN, MEMORY, MPIEXEC, PROGRAM, PROJECT, SUCCESS, THOROUGH, TRY_AGAIN, ProgramTest, run_command, run_program, temporary_folder,
+    CAMPAIGN, MEMORY, MPIEXEC, PROGRAM, PROJECT, SUCCESS, THOROUGH, TRY_AGAIN, ProgramTest, bytes_of, run_command, run_program,
+    temporary_folder,
 )  # fmt: skip
+from solve_test import matrix_text
 
 WRAPPER = PROJECT / "tests" / "support" / "peak_memory.py"
 LIMITS_MB = (60, 100, 150, 200, 300, 400) if CAMPAIGN else (100, 200) if THOROUGH else (80,)
-UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
-
-
-def bytes_of(text):
-    number, unit = text.split()
-    return int(float(number) * UNITS[unit] + 0.5)
 
 
 def named_limit(outcome):
@@ -30,19 +26,14 @@ def is_refused(outcome):
     return outcome.exit_code == MEMORY or "not enough memory" in outcome.said()
 
 
-def matrix_text(order=60_000, band=12):
-    """A banded matrix with 13 entries in most rows."""
-    lines = ["%%MatrixMarket matrix coordinate real symmetric"]
-    entries = [f"{row} {row - k} {30.0 if k == 0 else -1.0}" for row in range(1, order + 1) for k in range(min(row, band + 1))]
-    return "\n".join([*lines, f"{order} {order} {len(entries)}", *entries]) + "\n"
-
-
 class LimitTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
         cls.files = temporary_folder(cls.addClassCleanup)
         cls.matrix = cls.files / "A.mtx"
-        cls.matrix.write_text(matrix_text())
+        # A banded matrix with 13 entries in most rows.
+        entries = {(row, row - k): -1.0 if k else 30.0 for row in range(60_000) for k in range(min(row, 12) + 1)}
+        cls.matrix.write_text(matrix_text(60_000, entries))
         if "sanitize" in run_program(0, "run", "--class", "S", "--format", "json").document()["environment"]["flags"]:
             raise unittest.SkipTest("sanitizers take memory of their own")
 

@@ -9,8 +9,7 @@ import subprocess
 
 from page_reader import read_page
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, executable, launch_words, run_command, run_program
-from report_facts import real_sweep, simulated_sweep, write_lines
-from session_facts import session_files
+from report_facts import real_sweep, session_files, simulated_sweep, write_lines
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
@@ -165,26 +164,29 @@ class Refusals(ReportCommand):
 
     def test_files_of_no_known_kind(self):
         path = self.folder / "odd"
-        for text, pattern in (("text\n", "neither JSON nor"), ("{}", "not a result of cg2d; a run"), ("[1]", "not a result")):
+        for text, pattern in (("text\n", "neither JSON nor"), ("{}", "not a result of cg2d with figures; a run"), ("[1]", "not a result")):
             path.write_text(text)
             self.assert_refused(BAD_DATA, f"odd: {pattern}", self.sweep, path)
         self.assert_refused(NO_INPUT, "none: No such file", self.sweep, self.folder / "none")
+
+    def test_bad_options(self):
+        self.assert_refused(USAGE, "FILE is required")
+        self.assert_refused(USAGE, "--nope", self.sweep, "--nope")
+        self.assert_refused(USAGE, "no figure 'nope'; there are comparison, time-by-grid, ", self.sweep, "--only", "repeats,nope")
 
     def test_a_page_that_cannot_be_made(self):
         self.page = self.sweep / "report.html"
         self.ends_with(CANNOT_CREATE, self.report(self.sweep))
 
     def test_each_output_by_itself(self):
-        file = self.folder / "file"
-        file.write_text("")
+        file = self.file("file", "")
         files = {file / "a.png": b"a", self.folder / "new" / "b.png": b"b", file / "c.png": b"c", self.folder: b"d", self.folder / "e": b"e"}
         with self.assertRaisesRegex(ReportError, f"^{file}: File exists; {self.folder}: Is a directory$"):
             write_all(files)
         self.assertEqual({path.name: path.read_bytes() for path in self.folder.rglob("[!f]*") if path.is_file()}, {"b.png": b"b", "e": b"e"})
 
     def test_a_link_and_a_pipe_stay(self):
-        target = self.folder / "target"
-        target.write_text("")
+        target = self.file("target", "")
         self.page.symlink_to(target)
         self.made(self.sweep)
         self.assertTrue(self.page.is_symlink())

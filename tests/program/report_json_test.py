@@ -74,34 +74,27 @@ class Schema(ProgramTest):
         refused = self.ending(71, "--class", "W", "--memory-limit", "1MB")
         plan = self.ending(0, "--class", "S", "--dry-run")
 
-        def changed(document, path, value):
-            result = copy.deepcopy(document)
-            at = result
-            for key in path[:-1]:
-                at = at[key]
-            if value is KeyError:
-                del at[path[-1]]
-            else:
-                at[path[-1]] = value
-            return result
+        def dot_of(document):
+            return document["phases"]["ranks"][0]["phases"]["dot"]
 
-        for document, path, value in (
-            (good, ["status"], "great"),
-            (good, ["result", "zeta"], "8.6"),
-            (good, ["result", "mops_total"], KeyError),
-            (good, ["surprise"], 1),
-            (good, ["phases", "ranks", 0, "phases", "dot", "surprise"], 1),
-            (good, ["phases", "ranks", 0, "phases", "dot", "clocks"], -1),
-            (good, ["phases", "ranks", 0, "phases", "shuffle"], KeyError),
-            (good, ["configuration", "grid", "automatic"], KeyError),
-            (good, ["setup", "ranks", 0, "huge_page_bytes"], KeyError),
-            (good, ["quiet", "repeats"], []),
-            (good, ["quiet", "repeats", 0, "delay_share"], -0.1),
-            (refused, ["reason"], KeyError),
-            (plan, ["exit_code"], 64),
-            (plan, ["plan", "memory_bytes"], -5),
+        for document, change in (
+            (good, lambda document: document.update(status="great")),
+            (good, lambda document: document["result"].update(zeta="8.6")),
+            (good, lambda document: document["result"].pop("mops_total")),
+            (good, lambda document: document.update(surprise=1)),
+            (good, lambda document: dot_of(document).update(surprise=1)),
+            (good, lambda document: dot_of(document).update(clocks=-1)),
+            (good, lambda document: document["phases"]["ranks"][0]["phases"].pop("shuffle")),
+            (good, lambda document: document["configuration"]["grid"].pop("automatic")),
+            (good, lambda document: document["setup"]["ranks"][0].pop("huge_page_bytes")),
+            (good, lambda document: document["quiet"].update(repeats=[])),
+            (good, lambda document: document["quiet"]["repeats"][0].update(delay_share=-0.1)),
+            (refused, lambda document: document.pop("reason")),
+            (plan, lambda document: document.update(exit_code=64)),
+            (plan, lambda document: document["plan"].update(memory_bytes=-5)),
         ):
-            self.assertFalse(validator_of("run").is_valid(changed(document, path, value)), f"{path} = {value}")
+            change(changed := copy.deepcopy(document))
+            self.assertFalse(validator_of("run").is_valid(changed), changed)
 
 
 class Steps(ProgramTest):

@@ -93,14 +93,11 @@ class SimulateTest(ProgramTest):
             (self.folder / name).write_text(json.dumps(description | {"interconnect": interconnect}))
         for arguments, words in (
             ((), "--ranks or --grid is needed"),
-            (("--ranks", "0"), "--ranks 0"),
             (("--ranks", "4", "--trace", "t.json"), "--trace is of one class on one grid"),
             (("--grid", "2x2", "--ranks", "5"), "does not match the 5 ranks"),
             (("--ranks", "4", "--interconnect", "torus:2"), "torus:2 has 2 nodes; 4 ranks of cp-pacs, placed row-major, need 4"),
             (("--ranks", "4", "--interconnect", "ring:4"), '--interconnect ring:4: no topology "ring"; valid: crossbar, '),
             (("--ranks", "4", "--placement", "diagonal"), "--placement diagonal: unknown; valid: row-major, blocked"),
-            (("--ranks", "4", "--slow-rank", "4:2"), "--slow-rank 4:2: there are 4 ranks"),
-            (("--ranks", "4", "--kernel", "x"), "it describes hand-made, compiled"),
             (("--ranks", "4", "--machine", f"{self.folder}/rate"), '"interconnect.link_bytes_per_s" is 0: it must be greater than 0'),
             (("--ranks", "4", "--machine", f"{self.folder}/topology"), "did you mean torus?"),
             (("--ranks", "4", "--machine", f"{self.folder}/dimensions"), '"interconnect.dimensions[1]" is -4: it must be at least 1'),

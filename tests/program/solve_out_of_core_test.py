@@ -4,7 +4,7 @@ import functools
 import re
 
 from out_of_core_test import StreamingTest
-from program_runner import MEMORY, process_bytes, run_program, some_of
+from program_runner import MEMORY, bytes_of, process_bytes, run_program, some_of
 
 RESULTS = ("iterations", "history", "residual_norm", "recursive_residual_norm", "spectrum", "end", "right_hand_sides")
 SIDE = 44
@@ -59,8 +59,7 @@ class SolveOutOfCoreTest(StreamingTest):
             outcome = run_program(rank_count, "solve", *arguments, "--no-profile", "--memory-limit", limit, "--out-of-core", self.store)
             if outcome.exit_code != MEMORY:
                 break
-            number, unit = re.search(r"--memory-limit of ([\d.]+) ([kMG]?)B would do", outcome.stderr).groups()
-            limit = str(round(float(number) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[unit]))
+            limit = str(bytes_of(re.search(r"--memory-limit of ([\d.]+ [kMG]?B) would do", outcome.stderr)[1]))
         self.clear_store()
         return limit
 

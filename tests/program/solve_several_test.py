@@ -30,9 +30,7 @@ class SeveralTest(ProgramTest):
         self.x = self.folder / "x.mtx"
 
     def columns_file(self, columns, name="b.mtx"):
-        path = self.folder / name
-        path.write_text(columns_text(columns))
-        return path
+        return self.file(name, columns_text(columns))
 
     def report_of(self, rank_count, *arguments, code=SUCCESS):
         return self.valid_document_of(rank_count, "solve", *arguments, code=code)

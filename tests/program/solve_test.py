@@ -6,8 +6,8 @@ import math
 import re
 
 from program_runner import (
-    BAD_DATA, CANNOT_CREATE, MEMORY, NOT_CONVERGED, NOT_POSITIVE_DEFINITE, SUCCESS, THOROUGH, USAGE, ProgramTest, factorizations,
-    run_program, some_of,
+    BAD_DATA, CANNOT_CREATE, MEMORY, NOT_CONVERGED, NOT_POSITIVE_DEFINITE, SUCCESS, THOROUGH, USAGE, ProgramTest, bytes_of,
+    factorizations, run_program, some_of,
 )  # fmt: skip
 
 
@@ -56,11 +56,6 @@ def residual_norm(entries, x, b):
 
 class SolveTest(ProgramTest):
     RANK_COUNTS = (1, 2, 3) if THOROUGH else (1, 3)
-
-    def file(self, name, content):
-        path = self.folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
 
     def solve(self, rank_count, *arguments):
         return run_program(rank_count, "solve", *arguments)
@@ -298,8 +293,7 @@ class Refusals(SolveTest):
     def needed_bytes(self, matrix, *arguments):
         """Of three digits, as the refusal says it."""
         outcome = self.ends_with(MEMORY, self.solve(1, matrix, *arguments, "--memory-limit", "1kB"))
-        number, unit = re.search(r"the run needs ([0-9.]+) (kB|MB) there", outcome.stderr).groups()
-        return float(number) * {"kB": 1e3, "MB": 1e6}[unit]
+        return bytes_of(re.search(r"the run needs ([0-9.]+ [kM]B) there", outcome.stderr)[1])
 
     def test_a_solution_that_cannot_be_written_is_known_before_the_solve(self):
         self.ends_with(CANNOT_CREATE, self.solve(2, self.file("A.mtx", matrix_text(4, poisson(2))), "-o", self.folder / "no" / "x.mtx"))

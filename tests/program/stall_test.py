@@ -5,8 +5,9 @@ import pathlib
 import re
 import signal
 import time
+import unittest
 
-from program_runner import STALLED, SUCCESS, BackgroundRun, ProgramTest, at_the_same_time, run_program, some_of, thorough_only
+from program_runner import STALLED, SUCCESS, THOROUGH, BackgroundRun, ProgramTest, at_the_same_time, run_program, some_of
 
 RANKS = 3
 # Far more than a CG step of class S takes, on a busy machine, too.
@@ -65,7 +66,7 @@ class StallTest(ProgramTest):
         solve = (self.check, 2, LONG_SOLVE, "iteration [0-9]+:", r"^CG step \d+: [a-z_ ]+, waits for ")
         at_the_same_time(lambda check, *case: check(*case), [*runs, *transports, solve])
 
-    @thorough_only("lasts 7 s, and so does what it looks for")
+    @unittest.skipUnless(THOROUGH, "lasts 7 s, and so does what it looks for")
     def test_a_suspended_job_goes_on(self):
         """All ranks are stopped for longer than the limit."""
         with iterating(*LONG_RUN) as background:

@@ -54,12 +54,6 @@ class StandardOutputTest(ProgramTest):
             outcome = run_program(ranks, "convert", "A.mtx", "-", cwd=self.folder)
             self.assert_refused(outcome, USAGE, "TARGET -: ", "name a file, such as A.cg2d")
 
-    def test_an_input_that_is_not_there(self):
-        for words in (["solve", "-"], [*SOLVE, "--rhs", "-"], [*RUN, "--config", "-"], ["export", "-"], ["convert", "-", "A.cg2d"]):
-            outcome = run_program(0, *words, cwd=self.folder)
-            self.assertEqual(len(outcome.error_lines()), 1, outcome)
-            self.assertIn("no such file", outcome.stderr)
-
     def test_a_file_of_that_name(self):
         """Whoever wants one writes ./-."""
         self.run_here(0, *SOLVE, "-o", "./-")

@@ -90,10 +90,6 @@ class SweepTest(ProgramTest):
         rows = list(csv.DictReader(self.run_well(0, "export", self.file, "--format", "csv").stdout.splitlines()))
         self.assertEqual(len(rows), 4)
 
-    def test_events_that_cannot_be_counted_end_it_before_the_first_run(self):
-        self.assert_refused(self.sweep(2, "--papi", "perf::TASK-CLOCKS"), USAGE, "--papi: perf::TASK-CLOCKS is no event")
-        self.assertFalse(self.file.exists())
-
     def test_named_grids(self):
         self.assertEqual(self.sweep(4, "--grid", "official,1x2,4x1", "--repeat", "1").exit_code, SUCCESS)
         grids = [line["configuration"]["grid"]["name"] for line in lines_of(self.file)]

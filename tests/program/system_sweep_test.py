@@ -7,6 +7,7 @@ import signal
 import time
 
 from program_runner import INTERRUPTED, SUCCESS, USAGE, BackgroundRun, ProgramTest, factorizations, run_program
+from solve_test import matrix_text
 
 LAPLACIAN = "laplace3d:9x8x7"
 
@@ -21,31 +22,29 @@ def triples(rank_count):
 
 def arrow_text(n):
     """A symmetric matrix whose first row is full, so that even pieces have uneven numbers of nonzeros."""
-    lines = [f"{k} {k} {n if k == 1 else 2}.0" for k in range(1, n + 1)] + [f"{k} 1 -1.0" for k in range(2, n + 1)]
-    lines += [f"{k} {k - 1} -0.25" for k in range(3, n + 1)]
-    return "\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"{n} {n} {len(lines)}", *lines]) + "\n"
+    below = {(k, 0): -1.0 for k in range(1, n)} | {(k, k - 1): -0.25 for k in range(2, n)}
+    return matrix_text(n, {(k, k): 2.0 if k else float(n) for k in range(n)} | below)
 
 
 class SystemSweepTest(ProgramTest):
     def setUp(self):
-        self.matrix = self.folder / "arrow.mtx"
-        self.matrix.write_text(arrow_text(120))
-        self.file = self.folder / "sweep.jsonl"
+        self.matrix = self.file("arrow.mtx", arrow_text(120))
+        self.results = self.folder / "sweep.jsonl"
 
     def sweep(self, rank_count, *arguments):
         # Without repetitions of disturbed runs the number of lines is known.
-        return run_program(rank_count, "sweep", *arguments, "--retries", "0", "--output", self.file)
+        return run_program(rank_count, "sweep", *arguments, "--retries", "0", "--output", self.results)
 
     def lines(self):
-        return [json.loads(line) for line in self.file.read_text().splitlines()]
+        return [json.loads(line) for line in self.results.read_text().splitlines()]
 
     def verdicts(self):
-        return self.valid_document_of(0, "sweep", "--show", self.file)
+        return self.valid_document_of(0, "sweep", "--show", self.results)
 
     def test_a_signal_leaves_no_half_of_a_run(self):
         """The run under way ends; before, it was kept as one that failed for ever."""
         words = ("--operator", "laplace3d:80x80x80", "--iterations", "1200", "--repeat", "50", "--retries", "0")
-        with BackgroundRun(2, "sweep", *words, "--output", self.file) as run:
+        with BackgroundRun(2, "sweep", *words, "--output", self.results) as run:
             run.wait_for(r"run 2 of ")
             time.sleep(0.3)  # a third of the next run
             run.send(signal.SIGTERM)

@@ -85,8 +85,7 @@ class ScriptTest(ProgramTest):
         return run_command(words, env={**os.environ, "PATH": path, "MPIEXEC": MPIEXEC})
 
     def compiled(self, compiler, text, *options):
-        source = self.folder / "planted.cpp"
-        source.write_text(text)
+        source = self.file("planted.cpp", text)
         subprocess.run([compiler, *options, source, "-o", self.folder / "planted"], check=True)
         return self.folder / "planted"
 

@@ -83,7 +83,7 @@ class CompareNpb(ProgramTest):
         self.stand_in(text=text + f"    open('{order}', 'a').write('theirs\\n')\n")
         outcome = self.ends_with(SUCCESS, self.compare("--repeat", "3", "--cg2d", wrapper))
         self.assertEqual(order.read_text().split(), ["theirs", "ours", "ours", "theirs", "theirs", "ours"])
-        self.assertRegex(outcome.stdout, r"(?m)^    S       0\.05 +666 +0\.0% +\S+ +\d+ +\S+% +\S+  not decided: 3 of at least 8 rounds")
+        self.assertRegex(outcome.stdout, r"(?m)^Class S: NPB 3\.4\.2: 0\.05 s, 666 Mop/s; cg2d on .*: \S+ s, \d+ Mop/s\n    NPB/cg2d \S+: not decided: 3 of at least 8 rounds")
         self.assertEqual(len([line for line in outcome.error_lines() if ", round " in line]), 3)
 
     def test_refusals_of_programs(self):

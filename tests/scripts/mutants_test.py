@@ -49,9 +49,7 @@ class Mutants(TreeTest):
         return run_command([sys.executable, "-B", SCRIPT, *words])
 
     def start_with(self, faults, *words):
-        path = self.folder / "faults.toml"
-        path.write_text(list_of(faults))
-        return self.start("--faults", path, *words)
+        return self.start("--faults", self.file("faults.toml", list_of(faults)), *words)
 
     def test_every_fault_has_its_place_and_every_room_its_faults(self):
         self.ends_with(SUCCESS, self.start("--check"))

@@ -2,7 +2,6 @@
 
 import datetime
 import subprocess
-import sys
 
 from program_runner import BAD_DATA, PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, run_command
 
@@ -58,7 +57,7 @@ class ReleaseCheck(TreeTest):
         self.make_tree(FILES)
 
     def check(self, *words):
-        return run_command([sys.executable, SCRIPT, "--root", self.root, *words])
+        return run_command([SCRIPT, "--root", self.root, *words])
 
     def assert_only_fault(self, point, outcome):
         self.assertEqual(outcome.exit_code, BAD_DATA, outcome)
@@ -89,20 +88,19 @@ class ReleaseCheck(TreeTest):
         self.assert_only_fault("the tag is free", self.check())
         self.git("tag", "--delete", "v1.2.3")
         self.assert_only_fault("the same in the program", self.check("--program", PROGRAM))
-        log = self.folder / "log"
-        log.write_text("==> stage format: passed in 3 s\n")
+        log = self.file("log", "==> stage format: passed in 3 s\n")
         self.assert_only_fault("scripts/test --thorough passed", self.check("--log", log))
         log.write_text("==> all stages passed: 312 tests in 2000 s (format 3 s)\n")
         self.assertEqual(self.check("--log", log).exit_code, SUCCESS)
 
     def test_usage(self):
         for words in (("--no-such-option",), ("--root", self.folder)):
-            self.assert_refused(run_command([sys.executable, SCRIPT, *words]), USAGE)
+            self.assert_refused(run_command([SCRIPT, *words]), USAGE)
 
 
 class ThisTree(ProgramTest):
     def test_versions_agree_and_all_tests_are_listed(self):
-        points = points_of(run_command([sys.executable, SCRIPT, "--program", PROGRAM]))
+        points = points_of(run_command([SCRIPT, "--program", PROGRAM]))
         for point in ("version in CMakeLists.txt", "the same in CITATION.cff", "the same in the Spack recipe", "the same in the program",
                       "every test is in a list", "licence"):  # fmt: skip
             self.assertEqual(points[point], "yes", point)

@@ -11,14 +11,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command, temporary_folder
-from report_facts import (
-    BENCH, PROFILE, as_class_b, as_streamed, as_uneven, real_sweep, with_counters, with_figures, with_predictions, with_rooflines,
-    with_second_kernel, write_lines,
-)
-from session_facts import session_files
+from report_facts import real_sweep, session_files, write_lines
 
 from report_parts import style
-from report_parts.figure_table import FIGURES
 
 SCHEMES = ("light", "dark")
 
@@ -199,28 +194,6 @@ class ReportPage(ProgramTest):
         self.addCleanup(self.browser.execute_cdp_cmd, "Emulation.setScriptExecutionDisabled", {"value": False})
         self.browser.get(self.page.as_uri())
         self.assertGreater(len(self.find(".chart title")), 20)
-
-    def assert_figures(self, names):
-        """With a picture each, in the order of the table."""
-        self.assertEqual([section.get_attribute("id") for section in self.find("section:has(.chart)")], names)
-
-    def test_all_data_gives_all_figures(self):
-        profile, bench = self.folder / "profile.json", self.folder / "bench.json"
-        profile.write_text(json.dumps(PROFILE))
-        bench.write_text(json.dumps(BENCH))
-        # One run of class B, so that a figure of it and panels of several problems are there.
-        runs = self.sweep + as_class_b(self.sweep[:1])
-        documents = with_second_kernel(with_rooflines(with_figures(with_counters(with_predictions(runs)))))
-        on_two_ranks = next(document for document in self.sweep if document["configuration"]["ranks"] == 2)
-        documents += as_class_b([as_streamed(on_two_ranks, limit, 1.0) for limit in (60_000_000, 80_000_000)])
-        documents.append(as_uneven({name: value for name, value in on_two_ranks.items() if name != "sweep"}))
-        self.open(self.make("all", documents, profile, bench))
-        of_runs = [row.name for row in FIGURES[: [row.name for row in FIGURES].index("ways")] if row.name not in ("comparison", "bench-row-length")]
-        self.assert_figures(of_runs)
-        self.assertIn("Test <processor>", [head.text for head in self.find("#row-length h3")])
-        heads = [cell.text for cell in self.find("#counters > .scroll th")]
-        self.assertEqual(heads[2:], ["instructions per core cycle", "flops per nonzero", "PAPI_L3_TCM per nonzero"])
-        self.assertIn("1.23", [cell.text for cell in self.find("#counters > .scroll td.number")])
 
     def step_page(self):
         """A page with one CG step of a real trace."""

@@ -8,7 +8,7 @@ from program_runner import PROGRAM, SUCCESS, ProgramTest, run_command
 
 import report_facts  # noqa: F401  (the path of report_parts)
 
-from report_parts import animation, html_parts, inputs
+from report_parts import animation, inputs
 from report_parts.errors import BAD_DATA, NO_INPUT, ReportError
 
 
@@ -32,9 +32,7 @@ def made_trace(steps, **facts):
 
 class TraceTest(ProgramTest):
     def read(self, document):
-        path = self.folder / "trace.json"
-        path.write_text(document if isinstance(document, str) else json.dumps(document))
-        return self.traces_of(path)[0]
+        return self.traces_of(self.file("trace.json", document if isinstance(document, str) else json.dumps(document)))[0]
 
     @staticmethod
     def traces_of(*paths):
@@ -72,13 +70,13 @@ class TraceTest(ProgramTest):
     def test_names_of_a_file_are_no_part_of_the_page(self):
         document = made_trace([10], kernel="<b>&</script>")
         document["traceEvents"].append(event("</script><script>alert(1)", "phase", 101, 1))
-        text = animation.animation_html(self.read(document), html_parts.table)
+        text = animation.animation_section(self.read(document))[2]
         self.assertEqual(text.count("</script>"), 1)
         self.assertNotIn("<b>", text)
         self.assertIn("&lt;b&gt;&amp;", text)
 
     def test_the_picture_says_what_the_trace_says(self):
-        text = animation.animation_html(self.read(made_trace([90, 10, 20, 30, 12])), html_parts.table)
+        text = animation.animation_section(self.read(made_trace([90, 10, 20, 30, 12])))[2]
         pictures = [xml.etree.ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", text, re.DOTALL)]
         plane, *keys, lanes = pictures
         self.assertEqual([picture.get("role") for picture in (plane, lanes)], ["img", "img"])
@@ -97,7 +95,7 @@ class TraceTest(ProgramTest):
         steps = [self.read(document) for document in documents]
         ((measured, simulated),) = groups = animation.same_steps(steps)
         self.assertEqual((measured.length_us, simulated.length_us), (21, 11))
-        text = animation.overlay_html(*groups, html_parts.table)
+        text = animation.overlay_section(*groups)[2]
         self.assertRegex(text, "class S, grid 1x2, .* 1: put, sell, 21.0 µs; 2: laptop, simulated, sell, 11.0 µs")
         lanes = xml.etree.ElementTree.fromstring(re.search('<svg class="lanes".*?</svg>', text, re.DOTALL)[0])
         bars = [(float(bar.get("x").rstrip("%")), float(bar.get("width").rstrip("%"))) for bar in lanes.findall("rect")]

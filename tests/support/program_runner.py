@@ -54,22 +54,10 @@ INTERRUPTED_AT_ONCE = (INTERRUPTED, 9, 1)
 
 # zeta after every outer iteration of class S, as the official 3.4 program prints it on 1 rank.
 CLASS_S_ZETA = (
-    9.998644157914,
-    8.5733279203222,
-    8.5954510374058,
-    8.5969972340737,
-    8.5971549151767,
-    8.5971744311608,
-    8.5971770704913,
-    8.597177444063,
-    8.5971774983942,
-    8.5971775064409,
-    8.5971775076486,
-    8.5971775078318,
-    8.5971775078598,
-    8.5971775078641,
-    8.5971775078648,
-)
+    9.998644157914, 8.5733279203222, 8.5954510374058, 8.5969972340737, 8.5971549151767,
+    8.5971744311608, 8.5971770704913, 8.597177444063, 8.5971774983942, 8.5971775064409,
+    8.5971775076486, 8.5971775078318, 8.5971775078598, 8.5971775078641, 8.5971775078648,
+)  # fmt: skip
 CLASS_S_NONZEROS = 78148
 
 PHASES = ("collection", "multiply", "summation", "shuffle", "dot", "vector_updates")
@@ -83,11 +71,6 @@ def some_of(cases, step):
     """Of a long list, each step-th case, and all where the extent is thorough. A step without a common divisor with the
     lengths of a product's factors meets every value of every factor."""
     return list(cases) if THOROUGH else list(cases)[::step]
-
-
-def thorough_only(reason):
-    """A test that is left out unless the extent is thorough: it takes long, and others see most of what it sees."""
-    return unittest.skipUnless(THOROUGH, f"left to CG2D_TEST_EXTENT=thorough: {reason}")
 
 
 # A run that takes longer hangs: runs of the tests take seconds at most, even with sanitizers.
@@ -361,6 +344,12 @@ def validator_of(name):
     return jsonschema.Draft202012Validator(schema)
 
 
+def bytes_of(text):
+    """As the program writes them: "60 MB"."""
+    number, unit = text.split()
+    return round(float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit])
+
+
 def process_bytes(rank_count):
     """The memory that --memory-limit counts for each of so many processes, without a matrix: more with a sanitizer."""
     plan = run_program(rank_count, "run", "--class", "S", "--dry-run", "--format", "json").document()["plan"]
@@ -469,6 +458,12 @@ class ProgramTest(unittest.TestCase):
     def folder(self):
         """A folder of the test's own, which goes after it."""
         return temporary_folder(self.addCleanup)
+
+    def file(self, name, content=""):
+        """A file of the folder with this text, or these bytes."""
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
 
     def ends_with(self, exit_code, outcome):
         self.assertEqual(outcome.exit_code, exit_code, outcome)

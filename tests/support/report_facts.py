@@ -17,6 +17,7 @@ os.environ["CG2D"] = PROGRAM
 # 6 grids, each run twice.
 RANK_COUNTS = (1, 2, 4)
 ROUNDS = 2
+FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-session-")
 
 
 def of_copies(change):
@@ -84,35 +85,19 @@ def with_predictions(document):
     document["prediction"] = {"machine": "test", "total_s": 1.1 * document["result"]["time_s"], "phases": phases}
 
 
-# Of an event, besides its name, kind and phases.
-EVENT = {"total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "per_nonzero": None}
-
-
 @of_copies
 def with_counters(document):
     """One event per phase that was counted and one that was not."""
     values = {"minimum": 375.0, "mean": 750.0, "maximum": 1125.0, "total": 1500.0}
-    event = EVENT | {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
+    event = {
+        "name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES},
+        "total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "per_nonzero": None,
+    }  # fmt: skip
     refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
     document["counters"] = {
         "papi": None, "asked": [event["name"]], "events": [event], "refused": [refused], "multiplexed": False, "all_threads": True,
         "clocks_per_reading": 100.0, "reading_share": 0.001, "instructions_per_cycle": None, "figures": [], "ranks": [],
     }  # fmt: skip
-
-
-@of_copies
-def with_figures(document):
-    """Documents of with_counters(), as if cycles, instructions and misses had been counted: figures of two phases."""
-    counters = document["counters"]
-    ones = {phase: {"minimum": 1.0, "mean": 1.0, "maximum": 1.0, "total": 1.0} for phase in PHASES}
-    counters["events"].append(EVENT | {"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": ones})
-    counters["figures"] = [
-        {"name": name, "description": description, "events": ["PAPI_TOT_CYC"], "phases": dict.fromkeys(PHASES) | phases}
-        for name, description, phases in (
-            ("instructions_per_cycle", "instructions per core cycle", {"multiply": 1.2345, "dot": 2.5}),
-            ("flops_per_nonzero", "flops per nonzero", {}),
-        )
-    ]
 
 
 @of_copies
@@ -233,3 +218,31 @@ BENCH = {
         for kernel, nanoseconds, bytes_per_nonzero in (("scalar", 1.2, 12.1), ("sell", 0.6, 10.2))
     ],
 }
+
+# Files of one session: name, ranks, words of the command.
+SESSION = {
+    "run.json": (4, ("run", "--class", "S", "--grid", "2x2", "--niter", "2", "--trace", "trace.json", "--format", "json")),
+    "scaling.json": (2, ("scaling", "--class", "S", "--cores", "1,2", "--repeat", "2", "--format", "json")),
+    "pingpong.json": (2, ("pingpong", "--class", "S", "--sizes", "8,64kB", "--format", "json")),
+    "solve.json": (2, ("solve", "--operator", "laplace3d:9x9x9", "--format", "json")),
+}
+
+
+@functools.cache
+def session_files():
+    """Paths: a sweep with runs that counted, one file of each other kind, and a trace."""
+    folder = pathlib.Path(FOLDER.name)
+    sweep = real_sweep()
+    grids = {document["configuration"]["grid"]["name"]: document for document in sweep}
+    write_lines(folder / "sweep.jsonl", [*sweep, *with_rooflines(with_counters(list(grids.values())))])
+    write_lines(folder / "later.jsonl", sweep)
+    for name, (ranks, words) in SESSION.items():
+        settled = (folder / word if word == "trace.json" else word for word in words)
+        outcome = run_program(ranks, *settled, "--output", folder / name)
+        assert outcome.exit_code == 0, f"no {name}: {outcome}"
+    compared = run_program(0, "compare", folder / "sweep.jsonl", folder / "later.jsonl", "--format", "json")
+    (folder / "compare.json").write_text(compared.stdout)
+    (folder / "profile.json").write_text(json.dumps(PROFILE))
+    (folder / "bench.json").write_text(json.dumps(BENCH))
+    names = ["sweep.jsonl", *SESSION, "trace.json", "compare.json", "profile.json", "bench.json"]
+    return [folder / name for name in names]
