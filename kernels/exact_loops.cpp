@@ -286,21 +286,21 @@ struct Form {
   static constexpr int most_registers = 2;  // each with two sums and a constant
 
   template <int Registers, typename Elements>
-  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellVectors& vectors) {
+  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellOperands& operands) {
     const SellLanes d;
     const auto n = static_cast<int64_t>(hn::Lanes(d));
     const auto other = Registers > 1 ? n : 0;
     const double* values = chunk.values + first_lane;
     const uint16_t* columns = chunk.columns + first_lane;
     const uint16_t* rows = chunk.rows + first_lane;
-    double* const q = vectors.q + chunk.window_row;
-    double* const q_low = vectors.q_low + chunk.window_row;
+    double* const q = operands.q_rows + chunk.window_row;
+    double* const q_low = operands.q_rows_low + chunk.window_row;
     auto high0 = FewElements::load(d, q, rows);
     auto high1 = FewElements::load(d, q, rows + other);
     auto low0 = FewElements::load(d, q_low, rows);
     auto low1 = FewElements::load(d, q_low, rows + other);
-    const auto constants0 = low_constants(high0, vectors.low_share);
-    const auto constants1 = low_constants(high1, vectors.low_share);
+    const auto constants0 = low_constants(high0, operands.low_share);
+    const auto constants1 = low_constants(high1, operands.low_share);
     for (uint32_t step = 0; step < chunk.steps; ++step, values += sell_lanes, columns += sell_lanes) {
       prefetch_entries(values, columns, chunk.prefetch_distance);
       add_terms(constants0, hn::Mul(hn::LoadU(d, values), Elements::load(d, chunk.p, columns)), high0, low0);
@@ -337,8 +337,6 @@ HWY_AFTER_NAMESPACE();
 #include <string_view>
 #include <utility>
 
-#include "kernels/parts_kernel.hpp"
-
 namespace cg2d::kernels {
 
 namespace {
@@ -371,15 +369,14 @@ void add_scaled_rounded(double a, std::span<const double> x, std::span<double> y
   CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::add_scaled_for)(a, x, y);
 }
 
-std::unique_ptr<SpmvKernel> make_exact_csr(std::string_view name, InstructionSet set, CsrBlock block,
+std::unique_ptr<SpmvKernel> make_exact_csr(std::string_view name, CsrBlock block,
                                            const KernelOptions& options) {
-  const auto row_bounds = row_bounds_for(block, options);
-  const auto loop = [multiply = CG2D_OF_SET(set, exact_csr::loop_for), most_terms = options.most_terms](
-                        const CsrBlock& rows_block, const CsrRowOperands& operands) {
+  const auto loop = [multiply = CG2D_OF_SET(*options.instruction_set, exact_csr::loop_for),
+                     most_terms = options.most_terms](const CsrBlock& rows_block,
+                                                      const CsrRowOperands& operands) {
     multiply(most_terms, rows_block, operands);
   };
-  return std::make_unique<CsrRowsKernel>(name, name_of(set), loop, std::move(block), options.thread_count,
-                                         row_bounds);
+  return std::make_unique<CsrRowsKernel>(name, loop, std::move(block), options);
 }
 
 RowSellLoop exact_row_sell_loop(InstructionSet set) { return CG2D_OF_SET(set, exact_row_sell::loop_for); }

@@ -90,12 +90,6 @@ class PageBuffer {
   PageBuffer() = default;
   /// Throws std::bad_alloc, as PageMemory.
   explicit PageBuffer(size_t size) : memory_(bytes_of(size)) {}
-  /// Without its elements until memory with them is lent.
-  static PageBuffer nowhere(size_t size) {
-    PageBuffer buffer;
-    buffer.memory_ = PageMemory::nowhere(bytes_of(size));
-    return buffer;
-  }
 
   /// Keeps the first min(size(), size) elements; new ones are zero. Copies nothing. Throws std::bad_alloc.
   void resize(size_t size) { memory_.resize(bytes_of(size)); }

@@ -65,8 +65,6 @@ struct RowSellPart {
   std::vector<RowSellPlace> windows;  ///< where each window begins, and the end
 
   int64_t window_count() const { return static_cast<int64_t>(windows.size()) - 1; }
-  /// Bytes that one product reads.
-  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every step's columns are in [0, column_count).
   bool has_columns_in_range() const;

@@ -175,24 +175,20 @@ struct KernelRow {
   Tuning defaults{};
   /// Instruction sets of the loops that run on this processor, narrowest first.
   std::vector<InstructionSet> instruction_sets{};
-  /// The one of these that the kernel takes by itself; the same at every call. The first call may measure.
-  InstructionSet (*preferred_instruction_set)() = [] { return InstructionSet::portable; };
+  /// Measures which of these is the fastest, at its first call; nullptr: the widest one.
+  InstructionSet (*measured_instruction_set)() = nullptr;
   /// The reason why the kernel cannot serve on this processor; empty when it can.
   std::string (*why_unavailable)() = [] { return std::string(); };
-  /// Makes a kernel for options that it can make, and takes the block over: with half storage, the half of it that is stored. Throws
-  /// std::bad_alloc, and std::invalid_argument for an instruction set that is not in the row.
-  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// What make() calls, with options that it has checked and that name an instruction set.
+  std::unique_ptr<SpmvKernel> (*maker)(CsrBlock block, const KernelOptions& options) = nullptr;
   bool makes_several = false;       ///< for KernelOptions::vector_count vectors at once, 2 or more
   bool makes_reproducible = false;  ///< with KernelOptions::most_terms
-  /// Makes the kernel that `make` makes of a block of so many rows on one thread, with sums as usual, for arrays with the
-  /// same contents that are lent to it before a product (StoredArray::memory); nullptr: there is none. Throws
-  /// std::invalid_argument for sizes of arrays that are not those of such a block.
-  std::unique_ptr<SpmvKernel> (*make_external)(const ExternalArrays& block,
-                                               const KernelOptions& options) = nullptr;
-  bool makes_several_external = false;  ///< make_external makes the kernel for several vectors, too
+  /// What make_external() calls; nullptr: there is no such kernel.
+  std::unique_ptr<SpmvKernel> (*external_maker)(const ExternalArrays& block,
+                                                const KernelOptions& options) = nullptr;
   /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.
   int64_t panel_rows = 1;
-  /// A panel has no more rows: `make` would cut them into several pieces, which make_external does not know. A multiple of panel_rows.
+  /// A panel has no more rows: make() would cut them into several pieces, which make_external() does not know. A multiple of panel_rows.
   int64_t most_panel_rows = std::numeric_limits<int64_t>::max();
   /// Another instruction set's loop takes other arrays.
   bool format_depends_on_set = false;
@@ -202,11 +198,21 @@ struct KernelRow {
   bool is_default_for_several = false;
 
   bool stores_half() const { return storage == Storage::half; }
-  /// Whether `make` and `make_external` take so many vectors.
+  /// Whether make() and make_external() take so many vectors.
   bool takes(int vector_count) const { return vector_count == 1 || makes_several; }
-  bool takes_external(int vector_count) const {
-    return vector_count == 1 ? make_external != nullptr : makes_several_external;
+  bool takes_external(int vector_count) const { return external_maker != nullptr && takes(vector_count); }
+  /// The instruction set that the kernel takes by itself; the same at every call. The first call may measure.
+  InstructionSet preferred_instruction_set() const {
+    return measured_instruction_set ? measured_instruction_set() : instruction_sets.back();
   }
+  /// Makes a kernel for options that it can make, and takes the block over: with half storage, the half of it that is stored. Throws
+  /// std::bad_alloc, and std::invalid_argument for an instruction set that has no loop, for another number of vectors than 1 or one of vector_counts, and
+  /// for reproducible sums without a bound for each row.
+  std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) const;
+  /// Makes the kernel that make() makes of a block of so many rows on one thread, with sums as usual, for arrays with the
+  /// same contents that are lent to it before a product (StoredArray::memory). Throws as make(), and std::invalid_argument for sizes of arrays that
+  /// are not those of such a block.
+  std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) const;
 };
 
 /// All kernels, those on whole blocks first.

@@ -258,7 +258,7 @@ TEST(SupervariablesTest, BlocksOfZerosAreNotMade) {
   Supervariables all{.size = 3, .members = {}};
   all.members.resize(600);
   std::iota(all.members.begin(), all.members.end(), 0U);
-  EXPECT_FALSE(make_block_csr(half, BlockIndices(half, SharedIndices(half, 0)), all, 1));
+  EXPECT_FALSE(make_block_csr(half, SharedIndices(half, 0), all, 1));
 }
 
 // ---------------------------------------------------------------- products

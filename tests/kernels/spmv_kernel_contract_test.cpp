@@ -25,7 +25,7 @@
 #include "kernels/cpu_features.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/product_check.hpp"
-#include "kernels/several_vectors.hpp"
+#include "kernels/spmv.hpp"
 #include "support/bits.hpp"
 #include "support/random_blocks.hpp"
 #include "support/test_extent.hpp"
@@ -513,8 +513,8 @@ void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const
 
 /// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
 double bytes_per_nonzero(const CsrBlock& block, int block_width) {
-  const auto kernel =
-      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  const auto kernel = kernel_named("csr-short")
+                          .make(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
   return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
 }
 
@@ -563,9 +563,10 @@ TEST(SeveralVectorsTest, FewerVectorsAreFilledUpAndOtherNumbersRefused) {
   const std::vector<std::pair<int, int>> filled_up{{1, 1}, {2, 2}, {3, 4}, {9, 16}, {17, 0}};
   for (const auto& [count, expected] : filled_up) EXPECT_EQ(vector_count_for(count), expected) << count;
   const auto block = random_block(3, 3, 1.0);
-  for (const int count : {0, 1, 3, 32, 33}) {
-    EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
-    EXPECT_THROW(make_several_rows("csr-simd", block.copy(), {.vector_count = count}), std::invalid_argument);
+  for (const auto* name : {"csr-short", "csr-simd"}) {
+    for (const int count : {0, 3, 32, 33})
+      EXPECT_THROW(kernel_named(name).make(block.copy(), {.vector_count = count}), std::invalid_argument)
+          << name;
   }
   EXPECT_TRUE(default_kernel_for_several().makes_several);
   EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
