@@ -81,9 +81,17 @@ class CsrRowsKernel final : public FormatKernel<SplitRows<CsrBlock>> {
   ColumnSums column_sums_;
 };
 
-/// Plain CSR with reproducible sums, by the loop for a set that has no gathers, for the kernel of that name, which must stay alive.
+// Plain CSR, for the kernel of that name, which must stay alive.
+
+/// Reproducible sums, by the loop for a set that has no gathers.
 std::unique_ptr<SpmvKernel> make_exact_csr(std::string_view name, CsrBlock block,
                                            const KernelOptions& options);
+/// Several vectors.
+std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
+                                              const KernelOptions& options);
+/// Several vectors, in column blocks (several_sell_form()), or plain CSR where a row has few entries in a column block.
+std::unique_ptr<SpmvKernel> make_several_blocks(std::string_view name, CsrBlock block,
+                                                const KernelOptions& options);
 
 // ---------------------------------------------------------------- loops over rows in registers (spmv_csr.cpp)
 

@@ -54,6 +54,11 @@ struct SellForm {
   SellLoop loop = nullptr;
 };
 
+/// The form for several vectors: SELL-4-1024 in column blocks.
+SellForm several_sell_form(std::string_view name, Storage storage, const KernelOptions& options);
+inline constexpr int64_t several_sell_lanes = 4;
+inline constexpr int64_t several_sell_window_rows = 1024;
+
 /// The kernel of a form. bands: sell_parts() of its shape. With the options' most_terms, sums are reproducible. Throws std::bad_alloc.
 std::unique_ptr<SpmvKernel> make_sell_kernel(const SellForm& form, std::vector<SellBands> bands,
                                              const KernelOptions& options);

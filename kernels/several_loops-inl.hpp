@@ -11,8 +11,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/prefetch.hpp"
-#include "kernels/several_vectors.hpp"
+#include "kernels/spmv.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

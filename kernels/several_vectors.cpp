@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/csr_rows_kernel.hpp"
+#include "kernels/sell_kernel.hpp"
 #include "kernels/several_loops-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

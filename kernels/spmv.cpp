@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace cg2d::kernels {
@@ -75,7 +76,7 @@ const KernelRow& kernel_named(std::string_view name) {
 }
 
 const KernelRow& reference_kernel(Storage storage) {
-  return *first_row([&](const auto& row) { return row.is_reference && row.storage == storage; });
+  return *first_row([&](const auto& row) { return row.storage == storage; });
 }
 
 const KernelRow& default_kernel(Storage storage) {

@@ -371,44 +371,36 @@ class SeveralKernel final : public FormatKernel<Parts<SetPart>> {
   ColumnSums column_sums_;
 };
 
-std::unique_ptr<SpmvKernel> make_sets(CsrBlock block, const KernelOptions& options) {
+/// Sets and the kernel of what is in none, or block CSR.
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (auto kernel = try_block_csr(block, options)) return kernel;
+  constexpr int64_t most_elements = int64_t{1} << 32;  // members have 32 bits
+  const bool is_for_several = options.vector_count > 1;
   const SharedIndices shared(block, options.column_of_row_0);
+  IndexSets sets;
+  if (shared.count * options.vector_count <= most_elements) {
+    sets = find_index_sets(block, shared, options.thread_count,
+                           is_for_several ? largest_set_of_several : largest_index_set);
+  }
   Parts<SetPart> parts;
-  if (auto sets = find_index_sets(block, shared, options.thread_count); !sets.empty()) {
+  if (!sets.empty()) {
     auto is_in_set = entries_in_sets(block, sets);
-    add_single_entries(block, shared, sets, is_in_set);
-    parts.of_threads = make_set_parts(sets, block, shared, 2, options.thread_count);
+    if (!is_for_several) add_single_entries(block, shared, sets, is_in_set);
+    const int places_per_index = is_for_several ? options.vector_count : 2;
+    parts.of_threads =
+        make_set_parts(sets, block, shared, static_cast<uint32_t>(places_per_index), options.thread_count);
     block = without_sets(std::move(block), is_in_set);
   }
-  std::unique_ptr<SpmvKernel> others;
-  if (parts.of_threads.empty() || block.nonzero_count() > 0) others = make_rest(std::move(block), options);
-  return std::make_unique<Kernel>(shared, std::move(parts), std::move(others), options);
-}
-
-std::unique_ptr<SpmvKernel> make_sets_of_several(CsrBlock block, const KernelOptions& options) {
-  constexpr int64_t most_elements = int64_t{1} << 32;  // members have 32 bits
-  const SharedIndices shared(block, options.column_of_row_0);
-  Parts<SetPart> parts;
-  if (shared.count * options.vector_count <= most_elements) {
-    const auto sets = find_index_sets(block, shared, options.thread_count, largest_set_of_several);
-    if (!sets.empty()) {
-      parts.of_threads = make_set_parts(sets, block, shared, static_cast<uint32_t>(options.vector_count),
-                                        options.thread_count);
-      const auto is_in_set = entries_in_sets(block, sets);
-      block = without_sets(std::move(block), is_in_set);
-    }
+  if (!is_for_several) {
+    std::unique_ptr<SpmvKernel> others;
+    if (sets.empty() || block.nonzero_count() > 0) others = make_rest(std::move(block), options);
+    return std::make_unique<Kernel>(shared, std::move(parts), std::move(others), options);
   }
   auto rest_options = options;
   // Each thread of it makes sums over all columns. Class B, 8 vectors, 2 threads: 0.32 instead of 0.49 ms.
-  if (!parts.of_threads.empty() && block.nonzero_count() < block.row_count) rest_options.thread_count = 1;
+  if (!sets.empty() && block.nonzero_count() < block.row_count) rest_options.thread_count = 1;
   auto others = symmetric_kernel().make(std::move(block), rest_options);
   return std::make_unique<SeveralKernel>(shared, std::move(parts), std::move(others), options);
-}
-
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  if (auto kernel = try_block_csr(block, options)) return kernel;
-  return options.vector_count > 1 ? make_sets_of_several(std::move(block), options)
-                                  : make_sets(std::move(block), options);
 }
 
 bool has_use_for(const CsrBlock& whole, const KernelOptions& options) {
@@ -425,7 +417,6 @@ KernelRow blocks_kernel() {
           "symmetric storage in dense blocks of the pattern, which it finds; the rest by another kernel",
       .storage = Storage::half,
       .joins_sums = true,
-      .is_taken_by_name_only = true,
       .has_use_for = blocks::has_use_for,
       .bytes_per_nonzero = 5.0,
       .converts = true,

@@ -120,7 +120,6 @@ HWY_AFTER_NAMESPACE();
 #include <vector>
 
 #include "kernels/loop_choice.hpp"
-#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
 namespace {

@@ -41,7 +41,6 @@ KernelRow scalar_kernel() {
   return {
       .name = "scalar",
       .description = "reference: plain CSR, one accumulator, the inner loop of the official program",
-      .is_reference = true,
       .bytes_per_nonzero = 12.0,
       .instruction_sets = {InstructionSet::portable},
       .maker = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
@@ -58,7 +57,6 @@ KernelRow symmetric_scalar_kernel() {
       .description =
           "symmetric storage: one entry of each mirrored pair; plain CSR, the reference of its kind",
       .storage = Storage::half,
-      .is_reference = true,
       .bytes_per_nonzero = 6.0,
       .instruction_sets = {InstructionSet::portable},
       .maker = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {

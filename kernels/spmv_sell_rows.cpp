@@ -18,14 +18,14 @@ struct Form {
 
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& /*rows*/,
-                                  int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+                                  int64_t first_lane, const RowSellOperands& operands, ChunkSums& sums) {
     const RowSellLanes d;
     const auto n = static_cast<int64_t>(hn::Lanes(d));
     auto sum0 = hn::Zero(d);
     [[maybe_unused]] auto sum1 = hn::Zero(d);
     [[maybe_unused]] auto sum2 = hn::Zero(d);
     [[maybe_unused]] auto sum3 = hn::Zero(d);
-    for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
+    for_each_step(chunk, at, operands.p, [&](const double* values, auto elements) HWY_ATTR {
       const auto add = [&](int64_t lane, VectorOf<RowSellLanes>& sum)
                            HWY_ATTR { sum = hn::MulAdd(hn::LoadU(d, values + lane), elements(lane), sum); };
       add(first_lane, sum0);
@@ -44,8 +44,9 @@ struct Form {
     }
   }
 
-  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums, const RowSellVectors& vectors) {
-    store_rows(rows, sums.high, vectors.q);
+  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums,
+                               const RowSellOperands& operands) {
+    store_rows(rows, sums.high, operands.q);
   }
 };
 
@@ -89,8 +90,8 @@ class Kernel final : public FormatKernel<Parts<RowSellPart>> {
              .first_window = windows.begin,
              .last_window = windows.end,
              .prefetch_distance = prefetch_distance_,
-             .are_added = mode.is_added},
-            {.p = operands.p_columns.data(),
+             .are_added = mode.is_added,
+             .p = operands.p_columns.data(),
              .q = operands.q_rows.data(),
              .q_low = operands.q_rows_low.data(),
              .row_bounds = row_bounds().data(),

@@ -35,14 +35,6 @@ struct SymmetricChunk {
   int64_t prefetch_distance;
 };
 
-/// A window of a column block whose chunks are multiplied.
-struct WindowSums {
-  const double* row_sums;
-  const uint16_t* positions;  // position of each row
-  double* q_rows;             // q of the window
-  int64_t row_count;
-};
-
 HWY_INLINE void load_pairs(const SellOperands& operands, int64_t first_column, int64_t count) {
   const double* const p = operands.p_columns + first_column;
   if (operands.is_continued) {
@@ -57,17 +49,18 @@ HWY_INLINE void store_sums(const ColumnPair* pairs, int64_t count, double* q) {
   for (int64_t k = 0; k < count; ++k) q[k] = pairs[k].q;
 }
 
-/// Several rows at once: one store instead of as many. With some three entries per row of a window (class C) adding them one by one took
+/// Adds the sums of the rows of a window, each from its position, to its q. Several rows at once: one store instead of as many. With some three entries per row of a window (class C) adding them one by one took
 /// a fifth of the product.
-HWY_INLINE void add_window(const WindowSums& window) {
+HWY_INLINE void add_window(const double* row_sums, const uint16_t* positions, int64_t row_count,
+                           double* q_rows) {
   const hn::CappedTag<double, 4> d;
   const auto at_once = static_cast<int64_t>(hn::Lanes(d));
   int64_t row = 0;
-  for (; row + at_once <= window.row_count; row += at_once) {
-    double* const q = window.q_rows + row;
-    hn::StoreU(hn::Add(hn::LoadU(d, q), FewElements::load(d, window.row_sums, window.positions + row)), d, q);
+  for (; row + at_once <= row_count; row += at_once) {
+    double* const q = q_rows + row;
+    hn::StoreU(hn::Add(hn::LoadU(d, q), FewElements::load(d, row_sums, positions + row)), d, q);
   }
-  for (; row < window.row_count; ++row) window.q_rows[row] += window.row_sums[window.positions[row]];
+  for (; row < row_count; ++row) q_rows[row] += row_sums[positions[row]];
 }
 
 /// Form::multiply(chunk).
@@ -104,10 +97,8 @@ void multiply_symmetric(const SellOperands& operands) {
         chunk.rows += lanes;
         chunk.row_sums += lanes;
       }
-      add_window({.row_sums = operands.row_sums,
-                  .positions = positions,
-                  .q_rows = operands.q_rows + part.first_row + first_row,
-                  .row_count = std::min(part.shape.window_rows, part.row_count - first_row)});
+      add_window(operands.row_sums, positions, std::min(part.shape.window_rows, part.row_count - first_row),
+                 operands.q_rows + part.first_row + first_row);
       positions += part.shape.window_rows;
     }
     store_sums(chunk.pairs, width, operands.q_columns + first_column);
@@ -308,7 +299,6 @@ HWY_AFTER_NAMESPACE();
 #include <array>
 
 #include "kernels/loop_choice.hpp"
-#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
 namespace {

@@ -247,22 +247,12 @@ void Session::set_grid(const comm::ProcessGrid& grid) {
 }
 
 void Session::choose_parts() {
-  check_choices();
+  static_cast<void>(
+      transport_of(configuration_of_trials(), group_));  // refuses one that is not available here
   begin_threads();
   try_kernels();
   try_grids();
   cut_by_speed();
-}
-
-/// Refuses a kernel or a transport that is not available here.
-void Session::check_choices() const {
-  static_cast<void>(transport_of(configuration_of_trials(), group_));
-  agree_on(group_, [&] {
-    const auto& kernel = *found_.kernel_choice.kernel;
-    if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
-      throw RunError(ExitCode::unavailable, "--kernel {}: {} (rank {})", kernel.name, reason, group_.rank());
-    }
-  });
 }
 
 /// Threads inherit the counters of the rank that starts them.

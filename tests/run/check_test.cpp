@@ -128,10 +128,10 @@ TEST(KernelCheckTest, FindsEveryFaultAndSaysWhatItCannotCheck) {
   const auto thrown = check(changed_kernel<fail>());
   expect_failed(thrown);
   EXPECT_EQ(thrown.reason, "illegal instruction (rank 0)");
-  row.why_unavailable = [] { return std::string("needs another processor"); };
-  const auto missing = check(row);
+  row.instruction_sets.clear();
+  const auto missing = check(row, {.instruction_set = kernels::InstructionSet::portable});
   EXPECT_EQ(missing.status, CheckStatus::unavailable);
-  EXPECT_EQ(missing.reason, "needs another processor");
+  EXPECT_EQ(missing.reason, "no loop for portable on this processor");
 }
 
 // ---------------------------------------------------------------- transports
