@@ -112,18 +112,18 @@ bool ReadWork::read(int64_t pass_count) {
   });
 }
 
-int64_t ArithmeticWork::flop_count() const {
-  return chain_elements() * steps_per_pass * flops_per_element * thread_count_;
+int64_t flops_of_pass(int thread_count) {
+  return chain_elements() * steps_per_pass * flops_per_element * thread_count;
 }
 
-bool ArithmeticWork::compute(int64_t pass_count) const {
+bool compute_passes(int thread_count, int64_t pass_count) {
   constexpr double factor = 0.5;
   constexpr double addend = 1.0;
   constexpr double fixed_point = addend / (1.0 - factor);
   const auto set = widest_instruction_set();
-  std::vector<double> sums(static_cast<size_t>(thread_count_));
-#pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
-  for (int thread = 0; thread < thread_count_; ++thread)
+  std::vector<double> sums(static_cast<size_t>(thread_count));
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
+  for (int thread = 0; thread < thread_count; ++thread)
     sums[static_cast<size_t>(thread)] =
         CG2D_OF_SET(set, machine_rates::chain, factor, addend, pass_count * steps_per_pass);
   return std::ranges::all_of(

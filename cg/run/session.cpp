@@ -57,10 +57,10 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, int64_t m
   };
   limits.matrix_bytes_per_s = read_rate(matrix_bytes, limits.matrix_footprint_bytes);
   limits.vector_bytes_per_s = read_rate(vector_bytes, limits.vector_footprint_bytes);
-  const kernels::ArithmeticWork arithmetic(thread_count);
-  limits.flops_per_s =
-      static_cast<double>(arithmetic.flop_count()) *
-      common_pass_rate(group, [&](int64_t pass_count) { return arithmetic.compute(pass_count); });
+  limits.flops_per_s = static_cast<double>(kernels::flops_of_pass(thread_count)) *
+                       common_pass_rate(group, [&](int64_t pass_count) {
+                         return kernels::compute_passes(thread_count, pass_count);
+                       });
   return limits;
 }
 
