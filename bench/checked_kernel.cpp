@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -23,13 +22,6 @@ HugePageVector operand_of(int64_t size, RandomStream& stream) {
   HugePageVector p(static_cast<size_t>(size));
   for (double& value : p) value = 0.5 + RandomStream::number(stream.next());
   return p;
-}
-
-bool can_serve(const kernels::KernelRow& row) {
-  const auto reason = row.why_unavailable();
-  if (reason.empty()) return true;
-  std::fprintf(stderr, "no %s here: %s\n", std::string(row.name).c_str(), reason.c_str());
-  return false;
 }
 
 }  // namespace
@@ -64,7 +56,7 @@ std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, 
   std::vector<KernelConfig> configs;
   for (const auto& row : kernels::kernel_table()) {
     // Blocks here are no places of a matrix, so a kernel that needs to know them finds nothing.
-    if (row.is_taken_by_name_only || !can_serve(row)) continue;
+    if (row.has_use_for != nullptr) continue;
     configs.push_back({.label = std::string(row.name), .row = &row, .options = options});
     if (!has_all_loops) continue;
     for (const auto set : row.instruction_sets) {

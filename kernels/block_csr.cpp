@@ -28,13 +28,13 @@ class Builder {
  public:
   static constexpr size_t most_rows = std::numeric_limits<uint32_t>::max() / 8;  // with a place behind it
 
-  Builder(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
+  Builder(const CsrBlock& half, const SharedIndices& indices, const Supervariables& all)
       : half_(half),
         indices_(indices),
         members_(all.members),
         size_(static_cast<size_t>(all.size)),
         count_(all.count()),
-        seats_(static_cast<size_t>(indices.count())),
+        seats_(static_cast<size_t>(indices.total_count())),
         mirrored_starts_(count_ + 1) {
     for (size_t k = 0; k < members_.size(); ++k) {
       if (members_[k] == Supervariables::no_member) continue;
@@ -150,7 +150,7 @@ class Builder {
   }
 
   const CsrBlock& half_;
-  const BlockIndices& indices_;
+  const SharedIndices& indices_;
   const std::vector<uint32_t>& members_;
   size_t size_;
   size_t count_;
@@ -161,39 +161,22 @@ class Builder {
 
 }  // namespace
 
-int64_t BlockCsr::byte_count() const {
-  return static_cast<int64_t>(values.size() * sizeof(double) + columns.size() * sizeof(uint32_t) +
-                              row_starts.size() * sizeof(int64_t));
-}
-
 std::vector<StoredArray> BlockCsr::stored_arrays() {
   return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::structure, row_starts),
           stored_array(ArrayKind::columns, columns)};
 }
 
-bool BlockCsr::has_columns_in_range(int thread_count) const {
-  const auto end = static_cast<uint64_t>(row_count());
-  return all_parts_hold(thread_count, [&](size_t part) {
-    const auto count = columns.size() / static_cast<size_t>(thread_count) + 1;
-    const auto own = columns.span().subspan(std::min(part * count, columns.size()));
-    return std::ranges::all_of(own.first(std::min(count, own.size())),
-                               [=](uint32_t column) { return column < end; });
-  });
+bool BlockCsr::has_columns_in_range(int64_t first_row, int64_t last_row) const {
+  const auto first = static_cast<size_t>(row_starts[static_cast<size_t>(first_row)]);
+  const auto end = static_cast<size_t>(row_starts[static_cast<size_t>(last_row)]);
+  return std::ranges::all_of(columns.span().subspan(first, end - first),
+                             [this](uint32_t column) { return column < row_count(); });
 }
 
-std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
+std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const SharedIndices& indices,
                                        const Supervariables& supervariables, int thread_count) {
   if (supervariables.count() > Builder::most_rows) return std::nullopt;
   return Builder(half, indices, supervariables).build(thread_count);
-}
-
-std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
-                                            int thread_count) {
-  auto supervariables = find_supervariables(half, shared, thread_count);
-  if (!supervariables) return std::nullopt;
-  auto matrix = make_block_csr(half, BlockIndices(half, shared), *supervariables, thread_count);
-  if (!matrix) return std::nullopt;
-  return FoundBlockCsr{std::move(*matrix), std::move(*supervariables)};
 }
 
 }  // namespace cg2d::kernels

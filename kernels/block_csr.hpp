@@ -3,7 +3,6 @@
 // Symmetric block CSR: the entries between two supervariables in one dense block, with one column number. Where others load p, and load and
 // store q, for each entry, a block does so once for each of its columns, side by side in memory.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,28 +26,19 @@ struct BlockCsr {
   PageBuffer<double> values;       ///< block after block, each row by row
 
   int64_t row_count() const { return static_cast<int64_t>(row_starts.size()) - 1; }
-  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
-  bool has_columns_in_range(int thread_count) const;
+  /// Of the blocks of rows first_row ... last_row-1.
+  bool has_columns_in_range(int64_t first_row, int64_t last_row) const;
 };
 
 /// Empty: zeros would fill more than a quarter. Cost: four passes over the entries. Takes 16 bytes while it works for each entry that is
 /// stored in another row of blocks than its row's. Throws std::bad_alloc.
-std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
+std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const SharedIndices& indices,
                                        const Supervariables& supervariables, int thread_count);
-
-/// A block in block CSR, and the indices that its rows and columns are.
-struct FoundBlockCsr {
-  BlockCsr matrix;
-  Supervariables supervariables;
-};
-/// Empty: there are no supervariables, or make_block_csr() is empty.
-std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
-                                            int thread_count);
 
 /// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few, or, for several vectors,
 /// rows that are no columns.
-std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options);
+std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, const KernelOptions& options);
 
 // ---------------------------------------------------------------- products
 
@@ -64,8 +54,6 @@ struct BlockRows {
 };
 /// pairs: p of each supervariable, places_of(size) doubles, and its q behind it. Adds to q.
 using BlockRowLoop = void (*)(const BlockRows& rows, double* pairs);
-/// The loop of each size.
-using BlockRowLoops = std::array<BlockRowLoop, largest_supervariable + 1>;
 
 /// Several vectors, the elements of an index side by side. members: of each supervariable as many indices as it has places.
 struct BlockRowVectors {
@@ -75,6 +63,5 @@ struct BlockRowVectors {
   int64_t count;
 };
 using SeveralBlockRowLoop = void (*)(const BlockRows& rows, const BlockRowVectors& vectors);
-using SeveralBlockRowLoops = std::array<SeveralBlockRowLoop, largest_supervariable + 1>;
 
 }  // namespace cg2d::kernels

@@ -69,15 +69,9 @@ void multiply_rows(const BlockRows& rows, double* pairs) {
   }
 }
 
-template <int64_t... Sizes>
-BlockRowLoops loops_of(std::integer_sequence<int64_t, Sizes...> /*sizes*/) {
-  BlockRowLoops loops{};
-  ((loops[least_supervariable + Sizes] = &multiply_rows<least_supervariable + Sizes>), ...);
-  return loops;
-}
-
-BlockRowLoops loops_for(InstructionSet /*set*/) {
-  return loops_of(std::make_integer_sequence<int64_t, largest_supervariable + 1 - least_supervariable>());
+BlockRowLoop loop_for(InstructionSet /*set*/, int size) {
+  return with_size<least_supervariable, largest_supervariable>(
+      size, [](auto constant) -> BlockRowLoop { return &multiply_rows<constant()>; });
 }
 
 }  // namespace block_csr
@@ -141,21 +135,13 @@ void multiply_rows(const BlockRows& rows, const BlockRowVectors& vectors) {
   }
 }
 
-template <typename Row, int64_t... Sizes>
-SeveralBlockRowLoops loops_of(std::integer_sequence<int64_t, Sizes...> /*sizes*/) {
-  SeveralBlockRowLoops loops{};
-  ((loops[least_supervariable + Sizes] = &multiply_rows<least_supervariable + Sizes, Row>), ...);
-  return loops;
-}
-
-using LoopsForCount = SeveralBlockRowLoops (*)(int vector_count);
-LoopsForCount loops_for(InstructionSet /*set*/) {
-  return [](int vector_count) HWY_ATTR {
-    return with_lanes_for(vector_count, [](auto lanes) HWY_ATTR {
-      return loops_of<Elements<decltype(lanes)::value, 1>>(
-          std::make_integer_sequence<int64_t, largest_supervariable + 1 - least_supervariable>());
-    });
-  };
+SeveralBlockRowLoop loop_for(InstructionSet /*set*/, int vector_count, int size) {
+  return with_row_of(vector_count, [=]<typename Row>(std::type_identity<Row>) {
+    return with_size<least_supervariable, largest_supervariable>(
+        size, [](auto constant) -> SeveralBlockRowLoop {
+          return &multiply_rows<constant(), typename Row::OfOneRegister>;
+        });
+  });
 }
 
 }  // namespace several_block_csr
@@ -169,11 +155,10 @@ HWY_AFTER_NAMESPACE();
 #include <array>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "kernels/parallel_parts.hpp"
-#include "kernels/symmetric_sell.hpp"
+#include "kernels/format_kernel.hpp"
+#include "kernels/sell_kernel.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -190,178 +175,139 @@ int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
 }
 
 /// The common part of the kernels for one vector and for several.
-class BlockCsrKernel : public SpmvKernel {
+class BlockCsrKernel : public FormatKernel<SplitRows<BlockCsr>> {
  public:
-  BlockCsrKernel(BlockCsr matrix, InstructionSet set, const KernelOptions& options)
-      : matrix_(std::move(matrix)),
-        set_(set),
-        prefetch_distance_(
-            options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
-    const auto borders = split_rows_by_nonzeros(matrix_.row_starts.span(), options.thread_count);
-    for (size_t part = 0; part + 1 < borders.size(); ++part) {
-      const RowRange rows{.begin = borders[part], .end = borders[part + 1]};
-      parts_.push_back(
-          {.rows = rows, .written = {.begin = rows.begin, .end = end_of_columns(matrix_, rows)}});
+  BlockCsrKernel(BlockCsr given, const KernelOptions& options)
+      : FormatKernel("blocks", options, {std::move(given), options.thread_count}),
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_sell_prefetch_distance)) {
+    for (int thread = 0; thread < thread_count(); ++thread) {
+      const auto rows = format().rows_of(thread);
+      parts_.push_back({.written = {.begin = rows.begin, .end = end_of_columns(matrix(), rows)}});
     }
   }
 
-  std::string_view name() const final { return "blocks"; }
-  std::string_view instruction_set() const final { return name_of(set_); }
-  int64_t matrix_byte_count() const final { return matrix_.byte_count(); }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() final { return matrix_.stored_arrays(); }
-  bool has_columns_in_range() const final { return matrix_.has_columns_in_range(thread_count()); }
-
  protected:
-  /// The rows of blocks of one thread, the supervariables that these have as rows or columns, and numbers of its own.
+  /// The supervariables that a thread's blocks have as rows or columns, and numbers of its own.
   struct Part {
-    RowRange rows;
     RowRange written;
     PageBuffer<double> numbers{};
   };
 
-  const BlockCsr& matrix() const { return matrix_; }
-  int thread_count() const { return static_cast<int>(parts_.size()); }
+  const BlockCsr& matrix() const { return format().matrix; }
   [[nodiscard]] std::vector<Part>& parts() { return parts_; }
   const std::vector<Part>& parts() const { return parts_; }
   /// The rows that a thread multiplies in a share.
-  BlockRows rows_of_share(const Part& part, const ProductMode& mode) const {
-    const ShareRange share(part.rows.end - part.rows.begin, mode);
-    return {.matrix = matrix_,
-            .first_row = part.rows.begin + share.begin,
-            .last_row = part.rows.begin + share.end,
+  BlockRows rows_of_share(int thread, const ProductMode& mode) const {
+    const auto rows = format().rows_of(thread, mode);
+    return {.matrix = matrix(),
+            .first_row = rows.begin,
+            .last_row = rows.end,
             .prefetch_distance = prefetch_distance_};
   }
-  /// The supervariables whose sums a thread adds up.
-  RowRange sums_of(int thread) const {
-    return {.begin = matrix_.row_count() * thread / thread_count(),
-            .end = matrix_.row_count() * (thread + 1) / thread_count()};
+  /// multiply(thread, part) on each thread, then, after the last share, add_up(rows) for the supervariables whose sums a thread adds up.
+  template <typename Multiply, typename AddUp>
+  void multiply_and_add_up(const ProductMode& mode, const Multiply& multiply, const AddUp& add_up) {
+    const int count = thread_count();
+    const int64_t row_count = mode.share + 1 == mode.share_count ? matrix().row_count() : 0;
+#pragma omp parallel num_threads(count) if (count > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < count; ++thread) multiply(thread, parts_[static_cast<size_t>(thread)]);
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < count; ++thread)
+        add_up(RowRange{.begin = row_count * thread / count, .end = row_count * (thread + 1) / count});
+    }
   }
 
  private:
-  BlockCsr matrix_;
-  InstructionSet set_;
   int64_t prefetch_distance_;
   std::vector<Part> parts_;
 };
 
-namespace block_csr {
-
 /// Each thread has p and q of the supervariables side by side, and writes those that its blocks have as rows or columns.
-class Kernel final : public BlockCsrKernel {
+template <int Size>
+class OneVectorBlockCsr final : public BlockCsrKernel {
+  static constexpr int64_t places = places_of(Size);
+
  public:
-  Kernel(FoundBlockCsr found, const BlockIndices& numbers, const SharedIndices& shared, InstructionSet set,
-         const KernelOptions& options)
-      : BlockCsrKernel(std::move(found.matrix), set, options),
-        members_(std::move(found.supervariables.members)),
-        numbers_(numbers),
-        shared_(shared),
-        copies_(
-            copies_for(matrix().size,
-                       std::make_integer_sequence<int, largest_supervariable + 1 - least_supervariable>())),
-        multiply_rows_(CG2D_OF_SET(set, block_csr::loops_for)[static_cast<size_t>(matrix().size)]) {
-    const auto count = matrix().row_count() * 2 * places_of(matrix().size);
+  OneVectorBlockCsr(BlockCsr given, std::vector<uint32_t> members, const SharedIndices& indices,
+                    const KernelOptions& options)
+      : BlockCsrKernel(std::move(given), options),
+        members_(std::move(members)),
+        indices_(indices),
+        multiply_rows_(CG2D_OF_SET(*options.instruction_set, block_csr::loop_for, Size)) {
+    const auto count = matrix().row_count() * 2 * places;
     for (auto& part : parts()) part.numbers = PageBuffer<double>(static_cast<size_t>(count));
   }
 
-  void multiply(const Operands& operands, const ProductMode& mode) override;
+  /// Each thread has sums of its own, which are added up after the last share.
+  void multiply(const Operands& operands, const ProductMode& mode) override {
+    const bool is_last = mode.share + 1 == mode.share_count;
+    if (is_last && !mode.is_added)
+      std::fill_n(operands.q_rows.data() + indices_.first_row, indices_.count, 0.0);
+    multiply_and_add_up(
+        mode,
+        [&](int thread, Part& part) {
+          if (mode.share == 0) gather(operands, part);
+          multiply_rows_(rows_of_share(thread, mode), part.numbers.data());
+        },
+        [&](const RowRange& rows) { scatter(rows, operands, mode); });
+  }
 
  private:
-  template <int Size>
-  void gather(const Operands& operands, Part& part) const;
-  template <int Size>
-  void scatter(const RowRange& range, const Operands& operands, const ProductMode& mode) const;
+  /// p of the members, and zeros as sums. Places without a member stay zero from the beginning.
+  void gather(const Operands& operands, Part& part) const {
+    const auto* index = members_.data() + part.written.begin * Size;
+    auto* pair = part.numbers.data() + part.written.begin * 2 * places;
+    for (auto row = part.written.begin; row < part.written.end; ++row, pair += 2 * places) {
+      for (int64_t place = 0; place < Size; ++place, ++index) {
+        if (indices_.is_column(*index)) {
+          pair[place] = operands.p_columns[*index];
+        } else if (*index != Supervariables::no_member) {
+          pair[place] = operands.p_rows[static_cast<size_t>(*indices_.row_of(*index))];
+        }
+      }
+      std::fill_n(pair + places, places, 0.0);
+    }
+  }
 
-  /// The copies of each size.
-  struct Copies {
-    void (Kernel::*gather)(const Operands& operands, Part& part) const;
-    void (Kernel::*scatter)(const RowRange& range, const Operands& operands, const ProductMode& mode) const;
-  };
-  template <int... Sizes>
-  static Copies copies_for(int size, std::integer_sequence<int, Sizes...> /*sizes*/) {
-    constexpr std::array copies{Copies{&Kernel::gather<least_supervariable + Sizes>,
-                                       &Kernel::scatter<least_supervariable + Sizes>}...};
-    return copies[static_cast<size_t>(size - least_supervariable)];
+  /// The sums of some supervariables of all threads. An index that is row and column has its sum as a column.
+  void scatter(const RowRange& range, const Operands& operands, const ProductMode& mode) const {
+    const auto* index = members_.data() + range.begin * Size;
+    for (auto row = range.begin; row < range.end; ++row) {
+      std::array<double, Size> sums{};
+      for (const auto& part : parts()) {
+        if (row < part.written.begin || row >= part.written.end) continue;
+        const auto* const q = part.numbers.data() + (2 * row + 1) * places;
+        for (size_t place = 0; place < Size; ++place) sums[place] += q[place];
+      }
+      for (size_t place = 0; place < Size; ++place, ++index) {
+        if (indices_.is_column(*index)) {
+          double& q = operands.q_columns[*index];
+          q = mode.is_continued ? q + sums[place] : sums[place];
+        } else if (*index != Supervariables::no_member) {
+          double& q = operands.q_rows[static_cast<size_t>(*indices_.row_of(*index))];
+          q = mode.is_added ? q + sums[place] : sums[place];
+        }
+      }
+    }
   }
 
   std::vector<uint32_t> members_;  // as Supervariables::members
-  BlockIndices numbers_;           // where the members' p and q are in the block's vectors
-  SharedIndices shared_;
-  Copies copies_;
+  SharedIndices indices_;          // where the members' p and q are in the block's vectors
   BlockRowLoop multiply_rows_;
 };
-
-/// p of the members, and zeros as sums. Places without a member stay zero from the beginning.
-template <int Size>
-void Kernel::gather(const Operands& operands, Part& part) const {
-  constexpr int64_t places = places_of(Size);
-  const auto* index = members_.data() + part.written.begin * Size;
-  auto* pair = part.numbers.data() + part.written.begin * 2 * places;
-  for (auto row = part.written.begin; row < part.written.end; ++row, pair += 2 * places) {
-    for (int64_t place = 0; place < Size; ++place, ++index) {
-      if (numbers_.is_column(*index)) {
-        pair[place] = operands.p_columns[*index];
-      } else if (*index != Supervariables::no_member) {
-        pair[place] = operands.p_rows[static_cast<size_t>(*numbers_.row_of(*index))];
-      }
-    }
-    std::fill_n(pair + places, places, 0.0);
-  }
-}
-
-/// The sums of the supervariables [begin, end) of all threads. An index that is row and column has its sum as a column.
-template <int Size>
-void Kernel::scatter(const RowRange& range, const Operands& operands, const ProductMode& mode) const {
-  constexpr int64_t places = places_of(Size);
-  const auto* index = members_.data() + range.begin * Size;
-  for (auto row = range.begin; row < range.end; ++row) {
-    std::array<double, Size> sums{};
-    for (const auto& part : parts()) {
-      if (row < part.written.begin || row >= part.written.end) continue;
-      const auto* const q = part.numbers.data() + (2 * row + 1) * places;
-      for (size_t place = 0; place < Size; ++place) sums[place] += q[place];
-    }
-    for (size_t place = 0; place < Size; ++place, ++index) {
-      if (numbers_.is_column(*index)) {
-        double& q = operands.q_columns[*index];
-        q = mode.is_continued ? q + sums[place] : sums[place];
-      } else if (*index != Supervariables::no_member) {
-        double& q = operands.q_rows[static_cast<size_t>(*numbers_.row_of(*index))];
-        q = mode.is_added ? q + sums[place] : sums[place];
-      }
-    }
-  }
-}
-
-/// Each thread has sums of its own, which are added up behind the last share.
-void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
-  const bool is_last = mode.share + 1 == mode.share_count;
-  if (is_last && !mode.is_added) std::fill_n(operands.q_rows.data() + shared_.first_row, shared_.count, 0.0);
-#pragma omp parallel num_threads(thread_count()) if (thread_count() > 1)
-  {
-#pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < thread_count(); ++thread) {
-      auto& part = parts()[static_cast<size_t>(thread)];
-      if (mode.share == 0) (this->*copies_.gather)(operands, part);
-      multiply_rows_(rows_of_share(part, mode), part.numbers.data());
-    }
-#pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < (is_last ? thread_count() : 0); ++thread)
-      (this->*copies_.scatter)(sums_of(thread), operands, mode);
-  }
-}
-
-}  // namespace block_csr
 
 /// Each thread but the first, whose sums are the result, has sums of all columns.
 class SeveralBlockCsr final : public BlockCsrKernel {
  public:
   /// members: columns, those of empty places, too.
-  SeveralBlockCsr(BlockCsr matrix, std::vector<uint32_t> members, int64_t column_count, InstructionSet set,
+  SeveralBlockCsr(BlockCsr given, std::vector<uint32_t> members, int64_t column_count,
                   const KernelOptions& options)
-      : BlockCsrKernel(std::move(matrix), set, options),
+      : BlockCsrKernel(std::move(given), options),
         members_(std::move(members)),
-        multiply_rows_(CG2D_OF_SET(set, several_block_csr::loops_for)(
-            options.vector_count)[static_cast<size_t>(this->matrix().size)]),
+        multiply_rows_(CG2D_OF_SET(*options.instruction_set, several_block_csr::loop_for,
+                                   options.vector_count, matrix().size)),
         vector_count_(options.vector_count) {
     for (auto& part : std::span(parts()).subspan(1))
       part.numbers = PageBuffer<double>(static_cast<size_t>(column_count * vector_count_));
@@ -371,44 +317,37 @@ class SeveralBlockCsr final : public BlockCsrKernel {
   void multiply(const Operands& operands, const ProductMode& mode) override {
     const bool is_last = mode.share + 1 == mode.share_count;
     if (is_last && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
-#pragma omp parallel num_threads(thread_count()) if (thread_count() > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < thread_count(); ++thread) {
-        auto& part = parts()[static_cast<size_t>(thread)];
-        if (mode.share == 0 && (thread > 0 || !mode.is_continued)) clear(thread, operands.q_columns);
-        multiply_rows_(rows_of_share(part, mode),
-                       {.members = members_.data(),
-                        .p = operands.p_columns.data(),
-                        .q = thread == 0 ? operands.q_columns.data() : part.numbers.data(),
-                        .count = vector_count_});
-      }
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < (is_last ? thread_count() : 0); ++thread)
-        add_up(sums_of(thread), operands.q_columns);
-    }
+    multiply_and_add_up(
+        mode,
+        [&](int thread, Part& part) {
+          if (mode.share == 0 && thread > 0) clear(part);
+          if (mode.share == 0 && thread == 0 && !mode.is_continued)
+            std::ranges::fill(operands.q_columns, 0.0);
+          multiply_rows_(rows_of_share(thread, mode),
+                         {.members = members_.data(),
+                          .p = operands.p_columns.data(),
+                          .q = thread == 0 ? operands.q_columns.data() : part.numbers.data(),
+                          .count = vector_count_});
+        },
+        [&](const RowRange& rows) { add_up(rows, operands.q_columns); });
   }
 
  private:
   /// visit(index) for the members of some supervariables, without what stands in empty places.
   template <typename Visit>
   void for_each_member(const RowRange& range, const Visit& visit) const {
+    const auto size = matrix().size;
     for (auto row = range.begin; row < range.end; ++row) {
-      const auto* const members = members_.data() + row * matrix().size;
-      for (int k = 0; k < matrix().size; ++k) {
+      const auto* const members = members_.data() + row * size;
+      for (int k = 0; k < size; ++k) {
         if (k == 0 || members[k] != members[k - 1]) visit(members[k]);
       }
     }
   }
-  void clear(int thread, std::span<double> q) {
-    auto& part = parts()[static_cast<size_t>(thread)];
-    if (thread == 0) {
-      std::ranges::fill(q, 0.0);
-    } else {
-      for_each_member(part.written, [&](uint32_t index) {
-        std::fill_n(part.numbers.data() + index * vector_count_, vector_count_, 0.0);
-      });
-    }
+  void clear(Part& part) const {
+    for_each_member(part.written, [&](uint32_t index) {
+      std::fill_n(part.numbers.data() + index * vector_count_, vector_count_, 0.0);
+    });
   }
   /// Adds the sums of the other threads over some supervariables.
   void add_up(const RowRange& range, std::span<double> q) const {
@@ -429,23 +368,28 @@ class SeveralBlockCsr final : public BlockCsrKernel {
 
 }  // namespace
 
-std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options) {
-  const SharedIndices shared(half, options.column_of_row_0);
+std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, const KernelOptions& options) {
+  const SharedIndices indices(half, options.column_of_row_0);
   const bool is_for_several = options.vector_count > 1;
-  if (is_for_several && shared.count < half.row_count) return nullptr;
-  auto made = find_block_csr(half, shared, options.thread_count);
-  if (!made) return nullptr;
-  const BlockIndices numbers(half, shared);
-  const auto column_count = half.column_count;
+  if (is_for_several && indices.count < half.row_count) return nullptr;
+  auto found = find_supervariables(half, indices, options.thread_count);
+  if (!found) return nullptr;
+  auto matrix = make_block_csr(half, indices, *found, options.thread_count);
+  if (!matrix) return nullptr;
   half = {};
-  if (!is_for_several)
-    return std::make_unique<block_csr::Kernel>(std::move(*made), numbers, shared, set, options);
+  auto& members = found->members;
+  if (!is_for_several) {
+    return with_size<least_supervariable, largest_supervariable>(
+        matrix->size, [&](auto size) -> std::unique_ptr<SpmvKernel> {
+          return std::make_unique<OneVectorBlockCsr<size()>>(std::move(*matrix), std::move(members), indices,
+                                                             options);
+        });
+  }
   // An empty place has zeros as entries, and may be any index.
-  auto& members = made->supervariables.members;
   for (size_t k = 1; k < members.size(); ++k) {
     if (members[k] == Supervariables::no_member) members[k] = members[k - 1];
   }
-  return std::make_unique<SeveralBlockCsr>(std::move(made->matrix), std::move(members), column_count, set,
+  return std::make_unique<SeveralBlockCsr>(std::move(*matrix), std::move(members), indices.column_count,
                                            options);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/page_buffer.hpp"
+#include "kernels/parallel_parts.hpp"
 
 namespace cg2d::kernels {
 
@@ -21,21 +22,33 @@ class ColumnSums {
     }
   }
 
-  /// The vector that a thread adds to; column_count doubles, as many as the result has.
-  [[nodiscard]] std::span<double> of_thread(int thread, std::span<double> result) {
-    return thread == 0 ? result : own_[static_cast<size_t>(thread) - 1].span();
-  }
-
-  /// Adds the other threads' sums over the columns [begin, end) to the result, in the order of the threads.
-  /// All threads must have finished these columns.
-  void add_to(std::span<double> result, int64_t begin, int64_t end) const {
-    for (const auto& sums : own_) {
-      const double* source = sums.data();
-      for (int64_t k = begin; k < end; ++k) result[static_cast<size_t>(k)] += source[k];
+  /// multiply(thread, sums) on each thread: `sums` is the vector that it adds to, as long as the result. Then adds the other threads' sums over
+  /// some columns to the result, in the order of the threads.
+  template <typename Multiply>
+  void make(std::span<double> result, const RowRange& columns, const Multiply& multiply) {
+    const auto thread_count = static_cast<int>(own_.size()) + 1;
+    const auto column_count = columns.end - columns.begin;
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+    {
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < thread_count; ++thread)
+        multiply(thread, thread == 0 ? result : own_[static_cast<size_t>(thread) - 1].span());
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < thread_count; ++thread) {
+        add(result, {.begin = columns.begin + column_count * thread / thread_count,
+                     .end = columns.begin + column_count * (thread + 1) / thread_count});
+      }
     }
   }
 
  private:
+  void add(std::span<double> result, const RowRange& columns) const {
+    for (const auto& sums : own_) {
+      const double* source = sums.data();
+      for (auto k = columns.begin; k < columns.end; ++k) result[static_cast<size_t>(k)] += source[k];
+    }
+  }
+
   std::vector<PageBuffer<double>> own_;
 };
 

@@ -99,19 +99,13 @@ std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> se
 }
 
 InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
-                                      const std::vector<InstructionSet>& available,
-                                      InstructionSet (*preferred)()) {
-  if (!wanted) return preferred();
+                                      std::span<const InstructionSet> sets) {
+  const auto available = of_this_processor(sets);
+  if (!wanted) return available.back();
   if (std::ranges::find(available, *wanted) == available.end()) {
     throw std::invalid_argument("no loop for " + std::string(name_of(*wanted)) + " on this processor");
   }
   return *wanted;
-}
-
-InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
-                                      std::span<const InstructionSet> sets) {
-  const auto available = of_this_processor(sets);
-  return choose_instruction_set(wanted.value_or(available.back()), available, nullptr);
 }
 
 }  // namespace cg2d::kernels

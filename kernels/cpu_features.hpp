@@ -49,13 +49,8 @@ int register_bits(InstructionSet set);
 /// The sets out of `sets` that this processor has and that are not wider than the widest, in the same order.
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets);
 
-/// The set that a kernel runs with: the wanted one, else what preferred() says. Throws std::invalid_argument if
-/// the wanted one is not available.
-InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
-                                      const std::vector<InstructionSet>& available,
-                                      InstructionSet (*preferred)());
-
-/// The same among those of `sets` that this processor has, and by default the widest of them.
+/// The wanted one out of `sets`, by default the widest that this processor has. Throws std::invalid_argument if the wanted one is not among those
+/// that it has.
 InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
                                       std::span<const InstructionSet> sets);
 

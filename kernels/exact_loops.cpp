@@ -68,20 +68,21 @@ HWY_INLINE double largest_of(size_t size, const Load& load, const Number& number
   return largest;
 }
 
-double largest_magnitude(std::span<const double> x) {
+double largest_magnitude(InstructionSet /*set*/, std::span<const double> x) {
   return largest_of(
       x.size(), [&](Register& numbers, size_t k) HWY_ATTR { load_register(numbers, x.data() + k); },
       [&](size_t k) HWY_ATTR { return x.data()[k]; });
 }
 
-double largest_product(std::span<const double> x, std::span<const double> y) {
+double largest_product(InstructionSet /*set*/, std::span<const double> x, std::span<const double> y) {
   return largest_of(
       x.size(),
       [&](Register& products, size_t k) HWY_ATTR { load_products(products, x.data() + k, y.data() + k); },
       [&](size_t k) HWY_ATTR { return x.data()[k] * y.data()[k]; });
 }
 
-ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitConstants& constants) {
+ExactSum dot(InstructionSet /*set*/, std::span<const double> x, std::span<const double> y,
+             const SplitConstants& constants) {
   constexpr auto count = lane_count;
   const Register high = Register{} + constants.high;
   const Register low = Register{} + constants.low;
@@ -107,7 +108,7 @@ ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitCo
   return total;
 }
 
-void add_scaled(double a, std::span<const double> x, std::span<double> y) {
+void add_scaled(InstructionSet /*set*/, double a, std::span<const double> x, std::span<double> y) {
   constexpr auto count = lane_count;
   size_t k = 0;
   for (; k + count <= y.size(); k += count) {
@@ -125,48 +126,36 @@ void add_scaled(double a, std::span<const double> x, std::span<double> y) {
   }
 }
 
-auto largest_magnitude_for(InstructionSet /*set*/) { return &largest_magnitude; }
-auto largest_product_for(InstructionSet /*set*/) { return &largest_product; }
-auto dot_for(InstructionSet /*set*/) { return &dot; }
-auto add_scaled_for(InstructionSet /*set*/) { return &add_scaled; }
-
 }  // namespace exact_vectors
 
 namespace exact_csr {
 
 constexpr int64_t prefetch_distance = 256;  // in entries
 
-/// A row's entries, and the constants for its sum.
-struct Row {
-  const double* values = nullptr;
-  const int32_t* columns = nullptr;
-  int64_t length = 0;
-  SplitConstants constants;
-};
-
 template <typename Elements>
-HWY_INLINE ExactSum sum_of_row(const Row& row, const double* p) {
+HWY_INLINE ExactSum sum_of_row(const double* values, const int32_t* columns, int64_t length,
+                               const SplitConstants& constants, const double* p) {
   const hn::ScalableTag<double> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto begin = hn::Set(d, row.constants.high);
-  const auto low_constants = hn::Set(d, row.constants.low);
+  const auto begin = hn::Set(d, constants.high);
+  const auto low_constants = hn::Set(d, constants.low);
   auto high0 = begin;
   auto high1 = begin;
   auto low0 = hn::Zero(d);
   auto low1 = hn::Zero(d);
   const auto terms = [&](int64_t k) HWY_ATTR {
-    return hn::Mul(hn::LoadU(d, row.values + k), Elements::load(d, p, row.columns + k));
+    return hn::Mul(hn::LoadU(d, values + k), Elements::load(d, p, columns + k));
   };
   int64_t k = 0;
-  for (; k + 2 * lanes <= row.length; k += 2 * lanes) {
-    prefetch_entries(row.values + k, row.columns + k, prefetch_distance);
+  for (; k + 2 * lanes <= length; k += 2 * lanes) {
+    prefetch_entries(values + k, columns + k, prefetch_distance);
     add_terms(low_constants, terms(k), high0, low0);
     add_terms(low_constants, terms(k + lanes), high1, low1);
   }
-  RunningSums<double> rest{.high = row.constants.high, .low = 0.0};
-  for (; k < row.length; ++k) add_term(row.constants.low, row.values[k] * p[row.columns[k]], rest);
+  RunningSums<double> rest{.high = constants.high, .low = 0.0};
+  for (; k < length; ++k) add_term(constants.low, values[k] * p[columns[k]], rest);
   return {.high = sum_of_lanes(d, hn::Add(hn::Sub(high0, begin), hn::Sub(high1, begin))) +
-                  (rest.high - row.constants.high),
+                  (rest.high - constants.high),
           .low = sum_of_lanes(d, hn::Add(low0, low1)) + rest.low};
 }
 
@@ -174,12 +163,10 @@ template <typename Elements>
 void multiply_rows(double most_terms, const CsrBlock& block, const CsrRowOperands& operands) {
   const int64_t* starts = block.row_starts.data();
   for (auto row = operands.first_row; row < operands.last_row; ++row) {
-    const auto sum = sum_of_row<Elements>(
-        {.values = block.values.data() + starts[row],
-         .columns = block.columns.data() + starts[row],
-         .length = starts[row + 1] - starts[row],
-         .constants = SplitConstants(operands.row_bounds[row] * operands.p_bound, most_terms)},
-        operands.p);
+    const SplitConstants constants(operands.row_bounds[row] * operands.p_bound, most_terms);
+    const auto sum =
+        sum_of_row<Elements>(block.values.data() + starts[row], block.columns.data() + starts[row],
+                             starts[row + 1] - starts[row], constants, operands.p);
     operands.q[row] = operands.are_added ? operands.q[row] + sum.high : sum.high;
     operands.q_low[row] = operands.are_added ? operands.q_low[row] + sum.low : sum.low;
   }
@@ -203,19 +190,19 @@ struct Form {
 
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& rows,
-                                  int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+                                  int64_t first_lane, const RowSellOperands& operands, ChunkSums& sums) {
     const RowSellLanes d;
     const auto n = static_cast<int64_t>(hn::Lanes(d));
     double bounds_of_listed[row_sell_lanes];
-    const double* bounds = vectors.row_bounds + rows.first;
+    const double* bounds = operands.row_bounds + rows.first;
     if (rows.listed_count != 0) {
       for (int lane = 0; lane < row_sell_lanes; ++lane)  // lanes without a row: their terms are zeros
         bounds_of_listed[lane] = lane < rows.listed_count ? bounds[rows.listed[lane]] : 0.0;
       bounds = bounds_of_listed;
     }
-    const auto p_bound = hn::Set(d, vectors.p_bound);
+    const auto p_bound = hn::Set(d, operands.p_bound);
     const auto high_factor = hn::Set(d, SplitConstants::high_factor);
-    const auto low_factor = hn::Set(d, vectors.low_factor);
+    const auto low_factor = hn::Set(d, operands.low_factor);
     const auto bounds_from = [&](int64_t lane)
                                  HWY_ATTR { return hn::Mul(hn::LoadU(d, bounds + lane), p_bound); };
     const auto begin = [&](int64_t lane, Lanes& high, Lanes& constants) HWY_ATTR {
@@ -233,7 +220,7 @@ struct Form {
       begin(first_lane + 2 * n, high2, constants2);
       begin(first_lane + 3 * n, high3, constants3);
     }
-    for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
+    for_each_step(chunk, at, operands.p, [&](const double* values, auto elements) HWY_ATTR {
       const auto add = [&](int64_t lane, Lanes constants, Lanes& high, Lanes& low) HWY_ATTR {
         add_terms(constants, hn::Mul(hn::LoadU(d, values + lane), elements(lane)), high, low);
       };
@@ -256,9 +243,10 @@ struct Form {
     }
   }
 
-  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums, const RowSellVectors& vectors) {
-    store_rows(rows, sums.high, vectors.q);
-    store_rows(rows, sums.low, vectors.q_low);
+  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums,
+                               const RowSellOperands& operands) {
+    store_rows(rows, sums.high, operands.q);
+    store_rows(rows, sums.low, operands.q_low);
   }
 };
 
@@ -286,21 +274,21 @@ struct Form {
   static constexpr int most_registers = 2;  // each with two sums and a constant
 
   template <int Registers, typename Elements>
-  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellVectors& vectors) {
+  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellOperands& operands) {
     const SellLanes d;
     const auto n = static_cast<int64_t>(hn::Lanes(d));
     const auto other = Registers > 1 ? n : 0;
     const double* values = chunk.values + first_lane;
     const uint16_t* columns = chunk.columns + first_lane;
     const uint16_t* rows = chunk.rows + first_lane;
-    double* const q = vectors.q + chunk.window_row;
-    double* const q_low = vectors.q_low + chunk.window_row;
+    double* const q = operands.q_rows + chunk.window_row;
+    double* const q_low = operands.q_rows_low + chunk.window_row;
     auto high0 = FewElements::load(d, q, rows);
     auto high1 = FewElements::load(d, q, rows + other);
     auto low0 = FewElements::load(d, q_low, rows);
     auto low1 = FewElements::load(d, q_low, rows + other);
-    const auto constants0 = low_constants(high0, vectors.low_share);
-    const auto constants1 = low_constants(high1, vectors.low_share);
+    const auto constants0 = low_constants(high0, operands.low_share);
+    const auto constants1 = low_constants(high1, operands.low_share);
     for (uint32_t step = 0; step < chunk.steps; ++step, values += sell_lanes, columns += sell_lanes) {
       prefetch_entries(values, columns, chunk.prefetch_distance);
       add_terms(constants0, hn::Mul(hn::LoadU(d, values), Elements::load(d, chunk.p, columns)), high0, low0);
@@ -337,8 +325,6 @@ HWY_AFTER_NAMESPACE();
 #include <string_view>
 #include <utility>
 
-#include "kernels/parts_kernel.hpp"
-
 namespace cg2d::kernels {
 
 namespace {
@@ -355,31 +341,30 @@ InstructionSet chosen_set() {
 }  // namespace
 
 double largest_magnitude(std::span<const double> x) {
-  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::largest_magnitude_for)(x);
+  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::largest_magnitude, x);
 }
 
 double largest_product(std::span<const double> x, std::span<const double> y) {
-  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::largest_product_for)(x, y);
+  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::largest_product, x, y);
 }
 
 ExactSum exact_dot(std::span<const double> x, std::span<const double> y, double bound, double most_terms) {
-  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::dot_for)(x, y,
-                                                                          SplitConstants(bound, most_terms));
+  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::dot, x, y,
+                     SplitConstants(bound, most_terms));
 }
 
 void add_scaled_rounded(double a, std::span<const double> x, std::span<double> y) {
-  CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::add_scaled_for)(a, x, y);
+  CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::add_scaled, a, x, y);
 }
 
-std::unique_ptr<SpmvKernel> make_exact_csr(std::string_view name, InstructionSet set, CsrBlock block,
+std::unique_ptr<SpmvKernel> make_exact_csr(std::string_view name, CsrBlock block,
                                            const KernelOptions& options) {
-  const auto row_bounds = row_bounds_for(block, options);
-  const auto loop = [multiply = CG2D_OF_SET(set, exact_csr::loop_for), most_terms = options.most_terms](
-                        const CsrBlock& rows_block, const CsrRowOperands& operands) {
+  const auto loop = [multiply = CG2D_OF_SET(*options.instruction_set, exact_csr::loop_for),
+                     most_terms = options.most_terms](const CsrBlock& rows_block,
+                                                      const CsrRowOperands& operands) {
     multiply(most_terms, rows_block, operands);
   };
-  return std::make_unique<CsrRowsKernel>(name, name_of(set), loop, std::move(block), options.thread_count,
-                                         row_bounds);
+  return std::make_unique<CsrRowsKernel>(name, loop, std::move(block), options);
 }
 
 RowSellLoop exact_row_sell_loop(InstructionSet set) { return CG2D_OF_SET(set, exact_row_sell::loop_for); }

@@ -13,7 +13,8 @@
 
 namespace cg2d::kernels {
 
-SharedIndices::SharedIndices(const CsrBlock& block, std::optional<int64_t> column_of_row_0) {
+SharedIndices::SharedIndices(const CsrBlock& block, std::optional<int64_t> column_of_row_0)
+    : row_count(block.row_count), column_count(block.column_count) {
   if (!column_of_row_0) return;
   first_row = std::max<int64_t>(-*column_of_row_0, 0);
   first_column = std::max<int64_t>(*column_of_row_0, 0);
@@ -450,9 +451,7 @@ int64_t shared_entry_count(const CsrBlock& half, const SharedIndices& shared) {
   };
   const auto first = entry_of(shared.first_row);
   const auto columns = half.columns.span().subspan(first, entry_of(shared.first_row + shared.count) - first);
-  return std::ranges::count_if(columns, [&](int64_t column) {
-    return shared.first_column <= column && column < shared.first_column + shared.count;
-  });
+  return std::ranges::count_if(columns, [&](int64_t column) { return shared.is_shared(column); });
 }
 
 }  // namespace

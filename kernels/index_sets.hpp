@@ -3,10 +3,10 @@
 // Dense blocks that the pattern of a symmetric matrix hides: sets of indices, scattered over the matrix, all pairs of which are
 // entries. The unknowns of a finite element are such a set, and so is each outer product of which the NAS matrix is the sum.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/csr_block.hpp"
@@ -17,13 +17,33 @@ namespace cg2d::kernels {
 inline constexpr int least_index_set = 4;
 inline constexpr int largest_index_set = 24;  // class D has 22; the code grows with the square
 
-/// The indices that a block has among its rows and among its columns (KernelOptions::column_of_row_0), one after the other.
+/// The indices of a block: one number for each row and column, where a row and a column that are the same element of the vectors
+/// (KernelOptions::column_of_row_0) share one. Columns have their own numbers, and rows that are no columns follow.
 struct SharedIndices {
+  int64_t row_count = 0;
+  int64_t column_count = 0;
+  // Those that are rows and columns, one after the other.
   int64_t first_row = 0;
   int64_t first_column = 0;
   int64_t count = 0;
 
   SharedIndices(const CsrBlock& block, std::optional<int64_t> column_of_row_0);
+
+  int64_t total_count() const { return column_count + row_count - count; }
+  bool is_column(int64_t index) const { return index < column_count; }
+  bool is_shared(int64_t index) const { return first_column <= index && index < first_column + count; }
+  int64_t of_row(int64_t row) const {
+    const auto place = row - first_row;
+    if (place < 0) return column_count + row;
+    return place < count ? first_column + place : column_count + row - count;
+  }
+  /// Empty: the index is a column only.
+  std::optional<int64_t> row_of(int64_t index) const {
+    if (is_shared(index)) return first_row + index - first_column;
+    if (is_column(index)) return std::nullopt;
+    const auto row = index - column_count;
+    return row < first_row ? row : row + count;
+  }
 };
 
 /// Sets of shared indices, which are numbered from 0. An entry of the block is in one set at most. Those of one or two members are single
@@ -75,10 +95,8 @@ struct SetRange {
   int64_t count;
   int64_t prefetch_distance;
 };
-/// pairs: p and q of each shared index, so that a member is twice its index. Adds to q.
+/// The loop for one size. pairs: p and q of each shared index, so that a member is twice its index. Adds to q.
 using SetLoop = void (*)(const SetRange& range, double* pairs);
-/// The loop of each size.
-using SetLoops = std::array<SetLoop, largest_index_set + 1>;
 
 /// Larger sets have no loop for several vectors, whose code grows with the square of the size.
 inline constexpr int largest_set_of_several = 16;
@@ -89,6 +107,14 @@ struct SetVectors {
   int64_t count;
 };
 using SeveralSetLoop = void (*)(const SetRange& range, const SetVectors& vectors);
-using SeveralSetLoops = std::array<SeveralSetLoop, largest_set_of_several + 1>;
+
+/// make(size) with a size of Least ... Largest as a constant.
+template <int Least, int Largest, typename Make>
+auto with_size(int size, const Make& make) {
+  if constexpr (Least < Largest) {
+    if (size != Least) return with_size<Least + 1, Largest>(size, make);
+  }
+  return make(std::integral_constant<int, Least>());
+}
 
 }  // namespace cg2d::kernels

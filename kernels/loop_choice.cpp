@@ -24,23 +24,15 @@ constexpr double worthwhile_share = 0.8;
 /// Every row has one entry in each of equal ranges of columns, at a place that looks random.
 CsrBlock small_block() {
   constexpr int64_t range = small_columns / small_row_entries;
-  CsrBlock block{.row_count = small_rows,
-                 .column_count = small_columns,
-                 .row_starts = PageBuffer<int64_t>(small_rows + 1),
-                 .columns = PageBuffer<int32_t>(small_rows * small_row_entries),
-                 .values = PageBuffer<double>(small_rows * small_row_entries)};
+  CsrBlock::Rows rows(small_rows);
   uint32_t random = 1;
-  size_t entry = 0;
-  for (int64_t row = 0; row < small_rows; ++row) {
-    block.row_starts[static_cast<size_t>(row)] = static_cast<int64_t>(entry);
-    for (int64_t k = 0; k < small_row_entries; ++k, ++entry) {
+  for (auto& row : rows) {
+    for (int64_t k = 0; k < small_row_entries; ++k) {
       random = random * 1664525U + 1013904223U;  // Numerical Recipes, 2nd ed., section 7.1
-      block.columns[entry] = static_cast<int32_t>(k * range + (random >> 16) % range);
-      block.values[entry] = 1.0;
+      row.push_back({.column = static_cast<int32_t>(k * range + (random >> 16) % range), .value = 1.0});
     }
   }
-  block.row_starts[small_rows] = static_cast<int64_t>(entry);
-  return block;
+  return CsrBlock::from_rows(small_columns, rows);
 }
 
 /// A loop, and the shortest time that it has taken.

@@ -2,6 +2,7 @@
 
 // The choice among a kernel's loops by what they take on this processor.
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -20,5 +21,16 @@ using KernelMaker = std::unique_ptr<SpmvKernel> (*)(CsrBlock block, const Kernel
 /// another loop is taken, nothing for a single set. Throws std::bad_alloc.
 InstructionSet fastest_loop(KernelMaker make, const std::vector<InstructionSet>& sets,
                             InstructionSet expected);
+
+/// The fastest of Make's loops for those of Sets that this processor has: by what gathers take one is expected.
+template <KernelMaker Make, const auto& Sets>
+InstructionSet measured_set() {
+  static const auto fastest = [] {
+    const auto sets = of_this_processor(Sets);
+    const auto expected = std::ranges::lower_bound(sets, fastest_gathering_instruction_set());
+    return fastest_loop(Make, sets, expected == sets.end() ? sets.back() : *expected);
+  }();
+  return fastest;
+}
 
 }  // namespace cg2d::kernels

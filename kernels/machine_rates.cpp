@@ -18,7 +18,7 @@ constexpr size_t lanes = register_bytes / sizeof(double);
 constexpr size_t accumulators = 8;  // keeps two additions per clock under way, four clocks each
 
 /// The sum of numbers that are aligned to 64 bytes, as many as a multiple of doubles_per_step.
-double sum(const double* numbers, size_t count) {
+double sum(InstructionSet /*set*/, const double* numbers, size_t count) {
   Register sums[accumulators] = {};
   for (size_t first = 0; first < count; first += accumulators * lanes) {
 #pragma GCC unroll 8
@@ -39,7 +39,7 @@ constexpr size_t chains =
 
 /// Computes x := factor x + addend again and again. The chains begin with different numbers: otherwise a compiler could make one chain
 /// do for all. The sum of all chains, of which each element tends to addend / (1 - factor).
-double chain(double factor, double addend, int64_t step_count) {
+double chain(InstructionSet /*set*/, double factor, double addend, int64_t step_count) {
   const Register factors = Register{} + factor;
   const Register addends = Register{} + addend;
   Register values[chains];
@@ -52,8 +52,6 @@ double chain(double factor, double addend, int64_t step_count) {
   return total;
 }
 
-auto sum_for(InstructionSet /*set*/) { return &sum; }
-auto chain_for(InstructionSet /*set*/) { return &chain; }
 int64_t chain_elements(InstructionSet /*set*/) { return chains * lanes; }
 
 }  // namespace machine_rates
@@ -75,8 +73,6 @@ constexpr size_t doubles_per_step = 64;  // as many as the accumulators of the w
 constexpr int64_t steps_per_pass = 200'000;
 constexpr int64_t flops_per_element = 2;
 
-auto widest_loop() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::sum_for); }
-auto widest_chain() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_for); }
 int64_t chain_elements() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_elements); }
 
 }  // namespace
@@ -100,14 +96,15 @@ ReadWork::ReadWork(int thread_count, int64_t byte_count) {
 }
 
 bool ReadWork::read(int64_t pass_count) {
-  const auto loop = widest_loop();
+  const auto set = widest_instruction_set();
   const int thread_count = static_cast<int>(parts_.size());
   // The schedule is that of writing: each thread reads its own part.
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
   for (int index = 0; index < thread_count; ++index) {
     auto& part = parts_[static_cast<size_t>(index)];
     double sum = 0.0;
-    for (int64_t pass = 0; pass < pass_count; ++pass) sum += loop(part.numbers, part.count);
+    for (int64_t pass = 0; pass < pass_count; ++pass)
+      sum += CG2D_OF_SET(set, machine_rates::sum, part.numbers, part.count);
     part.sum = sum;
   }
   return std::ranges::all_of(parts_, [&](const auto& part) {
@@ -115,19 +112,20 @@ bool ReadWork::read(int64_t pass_count) {
   });
 }
 
-int64_t ArithmeticWork::flop_count() const {
-  return chain_elements() * steps_per_pass * flops_per_element * thread_count_;
+int64_t flops_of_pass(int thread_count) {
+  return chain_elements() * steps_per_pass * flops_per_element * thread_count;
 }
 
-bool ArithmeticWork::compute(int64_t pass_count) const {
+bool compute_passes(int thread_count, int64_t pass_count) {
   constexpr double factor = 0.5;
   constexpr double addend = 1.0;
   constexpr double fixed_point = addend / (1.0 - factor);
-  const auto loop = widest_chain();
-  std::vector<double> sums(static_cast<size_t>(thread_count_));
-#pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
-  for (int thread = 0; thread < thread_count_; ++thread)
-    sums[static_cast<size_t>(thread)] = loop(factor, addend, pass_count * steps_per_pass);
+  const auto set = widest_instruction_set();
+  std::vector<double> sums(static_cast<size_t>(thread_count));
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
+  for (int thread = 0; thread < thread_count; ++thread)
+    sums[static_cast<size_t>(thread)] =
+        CG2D_OF_SET(set, machine_rates::chain, factor, addend, pass_count * steps_per_pass);
   return std::ranges::all_of(
       sums, [](double sum) { return sum == fixed_point * static_cast<double>(chain_elements()); });
 }

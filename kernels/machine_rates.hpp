@@ -34,19 +34,10 @@ class ReadWork {
   std::vector<Part> parts_;
 };
 
-/// Multiplications and additions in double precision of `thread_count` OpenMP threads together, by the widest
-/// fused multiply-adds that the processor has, all in registers.
-class ArithmeticWork {
- public:
-  explicit ArithmeticWork(int thread_count) : thread_count_(thread_count) {}
-
-  /// Multiplications and additions of one pass.
-  int64_t flop_count() const;
-  /// Computes `pass_count` passes, a fraction of a millisecond each. False if a result is wrong.
-  bool compute(int64_t pass_count) const;
-
- private:
-  int thread_count_;
-};
+/// Computes `pass_count` passes, a fraction of a millisecond each, of multiplications and additions in double precision on each OpenMP thread, by the
+/// widest fused multiply-adds that the processor has, all in registers. False if a result is wrong.
+bool compute_passes(int thread_count, int64_t pass_count);
+/// Multiplications and additions of one pass of all threads.
+int64_t flops_of_pass(int thread_count);
 
 }  // namespace cg2d::kernels

@@ -62,32 +62,32 @@ void* map_pages(size_t byte_count) {
   return address;
 }
 
-void* detail::remap_pages(void* address, size_t old_byte_count, size_t new_byte_count) {
-  if (old_byte_count == 0) return map_pages(new_byte_count);
-  if (new_byte_count == 0) {
-    unmap_pages(address, old_byte_count);
-    return nullptr;
-  }
-  const size_t old_length = whole_pages(old_byte_count);
-  // The rest of the last page may hold elements of an array that was longer before.
-  if (new_byte_count > old_byte_count) {
-    std::memset(static_cast<char*>(address) + old_byte_count, 0,
-                std::min(old_length, new_byte_count) - old_byte_count);
-  }
-  const size_t new_length = whole_pages(new_byte_count);
-  if (new_length > old_length) return grow(address, old_length, new_length);
-  if (new_length < old_length) munmap(static_cast<char*>(address) + new_length, old_length - new_length);
-  return address;
-}
-
 void unmap_pages(void* address, size_t byte_count) noexcept {
   if (byte_count > 0) munmap(address, whole_pages(byte_count));
 }
 
-void detail::drop_pages(void* address, size_t begin, size_t end) noexcept {
+void PageMemory::resize(size_t new_byte_count) {
+  const size_t old_byte_count = byte_count_;
+  if (old_byte_count == 0 || new_byte_count == 0) {
+    *this = PageMemory(new_byte_count);
+    return;
+  }
+  const size_t old_length = whole_pages(old_byte_count);
+  // The rest of the last page may hold elements of an array that was longer before.
+  if (new_byte_count > old_byte_count) {
+    std::memset(static_cast<char*>(address_) + old_byte_count, 0,
+                std::min(old_length, new_byte_count) - old_byte_count);
+  }
+  const size_t new_length = whole_pages(new_byte_count);
+  if (new_length > old_length) address_ = grow(address_, old_length, new_length);
+  if (new_length < old_length) munmap(static_cast<char*>(address_) + new_length, old_length - new_length);
+  byte_count_ = new_byte_count;
+}
+
+void PageMemory::drop(size_t begin, size_t end) noexcept {
   const size_t first = whole_pages(begin);
   const size_t last = end / page_size() * page_size();
-  if (first < last) madvise(static_cast<char*>(address) + first, last - first, MADV_DONTNEED);
+  if (first < last) madvise(static_cast<char*>(address_) + first, last - first, MADV_DONTNEED);
 }
 
 }  // namespace cg2d::kernels

@@ -18,16 +18,6 @@ namespace cg2d::kernels {
 void* map_pages(size_t byte_count);
 void unmap_pages(void* address, size_t byte_count) noexcept;
 
-namespace detail {
-
-/// Makes the memory longer or shorter, at a new address if need be; keeps the contents. Throws
-/// std::bad_alloc.
-void* remap_pages(void* address, size_t old_byte_count, size_t new_byte_count);
-/// Gives back the pages that lie wholly within the bytes begin ... end-1; they read as zeros afterwards.
-void drop_pages(void* address, size_t begin, size_t end) noexcept;
-
-}  // namespace detail
-
 /// The memory of an array: pages of its own, or memory that was lent to it. Move-only.
 class PageMemory {
  public:
@@ -50,11 +40,10 @@ class PageMemory {
   PageMemory& operator=(const PageMemory&) = delete;
   ~PageMemory() { release(); }
 
-  /// Only pages of its own.
-  void resize(size_t byte_count) {
-    address_ = detail::remap_pages(address_, byte_count_, byte_count);
-    byte_count_ = byte_count;
-  }
+  /// Makes pages of its own longer or shorter, at a new address if need be; keeps the contents. Throws std::bad_alloc.
+  void resize(size_t byte_count);
+  /// Gives back the pages that lie wholly within the bytes begin ... end-1; they read as zeros afterwards.
+  void drop(size_t begin, size_t end) noexcept;
   /// From now on the bytes are those at `address`, which is aligned for them, and whose owner keeps them as long as they are used.
   void lend(void* address) noexcept {
     release();
@@ -90,21 +79,13 @@ class PageBuffer {
   PageBuffer() = default;
   /// Throws std::bad_alloc, as PageMemory.
   explicit PageBuffer(size_t size) : memory_(bytes_of(size)) {}
-  /// Without its elements until memory with them is lent.
-  static PageBuffer nowhere(size_t size) {
-    PageBuffer buffer;
-    buffer.memory_ = PageMemory::nowhere(bytes_of(size));
-    return buffer;
-  }
 
   /// Keeps the first min(size(), size) elements; new ones are zero. Copies nothing. Throws std::bad_alloc.
   void resize(size_t size) { memory_.resize(bytes_of(size)); }
 
   /// Gives whole pages of the elements begin ... end-1 back to the system. Each of these elements then is
   /// zero or keeps its value.
-  void drop(size_t begin, size_t end) noexcept {
-    detail::drop_pages(data(), begin * sizeof(T), end * sizeof(T));
-  }
+  void drop(size_t begin, size_t end) noexcept { memory_.drop(begin * sizeof(T), end * sizeof(T)); }
 
   [[nodiscard]] T* data() { return static_cast<T*>(memory_.address()); }
   const T* data() const { return static_cast<const T*>(memory_.address()); }

@@ -50,6 +50,10 @@ CsrBlock::Rows symmetric_rows(const CheckShape& shape, CheckNumbers& numbers) {
 
 }  // namespace
 
+void multiply_shares(SpmvKernel& kernel, const Operands& operands, ProductMode mode) {
+  for (mode.share = 0; mode.share < mode.share_count; ++mode.share) kernel.multiply(operands, mode);
+}
+
 ProductMaker::ProductMaker(const KernelRow& row, const KernelOptions& options, CsrBlock block,
                            std::span<const double> p_columns, std::span<const double> p_rows)
     : row_size_(static_cast<size_t>(block.row_count * options.vector_count)),
@@ -66,13 +70,11 @@ Products ProductMaker::multiply_add(double before, int share_count) {
   return all_shares(before, {.is_added = true, .share_count = share_count});
 }
 
-Products ProductMaker::all_shares(double before, ProductMode mode) {
+Products ProductMaker::all_shares(double before, const ProductMode& mode) {
   Products q{.rows = std::vector<double>(row_size_, before),
              .columns = std::vector<double>(column_size_, std::numeric_limits<double>::quiet_NaN())};
-  for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
-    kernel_->multiply({.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q.rows, .q_columns = q.columns},
-                      mode);
-  }
+  multiply_shares(
+      *kernel_, {.p_columns = p_columns_, .p_rows = p_rows_, .q_rows = q.rows, .q_columns = q.columns}, mode);
   return q;
 }
 

@@ -17,6 +17,9 @@ struct Products {
   std::vector<double> columns;
 };
 
+/// All shares of a product.
+void multiply_shares(SpmvKernel& kernel, const Operands& operands, ProductMode mode);
+
 /// A kernel, and one product after the other with the same operands.
 class ProductMaker {
  public:
@@ -32,7 +35,7 @@ class ProductMaker {
   [[nodiscard]] Products multiply_add(double before, int share_count = 1);
 
  private:
-  [[nodiscard]] Products all_shares(double before, ProductMode mode);
+  [[nodiscard]] Products all_shares(double before, const ProductMode& mode);
 
   size_t row_size_;
   size_t column_size_;  // 0 with whole storage

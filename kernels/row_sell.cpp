@@ -182,12 +182,6 @@ class PartMaker {
 }  // namespace row_sell
 }  // namespace
 
-int64_t RowSellPart::byte_count() const {
-  return static_cast<int64_t>(values.size() * sizeof(double) + bases.size() * sizeof(int32_t) +
-                              near_columns.size() * sizeof(uint16_t) + far_columns.size() * sizeof(int32_t) +
-                              chunks.size() * sizeof(RowChunk) + rows.size() * sizeof(uint16_t));
-}
-
 std::vector<StoredArray> RowSellPart::stored_arrays() {
   return {stored_array(ArrayKind::values, values),        stored_array(ArrayKind::columns, bases),
           stored_array(ArrayKind::columns, near_columns), stored_array(ArrayKind::columns, far_columns),

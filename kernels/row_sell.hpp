@@ -65,8 +65,6 @@ struct RowSellPart {
   std::vector<RowSellPlace> windows;  ///< where each window begins, and the end
 
   int64_t window_count() const { return static_cast<int64_t>(windows.size()) - 1; }
-  /// Bytes that one product reads.
-  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every step's columns are in [0, column_count).
   bool has_columns_in_range() const;
@@ -78,17 +76,13 @@ std::vector<RowSellPart> row_sell_parts(const CsrBlock& block, int thread_count)
 
 // ---------------------------------------------------------------- loops of the kernel "sell-rows" (row_sell_loops-inl.hpp)
 
-/// Some windows of a part, to be multiplied.
-struct RowSellWindows {
+/// Some windows of a part, to be multiplied. The vectors are those of the whole block.
+struct RowSellOperands {
   const RowSellPart& part;
   int64_t first_window;
   int64_t last_window;
   int64_t prefetch_distance;
   bool are_added;
-};
-
-/// The vectors of a loop, which are those of the whole block.
-struct RowSellVectors {
   const double* p;
   double* q;  // the part's rows are set, or added to
   // Operands of reproducible sums only: see Operands and KernelOptions.
@@ -98,7 +92,7 @@ struct RowSellVectors {
   double low_factor;  // SplitConstants::low_factor()
 };
 
-using RowSellLoop = void (*)(const RowSellWindows& range, const RowSellVectors& vectors);
+using RowSellLoop = void (*)(const RowSellOperands& operands);
 
 /// The loops of the reproducible form, for an instruction set of the kernel.
 RowSellLoop exact_row_sell_loop(InstructionSet set);

@@ -93,20 +93,20 @@ HWY_INLINE void for_each_step(const RowChunk& chunk, const RowSellCursor& begin,
   }
 }
 
-/// Form: most_registers; multiply<Registers>(chunk, at, rows, first_lane, vectors, sums) for the lanes of so many registers side by side;
-/// store(rows, sums, vectors).
+/// Form: most_registers; multiply<Registers>(chunk, at, rows, first_lane, operands, sums) for the lanes of so many registers side by side;
+/// store(rows, sums, operands).
 template <typename Form, int Registers>
-void multiply_windows(const RowSellWindows& range, const RowSellVectors& vectors) {
+void multiply_windows(const RowSellOperands& operands) {
   const auto lanes_at_once = Registers * static_cast<int64_t>(hn::Lanes(RowSellLanes()));
-  const auto& part = range.part;
-  const auto& begin = part.windows[static_cast<size_t>(range.first_window)];
+  const auto& part = operands.part;
+  const auto& begin = part.windows[static_cast<size_t>(operands.first_window)];
   RowSellCursor at{.values = part.values.data() + begin.step * row_sell_lanes,
                    .bases = part.bases.data() + begin.base,
                    .near_columns = part.near_columns.data() + begin.near_step * row_sell_lanes,
                    .far_columns = part.far_columns.data() + begin.far_step * row_sell_lanes,
                    .rows = part.rows.data() + begin.listed_chunk * row_sell_lanes,
-                   .prefetch_distance = range.prefetch_distance};
-  for (auto window = range.first_window; window < range.last_window; ++window) {
+                   .prefetch_distance = operands.prefetch_distance};
+  for (auto window = operands.first_window; window < operands.last_window; ++window) {
     const auto index = static_cast<size_t>(window);
     const auto window_row = part.first_row + window * row_sell_window_rows;
     for (auto number = part.windows[index].chunk; number < part.windows[index + 1].chunk; ++number) {
@@ -115,12 +115,12 @@ void multiply_windows(const RowSellWindows& range, const RowSellVectors& vectors
       const ChunkRows rows{.first = are_listed ? window_row : window_row + chunk.first_row,
                            .listed_count = chunk.listed_row_count,
                            .listed = at.rows,
-                           .are_added = range.are_added};
+                           .are_added = operands.are_added};
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): Form::multiply sets what Form::store takes
       ChunkSums sums;
       for (int64_t lane = 0; lane < row_sell_lanes; lane += lanes_at_once)
-        Form::template multiply<Registers>(chunk, at, rows, lane, vectors, sums);
-      Form::store(rows, sums, vectors);
+        Form::template multiply<Registers>(chunk, at, rows, lane, operands, sums);
+      Form::store(rows, sums, operands);
       at.pass(chunk);
     }
   }

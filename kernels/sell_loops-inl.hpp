@@ -8,7 +8,7 @@
 #define CG2D_KERNELS_SELL_LOOPS_INL_HPP
 #endif
 
-#include "kernels/sell_matrix.hpp"
+#include "kernels/sell_kernel.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,28 +28,28 @@ struct SellChunk {
 /// A chunk's lanes, or as many as a register has, which may be known only at run time.
 using SellLanes = hn::CappedTag<double, sell_lanes>;
 
-/// Form::most_registers, and Form::multiply<Registers, Elements>(chunk, first_lane, vectors): so many registers side by side.
+/// Form::most_registers, and Form::multiply<Registers, Elements>(chunk, first_lane, operands): so many registers side by side.
 template <typename Form, int Registers, typename Elements>
-void multiply_blocks(const SellBlocks& range, const SellVectors& vectors) {
+void multiply_blocks(const SellOperands& operands) {
   const auto lanes_at_once = Registers * static_cast<int64_t>(hn::Lanes(SellLanes()));
-  const SellPart& part = range.part;
-  const int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;
+  const SellPart& part = operands.part;
+  const int64_t* first_chunk = part.first_chunk.data() + operands.first_block * part.window_count;
   const uint32_t* steps = part.steps.data() + *first_chunk;
-  const int64_t first_entry = part.first_step[static_cast<size_t>(range.first_block)] * sell_lanes;
+  const int64_t first_entry = part.first_step[static_cast<size_t>(operands.first_block)] * sell_lanes;
   SellChunk chunk{.values = part.values.data() + first_entry,
                   .columns = part.columns.data() + first_entry,
                   .steps = 0,
-                  .p = vectors.p + range.first_block * part.shape.block_width,
+                  .p = operands.p_columns + operands.first_block * part.shape.block_width,
                   .rows = part.rows.data() + *first_chunk * sell_lanes,
                   .window_row = 0,
-                  .prefetch_distance = range.prefetch_distance};
-  for (int64_t block = range.first_block; block < range.last_block; ++block) {
+                  .prefetch_distance = operands.prefetch_distance};
+  for (int64_t block = operands.first_block; block < operands.last_block; ++block) {
     chunk.window_row = part.first_row;
     for (int64_t window = 0; window < part.window_count; ++window) {
       for (int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {
         chunk.steps = *steps++;
         for (int64_t lane = 0; lane < sell_lanes; lane += lanes_at_once)
-          Form::template multiply<Registers, Elements>(chunk, lane, vectors);
+          Form::template multiply<Registers, Elements>(chunk, lane, operands);
         chunk.values += chunk.steps * sell_lanes;
         chunk.columns += chunk.steps * sell_lanes;
         chunk.rows += sell_lanes;

@@ -349,40 +349,24 @@ SellPart SellPart::of_rows(const SellShape& shape, int64_t first_row, int64_t ro
   return part;
 }
 
-std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const SellShape& shape) {
-  std::vector<SellPart> parts(1);
-  auto& part = parts.front();
-  part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
-  size_t index = 0;
-  const auto place = [&]<typename T>(PageBuffer<T>& array) {
-    if (index < block.array_bytes.size() && block.array_bytes[index] % sizeof(T) == 0)
-      array = PageBuffer<T>::nowhere(block.array_bytes[index] / sizeof(T));
-    ++index;
-  };
-  place(part.values);
-  place(part.columns);
-  place(part.rows);
-  place(part.steps);
-  place(part.positions);
-  place(part.first_chunk);
-  place(part.first_step);
-  place(part.first_position);
+std::vector<SellBands> external_sell_parts(const ExternalArrays& block, const SellShape& shape) {
+  auto part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
+  const auto arrays = part.stored_arrays();
+  bool fits = arrays.size() == block.array_bytes.size();
+  for (size_t index = 0; fits && index < arrays.size(); ++index) {
+    fits = block.array_bytes[index] % arrays[index].element_size == 0;
+    *arrays[index].memory = PageMemory::nowhere(block.array_bytes[index]);
+  }
   const auto lanes = static_cast<size_t>(shape.lanes);
   const auto borders = static_cast<size_t>(part.block_count) + 1;
   const auto windows = static_cast<size_t>(part.block_count * part.window_count);
-  if (index != block.array_bytes.size() || part.values.size() != part.columns.size() ||
-      part.values.size() % lanes != 0 || part.rows.size() != part.steps.size() * lanes ||
-      part.first_chunk.size() != windows + 1 || part.first_step.size() != borders ||
-      part.first_position.size() != borders)
+  if (!fits || part.values.size() != part.columns.size() || part.values.size() % lanes != 0 ||
+      part.rows.size() != part.steps.size() * lanes || part.first_chunk.size() != windows + 1 ||
+      part.first_step.size() != borders || part.first_position.size() != borders)
     throw std::invalid_argument("arrays of other sizes than those of such a block");
-  return parts;
-}
-
-int64_t SellPart::byte_count() const {
-  return static_cast<int64_t>(
-      values.size() * sizeof(double) + columns.size() * sizeof(uint16_t) +
-      (rows.size() + positions.size()) * sizeof(uint16_t) + steps.size() * sizeof(uint32_t) +
-      (first_chunk.size() + first_step.size() + first_position.size()) * sizeof(int64_t));
+  std::vector<SellBands> bands(1);
+  bands.front().bands.push_back(std::move(part));
+  return bands;
 }
 
 std::vector<StoredArray> SellPart::stored_arrays() {
@@ -415,24 +399,18 @@ bool SellPart::has_columns_in_range() const {
   return true;
 }
 
-int64_t SellBands::byte_count() const {
-  int64_t bytes = 0;
-  for (const auto& band : bands) bytes += band.byte_count();
-  return bytes;
-}
-
 std::vector<StoredArray> SellBands::stored_arrays() { return arrays_of_parts(bands); }
 
 bool SellBands::has_columns_in_range() const {
   return std::ranges::all_of(bands, &SellPart::has_columns_in_range);
 }
 
-std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
-                                  const BandSizes& sizes) {
+std::vector<SellBands> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {
   require_storable(shape);
   return make_parts<SellBands>(block, thread_count, [&](const RowRange& rows) {
     const auto row_count = rows.end - rows.begin;
-    const auto band_count = row_count > sizes.most_rows_of_one ? parts_of(row_count, sizes.rows) : 1;
+    const auto band_count =
+        row_count > shape.bands.most_rows_of_one ? parts_of(row_count, shape.bands.rows) : 1;
     const auto windows = parts_of(parts_of(row_count, band_count), shape.window_rows);
     const auto step = std::max<int64_t>(windows, 1) * shape.window_rows;
     SellBands own;
@@ -443,13 +421,6 @@ std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const
       begin = end;
     } while (begin < rows.end);
     return own;
-  });
-}
-
-std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape) {
-  require_storable(shape);
-  return make_parts<SellPart>(block, thread_count, [&](const RowRange& rows) {
-    return PartMaker(block, rows.begin, rows.end, shape).make();
   });
 }
 

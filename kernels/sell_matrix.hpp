@@ -36,10 +36,9 @@
 // (SELL-C-sigma).
 
 #include <cstdint>
-#include <span>
+#include <limits>
 #include <vector>
 
-#include "kernels/cpu_features.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d::kernels {
@@ -48,13 +47,23 @@ namespace cg2d::kernels {
 /// all lanes of the chunk.
 enum class DistinctLanes { none, pairs, all };
 
+/// Lanes of a chunk for one vector.
+inline constexpr int64_t sell_lanes = 8;
+
+/// The cut of many rows into bands; multiples of a shape's window_rows.
+struct BandSizes {
+  int64_t most_rows_of_one = std::numeric_limits<int64_t>::max();  ///< up to so many rows are one band
+  int64_t rows = 0;  ///< most rows of a band, where there are more
+};
+
 /// The three sizes are powers of two; block_width and window_rows are at most 2^16, with distinct lanes 2^15.
 struct SellShape {
-  int64_t lanes = 8;  // C: rows of a chunk
+  int64_t lanes = sell_lanes;  // C: rows of a chunk
   int64_t block_width = 2048;
   int64_t window_rows = 512;
   DistinctLanes distinct = DistinctLanes::none;
   bool has_positions = false;
+  BandSizes bands{};
 
   /// The column of a lane without an entry, if lanes are distinct: a spare one after the block's columns.
   int64_t spare_column(int64_t lane) const { return block_width + lane; }
@@ -81,62 +90,25 @@ struct SellPart {
 
   /// Without arrays: the figures of the rows first_row ... first_row + row_count - 1 of a block.
   static SellPart of_rows(const SellShape& shape, int64_t first_row, int64_t row_count, int64_t column_count);
-  /// Bytes that one product reads.
-  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether every column lies in its block, or is a spare one.
   bool has_columns_in_range() const;
 };
 
-/// All rows of a block that is in files, as one part: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet to be lent
-/// to them. Throws std::invalid_argument for sizes that are not those of such a part.
-std::vector<SellPart> external_sell_parts(const ExternalArrays& block, const SellShape& shape);
-
-/// Makes the whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that
-/// will use it, in two passes over its entries. Throws std::bad_alloc.
-std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape);
-
-/// The cut of many rows into bands; multiples of the shape's window_rows.
-struct BandSizes {
-  int64_t most_rows_of_one = 0;  ///< up to so many rows are one band
-  int64_t rows = 0;              ///< most rows of a band, where there are more
-};
-/// The bands of one thread, one at least.
+/// The bands of one thread, one at least: whole windows, of about equal size.
 struct SellBands {
   std::vector<SellPart> bands;
 
-  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   bool has_columns_in_range() const;
 };
-/// sell_parts() with each thread's rows in bands of about equal size, whole windows, one part each.
-std::vector<SellBands> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
-                                  const BandSizes& sizes);
 
-// ---------------------------------------------------------------- loops of the kernel "sell" (sell_loops-inl.hpp)
+/// Makes the whole block, the bands of each thread, rows split by nonzeros, each by the thread that will use it, in two passes over its
+/// entries. Throws std::bad_alloc.
+std::vector<SellBands> sell_parts(const CsrBlock& block, int thread_count, const SellShape& shape);
 
-inline constexpr int64_t sell_lanes = 8;
-
-/// Some column blocks of a part, to be multiplied.
-struct SellBlocks {
-  const SellPart& part;
-  int64_t first_block;
-  int64_t last_block;
-  int64_t prefetch_distance;
-};
-
-/// The vectors of a loop, which are those of the whole block.
-struct SellVectors {
-  const double* p;
-  double* q;      // sums are added to it
-  double* q_low;  // low parts of reproducible sums
-  // SplitConstants::low over the greatest power of two in SplitConstants::high; reproducible sums only.
-  double low_share;
-};
-
-using SellLoop = void (*)(const SellBlocks& range, const SellVectors& vectors);
-
-/// The loop of the reproducible form, for an instruction set of the kernel.
-SellLoop exact_sell_loop(InstructionSet set);
+/// All rows of a block that is in files, as one band of one thread: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet
+/// to be lent to them. Throws std::invalid_argument for sizes that are not those of such a band.
+std::vector<SellBands> external_sell_parts(const ExternalArrays& block, const SellShape& shape);
 
 }  // namespace cg2d::kernels

@@ -68,10 +68,6 @@ SetPart make_part(const IndexSets& sets, const SetSpan& span, const CsrBlock& bl
 
 }  // namespace
 
-int64_t SetPart::byte_count() const {
-  return static_cast<int64_t>(values.size() * sizeof(double) + members.size() * sizeof(uint32_t));
-}
-
 std::vector<StoredArray> SetPart::stored_arrays() {
   return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::columns, members)};
 }

@@ -23,7 +23,6 @@ struct SetPart {
   uint64_t place_count = 0;  // of p; members are less
 
   bool empty() const { return values.empty(); }
-  int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   bool has_columns_in_range() const;
 };

@@ -8,8 +8,10 @@
 #define CG2D_KERNELS_SEVERAL_LOOPS_INL_HPP
 #endif
 
-#include "kernels/prefetch.hpp"
-#include "kernels/several_vectors.hpp"
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/spmv.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -39,6 +41,7 @@ struct Elements {
   static_assert(sizeof(Part) == Lanes * sizeof(double));
   static constexpr int64_t lanes = Lanes;
   static constexpr int64_t size = lanes * Count;
+  using OfOneRegister = Elements<Lanes, 1>;
   /// A register at any multiple of 8 bytes. clang 14 forgets an alignment that stands at Part itself.
   struct __attribute__((packed, may_alias)) Unaligned {
     Part value;
@@ -65,34 +68,16 @@ struct Elements {
   }
 };
 
-/// make(lanes) with the lanes, as a constant, of the longest register that is no longer than an index has elements.
-template <int Lanes = register_bytes / sizeof(double), typename Make>
-auto with_lanes_for(int vector_count, Make make) {
-  if constexpr (Lanes > 2) {
-    if (vector_count < Lanes) return with_lanes_for<Lanes / 2>(vector_count, make);
+/// make(row) with the type of the elements of one row of so many vectors, one of vector_counts, in the longest registers that are no longer than
+/// they are: std::type_identity of Elements.
+template <size_t Place = 0, typename Make>
+auto with_row_of(int vector_count, Make make) {
+  constexpr int count = vector_counts[Place];
+  if constexpr (Place + 1 < vector_counts.size()) {
+    if (vector_count > count) return with_row_of<Place + 1>(vector_count, make);
   }
-  return make(std::integral_constant<int, Lanes>());
-}
-
-/// A loop is a type with Operands and `template <typename Row> static void run(const Operands&)`, which is always inlined; Row is one of
-/// Elements.
-template <typename Loop, typename Row>
-void run_several(const typename Loop::Operands& operands) {
-  Loop::template run<Row>(operands);
-}
-
-/// The loop for a number of vectors, in registers that are no longer than they are.
-template <typename Loop, int VectorCount>
-several::LoopFunction<typename Loop::Operands> several_loop() {
-  constexpr int lanes = std::min<int>(VectorCount, register_bytes / sizeof(double));
-  return &run_several<Loop, Elements<lanes, VectorCount / lanes>>;
-}
-
-/// The loops for 2, 4, 8 and 16 vectors.
-template <typename Loop>
-several::LoopsByCount<typename Loop::Operands> several_loops_for(InstructionSet /*set*/) {
-  return {several_loop<Loop, 2>(), several_loop<Loop, 4>(), several_loop<Loop, 8>(),
-          several_loop<Loop, 16>()};
+  constexpr int lanes = std::min<int>(count, register_bytes / sizeof(double));
+  return make(std::type_identity<Elements<lanes, count / lanes>>());
 }
 
 }  // namespace cg2d::kernels::HWY_NAMESPACE

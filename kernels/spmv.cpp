@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace cg2d::kernels {
 
@@ -27,7 +30,31 @@ const KernelRow* first_row(const Predicate& is_wanted) {
   return found == table.end() ? nullptr : &*found;
 }
 
+/// The options, with the instruction set of the loop. Those for several vectors gather nothing: wider is never slower.
+KernelOptions checked(const KernelRow& row, KernelOptions options) {
+  auto& set = options.instruction_set;
+  if (options.vector_count == 1) {
+    set = choose_instruction_set(set ? *set : row.preferred_instruction_set(), row.instruction_sets);
+  } else if (std::ranges::count(vector_counts, options.vector_count) == 0) {
+    throw std::invalid_argument("a kernel takes 1, 2, 4, 8 or 16 vectors");
+  } else {
+    set = choose_instruction_set(set, sets_without_gathers);
+  }
+  return options;
+}
+
 }  // namespace
+
+std::unique_ptr<SpmvKernel> KernelRow::make(CsrBlock block, const KernelOptions& options) const {
+  if (options.most_terms > 0.0 && std::ssize(options.row_bounds) != block.row_count)
+    throw std::invalid_argument("as many row bounds as the block has rows");
+  return maker(std::move(block), checked(*this, options));
+}
+
+std::unique_ptr<SpmvKernel> KernelRow::make_external(const ExternalArrays& block,
+                                                     const KernelOptions& options) const {
+  return external_maker(block, checked(*this, options));
+}
 
 std::span<const KernelRow> kernel_table() {
   static const std::array table{
@@ -49,7 +76,7 @@ const KernelRow& kernel_named(std::string_view name) {
 }
 
 const KernelRow& reference_kernel(Storage storage) {
-  return *first_row([&](const auto& row) { return row.is_reference && row.storage == storage; });
+  return *first_row([&](const auto& row) { return row.storage == storage; });
 }
 
 const KernelRow& default_kernel(Storage storage) {

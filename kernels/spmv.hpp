@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -148,8 +147,6 @@ struct KernelRow {
   std::string_view name{};
   std::string_view description{};
   Storage storage = Storage::whole;
-  /// The first row with this flag of each storage is what all kernels of that storage are compared with.
-  bool is_reference = false;
   /// The first row with this flag of each storage is what --kernel auto means where that storage is wanted.
   bool is_default = false;
   /// Tried on a matrix of a user's: one of these is fast, whatever the pattern.
@@ -159,10 +156,9 @@ struct KernelRow {
   /// With KernelOptions::column_of_row_0 the sums of an index that is among rows and columns may all be in q_columns: only both together are
   /// the product.
   bool joins_sums = false;
-  /// Gains by what the matrix is made of rather than by its size, so it is taken only where a user names it, or has_use_for says so.
-  bool is_taken_by_name_only = false;
-  /// Whether a sample of the rows of a block, with all entries, shows what the kernel gains by: then it is tried on a user's matrix,
-  /// too. nullptr: it is not. Cost: less than a product.
+  /// Of a kernel that gains by what the matrix is made of rather than by its size, so that it is taken only where a user names it, or this says so:
+  /// whether a sample of the rows of a block, with all entries, shows what it gains by. Then it is tried on a user's matrix, too. Cost: less than a
+  /// product.
   bool (*has_use_for)(const CsrBlock& whole, const KernelOptions& options) = nullptr;
   /// Bytes of matrix data per nonzero of the whole matrix that a product moves, about. With half storage an
   /// entry and its mirror are two nonzeros.
@@ -175,24 +171,18 @@ struct KernelRow {
   Tuning defaults{};
   /// Instruction sets of the loops that run on this processor, narrowest first.
   std::vector<InstructionSet> instruction_sets{};
-  /// The one of these that the kernel takes by itself; the same at every call. The first call may measure.
-  InstructionSet (*preferred_instruction_set)() = [] { return InstructionSet::portable; };
-  /// The reason why the kernel cannot serve on this processor; empty when it can.
-  std::string (*why_unavailable)() = [] { return std::string(); };
-  /// Makes a kernel for options that it can make, and takes the block over: with half storage, the half of it that is stored. Throws
-  /// std::bad_alloc, and std::invalid_argument for an instruction set that is not in the row.
-  std::unique_ptr<SpmvKernel> (*make)(CsrBlock block, const KernelOptions& options) = nullptr;
+  /// Measures which of these is the fastest, at its first call; nullptr: the widest one.
+  InstructionSet (*measured_instruction_set)() = nullptr;
+  /// What make() calls, with options that it has checked and that name an instruction set.
+  std::unique_ptr<SpmvKernel> (*maker)(CsrBlock block, const KernelOptions& options) = nullptr;
   bool makes_several = false;       ///< for KernelOptions::vector_count vectors at once, 2 or more
   bool makes_reproducible = false;  ///< with KernelOptions::most_terms
-  /// Makes the kernel that `make` makes of a block of so many rows on one thread, with sums as usual, for arrays with the
-  /// same contents that are lent to it before a product (StoredArray::memory); nullptr: there is none. Throws
-  /// std::invalid_argument for sizes of arrays that are not those of such a block.
-  std::unique_ptr<SpmvKernel> (*make_external)(const ExternalArrays& block,
-                                               const KernelOptions& options) = nullptr;
-  bool makes_several_external = false;  ///< make_external makes the kernel for several vectors, too
+  /// What make_external() calls; nullptr: there is no such kernel.
+  std::unique_ptr<SpmvKernel> (*external_maker)(const ExternalArrays& block,
+                                                const KernelOptions& options) = nullptr;
   /// Rows that are converted together: panels that begin at multiples of it have the bits of the whole block.
   int64_t panel_rows = 1;
-  /// A panel has no more rows: `make` would cut them into several pieces, which make_external does not know. A multiple of panel_rows.
+  /// A panel has no more rows: make() would cut them into several pieces, which make_external() does not know. A multiple of panel_rows.
   int64_t most_panel_rows = std::numeric_limits<int64_t>::max();
   /// Another instruction set's loop takes other arrays.
   bool format_depends_on_set = false;
@@ -202,11 +192,21 @@ struct KernelRow {
   bool is_default_for_several = false;
 
   bool stores_half() const { return storage == Storage::half; }
-  /// Whether `make` and `make_external` take so many vectors.
+  /// Whether make() and make_external() take so many vectors.
   bool takes(int vector_count) const { return vector_count == 1 || makes_several; }
-  bool takes_external(int vector_count) const {
-    return vector_count == 1 ? make_external != nullptr : makes_several_external;
+  bool takes_external(int vector_count) const { return external_maker != nullptr && takes(vector_count); }
+  /// The instruction set that the kernel takes by itself; the same at every call. The first call may measure.
+  InstructionSet preferred_instruction_set() const {
+    return measured_instruction_set ? measured_instruction_set() : instruction_sets.back();
   }
+  /// Makes a kernel for options that it can make, and takes the block over: with half storage, the half of it that is stored. Throws
+  /// std::bad_alloc, and std::invalid_argument for an instruction set that has no loop, for another number of vectors than 1 or one of vector_counts, and
+  /// for reproducible sums without a bound for each row.
+  std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) const;
+  /// Makes the kernel that make() makes of a block of so many rows on one thread, with sums as usual, for arrays with the
+  /// same contents that are lent to it before a product (StoredArray::memory). Throws as make(), and std::invalid_argument for sizes of arrays that
+  /// are not those of such a block.
+  std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) const;
 };
 
 /// All kernels, those on whole blocks first.
@@ -216,15 +216,15 @@ std::span<const KernelRow> kernel_table();
 const KernelRow* find_kernel(std::string_view name);
 /// The row of that name. Throws std::invalid_argument if there is none.
 const KernelRow& kernel_named(std::string_view name);
-/// The plainest kernel of a storage; it serves on every processor.
+/// The plainest kernel of a storage, the first one in the table: what all kernels of that storage are compared with.
 const KernelRow& reference_kernel(Storage storage);
-/// The kernel that is taken for a storage when none is asked for; it serves on every processor.
+/// The kernel that is taken for a storage when none is asked for.
 const KernelRow& default_kernel(Storage storage = Storage::whole);
-/// The kernel that is taken for several vectors when none is asked for; it serves on every processor.
+/// The kernel that is taken for several vectors when none is asked for.
 const KernelRow& default_kernel_for_several();
-/// The kernel with a reproducible form that is taken when none is asked for; it serves on every processor.
+/// The kernel with a reproducible form that is taken when none is asked for.
 const KernelRow& default_reproducible_kernel();
-/// The kernel for a matrix of which nothing but its size is known; it serves on every processor.
+/// The kernel for a matrix of which nothing but its size is known.
 const KernelRow& kernel_for_any_pattern();
 /// The kernel on which the critical vector length of a machine is measured: the first one that has it.
 const KernelRow& critical_length_kernel();

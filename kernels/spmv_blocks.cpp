@@ -96,15 +96,9 @@ void multiply_sets(const SetRange& range, double* pairs) {
   }
 }
 
-template <int64_t... Sizes>
-SetLoops loops_of(std::integer_sequence<int64_t, Sizes...> /*sizes*/) {
-  SetLoops loops{};
-  ((loops[1 + Sizes] = &multiply_sets<1 + Sizes>), ...);
-  return loops;
-}
-
-SetLoops loops_for(InstructionSet /*set*/) {
-  return loops_of(std::make_integer_sequence<int64_t, largest_index_set>());
+SetLoop loop_for(InstructionSet /*set*/, int size) {
+  return with_size<1, largest_index_set>(size,
+                                         [](auto constant) -> SetLoop { return &multiply_sets<constant()>; });
 }
 
 }  // namespace blocks
@@ -191,7 +185,7 @@ HWY_INLINE void multiply_set(const double* values, const uint32_t* members, cons
 
 /// Everything is fetched into the second-level cache. Zen 4, 2026-11, class B, 8 vectors, ms: 6.3; p and q into the first-level one 7.6,
 /// after the second-level one 7.1, the values 7.6; no values 10.8. 3, 8 and 14 sets ahead: the same.
-template <int64_t Size, int Lanes>
+template <int64_t Size, typename Row>
 void multiply_sets(const SetRange& range, const SetVectors& vectors) {
   constexpr int64_t value_count = packed_size(Size);
   constexpr int64_t line = 8;  // doubles
@@ -208,26 +202,17 @@ void multiply_sets(const SetRange& range, const SetVectors& vectors) {
         prefetch(vectors.q, place);
       }
     }
-    for (int64_t first = 0; first < vectors.count; first += Lanes)
-      multiply_set<Size, Elements<Lanes, 1>>(values, members, vectors.p + first, vectors.q + first);
+    for (int64_t first = 0; first < vectors.count; first += Row::size)
+      multiply_set<Size, Row>(values, members, vectors.p + first, vectors.q + first);
   }
 }
 
-template <int Lanes, int64_t... Sizes>
-SeveralSetLoops loops_of(std::integer_sequence<int64_t, Sizes...> /*sizes*/) {
-  SeveralSetLoops loops{};
-  ((loops[least_index_set + Sizes] = &multiply_sets<least_index_set + Sizes, Lanes>), ...);
-  return loops;
-}
-
-using LoopsForCount = SeveralSetLoops (*)(int vector_count);
-LoopsForCount loops_for(InstructionSet /*set*/) {
-  return [](int vector_count) HWY_ATTR {
-    return with_lanes_for(vector_count, [](auto lanes) HWY_ATTR {
-      return loops_of<decltype(lanes)::value>(
-          std::make_integer_sequence<int64_t, largest_set_of_several + 1 - least_index_set>());
+SeveralSetLoop loop_for(InstructionSet /*set*/, int vector_count, int size) {
+  return with_row_of(vector_count, [=]<typename Row>(std::type_identity<Row>) {
+    return with_size<least_index_set, largest_set_of_several>(size, [](auto constant) -> SeveralSetLoop {
+      return &multiply_sets<constant(), typename Row::OfOneRegister>;
     });
-  };
+  });
 }
 
 }  // namespace several_sets
@@ -244,10 +229,9 @@ HWY_AFTER_NAMESPACE();
 
 #include "kernels/block_csr.hpp"
 #include "kernels/column_sums.hpp"
-#include "kernels/parts_kernel.hpp"
+#include "kernels/format_kernel.hpp"
+#include "kernels/sell_kernel.hpp"
 #include "kernels/set_parts.hpp"
-#include "kernels/several_vectors.hpp"
-#include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
 
@@ -257,8 +241,6 @@ KernelRow symmetric_scalar_kernel();
 
 namespace {
 namespace blocks {
-
-using symmetric_sell::ColumnPair;
 
 /// The kernel of what is in no set. Short rows take the formats that fill up least.
 KernelRow rest_kernel(const CsrBlock& rest) {
@@ -270,39 +252,36 @@ KernelRow rest_kernel(const CsrBlock& rest) {
 std::unique_ptr<SpmvKernel> make_rest(CsrBlock rest, KernelOptions options) {
   const auto row = rest_kernel(rest);
   // The one that the kernel would take, or the widest one, but none that is wider than what is asked for.
-  if (options.instruction_set) {
-    const auto next = std::ranges::upper_bound(row.instruction_sets, *options.instruction_set);
-    options.instruction_set = std::min(row.preferred_instruction_set(), *std::prev(next));
-  }
+  const auto next = std::ranges::upper_bound(row.instruction_sets, *options.instruction_set);
+  options.instruction_set = std::min(row.preferred_instruction_set(), *std::prev(next));
   return row.make(std::move(rest), options);
 }
 
 /// One vector: each thread has p and sums of q of all shared indices side by side.
-class Kernel final : public PartsKernel<SetPart> {
+class Kernel final : public FormatKernel<Parts<SetPart>> {
  public:
-  Kernel(InstructionSet set, const SharedIndices& shared, std::vector<SetPart> parts,
-         std::unique_ptr<SpmvKernel> rest, const KernelOptions& options)
-      : PartsKernel("blocks", set, std::move(parts), std::move(rest)),
-        loops_(CG2D_OF_SET(set, blocks::loops_for)),
+  Kernel(const SharedIndices& shared, Parts<SetPart> parts, std::unique_ptr<SpmvKernel> others,
+         const KernelOptions& options)
+      : FormatKernel("blocks", options, std::move(parts), std::move(others)),
         shared_(shared),
-        prefetch_distance_(
-            options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
-    for (int part = 0; part < part_count(); ++part)
-      pairs_.emplace_back(part_at(part).empty() ? 0 : static_cast<size_t>(shared_.count));
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_sell_prefetch_distance)) {
+    for (int size = 1; size <= largest_index_set; ++size)
+      loops_[static_cast<size_t>(size)] = CG2D_OF_SET(*options.instruction_set, blocks::loop_for, size);
+    for (const auto& part : format().of_threads)
+      pairs_.emplace_back(part.empty() ? 0 : static_cast<size_t>(shared_.count));
   }
 
-  /// The sums of the sets are whole behind the last share, and are added to those of the remainder then.
+  /// The sums of the sets are whole after the last share, and are added to those of the remainder then.
   void multiply(const Operands& operands, const ProductMode& mode) override {
     if (rest() != nullptr) rest()->multiply(operands, mode);
-    if (part_count() == 0) return;
-    const int thread_count = part_count();
+    const int count = thread_count();
+    if (count == 0) return;
     const bool is_last = mode.share + 1 == mode.share_count;
     if (rest() == nullptr && is_last) clear_outside(operands, mode);
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+#pragma omp parallel num_threads(count) if (count > 1)
     {
 #pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < thread_count; ++thread)
-        multiply_part(static_cast<size_t>(thread), operands, mode);
+      for (int thread = 0; thread < count; ++thread) multiply_part(thread, operands, mode);
       if (is_last) {
         const bool is_added = rest() != nullptr || mode.is_continued;
 #pragma omp for schedule(static)
@@ -319,14 +298,14 @@ class Kernel final : public PartsKernel<SetPart> {
   }
 
  private:
-  void multiply_part(size_t thread, const Operands& operands, const ProductMode& mode) {
-    auto& pairs = pairs_[thread];
+  void multiply_part(int thread, const Operands& operands, const ProductMode& mode) {
+    auto& pairs = pairs_[static_cast<size_t>(thread)];
     if (pairs.empty()) return;
     if (mode.share == 0) {
       const double* const p = operands.p_columns.data() + shared_.first_column;
       for (size_t k = 0; k < pairs.size(); ++k) pairs[k] = {.p = p[k], .q = 0.0};
     }
-    multiply_share(part_at(static_cast<int>(thread)), mode, prefetch_distance_,
+    multiply_share(format()[thread], mode, prefetch_distance_,
                    [&](size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
   }
   /// Without a remainder: sums that no set has.
@@ -338,114 +317,90 @@ class Kernel final : public PartsKernel<SetPart> {
     std::ranges::fill(operands.q_columns.subspan(first + static_cast<size_t>(shared_.count)), 0.0);
   }
 
-  SetLoops loops_;
   SharedIndices shared_;
   int64_t prefetch_distance_;
-  std::vector<PageBuffer<ColumnPair>> pairs_;  // of each thread
+  std::array<SetLoop, largest_index_set + 1> loops_{};  // of each size
+  std::vector<PageBuffer<ColumnPair>> pairs_;           // of each thread
 };
 
 /// Several vectors, where they are: the first thread adds to q itself, the others have sums of their own.
-class SeveralKernel final : public PartsKernel<SetPart> {
+class SeveralKernel final : public FormatKernel<Parts<SetPart>> {
  public:
-  SeveralKernel(InstructionSet set, const SharedIndices& shared, std::vector<SetPart> parts,
-                std::unique_ptr<SpmvKernel> rest, const KernelOptions& options)
-      : PartsKernel("blocks", set, std::move(parts), std::move(rest)),
-        loops_(CG2D_OF_SET(set, several_sets::loops_for)(options.vector_count)),
-        shared_(shared),
+  SeveralKernel(const SharedIndices& shared, Parts<SetPart> parts, std::unique_ptr<SpmvKernel> others,
+                const KernelOptions& options)
+      : FormatKernel("blocks", options, std::move(parts), std::move(others)),
+        first_element_(shared.first_column * options.vector_count),
+        element_count_(shared.count * options.vector_count),
         vector_count_(options.vector_count),
-        prefetch_distance_(
-            options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)),
-        column_sums_(element_count(), part_count()) {}
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_sell_prefetch_distance)),
+        column_sums_(element_count_, thread_count()) {
+    for (int size = least_index_set; size <= largest_set_of_several; ++size) {
+      loops_[static_cast<size_t>(size)] =
+          CG2D_OF_SET(*options.instruction_set, several_sets::loop_for, options.vector_count, size);
+    }
+  }
 
   /// The first thread adds to q itself. So what is in no set, which makes q, is multiplied before: all of it in the first share.
   void multiply(const Operands& operands, const ProductMode& mode) override {
-    if (part_count() == 0) {
+    if (thread_count() == 0) {
       rest()->multiply(operands, mode);
       return;
     }
     if (mode.share == 0)
       rest()->multiply(operands, {.is_added = mode.is_added, .is_continued = mode.is_continued});
-    const auto first = static_cast<size_t>(shared_.first_column * vector_count_);
-    const auto count = element_count();
-    const double* const p = operands.p_columns.data() + first;
-    const auto q = operands.q_columns.subspan(first, static_cast<size_t>(count));
-    const int thread_count = part_count();
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int part = 0; part < thread_count; ++part) multiply_part(part, p, q, mode);
-      if (mode.share + 1 == mode.share_count) {
-#pragma omp for schedule(static, 1)
-        for (int part = 0; part < thread_count; ++part)
-          column_sums_.add_to(q, count * part / thread_count, count * (part + 1) / thread_count);
-      }
-    }
+    const double* const p = operands.p_columns.data() + first_element_;
+    const auto q =
+        operands.q_columns.subspan(static_cast<size_t>(first_element_), static_cast<size_t>(element_count_));
+    const bool is_last = mode.share + 1 == mode.share_count;
+    column_sums_.make(
+        q, {.begin = 0, .end = is_last ? element_count_ : 0}, [&](int thread, std::span<double> sums) {
+          if (thread > 0 && mode.share == 0) std::ranges::fill(sums, 0.0);
+          multiply_share(format()[thread], mode, prefetch_distance_, [&](size_t size, const SetRange& range) {
+            loops_[size](range, {.p = p, .q = sums.data(), .count = vector_count_});
+          });
+        });
   }
 
  private:
-  /// Of each vector over the shared indices, together.
-  int64_t element_count() const { return shared_.count * vector_count_; }
-  void multiply_part(int thread, const double* p, std::span<double> q, const ProductMode& mode) {
-    const auto sums = column_sums_.of_thread(thread, q);
-    if (thread > 0 && mode.share == 0) std::ranges::fill(sums, 0.0);
-    multiply_share(part_at(thread), mode, prefetch_distance_, [&](size_t size, const SetRange& range) {
-      loops_[size](range, {.p = p, .q = sums.data(), .count = vector_count_});
-    });
-  }
-
-  SeveralSetLoops loops_;
-  SharedIndices shared_;
+  // Of each vector over the shared indices, together.
+  int64_t first_element_;
+  int64_t element_count_;
   int64_t vector_count_;
   int64_t prefetch_distance_;
+  std::array<SeveralSetLoop, largest_set_of_several + 1> loops_{};  // of each size
   ColumnSums column_sums_;
 };
 
-std::unique_ptr<SpmvKernel> make_sets(CsrBlock block, InstructionSet set, const KernelOptions& options) {
+/// Sets and the kernel of what is in none, or block CSR.
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  if (auto kernel = try_block_csr(block, options)) return kernel;
+  constexpr int64_t most_elements = int64_t{1} << 32;  // members have 32 bits
+  const bool is_for_several = options.vector_count > 1;
   const SharedIndices shared(block, options.column_of_row_0);
-  std::vector<SetPart> parts;
-  if (auto sets = find_index_sets(block, shared, options.thread_count); !sets.empty()) {
+  IndexSets sets;
+  if (shared.count * options.vector_count <= most_elements) {
+    sets = find_index_sets(block, shared, options.thread_count,
+                           is_for_several ? largest_set_of_several : largest_index_set);
+  }
+  Parts<SetPart> parts;
+  if (!sets.empty()) {
     auto is_in_set = entries_in_sets(block, sets);
-    add_single_entries(block, shared, sets, is_in_set);
-    parts = make_set_parts(sets, block, shared, 2, options.thread_count);
+    if (!is_for_several) add_single_entries(block, shared, sets, is_in_set);
+    const int places_per_index = is_for_several ? options.vector_count : 2;
+    parts.of_threads =
+        make_set_parts(sets, block, shared, static_cast<uint32_t>(places_per_index), options.thread_count);
     block = without_sets(std::move(block), is_in_set);
   }
-  std::unique_ptr<SpmvKernel> rest;
-  if (parts.empty() || block.nonzero_count() > 0) rest = make_rest(std::move(block), options);
-  return std::make_unique<Kernel>(set, shared, std::move(parts), std::move(rest), options);
-}
-
-std::unique_ptr<SpmvKernel> make_sets_of_several(CsrBlock block, InstructionSet set,
-                                                 const KernelOptions& options) {
-  constexpr int64_t most_elements = int64_t{1} << 32;  // members have 32 bits
-  const SharedIndices shared(block, options.column_of_row_0);
-  std::vector<SetPart> parts;
-  if (shared.count * options.vector_count <= most_elements) {
-    const auto sets = find_index_sets(block, shared, options.thread_count, largest_set_of_several);
-    if (!sets.empty()) {
-      parts = make_set_parts(sets, block, shared, static_cast<uint32_t>(options.vector_count),
-                             options.thread_count);
-      const auto is_in_set = entries_in_sets(block, sets);
-      block = without_sets(std::move(block), is_in_set);
-    }
+  if (!is_for_several) {
+    std::unique_ptr<SpmvKernel> others;
+    if (sets.empty() || block.nonzero_count() > 0) others = make_rest(std::move(block), options);
+    return std::make_unique<Kernel>(shared, std::move(parts), std::move(others), options);
   }
   auto rest_options = options;
   // Each thread of it makes sums over all columns. Class B, 8 vectors, 2 threads: 0.32 instead of 0.49 ms.
-  if (!parts.empty() && block.nonzero_count() < block.row_count) rest_options.thread_count = 1;
-  auto rest = make_several_symmetric(std::move(block), rest_options);
-  return std::make_unique<SeveralKernel>(set, shared, std::move(parts), std::move(rest), options);
-}
-
-/// The sets with a loop here that this processor has.
-std::vector<InstructionSet> instruction_sets() { return of_this_processor(sets_without_gathers); }
-InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
-
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  const bool is_for_several = options.vector_count != 1;
-  if (is_for_several) static_cast<void>(several::place_of_count(options.vector_count));
-  const auto set = several::chosen_set(options);
-  if (auto kernel = try_block_csr(block, set, options)) return kernel;
-  return is_for_several ? make_sets_of_several(std::move(block), set, options)
-                        : make_sets(std::move(block), set, options);
+  if (!sets.empty() && block.nonzero_count() < block.row_count) rest_options.thread_count = 1;
+  auto others = symmetric_kernel().make(std::move(block), rest_options);
+  return std::make_unique<SeveralKernel>(shared, std::move(parts), std::move(others), options);
 }
 
 bool has_use_for(const CsrBlock& whole, const KernelOptions& options) {
@@ -462,16 +417,14 @@ KernelRow blocks_kernel() {
           "symmetric storage in dense blocks of the pattern, which it finds; the rest by another kernel",
       .storage = Storage::half,
       .joins_sums = true,
-      .is_taken_by_name_only = true,
       .has_use_for = blocks::has_use_for,
       .bytes_per_nonzero = 5.0,
       .converts = true,
       .conversion_bytes_per_nonzero = 7.5,
       .doubles_per_column = 3,
-      .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance},
-      .instruction_sets = blocks::instruction_sets(),
-      .preferred_instruction_set = blocks::preferred_instruction_set,
-      .make = blocks::make,
+      .defaults = {.prefetch_distance = default_sell_prefetch_distance},
+      .instruction_sets = of_this_processor(sets_without_gathers),
+      .maker = blocks::make,
       .makes_several = true,
   };
 }

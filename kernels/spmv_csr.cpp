@@ -116,13 +116,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "kernels/loop_choice.hpp"
-#include "kernels/parts_kernel.hpp"
-#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
 namespace {
@@ -139,33 +136,21 @@ CsrRows<RowLengths, int32_t> rows_of(const CsrBlock& block, const CsrRowOperands
           .are_added = operands.are_added};
 }
 
-InstructionSet preferred_instruction_set();
-
-/// Reproducible sums, in vector registers where this processor has them.
-std::unique_ptr<SpmvKernel> make_reproducible(CsrBlock block, const KernelOptions& options) {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::sve};
-  const auto set = options.instruction_set == InstructionSet::portable ? InstructionSet::portable
-                                                                       : of_this_processor(sets).back();
-  return make_exact_csr("csr-simd", set, std::move(block), options);
-}
-
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   if (options.vector_count > 1) return make_several_rows("csr-simd", std::move(block), options);
-  if (options.most_terms > 0.0) return make_reproducible(std::move(block), options);
-  const auto set =
-      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
-  const auto loop = CG2D_OF_SET(set, csr_simd::loop_for);
+  if (options.most_terms > 0.0) {
+    auto exact_options = options;
+    constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::sve};
+    if (options.instruction_set != InstructionSet::portable)
+      exact_options.instruction_set = of_this_processor(sets).back();
+    return make_exact_csr("csr-simd", std::move(block), exact_options);
+  }
+  const auto loop = CG2D_OF_SET(*options.instruction_set, csr_simd::loop_for);
   const auto settings = csr_loop_config(options.tuning, defaults);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
     loop(rows_of(rows_block, operands), settings, operands.p, operands.q + operands.first_row);
   };
-  return std::make_unique<CsrRowsKernel>("csr-simd", name_of(set), multiply_rows, std::move(block),
-                                         options.thread_count);
-}
-
-InstructionSet preferred_instruction_set() {
-  static const auto fastest = fastest_loop(make, csr_instruction_sets(), fastest_gathering_instruction_set());
-  return fastest;
+  return std::make_unique<CsrRowsKernel>("csr-simd", multiply_rows, std::move(block), options);
 }
 
 }  // namespace csr_simd
@@ -191,10 +176,6 @@ struct Part {
   std::vector<int64_t> block_starts;  // the first entry of every column block, and the end
 
   int64_t block_count() const { return static_cast<int64_t>(block_starts.size()) - 1; }
-  int64_t byte_count() const {
-    return static_cast<int64_t>(lengths.size() * sizeof(uint32_t) + columns.size() * sizeof(uint16_t) +
-                                values.size() * sizeof(double) + block_starts.size() * sizeof(int64_t));
-  }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() {
     return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::columns, columns),
             stored_array(ArrayKind::structure, lengths),
@@ -214,11 +195,6 @@ struct Part {
     }
     return true;
   }
-  /// The lengths of the part's rows in one column block.
-  [[nodiscard]] std::span<uint32_t> lengths_of(int64_t column_block) {
-    return lengths.span().subspan(static_cast<size_t>(column_block * row_count),
-                                  static_cast<size_t>(row_count));
-  }
   CsrRows<const uint32_t*, uint16_t> rows_of(int64_t column_block, bool are_added) const {
     const auto start = block_starts[static_cast<size_t>(column_block)];
     return {.lengths = lengths.data() + column_block * row_count,
@@ -229,69 +205,51 @@ struct Part {
   }
 };
 
-/// A part with the lengths of its rows in every column block, without entries. `block_count` is at least 1,
-/// since the product with the first column block overwrites q.
-Part count_entries(const CsrBlock& block, const RowRange& rows, int64_t block_width, int64_t block_count) {
+/// Column block by column block. There is at least one, since the product with the first one overwrites q.
+Part make_part(const CsrBlock& block, const RowRange& rows, int64_t block_width) {
+  const int64_t block_count = std::max<int64_t>(1, (block.column_count + block_width - 1) / block_width);
+  const auto starts = block.row_starts.span().subspan(static_cast<size_t>(rows.begin),
+                                                      static_cast<size_t>(rows.end - rows.begin));
+  const auto entry_count = static_cast<size_t>(block.row_starts[static_cast<size_t>(rows.end)] -
+                                               block.row_starts[static_cast<size_t>(rows.begin)]);
   Part part{.first_row = rows.begin,
             .row_count = rows.end - rows.begin,
             .column_count = block.column_count,
             .block_width = block_width,
-            .lengths = PageBuffer<uint32_t>(static_cast<size_t>(block_count * (rows.end - rows.begin))),
-            .columns = {},
-            .values = {},
+            .lengths = PageBuffer<uint32_t>(static_cast<size_t>(block_count) * starts.size()),
+            .columns = PageBuffer<uint16_t>(entry_count),
+            .values = PageBuffer<double>(entry_count),
             .block_starts = {0}};
-  const int shift = std::countr_zero(static_cast<uint64_t>(block_width));
-  for (int64_t row = 0; row < part.row_count; ++row) {
-    const auto r = static_cast<size_t>(part.first_row + row);
-    for (auto k = static_cast<size_t>(block.row_starts[r]); k < static_cast<size_t>(block.row_starts[r + 1]);
-         ++k) {
-      const int64_t column_block = block.columns[k] >> shift;
-      ++part.lengths[static_cast<size_t>(column_block * part.row_count + row)];
-    }
-  }
-  for (int64_t column_block = 0; column_block < block_count; ++column_block) {
-    const auto lengths = part.lengths_of(column_block);
-    part.block_starts.push_back(std::accumulate(lengths.begin(), lengths.end(), part.block_starts.back()));
-  }
-  return part;
-}
-
-Part make_part(const CsrBlock& block, const RowRange& rows, int64_t block_width) {
-  const int64_t block_count = std::max<int64_t>(1, (block.column_count + block_width - 1) / block_width);
-  Part part = count_entries(block, rows, block_width, block_count);
-  part.columns = PageBuffer<uint16_t>(static_cast<size_t>(part.block_starts.back()));
-  part.values = PageBuffer<double>(static_cast<size_t>(part.block_starts.back()));
-  const auto starts =
-      block.row_starts.span().subspan(static_cast<size_t>(rows.begin), static_cast<size_t>(part.row_count));
   std::vector<int64_t> next_entry(starts.begin(), starts.end());
+  auto* length = part.lengths.data();
   size_t target = 0;
   for (int64_t column_block = 0; column_block < block_count; ++column_block) {
-    const auto first_column = static_cast<int32_t>(column_block * block_width);
-    const auto lengths = part.lengths_of(column_block);
-    for (size_t row = 0; row < lengths.size(); ++row) {
-      auto source = static_cast<size_t>(next_entry[row]);
-      for (uint32_t rest = lengths[row]; rest > 0; --rest, ++source, ++target) {
-        part.columns[target] = static_cast<uint16_t>(block.columns[source] - first_column);
-        part.values[target] = block.values[source];
+    const auto first_column = column_block * block_width;
+    for (size_t row = 0; row < starts.size(); ++row, ++length) {
+      const auto end = block.row_starts[static_cast<size_t>(rows.begin) + row + 1];
+      for (auto& next = next_entry[row]; next < end; ++next, ++target, ++*length) {
+        const auto column = block.columns[static_cast<size_t>(next)] - first_column;
+        if (column >= block_width) break;
+        part.columns[target] = static_cast<uint16_t>(column);
+        part.values[target] = block.values[static_cast<size_t>(next)];
       }
-      next_entry[row] = static_cast<int64_t>(source);
     }
+    part.block_starts.push_back(static_cast<int64_t>(target));
   }
   return part;
 }
 
-InstructionSet preferred_instruction_set();
-
-class CsrShortKernel final : public PartsKernel<Part> {
+class CsrShortKernel final : public FormatKernel<Parts<Part>> {
  public:
-  CsrShortKernel(InstructionSet set, std::vector<Part> parts, const Tuning& tuning)
-      : PartsKernel("csr-short", set, std::move(parts)),
-        loop_(CG2D_OF_SET(set, csr_short::loop_for)),
-        settings_(csr_loop_config(tuning, defaults)) {}
+  CsrShortKernel(Parts<Part> parts, const KernelOptions& options)
+      : FormatKernel("csr-short", options, std::move(parts)),
+        loop_(CG2D_OF_SET(*options.instruction_set, csr_short::loop_for)),
+        settings_(csr_loop_config(options.tuning, defaults)) {}
 
   /// A share is a share of the column blocks.
   void multiply(const Operands& operands, const ProductMode& mode) override {
-    on_each_part([&](const Part& part) {
+    on_each_thread([&](int thread) {
+      const auto& part = format()[thread];
       const ShareRange blocks(part.block_count(), mode);
       for (auto column_block = blocks.begin; column_block < blocks.end; ++column_block) {
         loop_(part.rows_of(column_block, mode.is_added), settings_,
@@ -307,18 +265,13 @@ class CsrShortKernel final : public PartsKernel<Part> {
 };
 
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  if (options.vector_count > 1) return make_several_blocks(std::move(block), options);
-  const auto set =
-      choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
+  if (options.vector_count > 1) return make_several_blocks("csr-short", std::move(block), options);
   const int64_t block_width = options.tuning.block_width.value_or(*defaults.block_width);
-  auto parts = make_parts<Part>(block, options.thread_count,
-                                [&](const RowRange& rows) { return make_part(block, rows, block_width); });
-  return std::make_unique<CsrShortKernel>(set, std::move(parts), options.tuning);
-}
-
-InstructionSet preferred_instruction_set() {
-  static const auto fastest = fastest_loop(make, csr_instruction_sets(), fastest_gathering_instruction_set());
-  return fastest;
+  return std::make_unique<CsrShortKernel>(
+      Parts<Part>{
+          make_parts<Part>(block, options.thread_count,
+                           [&](const RowRange& rows) { return make_part(block, rows, block_width); })},
+      options);
 }
 
 }  // namespace csr_short
@@ -332,9 +285,9 @@ KernelRow csr_simd_kernel() {
           "plain CSR; rows from the critical vector length on (--cvl) in vector registers, with gathers",
       .bytes_per_nonzero = 12.0,
       .defaults = csr_simd::defaults,
-      .instruction_sets = csr_instruction_sets(),
-      .preferred_instruction_set = csr_simd::preferred_instruction_set,
-      .make = &csr_simd::make,
+      .instruction_sets = of_this_processor(all_instruction_sets),
+      .measured_instruction_set = measured_set<csr_simd::make, all_instruction_sets>,
+      .maker = csr_simd::make,
       .makes_several = true,
       .makes_reproducible = true,
   };
@@ -349,9 +302,9 @@ KernelRow csr_short_kernel() {
       .bytes_per_nonzero = 10.0,
       .converts = true,
       .defaults = csr_short::defaults,
-      .instruction_sets = csr_instruction_sets(),
-      .preferred_instruction_set = csr_short::preferred_instruction_set,
-      .make = csr_short::make,
+      .instruction_sets = of_this_processor(all_instruction_sets),
+      .measured_instruction_set = measured_set<csr_short::make, all_instruction_sets>,
+      .maker = csr_short::make,
       .makes_several = true,
       .is_default_for_several = true,
   };

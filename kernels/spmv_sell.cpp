@@ -18,7 +18,7 @@ struct Form {
   static constexpr int most_registers = 4;
 
   template <int Registers, typename Elements>
-  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellVectors& vectors) {
+  static HWY_INLINE void multiply(const SellChunk& chunk, int64_t first_lane, const SellOperands& operands) {
     const SellLanes d;
     const auto n = static_cast<int64_t>(hn::Lanes(d));
     const double* values = chunk.values + first_lane;
@@ -59,7 +59,7 @@ struct Form {
 #if HWY_HAVE_SCALABLE
     // Lanes without a row repeat the first lane's row, so that the last one tells whether there is any.
     if (chunk.rows[sell_lanes - 1] != chunk.rows[0]) {
-      double* const window = vectors.q + chunk.window_row;
+      double* const window = operands.q_rows + chunk.window_row;
       const auto add_to_rows = [&](int64_t lane, VectorOf<SellLanes> sum) HWY_ATTR {
         const auto places = Elements::places(d, chunk.rows + first_lane + lane);
         Elements::scatter(d, hn::Add(Elements::at(d, window, places), sum), window, places);
@@ -81,7 +81,7 @@ struct Form {
       hn::StoreU(sum3, d, sums + 3 * n);
     }
     // One lane after the other, since lanes without a row repeat the first lane's row.
-    double* const window = vectors.q + chunk.window_row;
+    double* const window = operands.q_rows + chunk.window_row;
     for (int64_t lane = 0; lane < Registers * n; ++lane) window[chunk.rows[first_lane + lane]] += sums[lane];
   }
 };
@@ -94,98 +94,21 @@ SellLoop loop_for(InstructionSet set) { return sell_loop_of<Form>(set); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
-#include <utility>
-
-#include "kernels/exact_sums.hpp"
 #include "kernels/loop_choice.hpp"
-#include "kernels/parts_kernel.hpp"
 
 namespace cg2d::kernels {
 namespace {
 namespace sell {
 
 constexpr int default_block_width = 2048;
-constexpr int64_t window_rows = 512;
-
-// In entries: fetches 8 kB of values and 2 kB of columns before their use.
-constexpr int default_prefetch_distance = 1024;
-
-/// The sets with a loop here that this processor has.
-std::vector<InstructionSet> instruction_sets() { return of_this_processor(all_instruction_sets); }
-
-SellShape shape_for(const KernelOptions& options) {
-  return {.lanes = sell_lanes,
-          .block_width = options.tuning.block_width.value_or(default_block_width),
-          .window_rows = window_rows};
-}
-
-InstructionSet preferred_instruction_set();
-
-InstructionSet set_for(const KernelOptions& options) {
-  return choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-}
-
-/// Adds the constants with which running sums begin, or takes them away: exactly. sign: 1 or -1.
-void add_high_constants(double sign, std::span<const double> bounds, double p_bound, double* q) {
-  for (const double bound : bounds) *q++ += sign * (SplitConstants::high_factor * (bound * p_bound));
-}
 
 /// Sums as usual, or reproducible where the options have most_terms.
-class Kernel final : public PartsKernel<SellPart> {
- public:
-  Kernel(const KernelOptions& options, std::vector<SellPart> parts, std::span<const double> row_bounds = {})
-      : PartsKernel("sell", set_for(options), std::move(parts), row_bounds),
-        loop_(options.most_terms > 0.0 ? exact_sell_loop(set_for(options))
-                                       : CG2D_OF_SET(set_for(options), sell::loop_for)),
-        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
-        low_factor_(options.most_terms > 0.0 ? SplitConstants::low_factor(options.most_terms) : 0.0) {}
-
-  /// A share is a share of the column blocks.
-  void multiply(const Operands& operands, const ProductMode& mode) override {
-    on_each_part([&](const SellPart& part) {
-      double* const q = operands.q_rows.data() + part.first_row;
-      const auto bounds = low_factor_ > 0.0 ? std::span(row_bounds())
-                                                  .subspan(static_cast<size_t>(part.first_row),
-                                                           static_cast<size_t>(part.row_count))
-                                            : std::span<const double>();
-      if (mode.share == 0) {
-        if (!mode.is_added) std::fill_n(q, part.row_count, 0.0);
-        if (!mode.is_added && low_factor_ > 0.0)
-          std::fill_n(operands.q_rows_low.data() + part.first_row, part.row_count, 0.0);
-        add_high_constants(1.0, bounds, operands.p_bound, q);
-      }
-      const ShareRange blocks(part.block_count, mode);
-      loop_({.part = part,
-             .first_block = blocks.begin,
-             .last_block = blocks.end,
-             .prefetch_distance = prefetch_distance_},
-            {.p = operands.p_columns.data(),
-             .q = operands.q_rows.data(),
-             .q_low = operands.q_rows_low.data(),
-             .low_share = low_factor_ / SplitConstants::high_binade});
-      if (mode.share == mode.share_count - 1) add_high_constants(-1.0, bounds, operands.p_bound, q);
-    });
-  }
-
- private:
-  SellLoop loop_;
-  int64_t prefetch_distance_;
-  double low_factor_;  // SplitConstants::low_factor(); 0: sums as usual
-};
-
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  return std::make_unique<Kernel>(options, sell_parts(block, options.thread_count, shape_for(options)),
-                                  row_bounds_for(block, options));
-}
-
-std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) {
-  return std::make_unique<Kernel>(options, external_sell_parts(block, shape_for(options)));
-}
-
-InstructionSet preferred_instruction_set() {
-  static const auto fastest = fastest_loop(make, instruction_sets(), fastest_gathering_instruction_set());
-  return fastest;
+SellForm form_for(const KernelOptions& options) {
+  const auto set = *options.instruction_set;
+  return {
+      .name = "sell",
+      .shape = {.block_width = options.tuning.block_width.value_or(default_block_width), .window_rows = 512},
+      .loop = options.most_terms > 0.0 ? exact_sell_loop(set) : CG2D_OF_SET(set, sell::loop_for)};
 }
 
 }  // namespace sell
@@ -200,13 +123,13 @@ KernelRow sell_kernel() {
       .is_tried = true,
       .bytes_per_nonzero = 10.5,
       .converts = true,
-      .defaults = {.prefetch_distance = sell::default_prefetch_distance,
+      .defaults = {.prefetch_distance = default_sell_prefetch_distance,
                    .block_width = sell::default_block_width},
-      .instruction_sets = sell::instruction_sets(),
-      .preferred_instruction_set = sell::preferred_instruction_set,
-      .make = sell::make,
+      .instruction_sets = of_this_processor(all_instruction_sets),
+      .measured_instruction_set = measured_set<make_sell<sell::form_for>, all_instruction_sets>,
+      .maker = make_sell<sell::form_for>,
       .makes_reproducible = true,
-      .make_external = sell::make_external,
+      .external_maker = make_external_sell<sell::form_for>,
       .is_default_for_reproducible = true,
   };
 }

@@ -18,14 +18,14 @@ struct Form {
 
   template <int Registers>
   static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& /*rows*/,
-                                  int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+                                  int64_t first_lane, const RowSellOperands& operands, ChunkSums& sums) {
     const RowSellLanes d;
     const auto n = static_cast<int64_t>(hn::Lanes(d));
     auto sum0 = hn::Zero(d);
     [[maybe_unused]] auto sum1 = hn::Zero(d);
     [[maybe_unused]] auto sum2 = hn::Zero(d);
     [[maybe_unused]] auto sum3 = hn::Zero(d);
-    for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
+    for_each_step(chunk, at, operands.p, [&](const double* values, auto elements) HWY_ATTR {
       const auto add = [&](int64_t lane, VectorOf<RowSellLanes>& sum)
                            HWY_ATTR { sum = hn::MulAdd(hn::LoadU(d, values + lane), elements(lane), sum); };
       add(first_lane, sum0);
@@ -44,8 +44,9 @@ struct Form {
     }
   }
 
-  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums, const RowSellVectors& vectors) {
-    store_rows(rows, sums.high, vectors.q);
+  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums,
+                               const RowSellOperands& operands) {
+    store_rows(rows, sums.high, operands.q);
   }
 };
 
@@ -60,44 +61,37 @@ HWY_AFTER_NAMESPACE();
 #include <array>
 
 #include "kernels/exact_sums.hpp"
-#include "kernels/parts_kernel.hpp"
+#include "kernels/format_kernel.hpp"
+#include "kernels/sell_kernel.hpp"
 
 namespace cg2d::kernels {
 namespace {
 namespace sell_rows {
 
-// In entries: fetches 8 kB of values before their use.
-constexpr int default_prefetch_distance = 1024;
-
-/// The sets with a loop here that this processor has.
-std::vector<InstructionSet> instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::avx512,
-                            InstructionSet::sve};
-  return of_this_processor(sets);
-}
-
-InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
+constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::avx512,
+                          InstructionSet::sve};
 
 /// Sums as usual, or reproducible where the options have most_terms.
-class Kernel final : public PartsKernel<RowSellPart> {
+class Kernel final : public FormatKernel<Parts<RowSellPart>> {
  public:
-  Kernel(InstructionSet set, const CsrBlock& block, const KernelOptions& options)
-      : PartsKernel("sell-rows", set, row_sell_parts(block, options.thread_count),
-                    row_bounds_for(block, options)),
-        loop_(options.most_terms > 0.0 ? exact_row_sell_loop(set) : CG2D_OF_SET(set, sell_rows::loop_for)),
-        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
-        low_factor_(options.most_terms > 0.0 ? SplitConstants::low_factor(options.most_terms) : 0.0) {}
+  Kernel(const CsrBlock& block, const KernelOptions& options)
+      : FormatKernel("sell-rows", options, {row_sell_parts(block, options.thread_count)}),
+        loop_(options.most_terms > 0.0 ? exact_row_sell_loop(*options.instruction_set)
+                                       : CG2D_OF_SET(*options.instruction_set, sell_rows::loop_for)),
+        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_sell_prefetch_distance)),
+        low_factor_(SplitConstants::low_factor(options.most_terms)) {}
 
   /// A share is a share of the windows.
   void multiply(const Operands& operands, const ProductMode& mode) override {
-    on_each_part([&](const RowSellPart& part) {
+    on_each_thread([&](int thread) {
+      const auto& part = format()[thread];
       const ShareRange windows(part.window_count(), mode);
       loop_({.part = part,
              .first_window = windows.begin,
              .last_window = windows.end,
              .prefetch_distance = prefetch_distance_,
-             .are_added = mode.is_added},
-            {.p = operands.p_columns.data(),
+             .are_added = mode.is_added,
+             .p = operands.p_columns.data(),
              .q = operands.q_rows.data(),
              .q_low = operands.q_rows_low.data(),
              .row_bounds = row_bounds().data(),
@@ -109,14 +103,8 @@ class Kernel final : public PartsKernel<RowSellPart> {
  private:
   RowSellLoop loop_;
   int64_t prefetch_distance_;
-  double low_factor_;  // 0: sums as usual
+  double low_factor_;  // of reproducible sums
 };
-
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  return std::make_unique<Kernel>(set, block, options);
-}
 
 }  // namespace sell_rows
 }  // namespace
@@ -132,10 +120,11 @@ KernelRow sell_rows_kernel() {
       .suits_any_pattern = true,
       .bytes_per_nonzero = 10.5,
       .converts = true,
-      .defaults = {.prefetch_distance = sell_rows::default_prefetch_distance},
-      .instruction_sets = sell_rows::instruction_sets(),
-      .preferred_instruction_set = sell_rows::preferred_instruction_set,
-      .make = sell_rows::make,
+      .defaults = {.prefetch_distance = default_sell_prefetch_distance},
+      .instruction_sets = of_this_processor(sell_rows::sets),
+      .maker = [](CsrBlock block, const KernelOptions& options) -> std::unique_ptr<SpmvKernel> {
+        return std::make_unique<sell_rows::Kernel>(block, options);
+      },
       .makes_reproducible = true,
   };
 }

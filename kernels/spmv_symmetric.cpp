@@ -14,17 +14,14 @@
 
 #include <algorithm>
 
-#include "kernels/symmetric_sell.hpp"
+#include "kernels/sell_kernel.hpp"
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 
-using symmetric_sell::ColumnPair;
-using symmetric_sell::lanes;
-using symmetric_sell::PartBlocks;
-using symmetric_sell::PartOperands;
+constexpr auto lanes = sell_lanes;
 
 /// A chunk, with its parts of the vectors.
 struct SymmetricChunk {
@@ -38,15 +35,7 @@ struct SymmetricChunk {
   int64_t prefetch_distance;
 };
 
-/// A window of a column block whose chunks are multiplied.
-struct WindowSums {
-  const double* row_sums;
-  const uint16_t* positions;  // position of each row
-  double* q_rows;             // q of the window
-  int64_t row_count;
-};
-
-HWY_INLINE void load_pairs(const PartOperands& operands, int64_t first_column, int64_t count) {
+HWY_INLINE void load_pairs(const SellOperands& operands, int64_t first_column, int64_t count) {
   const double* const p = operands.p_columns + first_column;
   if (operands.is_continued) {
     const double* const q = operands.q_columns + first_column;
@@ -60,28 +49,29 @@ HWY_INLINE void store_sums(const ColumnPair* pairs, int64_t count, double* q) {
   for (int64_t k = 0; k < count; ++k) q[k] = pairs[k].q;
 }
 
-/// Several rows at once: one store instead of as many. With some three entries per row of a window (class C) adding them one by one took
+/// Adds the sums of the rows of a window, each from its position, to its q. Several rows at once: one store instead of as many. With some three entries per row of a window (class C) adding them one by one took
 /// a fifth of the product.
-HWY_INLINE void add_window(const WindowSums& window) {
+HWY_INLINE void add_window(const double* row_sums, const uint16_t* positions, int64_t row_count,
+                           double* q_rows) {
   const hn::CappedTag<double, 4> d;
   const auto at_once = static_cast<int64_t>(hn::Lanes(d));
   int64_t row = 0;
-  for (; row + at_once <= window.row_count; row += at_once) {
-    double* const q = window.q_rows + row;
-    hn::StoreU(hn::Add(hn::LoadU(d, q), FewElements::load(d, window.row_sums, window.positions + row)), d, q);
+  for (; row + at_once <= row_count; row += at_once) {
+    double* const q = q_rows + row;
+    hn::StoreU(hn::Add(hn::LoadU(d, q), FewElements::load(d, row_sums, positions + row)), d, q);
   }
-  for (; row < window.row_count; ++row) window.q_rows[row] += window.row_sums[window.positions[row]];
+  for (; row < row_count; ++row) q_rows[row] += row_sums[positions[row]];
 }
 
 /// Form::multiply(chunk).
 template <typename Form>
-void multiply_symmetric(const PartBlocks& range, const PartOperands& operands) {
-  const SellPart& part = range.part;
-  const int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;
+void multiply_symmetric(const SellOperands& operands) {
+  const SellPart& part = operands.part;
+  const int64_t* first_chunk = part.first_chunk.data() + operands.first_block * part.window_count;
   const uint32_t* steps = part.steps.data() + *first_chunk;
   const uint16_t* positions =
-      part.positions.data() + part.first_position[static_cast<size_t>(range.first_block)];
-  const int64_t first_entry = part.first_step[static_cast<size_t>(range.first_block)] * lanes;
+      part.positions.data() + part.first_position[static_cast<size_t>(operands.first_block)];
+  const int64_t first_entry = part.first_step[static_cast<size_t>(operands.first_block)] * lanes;
   SymmetricChunk chunk{.values = part.values.data() + first_entry,
                        .columns = part.columns.data() + first_entry,
                        .steps = 0,
@@ -89,10 +79,10 @@ void multiply_symmetric(const PartBlocks& range, const PartOperands& operands) {
                        .p_rows = nullptr,
                        .row_sums = nullptr,
                        .pairs = operands.pairs,
-                       .prefetch_distance = range.prefetch_distance};
-  for (int64_t block = range.first_block; block < range.last_block; ++block) {
+                       .prefetch_distance = operands.prefetch_distance};
+  for (int64_t block = operands.first_block; block < operands.last_block; ++block) {
     const int64_t first_column = block * part.shape.block_width;
-    const int64_t width = std::min(part.shape.block_width, operands.column_count - first_column);
+    const int64_t width = std::min(part.shape.block_width, part.column_count - first_column);
     load_pairs(operands, first_column, width);
     for (int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {
       if (first_chunk[0] == first_chunk[1]) continue;
@@ -107,10 +97,8 @@ void multiply_symmetric(const PartBlocks& range, const PartOperands& operands) {
         chunk.rows += lanes;
         chunk.row_sums += lanes;
       }
-      add_window({.row_sums = operands.row_sums,
-                  .positions = positions,
-                  .q_rows = operands.q_rows + part.first_row + first_row,
-                  .row_count = std::min(part.shape.window_rows, part.row_count - first_row)});
+      add_window(operands.row_sums, positions, std::min(part.shape.window_rows, part.row_count - first_row),
+                 operands.q_rows + part.first_row + first_row);
       positions += part.shape.window_rows;
     }
     store_sums(chunk.pairs, width, operands.q_columns + first_column);
@@ -172,7 +160,7 @@ struct Form {
   }
 };
 
-symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
+SellLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
 
 }  // namespace symmetric
 
@@ -298,7 +286,7 @@ struct Form {
 };
 #endif
 
-symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
+SellLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
 DistinctLanes distinct_for(InstructionSet /*set*/) { return Form::distinct; }
 
 }  // namespace symmetric_distinct
@@ -309,17 +297,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <array>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "kernels/column_sums.hpp"
 #include "kernels/loop_choice.hpp"
-#include "kernels/parts_kernel.hpp"
-#include "kernels/several_vectors.hpp"
 
 namespace cg2d::kernels {
-namespace symmetric_sell {
 namespace {
 
 /// 1 MB of p and q for a band, where without bands it would be 4 MB or more. Class D on 2 ranks of an AMD EPYC (Zen 5; 750 000 rows and 183 column
@@ -327,132 +308,21 @@ namespace {
 /// of all columns. Bands of 2^15 and 2^17 rows: 0.72 and 0.77.
 constexpr BandSizes band_sizes{.most_rows_of_one = int64_t{1} << 18, .rows = int64_t{1} << 16};
 
-std::vector<SellBands> bands_of(const CsrBlock& block, const SellShape& shape, const KernelOptions& options) {
-  return sell_bands(block, options.thread_count, shape, band_sizes);
-}
-/// On one thread, for arrays that are lent. Throws std::invalid_argument for sizes of another block.
-std::vector<SellBands> bands_of(const ExternalArrays& block, const SellShape& shape,
-                                const KernelOptions& /*options*/) {
-  std::vector<SellBands> bands(1);
-  bands.front().bands = external_sell_parts(block, shape);
-  return bands;
-}
-
-/// The kernel around a loop. A row has at most one entry per column.
-class Kernel final : public PartsKernel<SellBands> {
- public:
-  /// Block: CsrBlock or ExternalArrays.
-  template <typename Block>
-  Kernel(std::string_view name, InstructionSet set, PartLoop loop, const SellShape& shape, const Block& block,
-         const KernelOptions& options)
-      : PartsKernel(name, set, bands_of(block, shape, options)),
-        loop_(loop),
-        shape_(shape),
-        prefetch_distance_(options.tuning.prefetch_distance.value_or(default_prefetch_distance)),
-        column_count_(block.column_count),
-        column_sums_(column_count_, part_count()) {
-    for (int thread = 0; thread < part_count(); ++thread) {
-      pairs_.emplace_back(static_cast<size_t>(shape.spare_column(lanes)));
-      row_sums_.emplace_back(static_cast<size_t>(shape.spare_position()) + 1);
-    }
-  }
-
-  /// A share is a share of the column blocks, which are the same for all threads: their sums over the columns of
-  /// the share are added up before it ends.
-  void multiply(const Operands& operands, const ProductMode& mode) override {
-    const int thread_count = part_count();
-    const ShareRange blocks(part_at(0).bands.front().block_count, mode);
-    const int64_t first_column = blocks.begin * shape_.block_width;
-    const int64_t columns =
-        std::min(blocks.end * shape_.block_width, column_count_) - std::min(first_column, column_count_);
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < thread_count; ++thread) multiply_bands(thread, operands, mode);
-#pragma omp for schedule(static, 1)
-      for (int thread = 0; thread < thread_count; ++thread) {
-        column_sums_.add_to(operands.q_columns, first_column + columns * thread / thread_count,
-                            first_column + columns * (thread + 1) / thread_count);
-      }
-    }
-  }
-
- private:
-  /// The first band of the first thread goes on with what the caller has, the others with what is there from the band before.
-  void multiply_bands(int thread, const Operands& operands, const ProductMode& mode) {
-    auto band_mode = mode;
-    band_mode.is_continued = mode.is_continued && thread == 0;
-    for (const auto& band : part_at(thread).bands) {
-      multiply_band(thread, band, operands, band_mode);
-      band_mode.is_continued = true;
-    }
-  }
-
-  void multiply_band(int thread, const SellPart& band, const Operands& operands, const ProductMode& mode) {
-    if (!mode.is_added && mode.share == 0)
-      std::fill_n(operands.q_rows.data() + band.first_row, band.row_count, 0.0);
-    const ShareRange blocks(band.block_count, mode);
-    loop_({.part = band,
-           .first_block = blocks.begin,
-           .last_block = blocks.end,
-           .prefetch_distance = prefetch_distance_},
-          {.p_columns = operands.p_columns.data(),
-           .p_rows = operands.p_rows.data(),
-           .q_rows = operands.q_rows.data(),
-           .q_columns = column_sums_.of_thread(thread, operands.q_columns).data(),
-           .pairs = pairs_[static_cast<size_t>(thread)].data(),
-           .row_sums = row_sums_[static_cast<size_t>(thread)].data(),
-           .column_count = column_count_,
-           .is_continued = mode.is_continued});
-  }
-
-  PartLoop loop_;
-  SellShape shape_;
-  int64_t prefetch_distance_;
-  int64_t column_count_;
-  ColumnSums column_sums_;
-  std::vector<PageBuffer<ColumnPair>> pairs_;  // one column block per thread
-  std::vector<PageBuffer<double>> row_sums_;   // one window per thread
-};
-
-}  // namespace
-}  // namespace symmetric_sell
-
-namespace {
 namespace symmetric {
 
 constexpr int default_block_width = 8192;
 constexpr int64_t window_rows = 2048;
+constexpr std::array sets{InstructionSet::portable, InstructionSet::fma};
 
-/// The sets with a loop here that this processor has.
-std::vector<InstructionSet> instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma};
-  return of_this_processor(sets);
-}
-
-InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
-
-template <typename Block>
-std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
-  const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  const SellShape shape{.lanes = symmetric_sell::lanes,
-                        .block_width = options.tuning.block_width.value_or(default_block_width),
-                        .window_rows = window_rows,
-                        .has_positions = true};
-  return std::make_unique<symmetric_sell::Kernel>("symmetric", set, CG2D_OF_SET(set, symmetric::loop_for),
-                                                  shape, block, options);
-}
-
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  if (options.vector_count > 1) return make_several_symmetric(std::move(block), options);
-  const CsrBlock taken = std::move(block);  // given back when the format is made
-  return kernel_of(taken, options);
-}
-
-std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) {
-  return options.vector_count > 1 ? make_several_symmetric_external(block, options)
-                                  : kernel_of(block, options);
+SellForm form_for(const KernelOptions& options) {
+  if (options.vector_count > 1) return several_sell_form("symmetric", Storage::half, options);
+  return {.name = "symmetric",
+          .storage = Storage::half,
+          .shape = {.block_width = options.tuning.block_width.value_or(default_block_width),
+                    .window_rows = window_rows,
+                    .has_positions = true,
+                    .bands = band_sizes},
+          .loop = CG2D_OF_SET(*options.instruction_set, symmetric::loop_for)};
 }
 
 }  // namespace symmetric
@@ -463,42 +333,17 @@ constexpr int default_block_width = 2048;
 constexpr int widest_block = 1 << 14;
 constexpr int64_t window_rows = 1024;
 
-/// The sets with a loop here that this processor has.
-std::vector<InstructionSet> instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512,
-                            InstructionSet::sve};
-  return of_this_processor(sets);
-}
-
-InstructionSet preferred_instruction_set();
-
-template <typename Block>
-std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
-  const auto set =
-      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  const SellShape shape{
-      .lanes = symmetric_sell::lanes,
-      .block_width = std::min(options.tuning.block_width.value_or(default_block_width), widest_block),
-      .window_rows = window_rows,
-      .distinct = CG2D_OF_SET(set, symmetric_distinct::distinct_for),
-      .has_positions = true};
-  return std::make_unique<symmetric_sell::Kernel>(
-      "symmetric-distinct", set, CG2D_OF_SET(set, symmetric_distinct::loop_for), shape, block, options);
-}
-
-std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
-  const CsrBlock taken = std::move(block);  // given back when the format is made
-  return kernel_of(taken, options);
-}
-
-/// Scatters are worse than gathers where those are slow.
-InstructionSet preferred_instruction_set() {
-  static const auto fastest = [] {
-    const auto gathering = fastest_gathering_instruction_set();
-    return fastest_loop(make, instruction_sets(),
-                        gathering == InstructionSet::fma ? InstructionSet::avx2 : gathering);
-  }();
-  return fastest;
+SellForm form_for(const KernelOptions& options) {
+  const auto set = *options.instruction_set;
+  return {.name = "symmetric-distinct",
+          .storage = Storage::half,
+          .shape = {.block_width =
+                        std::min(options.tuning.block_width.value_or(default_block_width), widest_block),
+                    .window_rows = window_rows,
+                    .distinct = CG2D_OF_SET(set, symmetric_distinct::distinct_for),
+                    .has_positions = true,
+                    .bands = band_sizes},
+          .loop = CG2D_OF_SET(set, symmetric_distinct::loop_for)};
 }
 
 }  // namespace symmetric_distinct
@@ -514,37 +359,37 @@ KernelRow symmetric_kernel() {
       .is_tried = true,
       .bytes_per_nonzero = 5.25,
       .converts = true,
-      .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,
+      .defaults = {.prefetch_distance = default_sell_prefetch_distance,
                    .block_width = symmetric::default_block_width},
-      .instruction_sets = symmetric::instruction_sets(),
-      .preferred_instruction_set = symmetric::preferred_instruction_set,
-      .make = symmetric::make,
+      .instruction_sets = of_this_processor(symmetric::sets),
+      .maker = make_sell<symmetric::form_for>,
       .makes_several = true,
-      .make_external = symmetric::make_external,
-      .makes_several_external = true,
+      .external_maker = make_external_sell<symmetric::form_for>,
       .panel_rows = symmetric::window_rows,
-      .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
+      .most_panel_rows = band_sizes.most_rows_of_one,
   };
 }
 
 KernelRow symmetric_distinct_kernel() {
+  // Scatters are worse than gathers where those are slow: then avx2, which has none here, is what one expects.
+  const auto sets = of_this_processor(sets_without_gathers);
   return {
       .name = "symmetric-distinct",
       .description =
           "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
       .storage = Storage::half,
-      .is_default = symmetric_distinct::instruction_sets().size() > 1,
-      .is_tried = symmetric_distinct::instruction_sets().size() > 1,
+      .is_default = sets.size() > 1,
+      .is_tried = sets.size() > 1,
       .bytes_per_nonzero = 5.6,
       .converts = true,
-      .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,
+      .defaults = {.prefetch_distance = default_sell_prefetch_distance,
                    .block_width = symmetric_distinct::default_block_width},
-      .instruction_sets = symmetric_distinct::instruction_sets(),
-      .preferred_instruction_set = symmetric_distinct::preferred_instruction_set,
-      .make = symmetric_distinct::make,
-      .make_external = symmetric_distinct::kernel_of<ExternalArrays>,
+      .instruction_sets = sets,
+      .measured_instruction_set = measured_set<make_sell<symmetric_distinct::form_for>, sets_without_gathers>,
+      .maker = make_sell<symmetric_distinct::form_for>,
+      .external_maker = make_external_sell<symmetric_distinct::form_for>,
       .panel_rows = symmetric_distinct::window_rows,
-      .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
+      .most_panel_rows = band_sizes.most_rows_of_one,
       .format_depends_on_set = true,
   };
 }

@@ -111,7 +111,7 @@ StencilKernel kernel_of() {
           .side = &Points::side};
 }
 
-StencilKernel kernel(int point_count) {
+StencilKernel kernel(InstructionSet /*set*/, int point_count) {
   switch (point_count) {
     case 5:
       return kernel_of<FivePoints>();
@@ -124,14 +124,11 @@ StencilKernel kernel(int point_count) {
   }
 }
 
-using Maker = StencilKernel (*)(int point_count);
-Maker maker_for(InstructionSet /*set*/) { return &kernel; }
-
 #if defined(__x86_64__)
 constexpr int64_t numbers_of_line = 8;
 
 /// Writes whole cache lines past the caches.
-void stream_lines(const double* from, double* to, int64_t count) {
+void stream_lines(InstructionSet /*set*/, const double* from, double* to, int64_t count) {
 #if HWY_TARGET == HWY_STATIC_TARGET
   for (int64_t k = 0; k < count * numbers_of_line; k += 2) _mm_stream_pd(to + k, _mm_loadu_pd(from + k));
 #else
@@ -141,8 +138,6 @@ void stream_lines(const double* from, double* to, int64_t count) {
 #endif
 }
 
-using Stream = void (*)(const double* from, double* to, int64_t count);
-Stream stream_for(InstructionSet /*set*/) { return &stream_lines; }
 #endif
 
 }  // namespace stencil_lines
@@ -155,9 +150,9 @@ namespace cg2d::kernels {
 
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
   // The loop alone is the set's. Single points are computed without fused multiply-adds in every set, so that they keep their bits.
-  auto kernel = HWY_STATIC_DISPATCH(stencil_lines::kernel)(point_count);
-  const auto make = CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), stencil_lines::maker_for);
-  kernel.loop = make(point_count).loop;
+  auto kernel = HWY_STATIC_DISPATCH(stencil_lines::kernel)(InstructionSet::portable, point_count);
+  const auto chosen = choose_instruction_set(set, sets_without_gathers);
+  kernel.loop = CG2D_OF_SET(chosen, stencil_lines::kernel, point_count).loop;
   return kernel;
 }
 
@@ -187,8 +182,8 @@ void StreamWriter::write_lines() {
   int64_t done = 0;
   for (; done < count_ && !is_at_line(done); ++done) target_[done] = buffer_[static_cast<size_t>(done)];
   const auto line_count = (count_ - done) / line;
-  static const auto stream_lines = CG2D_OF_SET(widest_instruction_set(), stencil_lines::stream_for);
-  stream_lines(buffer_.data() + done, target_ + done, line_count);
+  CG2D_OF_SET(widest_instruction_set(), stencil_lines::stream_lines, buffer_.data() + done, target_ + done,
+              line_count);
   done += line_count * line;
   std::copy(buffer_.data() + done, buffer_.data() + count_, buffer_.data());
   target_ += done;

@@ -51,19 +51,13 @@ class RowSample {
     const auto count = std::min(columns.size(), most_columns);
     for (size_t k = 0; k < count; ++k) {
       const auto column = columns.size() * k / count;
-      const auto other = row_of(columns[column]);
+      const auto other = shared_.row_of(columns[column]);
       if (!other) continue;
       if (are_alike(row, *other)) return true;
-      const auto next = column + 1 < columns.size() ? row_of(columns[column + 1]) : std::nullopt;
+      const auto next = column + 1 < columns.size() ? shared_.row_of(columns[column + 1]) : std::nullopt;
       if (next && are_alike(*other, *next)) return true;
     }
     return false;
-  }
-
-  std::optional<int64_t> row_of(int32_t column) const {
-    const auto index = column - shared_.first_column;
-    if (index < 0 || index >= shared_.count) return std::nullopt;
-    return shared_.first_row + index;
   }
 
   bool are_alike(int64_t row, int64_t other) const {
@@ -96,8 +90,8 @@ uint64_t hash_of(uint64_t index) {
 
 /// For each index the sum of its neighbours' hashes, the same for equal ones in whatever order its entries are stored. An index that
 /// is row and column is a neighbour of itself: so its equals, which are its neighbours, have the same sum.
-std::vector<uint64_t> neighbour_sums(const CsrBlock& half, const BlockIndices& indices, int thread_count) {
-  const auto count = static_cast<size_t>(indices.count());
+std::vector<uint64_t> neighbour_sums(const CsrBlock& half, const SharedIndices& indices, int thread_count) {
+  const auto count = static_cast<size_t>(indices.total_count());
   const auto borders = split_rows_by_nonzeros(half.row_starts.span(), thread_count);
   std::vector<std::vector<uint64_t>> sums(static_cast<size_t>(thread_count));
   make_on_threads(thread_count, [&](size_t thread) {
@@ -127,7 +121,7 @@ struct Groups {
   size_t count = 0;
   std::vector<uint32_t> sizes;  // of those with entries
 
-  Groups(const std::vector<uint64_t>& sums, const BlockIndices& indices) : of_index(sums.size()) {
+  Groups(const std::vector<uint64_t>& sums, const SharedIndices& indices) : of_index(sums.size()) {
     std::vector<uint32_t> order(sums.size());
     std::iota(order.begin(), order.end(), 0U);
     std::ranges::sort(order, [&](uint32_t a, uint32_t b) { return sums[a] < sums[b]; });
@@ -188,10 +182,10 @@ struct Groups {
 /// The neighbours of each supervariable: those whose first members have an entry with its first one.
 class Neighbours {
  public:
-  Neighbours(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
+  Neighbours(const CsrBlock& half, const SharedIndices& indices, const Supervariables& all)
       : starts_(all.count() + 1) {
     const auto first_member = [&](size_t k) { return all.members[static_cast<size_t>(all.size) * k]; };
-    std::vector<uint32_t> numbers(static_cast<size_t>(indices.count()), Supervariables::no_member);
+    std::vector<uint32_t> numbers(static_cast<size_t>(indices.total_count()), Supervariables::no_member);
     for (size_t k = 0; k < all.count(); ++k) numbers[first_member(k)] = static_cast<uint32_t>(k);
     const auto for_each_pair = [&](const auto& visit) {
       for (size_t k = 0; k < all.count(); ++k) {
@@ -262,7 +256,7 @@ std::vector<uint32_t> cuthill_mckee(const Neighbours& neighbours) {
 }
 
 /// In another order where neighbours lie far from each other: a cache then keeps what the next ones need.
-void bring_neighbours_together(const CsrBlock& half, const BlockIndices& indices, Supervariables& all) {
+void bring_neighbours_together(const CsrBlock& half, const SharedIndices& indices, Supervariables& all) {
   constexpr size_t fewest = 4096;  // 64 bytes each; fewer are in the second-level cache anyway
   if (all.count() < fewest) return;
   const Neighbours neighbours(half, indices, all);
@@ -286,12 +280,12 @@ bool shows_supervariables(const CsrBlock& whole, const SharedIndices& shared) {
   return RowSample(whole, shared, 0.9).shows_equals();
 }
 
-std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& shared,
+std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& indices,
                                                   int thread_count) {
-  const BlockIndices indices(half, shared);
   // Of equal rows with half storage some have almost the same half, some hardly an entry in common.
   constexpr double least_share = 0.45;
-  if (indices.count() >= Supervariables::no_member || !RowSample(half, shared, least_share).shows_equals())
+  if (indices.total_count() >= Supervariables::no_member ||
+      !RowSample(half, indices, least_share).shows_equals())
     return std::nullopt;
   const Groups groups(neighbour_sums(half, indices, thread_count), indices);
   Supervariables all;

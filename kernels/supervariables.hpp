@@ -17,38 +17,6 @@ namespace cg2d::kernels {
 inline constexpr int least_supervariable = 2;
 inline constexpr int largest_supervariable = 8;
 
-/// One number for each row and column of a block, where a row and a column that are the same element of the vectors have one: columns have
-/// their own numbers, and rows that are no columns follow.
-class BlockIndices {
- public:
-  BlockIndices(const CsrBlock& block, const SharedIndices& shared)
-      : column_count_(block.column_count), row_count_(block.row_count), shared_(shared) {}
-
-  int64_t count() const { return column_count_ + row_count_ - shared_.count; }
-  bool is_column(int64_t index) const { return index < column_count_; }
-  bool is_shared(int64_t index) const {
-    return shared_.first_column <= index && index < shared_.first_column + shared_.count;
-  }
-  int64_t of_row(int64_t row) const {
-    const auto shared_row = row - shared_.first_row;
-    if (shared_row < 0) return column_count_ + row;
-    return shared_row < shared_.count ? shared_.first_column + shared_row
-                                      : column_count_ + row - shared_.count;
-  }
-  /// Empty: the index is a column only.
-  std::optional<int64_t> row_of(int64_t index) const {
-    if (is_shared(index)) return shared_.first_row + index - shared_.first_column;
-    if (is_column(index)) return std::nullopt;
-    const auto row = index - column_count_;
-    return row < shared_.first_row ? row : row + shared_.count;
-  }
-
- private:
-  int64_t column_count_;
-  int64_t row_count_;
-  SharedIndices shared_;
-};
-
 /// All indices of a block in supervariables, those that have no equal, too.
 struct Supervariables {
   static constexpr uint32_t no_member = std::numeric_limits<uint32_t>::max();

@@ -72,20 +72,11 @@ constexpr double sum_of(const Parts& parts) {
   return ((parts[0] + parts[1]) + (parts[2] + parts[3])) + ((parts[4] + parts[5]) + (parts[6] + parts[7]));
 }
 
-/// One of the six sums, in registers.
-struct LaneSum {
-  static constexpr size_t lane_count = sizeof(Register) / sizeof(double);
-  std::array<Register, part_count / lane_count> lanes{};
-
-  HWY_INLINE Parts parts() const {
-    Parts result{};
-    std::memcpy(result.data(), lanes.data(), sizeof(result));
-    return result;
-  }
-};
+constexpr size_t lane_count = sizeof(Register) / sizeof(double);
+/// One of the six sums.
+using LaneSum = Register[part_count / lane_count];
 
 void add_sums_of_lines(const LinePair& now, const LinePair& before, int64_t count, PowerSums& sums) {
-  constexpr auto lane_count = LaneSum::lane_count;
   LaneSum pp{};
   LaneSum rr{};
   LaneSum pr{};
@@ -104,16 +95,17 @@ void add_sums_of_lines(const LinePair& now, const LinePair& before, int64_t coun
       load_register(r, now.r + place);
       load_register(p_before, before.p + place);
       load_register(r_before, before.r + place);
-      pp.lanes[part] += p * p;
-      rr.lanes[part] += r * r;
-      pr.lanes[part] += p * r;
-      pp_before.lanes[part] += p * p_before;
-      rr_before.lanes[part] += r * r_before;
-      pr_before.lanes[part] += p * r_before;
+      pp[part] += p * p;
+      rr[part] += r * r;
+      pr[part] += p * r;
+      pp_before[part] += p * p_before;
+      rr_before[part] += r * r_before;
+      pr_before[part] += p * r_before;
     }
   }
   const auto add = [&](const LaneSum& sum, const double* left, const double* right, double& total) {
-    auto parts = sum.parts();
+    Parts parts{};
+    std::memcpy(parts.data(), sum, sizeof(parts));
     for (auto x = whole; x < static_cast<size_t>(count); ++x) parts[x - whole] += left[x] * right[x];
     total += sum_of(parts);
   };

@@ -27,18 +27,19 @@
 
 #include <hwy/detect_targets.h>
 
-// The result of function(set), out of the namespace that is compiled for the set. Behind HWY_ONCE only. A macro, because a namespace
-// cannot be an argument of anything else.
+// The result of function(set, more arguments), out of the namespace that is compiled for the set. Behind HWY_ONCE only. A macro, because a
+// namespace cannot be an argument of anything else.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
 #if defined(__x86_64__) && !defined(HWY_COMPILE_ONLY_STATIC)
-#define CG2D_OF_SET(set, function)                                          \
-  ((set) == InstructionSet::avx512     ? N_AVX3::function(set)              \
-   : (set) == InstructionSet::portable ? HWY_STATIC_DISPATCH(function)(set) \
-                                       : N_AVX2::function(set))
+#define CG2D_OF_SET(set, function, ...)                                                                \
+  ((set) == InstructionSet::avx512     ? N_AVX3::function(set __VA_OPT__(, ) __VA_ARGS__)              \
+   : (set) == InstructionSet::portable ? HWY_STATIC_DISPATCH(function)(set __VA_OPT__(, ) __VA_ARGS__) \
+                                       : N_AVX2::function(set __VA_OPT__(, ) __VA_ARGS__))
 #elif HWY_TARGETS & HWY_SVE
-#define CG2D_OF_SET(set, function) \
-  ((set) == InstructionSet::sve ? N_SVE::function(set) : HWY_STATIC_DISPATCH(function)(set))
+#define CG2D_OF_SET(set, function, ...)                                           \
+  ((set) == InstructionSet::sve ? N_SVE::function(set __VA_OPT__(, ) __VA_ARGS__) \
+                                : HWY_STATIC_DISPATCH(function)(set __VA_OPT__(, ) __VA_ARGS__))
 #else
-#define CG2D_OF_SET(set, function) HWY_STATIC_DISPATCH(function)(set)
+#define CG2D_OF_SET(set, function, ...) HWY_STATIC_DISPATCH(function)(set __VA_OPT__(, ) __VA_ARGS__)
 #endif
 // NOLINTEND(cppcoreguidelines-macro-usage)

@@ -17,11 +17,26 @@
 #include <type_traits>
 
 #include "kernels/cpu_features.hpp"
-#include "kernels/prefetch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// Fetches what lies `distance` after these into the second-level cache: the first-level one is for the
+/// operands. (SELL, Zen 4, 2026-11, class A: fetching into the first-level one takes 0.66 instead of 0.35 ns
+/// per nonzero.) Always inlined: otherwise gcc 12 takes it for a function without effect and drops the calls
+/// in loops for other instruction sets.
+template <typename Number>
+HWY_INLINE void prefetch(const Number* numbers, int64_t distance) {
+  constexpr int for_reading = 0;
+  constexpr int second_level = 2;
+  __builtin_prefetch(numbers + distance, for_reading, second_level);
+}
+template <typename Column>
+HWY_INLINE void prefetch_entries(const double* values, const Column* columns, int64_t distance) {
+  prefetch(values, distance);
+  prefetch(columns, distance);
+}
 
 /// A register of the compiler's vector extensions, for loops whose order of additions follows its length. (gcc 12 keeps vectors that are
 /// longer than a register in memory.)

@@ -85,11 +85,6 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
   if (!configuration.has_grid())
     configuration.grid = choose_grid(matrix.facts(), configuration, group.size());
   if (!configuration.has_kernel()) configuration.kernel = kernels::kernel_for_any_pattern().name;
-  agree_on(group, [&] {
-    if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty())
-      throw RunError(ExitCode::unavailable, "kernel {}: {} (rank {})", configuration.kernel, reason,
-                     group.rank());
-  });
   return configuration;
 }
 

@@ -57,10 +57,10 @@ MachineLimits measure_limits(comm::RankGroup& group, int thread_count, int64_t m
   };
   limits.matrix_bytes_per_s = read_rate(matrix_bytes, limits.matrix_footprint_bytes);
   limits.vector_bytes_per_s = read_rate(vector_bytes, limits.vector_footprint_bytes);
-  const kernels::ArithmeticWork arithmetic(thread_count);
-  limits.flops_per_s =
-      static_cast<double>(arithmetic.flop_count()) *
-      common_pass_rate(group, [&](int64_t pass_count) { return arithmetic.compute(pass_count); });
+  limits.flops_per_s = static_cast<double>(kernels::flops_of_pass(thread_count)) *
+                       common_pass_rate(group, [&](int64_t pass_count) {
+                         return kernels::compute_passes(thread_count, pass_count);
+                       });
   return limits;
 }
 
@@ -247,22 +247,12 @@ void Session::set_grid(const comm::ProcessGrid& grid) {
 }
 
 void Session::choose_parts() {
-  check_choices();
+  static_cast<void>(
+      transport_of(configuration_of_trials(), group_));  // refuses one that is not available here
   begin_threads();
   try_kernels();
   try_grids();
   cut_by_speed();
-}
-
-/// Refuses a kernel or a transport that is not available here.
-void Session::check_choices() const {
-  static_cast<void>(transport_of(configuration_of_trials(), group_));
-  agree_on(group_, [&] {
-    const auto& kernel = *found_.kernel_choice.kernel;
-    if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
-      throw RunError(ExitCode::unavailable, "--kernel {}: {} (rank {})", kernel.name, reason, group_.rank());
-    }
-  });
 }
 
 /// Threads inherit the counters of the rank that starts them.

@@ -211,7 +211,6 @@ class Session : public Interface {
   StallWatch* stall_watch_ = nullptr;             // where one is asked for, as long as iterations go on
 
  private:
-  void check_choices() const;
   ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
   ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void try_kernels();

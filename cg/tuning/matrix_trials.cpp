@@ -96,10 +96,9 @@ std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
       .asked = config.asked, .vector_count = config.vector_count, .profile = none};
   for (const auto& row : kernels::kernel_table()) {
     const bool is_tried =
-        config.vector_count > 1 ? row.makes_several && !row.is_taken_by_name_only : row.is_tried;
-    const bool is_perhaps_tried = row.has_use_for != nullptr && row.takes(config.vector_count);
+        config.vector_count > 1 ? row.makes_several : row.is_tried || row.has_use_for != nullptr;
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
-    if (!(is_tried || is_perhaps_tried) || !may_serve || !row.why_unavailable().empty()) continue;
+    if (!is_tried || !may_serve) continue;
     auto configuration = config.configuration;
     configuration.kernel = row.name;
     candidates.push_back({.configuration = configuration,

@@ -24,8 +24,7 @@ std::optional<kernels::Tuning> tuning_in(const ProcessorProfile& profile, std::s
 const kernels::KernelRow* first_in(const TunedCase* tuned) {
   if (tuned == nullptr) return nullptr;
   for (const auto& candidate : tuned->kernels) {
-    const auto* const kernel = kernels::find_kernel(candidate.name);
-    if (kernel != nullptr && kernel->why_unavailable().empty()) return kernel;
+    if (const auto* const kernel = kernels::find_kernel(candidate.name)) return kernel;
   }
   return nullptr;
 }

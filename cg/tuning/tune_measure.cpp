@@ -25,7 +25,7 @@ RaceResult race_products(comm::RankGroup& group, const kernels::CsrBlock& block,
 std::vector<const kernels::KernelRow*> available_kernels() {
   std::vector<const kernels::KernelRow*> available;
   for (const auto& kernel : kernels::kernel_table()) {
-    if (!kernel.is_taken_by_name_only && kernel.why_unavailable().empty()) available.push_back(&kernel);
+    if (kernel.has_use_for == nullptr) available.push_back(&kernel);
   }
   return available;
 }

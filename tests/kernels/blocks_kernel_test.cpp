@@ -16,14 +16,13 @@
 #include <random>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/block_csr.hpp"
 #include "kernels/index_sets.hpp"
-#include "kernels/spmv.hpp"
+#include "kernels/product_check.hpp"
 #include "kernels/supervariables.hpp"
 #include "support/bits.hpp"
 
@@ -258,7 +257,7 @@ TEST(SupervariablesTest, BlocksOfZerosAreNotMade) {
   Supervariables all{.size = 3, .members = {}};
   all.members.resize(600);
   std::iota(all.members.begin(), all.members.end(), 0U);
-  EXPECT_FALSE(make_block_csr(half, BlockIndices(half, SharedIndices(half, 0)), all, 1));
+  EXPECT_FALSE(make_block_csr(half, SharedIndices(half, 0), all, 1));
 }
 
 // ---------------------------------------------------------------- products
@@ -286,13 +285,9 @@ std::vector<double> all_sums(SpmvKernel& kernel, const ProductCase& test_case) {
   const bool is_added = test_case.before != 0.0;
   std::vector<double> q_rows(p_rows.size(), is_added ? test_case.before : std::nan(""));
   std::vector<double> q_columns(p_columns.size(), is_added ? test_case.before : std::nan(""));
-  for (int share = 0; share < test_case.share_count; ++share) {
-    kernel.multiply({.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
-                    {.is_added = is_added,
-                     .is_continued = is_added,
-                     .share = share,
-                     .share_count = test_case.share_count});
-  }
+  multiply_shares(kernel,
+                  {.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
+                  {.is_added = is_added, .is_continued = is_added, .share_count = test_case.share_count});
   std::vector<double> sums(p_rows.size() + p_columns.size());
   const auto column_0 = static_cast<size_t>(count * std::max<int64_t>(-shape.column_of_row_0, 0));
   const auto row_0 = static_cast<size_t>(count * std::max<int64_t>(shape.column_of_row_0, 0));
@@ -450,14 +445,6 @@ TEST(BlocksKernelTest, ColumnsOutOfTheBlockAreSeen) {
       EXPECT_FALSE(kernel->has_columns_in_range());
     }
   }
-}
-
-TEST(BlocksKernelTest, OtherNumbersOfVectorsAreRefused) {
-  std::mt19937_64 random(seed);
-  const auto half = square(300).store(union_of_sets(300, 100, 6, random), random);
-  for (const int count : {0, 3, 32})
-    EXPECT_THROW(kernel_named("blocks").make(half.copy(), {.vector_count = count, .column_of_row_0 = 0}),
-                 std::invalid_argument);
 }
 
 }  // namespace

@@ -214,15 +214,13 @@ std::vector<double> product_in_blocks(const KernelRow& kernel, const CsrBlock::R
   for (int64_t begin = 0; begin < column_count;) {
     const auto end = std::min(column_count, begin + 1 + static_cast<int64_t>(engine() % 90));
     const auto spmv = kernel.make(columns_of(matrix, begin, end), options);
-    ProductMode mode{.is_added = begin > 0, .share_count = 1 + static_cast<int>(engine() % 3)};
-    for (mode.share = 0; mode.share < mode.share_count; ++mode.share) {
-      spmv->multiply(
-          {.p_columns = std::span(p).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
-           .q_rows = high,
-           .q_rows_low = low,
-           .p_bound = power_of_two_for(largest_magnitude(p))},
-          mode);
-    }
+    multiply_shares(
+        *spmv,
+        {.p_columns = std::span(p).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
+         .q_rows = high,
+         .q_rows_low = low,
+         .p_bound = power_of_two_for(largest_magnitude(p))},
+        {.is_added = begin > 0, .share_count = 1 + static_cast<int>(engine() % 3)});
     begin = end;
   }
   for (size_t row = 0; row < high.size(); ++row) high[row] += low[row];

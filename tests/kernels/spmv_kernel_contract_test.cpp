@@ -25,7 +25,7 @@
 #include "kernels/cpu_features.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/product_check.hpp"
-#include "kernels/several_vectors.hpp"
+#include "kernels/spmv.hpp"
 #include "support/bits.hpp"
 #include "support/random_blocks.hpp"
 #include "support/test_extent.hpp"
@@ -80,17 +80,16 @@ bool same_bits(const Products& a, const Products& b) {
   return test::same_bits(a.rows, b.rows) && test::same_bits(a.columns, b.columns);
 }
 
-/// Every kernel that can serve on this processor.
+/// Every kernel.
 template <typename Visit>
 void for_every_kernel(const Visit& visit) {
   for (const auto& row : kernel_table()) {
-    if (!row.why_unavailable().empty()) continue;
     SCOPED_TRACE("kernel " + std::string(row.name));
     visit(row);
   }
 }
 
-/// Every loop of every kernel that can serve on this processor.
+/// Every loop of every kernel that this processor has.
 template <typename Visit>
 void for_every_loop(const Visit& visit) {
   for_every_kernel([&](const KernelRow& row) {
@@ -155,9 +154,7 @@ TEST(KernelTableTest, EveryStorageHasAReferenceAndADefaultThatServeEverywhere) {
   for (const auto storage : {Storage::whole, Storage::half}) {
     for (const auto* row : {&reference_kernel(storage), &default_kernel(storage)}) {
       EXPECT_EQ(row->storage, storage);
-      EXPECT_EQ(row->why_unavailable(), "");
     }
-    EXPECT_TRUE(reference_kernel(storage).is_reference);
     EXPECT_FALSE(reference_kernel(storage).converts) << "a reference takes the CSR as it is";
     EXPECT_TRUE(default_kernel(storage).is_default);
   }
@@ -170,7 +167,6 @@ TEST(KernelTableTest, TheCriticalLengthIsMeasuredOnPlainCsr) {
   EXPECT_TRUE(row.defaults.critical_vector_length.has_value());
   EXPECT_EQ(row.storage, Storage::whole);
   EXPECT_FALSE(row.converts);
-  EXPECT_EQ(row.why_unavailable(), "");
 }
 
 // ---------------------------------------------------------------- the contract
@@ -297,12 +293,12 @@ TEST(SpmvKernelContractTest, SumsOverColumnsCanBeContinued) {
       for (const int share_count : {1, 4}) {
         std::vector<double> q_rows(block.rows.size());
         std::vector<double> q_columns(block.operand.size(), 0.5);
-        for (int share = 0; share < share_count; ++share)
-          kernel->multiply({.p_columns = block.operand,
-                            .p_rows = row_operand(block),
-                            .q_rows = q_rows,
-                            .q_columns = q_columns},
-                           {.is_continued = true, .share = share, .share_count = share_count});
+        multiply_shares(*kernel,
+                        {.p_columns = block.operand,
+                         .p_rows = row_operand(block),
+                         .q_rows = q_rows,
+                         .q_columns = q_columns},
+                        {.is_continued = true, .share_count = share_count});
         // A column has some hundred entries of at most 1302: 2e5 in all, with some hundred roundings of 1e-16 each.
         for (size_t c = 0; c < q_columns.size(); ++c)
           ASSERT_NEAR(q_columns[c], 0.5 + once.columns[c], 1e-8) << c;
@@ -358,10 +354,10 @@ TEST(SpmvKernelContractTest, ManyRowsHaveTheBitsOfTheirPanels) {
     for (const int share_count : {1, 3}) {
       std::vector<double> whole_rows(rows.size());
       std::vector<double> whole_columns(p_columns.size());
-      for (int share = 0; share < share_count; ++share)
-        kernel->multiply(
-            {.p_columns = p_columns, .p_rows = p_rows, .q_rows = whole_rows, .q_columns = whole_columns},
-            {.share = share, .share_count = share_count});
+      multiply_shares(
+          *kernel,
+          {.p_columns = p_columns, .p_rows = p_rows, .q_rows = whole_rows, .q_columns = whole_columns},
+          {.share_count = share_count});
       EXPECT_TRUE(test::same_bits(whole_rows, q_rows)) << share_count << " shares";
       EXPECT_TRUE(test::same_bits(whole_columns, q_columns)) << share_count << " shares";
     }
@@ -513,8 +509,8 @@ void expect_same_as_reference(const KernelRow& row, const CsrBlock& block, const
 
 /// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
 double bytes_per_nonzero(const CsrBlock& block, int block_width) {
-  const auto kernel =
-      make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
+  const auto kernel = kernel_named("csr-short")
+                          .make(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});
   return static_cast<double>(kernel->matrix_byte_count()) / static_cast<double>(block.nonzero_count());
 }
 
@@ -563,12 +559,12 @@ TEST(SeveralVectorsTest, FewerVectorsAreFilledUpAndOtherNumbersRefused) {
   const std::vector<std::pair<int, int>> filled_up{{1, 1}, {2, 2}, {3, 4}, {9, 16}, {17, 0}};
   for (const auto& [count, expected] : filled_up) EXPECT_EQ(vector_count_for(count), expected) << count;
   const auto block = random_block(3, 3, 1.0);
-  for (const int count : {0, 1, 3, 32, 33}) {
-    EXPECT_THROW(make_several_blocks(block.copy(), {.vector_count = count}), std::invalid_argument);
-    EXPECT_THROW(make_several_rows("csr-simd", block.copy(), {.vector_count = count}), std::invalid_argument);
+  for (const auto* name : {"csr-short", "csr-simd", "blocks"}) {
+    for (const int count : {0, 3, 32, 33})
+      EXPECT_THROW(kernel_named(name).make(block.copy(), {.vector_count = count}), std::invalid_argument)
+          << name;
   }
   EXPECT_TRUE(default_kernel_for_several().makes_several);
-  EXPECT_TRUE(default_kernel_for_several().why_unavailable().empty());
 }
 
 // ---------------------------------------------------------------- the choice among loops

@@ -39,7 +39,7 @@ constexpr std::array all_faults{FaultKind::error, FaultKind::short_count, FaultK
 std::vector<const kernels::KernelRow*> streamed_rows() {
   std::vector<const kernels::KernelRow*> rows;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.make_external != nullptr && row.why_unavailable().empty()) rows.push_back(&row);
+    if (row.takes_external(1)) rows.push_back(&row);
   }
   return rows;
 }
@@ -165,7 +165,7 @@ TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
   std::vector<test::TestBlock> blocks{tall_block()};
   for (int number = 0; number < 6; ++number) blocks.push_back(test::BlockMaker(number).make());
   for (const auto& row : kernels::kernel_table()) {
-    if (!row.makes_several_external) continue;
+    if (!row.takes_external(2)) continue;
     ++tested_count;
     for (const auto& block : blocks) {
       for (const int vector_count : kernels::vector_counts)

@@ -67,7 +67,7 @@ constexpr std::array<std::string_view, 3> changed_kernels{"scalar", "symmetric-s
 template <void (*Change)(kernels::CsrBlock&), size_t Name = 0>
 kernels::KernelRow changed_kernel() {
   auto row = kernels::kernel_named(changed_kernels[Name]);
-  row.make = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
+  row.maker = [](kernels::CsrBlock block, const kernels::KernelOptions& options) {
     Change(block);
     return kernels::kernel_named(changed_kernels[Name]).make(std::move(block), options);
   };
@@ -120,18 +120,18 @@ TEST(KernelCheckTest, FindsEveryFaultAndSaysWhatItCannotCheck) {
   expect_failed(check(changed_kernel<move_one_column, 2>(), {.vector_count = 4}));
   expect_failed(check(changed_kernel<put_nan>()));
   auto row = kernels::kernel_named("scalar");
-  row.make = [](kernels::CsrBlock block,
-                const kernels::KernelOptions&) -> std::unique_ptr<kernels::SpmvKernel> {
+  row.maker = [](kernels::CsrBlock block,
+                 const kernels::KernelOptions&) -> std::unique_ptr<kernels::SpmvKernel> {
     return std::make_unique<WrongMode>(std::move(block));
   };
   expect_failed(check(row));
   const auto thrown = check(changed_kernel<fail>());
   expect_failed(thrown);
   EXPECT_EQ(thrown.reason, "illegal instruction (rank 0)");
-  row.why_unavailable = [] { return std::string("needs another processor"); };
-  const auto missing = check(row);
+  row.instruction_sets.clear();
+  const auto missing = check(row, {.instruction_set = kernels::InstructionSet::portable});
   EXPECT_EQ(missing.status, CheckStatus::unavailable);
-  EXPECT_EQ(missing.reason, "needs another processor");
+  EXPECT_EQ(missing.reason, "no loop for portable on this processor");
 }
 
 // ---------------------------------------------------------------- transports

@@ -51,7 +51,6 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
   // Counters of resident memory are exact to some pages per processor, and the heap grows.
   constexpr int64_t slack = 3'000'000;
   for (const auto& kernel : kernels::kernel_table()) {
-    if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(kernel.name);
     const auto before = test::resident_bytes_now();
     auto block = large_csr();
@@ -138,7 +137,6 @@ TEST_F(FirstTouchTest, AKernelTouchesItsRowsOfTheResult) {
   const HugePageVector p(1000, 1.0);
   const HugePageVector p_rows(rows.size(), 1.0);
   for (const auto& row : kernels::kernel_table()) {
-    if (!row.why_unavailable().empty()) continue;
     SCOPED_TRACE(std::string(row.name));
     const auto kernel = row.make(block.copy(), {.thread_count = thread_count});
     HugePageVector q(rows.size());
@@ -154,7 +152,6 @@ TEST_F(FirstTouchTest, EachThreadMakesItsPartOfAKernelsFormat) {
   auto problem = test::custom_problem(6000, 5, 10.0, 1);
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
   for (const auto& kernel : kernels::kernel_table()) {
-    if (!kernel.why_unavailable().empty()) continue;
     SCOPED_TRACE(std::string(kernel.name));
     // Generated on one thread, which has touched all of it.
     auto block = default_source().make(problem)->build(layout, test::group(), 1).block;

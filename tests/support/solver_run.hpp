@@ -45,9 +45,7 @@ inline std::vector<const comm::TransportRow*> usable_transports() {
 }
 inline std::vector<const kernels::KernelRow*> usable_kernels() {
   std::vector<const kernels::KernelRow*> all;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.why_unavailable().empty()) all.push_back(&row);
-  }
+  for (const auto& row : kernels::kernel_table()) all.push_back(&row);
   return all;
 }
 

@@ -73,7 +73,7 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
       measure_case(group(), config, [&](const std::string& stage) { stages.push_back(stage); });
   EXPECT_TRUE(tuned.is_about(config.source->facts().key, config.configuration));
   const auto kernel_count = static_cast<size_t>(std::ranges::count_if(
-      kernels::kernel_table(), [](const auto& row) { return !row.is_taken_by_name_only; }));
+      kernels::kernel_table(), [](const auto& row) { return row.has_use_for == nullptr; }));
   EXPECT_EQ(tuned.kernels.size(), kernel_count);
   EXPECT_LT(kernel_count, kernels::kernel_table().size());
   std::vector<std::string> planned;

@@ -49,9 +49,9 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
 /// Kernels for whole blocks also multiply the first third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                          const std::vector<kernels::KnownProduct>& known, comm::RankGroup& group) {
-  auto reason = row.why_unavailable();  // of this rank; empty where it can make the kernel
+  std::string reason;  // of this rank; empty where it can make the kernel
   const auto set = options.instruction_set;
-  if (reason.empty() && set && !std::ranges::count(row.instruction_sets, *set))
+  if (set && !std::ranges::count(row.instruction_sets, *set))
     reason = fmt::format("no loop for {} on this processor", kernels::name_of(*set));
   CheckResult mine;
   agree_on(group, [&] {
