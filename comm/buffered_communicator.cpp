@@ -43,9 +43,9 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     partial_ = operations_->allocate(size_of(layout.row_block(row)));
     piece_ = over_column.own_piece(column_block_);
     row_piece_ = over_row.own_piece(partial_);
-    collect_ = operations_->gather(
+    collect_ = operations_->collective(
         over_column.collective(Operation::collect, collection_schedule(layout, rank), column_block_));
-    sum_ = operations_->sum(over_row.collective(
+    sum_ = operations_->collective(over_row.collective(
         Operation::sum, summation_schedule(layout, rank, options.sum_form), partial_, options.sum_form));
     make_shuffle(layout);
     if (options.mirrored) make_mirrored(layout, over_column, over_row, options.sum_form);
@@ -83,9 +83,9 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   void wait_for_collected(size_t part) override { collect_->wait_for_part(part); }
   void progress_collection() override { collect_->progress(); }
   void finish_collection() override { collect_->finish(); }
-  void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin_run(); }
+  void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin(); }
   void finish_scalar_sum(std::span<double> values) override {
-    scalar_sums_[place_of_count(values.size())].operation->end_run();
+    scalar_sums_[place_of_count(values.size())].operation->finish();
     take_sums(values);
   }
 
@@ -161,12 +161,12 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     row_block_is_piece_ = layout.grid().columns == 1;
     column_partial_ = operations_->allocate(column_block_.size());
     column_result_ = over_column.own_piece(column_partial_);
-    sum_columns_ = operations_->sum(over_column.collective(
+    sum_columns_ = operations_->collective(over_column.collective(
         Operation::sum, mirrored_summation_schedule(layout, rank, form), column_partial_, form));
     if (row_block_is_piece_) return;
     row_block_ = operations_->allocate(partial_.size());
     row_operand_ = over_row.own_piece(row_block_);
-    collect_rows_ = operations_->gather(
+    collect_rows_ = operations_->collective(
         over_row.collective(Operation::collect, mirrored_collection_schedule(layout, rank), row_block_));
     // The shuffle backwards: its source is the destination here.
     unshuffle_ = operations_->move({.operation = Operation::shuffle,
@@ -177,14 +177,11 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   }
 
   void make_scalar_sums(int size) {
+    const auto everybody = listed_ranks(size, [](int member) { return member; });
     for (const auto count : scalar_counts) {
-      const Group all{.pieces = GroupPieces::of_scalars(size, static_cast<int64_t>(count)),
-                      .ranks = listed_ranks(size, [](int member) { return member; }),
-                      .member = place_.rank};
       auto& prepared = scalar_sums_[place_of_count(count)];
       prepared.values = operations_->allocate(count);
-      prepared.operation = operations_->sum(all.collective(
-          Operation::dot, all_reduce_schedule(size, place_.rank), prepared.values, SumForm::whole_block));
+      prepared.operation = operations_->collective(scalar_sum(everybody, place_.rank, prepared.values));
     }
   }
 
@@ -197,7 +194,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   std::span<double> row_piece_;  // in partial_
   std::span<double> result_;     // row_piece_ where nothing has to move
   bool stays_ = false;           // my column piece is my row piece
-  std::unique_ptr<PreparedGather> collect_;
+  std::unique_ptr<PreparedOperation> collect_;
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;
   std::array<ScalarSums, scalar_counts.size()> scalar_sums_;
@@ -225,6 +222,17 @@ void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>
     for (int64_t k = 0; k < count; ++k) target[k] += source[k];
     source += count;
   }
+}
+
+BlockCollective scalar_sum(const std::vector<int>& ranks, int member, std::span<double> block) {
+  const auto count = static_cast<int>(ranks.size());
+  return {.operation = Operation::dot,
+          .form = SumForm::whole_block,
+          .schedule = all_reduce_schedule(count, member),
+          .pieces = GroupPieces::of_scalars(count, std::ssize(block)),
+          .ranks = ranks,
+          .member = member,
+          .block = block};
 }
 
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, const RankPlace& place,

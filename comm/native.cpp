@@ -2,8 +2,6 @@
 // process column and row.
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <vector>
 
 #include "comm/buffer.hpp"
@@ -12,6 +10,7 @@
 #include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
+#include "comm/transfer.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -29,9 +28,8 @@ struct Cut {
   }
 };
 
-/// One nonblocking collective of MPI. Prepared: PreparedOperation, or PreparedGather.
-template <typename Prepared>
-class Collective : public Prepared {
+/// One nonblocking collective of MPI.
+class Collective : public PreparedOperation {
  public:
   Collective(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective)
       : group_(group),
@@ -42,12 +40,13 @@ class Collective : public Prepared {
         own_(collective.pieces.piece(collective.member)),
         cut_(collective.pieces) {}
 
-  void run() override {
-    begin_run();
-    end_run();
+  /// A group of one has nothing to start.
+  void begin() override {
+    if (cut_.counts.size() == 1) return;
+    request_ = start();
+    sent_.add(operation_, handed_over_byte_count());
   }
-  void begin_run() override { start_and_count(); }
-  void end_run() override {
+  void finish() override {
     if (cut_.counts.size() == 1) return;
     wait();
     unpack();
@@ -60,12 +59,6 @@ class Collective : public Prepared {
   /// Called when the collective is complete.
   virtual void unpack() {}
 
-  /// A group of one has nothing to start.
-  void start_and_count() {
-    if (cut_.counts.size() == 1) return;
-    request_ = start();
-    sent_.add(operation_, handed_over_byte_count());
-  }
   void wait() {
     if (request_ != MPI_REQUEST_NULL) group_.waiter().wait_all({&request_, 1});
   }
@@ -91,17 +84,15 @@ class Collective : public Prepared {
 
 int64_t byte_count_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(double)); }
 
-class AllGather final : public Collective<PreparedGather> {
+class AllGather final : public Collective {
  public:
   using Collective::Collective;
 
-  void begin() override { start_and_count(); }
   /// MPI only says when all of it is here.
   void wait_for_part(size_t part) override {
     if (part > 0) wait();
   }
   void progress() override { test(); }
-  void finish() override { wait(); }
 
  protected:
   MPI_Request start() override {
@@ -114,7 +105,7 @@ class AllGather final : public Collective<PreparedGather> {
   int64_t handed_over_byte_count() const override { return byte_count_of(own().size()); }
 };
 
-class ReduceScatter final : public Collective<PreparedOperation> {
+class ReduceScatter final : public Collective {
  public:
   ReduceScatter(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective,
                 std::pmr::memory_resource& memory)
@@ -137,7 +128,7 @@ class ReduceScatter final : public Collective<PreparedOperation> {
   Buffer sum_;  // sum of my piece
 };
 
-class AllReduce final : public Collective<PreparedOperation> {
+class AllReduce final : public Collective {
  public:
   using Collective::Collective;
 
@@ -152,59 +143,24 @@ class AllReduce final : public Collective<PreparedOperation> {
   }
 };
 
-/// One message each way: no collective of MPI does this.
-class Exchange final : public PreparedOperation {
- public:
-  Exchange(RankGroup& group, TrafficCounts& sent, const PieceExchange& pieces)
-      : group_(group), sent_(sent), pieces_(pieces) {}
-
-  void run() override {
-    if (pieces_.sent.empty() && pieces_.received.empty()) return;
-    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    const int tag = static_cast<int>(pieces_.operation);
-    if (!pieces_.received.empty()) {
-      check(MPI_Irecv(pieces_.received.data(), int_count(std::ssize(pieces_.received)), MPI_DOUBLE,
-                      pieces_.source, tag, group_.handle(), &requests[0]),
-            "MPI_Irecv");
-    }
-    if (!pieces_.sent.empty()) {
-      check(MPI_Isend(pieces_.sent.data(), int_count(std::ssize(pieces_.sent)), MPI_DOUBLE,
-                      pieces_.destination, tag, group_.handle(), &requests[1]),
-            "MPI_Isend");
-      sent_.add(pieces_.operation, static_cast<int64_t>(pieces_.sent.size_bytes()));
-    }
-    group_.waiter().wait_all(requests);
-  }
-
- private:
-  RankGroup& group_;
-  TrafficCounts& sent_;
-  PieceExchange pieces_;
-};
-
-class NativeOperations final : public OperationMaker {
+/// No collective of MPI moves one piece: messages do.
+class NativeOperations final : public MpiLink {
  public:
   NativeOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
-      : group_(group), sent_(sent), memory_(memory) {}
+      : MpiLink(group, sent, memory), group_(group), sent_(sent), memory_(memory) {}
 
-  std::span<double> allocate(size_t count) override { return buffers_.emplace_back(memory_, count).span(); }
-  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
-    return std::make_unique<AllGather>(group_, sent_, collective);
-  }
-  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override {
+  std::unique_ptr<PreparedOperation> collective(const BlockCollective& collective) override {
+    if (collective.operation == Operation::collect)
+      return std::make_unique<AllGather>(group_, sent_, collective);
     if (collective.form == SumForm::whole_block)
       return std::make_unique<AllReduce>(group_, sent_, collective);
     return std::make_unique<ReduceScatter>(group_, sent_, collective, memory_);
-  }
-  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
-    return std::make_unique<Exchange>(group_, sent_, pieces);
   }
 
  private:
   RankGroup& group_;
   TrafficCounts& sent_;
   std::pmr::memory_resource& memory_;
-  std::deque<Buffer> buffers_;
 };
 
 }  // namespace

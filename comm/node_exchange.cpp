@@ -5,12 +5,12 @@
 namespace cg2d::comm {
 
 NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const Way& sent,
-                           const Way& received, SharedCounter& arrived, NodeLink& link)
+                           const Way& received, SharedCounter& arrived, MessageLink& link)
     : waiter_(stand.waiter), arrived_(arrived) {
   const auto& nodes = stand.nodes;
   const int here = stand.node();
-  std::vector<NodeMessage> sends;
-  std::vector<NodeMessage> receives;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
   for (int there = 0; there < nodes.node_count(); ++there) {
     if (there == here) continue;
     const bool is_mine = nodes.carrier(here, there) == stand.rank;
@@ -33,7 +33,7 @@ NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const 
 }
 
 void NodeExchange::start_receives() {
-  if (messages_) messages_->start_receives();
+  for (size_t k = 0; k < receive_count_; ++k) messages_->start_receive(k);
 }
 
 void NodeExchange::receive() {

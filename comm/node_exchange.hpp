@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "comm/node_link.hpp"
+#include "comm/messages.hpp"
 #include "comm/shared_areas.hpp"
 
 namespace cg2d::comm {
@@ -35,7 +35,7 @@ class NodeExchange {
 
   /// `arrived` counts the messages that have come to the node. Collective.
   NodeExchange(const SharedStand& stand, Operation operation, const Way& sent, const Way& received,
-               SharedCounter& arrived, NodeLink& link);
+               SharedCounter& arrived, MessageLink& link);
 
   /// Whether this rank carries messages.
   bool carries() const { return messages_ != nullptr; }
@@ -63,7 +63,7 @@ class NodeExchange {
  private:
   Waiter& waiter_;
   SharedCounter& arrived_;
-  std::unique_ptr<NodeMessages> messages_;  // only where this rank carries some
+  std::unique_ptr<Messages> messages_;  // only where this rank carries some
   std::vector<std::vector<IndexRange>> sent_;
   size_t receive_count_ = 0;
   uint64_t outgoing_ = 0;  // messages of the whole node

@@ -67,7 +67,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
                .waiter = place_.waiter},
         numbers_(stand_.local_ranks().size()) {
     areas_.set_parts(place_.parts);
-    if (peers.make_link) link_ = peers.make_link(sent_counts());
+    if (place_.nodes.node_count() > 1) link_ = peers.make_link(sent_counts());
     my_piece_ = layout.own_piece(place_.rank);
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
@@ -82,7 +82,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     const auto leaders = first_ranks_of(place_.nodes);
     if (stand_.place() == 0) {
       for (const auto count : scalar_counts) {
-        node_sums_.push_back(link_->prepare_sum(std::span(node_sum_values_).first(count), leaders));
+        node_sums_.push_back(
+            link_->collective(scalar_sum(leaders, stand_.node(), std::span(node_sum_values_).first(count))));
       }
     }
   }
@@ -287,8 +288,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   bool mirrored_;
   SharedAreas areas_;
   SharedStand stand_;
-  std::vector<double> numbers_;  // of the node's ranks, while they are added up
-  std::unique_ptr<NodeLink> link_;
+  std::vector<double> numbers_;        // of the node's ranks, while they are added up
+  std::unique_ptr<MessageLink> link_;  // where there are other nodes
   IndexRange my_piece_;
   int column_ = 0;
   int row_ = 0;

@@ -42,7 +42,7 @@ std::vector<const double*> local_sources(const SharedStand& stand, SummedOver ov
 
 }  // namespace
 
-SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link,
+SharedSum::SharedSum(const SharedStand& stand, SummedOver over, MessageLink* link,
                      std::pmr::memory_resource& memory)
     : stand_(stand),
       over_(over),
@@ -106,7 +106,7 @@ void SharedSum::find_shares() {
 }
 
 /// Both buffers hold the sums of one node after the other.
-void SharedSum::prepare_exchange(NodeLink* link) {
+void SharedSum::prepare_exchange(MessageLink* link) {
   assert(link != nullptr);
   const auto next = [](int64_t& end, const NodeSums& sums) {
     const auto begin = std::exchange(end, end + sums.element_count);

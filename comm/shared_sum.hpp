@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/buffer.hpp"
+#include "comm/messages.hpp"
 #include "comm/node_exchange.hpp"
 #include "comm/node_plan.hpp"
 #include "comm/shared_areas.hpp"
@@ -20,7 +21,7 @@ namespace cg2d::comm {
 class SharedSum {
  public:
   /// `link` is needed where there are several nodes; `memory` gives the buffer of the result. Collective.
-  SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link, std::pmr::memory_resource& memory);
+  SharedSum(const SharedStand& stand, SummedOver over, MessageLink* link, std::pmr::memory_resource& memory);
 
   /// My partial sums of the whole block. Waits until all ranks of the node have read the last ones, unless
   /// there was a sum_scalars() since.
@@ -38,7 +39,7 @@ class SharedSum {
 
   void find_sources();
   void find_shares();
-  void prepare_exchange(NodeLink* link);
+  void prepare_exchange(MessageLink* link);
   void exchange();
   uint64_t local_count(int group) const { return local_counts_[static_cast<size_t>(group)]; }
   void wait_for_partials(int group);

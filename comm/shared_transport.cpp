@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "comm/schedule.hpp"
 #include "comm/shared_halo.hpp"
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
@@ -16,64 +15,6 @@ namespace {
 
 /// Each rank adds up its own piece, in place: there is no whole block of sums.
 constexpr std::array shared_sum_forms{SumForm::reduce_scatter};
-
-class MpiNodeMessages final : public NodeMessages {
- public:
-  MpiNodeMessages(const Endpoint& endpoint, Operation operation, const std::vector<NodeMessage>& sends,
-                  const std::vector<NodeMessage>& receives)
-      : endpoint_(endpoint), operation_(operation) {
-    for (const auto& message : sends) {
-      sends_.push_back(
-          Transfer::send(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
-    }
-    for (const auto& message : receives) {
-      receives_.push_back(
-          Transfer::receive(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
-    }
-  }
-
-  void start_receives() override {
-    for (auto& receive : receives_) receive.start();
-  }
-  void start_send(size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
-  void wait_for_receive(size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
-  void wait_for_send(size_t which) override { endpoint_.wait_for_send(sends_[which]); }
-
- private:
-  const Endpoint& endpoint_;
-  Operation operation_;
-  std::vector<Transfer> sends_;
-  std::vector<Transfer> receives_;
-};
-
-class MpiNodeLink final : public NodeLink {
- public:
-  MpiNodeLink(RankGroup& group, const NodeMap& nodes, TrafficCounts& sent, std::pmr::memory_resource& memory)
-      : endpoint_(group, sent), node_(nodes.node_of(group.rank())), memory_(memory) {}
-
-  std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
-                                        const std::vector<NodeMessage>& receives) override {
-    return std::make_unique<MpiNodeMessages>(endpoint_, operation, sends, receives);
-  }
-  std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
-                                                 const std::vector<int>& ranks) override {
-    const auto count = static_cast<int>(ranks.size());
-    return make_scheduled_steps(endpoint_,
-                                {.operation = Operation::dot,
-                                 .form = SumForm::whole_block,
-                                 .schedule = all_reduce_schedule(count, node_),
-                                 .pieces = GroupPieces::of_scalars(count, std::ssize(values)),
-                                 .ranks = ranks,
-                                 .member = node_,
-                                 .block = values},
-                                memory_);
-  }
-
- private:
-  Endpoint endpoint_;
-  int node_;
-  std::pmr::memory_resource& memory_;
-};
 
 /// Makes the node's memory, byte_count(nodes) bytes of it this rank's. Collective.
 template <typename ByteCount>
@@ -98,14 +39,9 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
   const auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& nodes) {
     return shared_part_byte_count(layout, nodes, group.rank(), options);
   });
-  SharedPeers peers{.ranks_sleep =
-                        group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1};
-  if (place.nodes.node_count() > 1) {
-    peers.make_link = [&](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
-      return std::make_unique<MpiNodeLink>(group, place.nodes, sent, *options.memory);
-    };
-  }
-  return make_shared_communicator(place, peers, layout, options);
+  const bool ranks_sleep = group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
+  return make_shared_communicator(
+      place, {.ranks_sleep = ranks_sleep, .make_link = mpi_link(group, *options.memory)}, layout, options);
 }
 
 std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& layout,
@@ -113,9 +49,7 @@ std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& la
   auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
     return shared_halo_byte_count(layout, group.rank());
   });
-  return make_shared_halo(
-      std::move(place), [&](TrafficCounts& sent) { return std::make_unique<Endpoint>(group, sent); }, layout,
-      options);
+  return make_shared_halo(std::move(place), mpi_link(group, *options.memory), layout, options);
 }
 
 }  // namespace
