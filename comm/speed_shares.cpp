@@ -4,11 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <random>
 #include <stdexcept>
 #include <tuple>
@@ -103,17 +101,8 @@ class Numbering {
   typename std::map<Key, int>::iterator last_ = numbers_.end();
 };
 
-/// Kinds of pieces, by growing number, and how many there are.
-using KindCounts = std::vector<std::pair<int, double>>;
-
-void add(KindCounts& counts, int kind, double count) {
-  const auto place = std::ranges::lower_bound(counts, kind, {}, &KindCounts::value_type::first);
-  if (place != counts.end() && place->first == kind) {
-    place->second += count;
-  } else {
-    counts.insert(place, {kind, count});
-  }
-}
+/// How many pieces there are of each kind.
+using KindCounts = std::map<int, double>;
 
 /// Row blocks, or column blocks, that are alike.
 struct Group {
@@ -228,7 +217,7 @@ class AlikePieces {
       key.second.clear();
       auto end = begin;
       for (; end < segments_.size() && segments_[end].*block == number_of_block; ++end)
-        add(key.second, kind_of_[end], segments_[end].piece_count);
+        key.second[kind_of_[end]] += segments_[end].piece_count;
       group = number(key);
       if (index(group) == groups.size()) groups.push_back({.pieces = key.second});
       groups[index(group)].count += 1.0;
@@ -332,85 +321,25 @@ Numbers pieces_of(const std::vector<Segment>& segments, const Numbers& shares) {
   return pieces;
 }
 
-/// Even pieces first, then drawn ones: the product of two shares has more than one valley.
-class Starts {
- public:
-  explicit Starts(const std::vector<Segment>& segments) {
-    double piece_count = 0.0;
-    for (const auto& segment : segments) piece_counts_.push_back(segment.piece_count);
-    for (const double count : piece_counts_) piece_count += count;
-    constexpr double enough_pieces = 1024.0;
-    constexpr double fewest = 2.0;
-    constexpr double most = 128.0;
-    count_ = static_cast<int>(std::clamp(enough_pieces / piece_count, fewest, most));
-  }
-
-  int count() const { return count_; }
-  /// [segment]
-  [[nodiscard]] Numbers next() {
-    Numbers shares(piece_counts_.size(), 1.0);
-    if (!is_first_) {
-      for (double& share : shares) share = drawn();
+/// Even pieces first, then drawn ones: the product of two shares has more than one valley. [start][segment]
+std::vector<Numbers> starts_for(const std::vector<Segment>& segments) {
+  constexpr double enough_pieces = 1024.0;
+  constexpr double fewest = 2.0;
+  constexpr double most = 128.0;
+  Numbers piece_counts;
+  for (const auto& segment : segments) piece_counts.push_back(segment.piece_count);
+  const double piece_count = std::accumulate(piece_counts.begin(), piece_counts.end(), 0.0);
+  std::mt19937_64 random{1};  // the same draws on every rank
+  std::vector<Numbers> starts(static_cast<size_t>(std::clamp(enough_pieces / piece_count, fewest, most)),
+                              Numbers(segments.size(), 1.0));
+  for (auto& start : starts) {
+    if (&start != &starts.front()) {
+      // Exponentially distributed, which makes all cuts equally likely.
+      for (double& share : start) share = -std::log((static_cast<double>(random() >> 11U) + 1.0) / 0x1p53);
     }
-    is_first_ = false;
-    scale_to_one(shares, piece_counts_);
-    return shares;
+    scale_to_one(start, piece_counts);
   }
-
- private:
-  /// Exponentially distributed, which makes all cuts equally likely.
-  double drawn() {
-    constexpr double steps = 0x1p53;
-    return -std::log((static_cast<double>(random_() >> 11U) + 1.0) / steps);
-  }
-
-  Numbers piece_counts_;
-  int count_ = 1;
-  bool is_first_ = true;
-  std::mt19937_64 random_{1};  // the same draws on every rank
-};
-
-/// So many places of the least work, by growing work, then by place; or of the most work, from the last place on.
-std::vector<int> extreme_places(const BlockShares& blocks, size_t count, bool is_least) {
-  // No place beyond the first rows and columns has less work than `count` others.
-  const auto first_of = [&](const Numbers& shares) {
-    std::vector<int> order(shares.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto key = [&](int k) {
-      return is_least ? std::pair(shares[index(k)], k) : std::pair(-shares[index(k)], -k);
-    };
-    const auto end = order.begin() + static_cast<ptrdiff_t>(std::min(count, order.size()));
-    std::ranges::partial_sort(order, end, {}, key);
-    order.erase(end, order.end());
-    return order;
-  };
-  const auto rows = first_of(blocks.rows);
-  const auto columns = first_of(blocks.columns);
-  struct Candidate {
-    double work;
-    size_t row;
-    size_t column;
-    int place;
-  };
-  const auto comes_later = [&](const Candidate& a, const Candidate& b) {
-    return is_least ? std::pair(a.work, a.place) > std::pair(b.work, b.place)
-                    : std::pair(a.work, a.place) < std::pair(b.work, b.place);
-  };
-  std::priority_queue<Candidate, std::vector<Candidate>, decltype(comes_later)> next(comes_later);
-  const auto push = [&](size_t row, size_t column) {
-    if (row == rows.size() || column == columns.size()) return;
-    next.push({blocks.rows[index(rows[row])] * blocks.columns[index(columns[column])], row, column,
-               rows[row] * static_cast<int>(blocks.columns.size()) + columns[column]});
-  };
-  std::vector<int> places;
-  for (push(0, 0); places.size() < count;) {
-    const auto found = next.top();
-    next.pop();
-    places.push_back(found.place);
-    push(found.row, found.column + 1);
-    if (found.column == 0) push(found.row + 1, 0);
-  }
-  return places;
+  return starts;
 }
 
 /// Places of the other ranks, in their order, for shares that are given: the least work for the slowest, the most for the fastest, which no
@@ -419,9 +348,18 @@ std::vector<int> places_for(const Numbers& shares, const MixedRanks& ranks) {
   const auto blocks = block_shares(ranks.segments, shares, ranks.grid);
   const auto& speeds = ranks.other_speeds;
   const auto slow_count = std::ranges::lower_bound(speeds, ranks.usual) - speeds.begin();
-  auto places = extreme_places(blocks, static_cast<size_t>(slow_count), true);
-  const auto for_fast = extreme_places(blocks, speeds.size() - places.size(), false);
-  places.insert(places.end(), for_fast.rbegin(), for_fast.rend());
+  const auto fast_count = std::ssize(speeds) - slow_count;
+  std::vector<int> places(index(ranks.grid.rank_count()));
+  std::iota(places.begin(), places.end(), 0);
+  const auto work = [&](int place) {
+    const auto row = index(place / ranks.grid.columns);
+    const auto column = index(place % ranks.grid.columns);
+    return std::pair(blocks.rows[row] * blocks.columns[column], place);
+  };
+  std::ranges::partial_sort(places, places.begin() + slow_count, {}, work);
+  std::ranges::partial_sort(places.rbegin(), places.rbegin() + fast_count, places.rend() - slow_count,
+                            std::ranges::greater(), work);
+  places.erase(places.begin() + slow_count, places.end() - fast_count);
   return places;
 }
 
@@ -478,9 +416,8 @@ Placed best_in_place(const MixedRanks& ranks, ProcessGrid grid) {
   Placed best;
   for (const int rank : ranks.others) best.places.push_back(grid.place_of(rank));
   const AlikePieces alike(ranks, best.places);
-  Starts starts(ranks.segments);
-  for (int start = 0; start < starts.count(); ++start) {
-    auto fit = descend(starts.next(), alike);
+  for (const auto& start : starts_for(ranks.segments)) {
+    auto fit = descend(start, alike);
     if (fit.speed > best.fit.speed) best.fit = std::move(fit);
   }
   return best;
@@ -490,9 +427,7 @@ Placed best_of_all_places(const MixedRanks& ranks) {
   constexpr int most_exchanges = 6;     // of places, until they stay
   constexpr double least_gain = 1.001;  // else the start is done
   Placed best;
-  Starts starts(ranks.segments);
-  for (int start = 0; start < starts.count(); ++start) {
-    auto shares = starts.next();
+  for (auto& shares : starts_for(ranks.segments)) {
     double before = 0.0;
     for (int exchange = 0; exchange < most_exchanges; ++exchange) {
       auto places = places_for(shares, ranks);
