@@ -143,24 +143,21 @@ int64_t received_size(const Schedule& schedule, const GroupPieces& pieces, int64
 }  // namespace
 
 int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options) {
-  const auto grid = layout.grid();
-  const auto columns = collection_pieces(layout, rank);
-  const auto rows = summation_pieces(layout, rank);
-  const auto piece_size = layout.own_piece(rank).size();
-  const auto column_size = whole_lines(columns.size());
-  const auto row_size = whole_lines(rows.size());
-  int64_t size = column_size + row_size + whole_lines(piece_size) + whole_lines(1);
-  size += received_size(collection_schedule(layout, rank), columns, 1);
-  size += received_size(summation_schedule(layout, rank, options.sum_form), rows, 1);
+  int64_t size = whole_lines(layout.own_piece(rank).size()) + whole_lines(1);
+  for (const auto line : {Line::process_row, Line::process_column}) {
+    const auto pieces = block_pieces(layout, line, rank);
+    size += whole_lines(pieces.size());
+    if (options.mirrored || line == Line::process_column)
+      size += received_size(collection_schedule(layout, rank, line), pieces, 1);
+    if (options.mirrored || line == Line::process_row)
+      size += received_size(summation_schedule(layout, rank, options.sum_form, line), pieces, 1);
+    if (options.mirrored) size += whole_lines(pieces.size()) + whole_lines(1);
+  }
+  const int rank_count = layout.grid().rank_count();
   for (const auto count : Communicator::scalar_counts) {
     const auto scalars = static_cast<int64_t>(count);
-    size += whole_lines(scalars) + received_size(all_reduce_schedule(grid.rank_count(), rank),
-                                                 GroupPieces::of_scalars(grid.rank_count(), scalars), 2);
-  }
-  if (options.mirrored) {
-    size += column_size + row_size + whole_lines(1);
-    size += received_size(mirrored_collection_schedule(layout, rank), rows, 1);
-    size += received_size(mirrored_summation_schedule(layout, rank, options.sum_form), columns, 1);
+    size += whole_lines(scalars) + received_size(all_reduce_schedule(rank_count, rank),
+                                                 GroupPieces::of_scalars(rank_count, scalars), 2);
   }
   return size;
 }

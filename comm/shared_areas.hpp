@@ -29,7 +29,7 @@ struct alignas(64) ScalarSlot {
 /// The progress that one rank announces, in cache lines of its own: how many operations it is done with.
 struct alignas(64) RankControl {
   std::atomic<uint64_t> operands_done;             ///< collections whose operand it has read
-  std::array<std::atomic<uint64_t>, 2> sums_done;  ///< by SummedOver: sums that it has read
+  std::array<std::atomic<uint64_t>, 2> sums_done;  ///< by Line: sums that it has read
   std::array<ScalarSlot, 2> scalars;
 };
 
@@ -43,7 +43,7 @@ struct NodeControl {
     SharedCounter outgoing_ready;  ///< ranks whose share of what is sent is there
     SharedCounter incoming_ready;  ///< messages that have come
   };
-  std::array<Sums, 2> sums;  ///< by SummedOver
+  std::array<Sums, 2> sums;  ///< by Line
 };
 
 /// Every rank of the node has a part of the memory, which all of them read and write:
@@ -73,15 +73,15 @@ class SharedAreas {
     return (&at<SharedCounter>(0, plans_.front().operand_ready))[column];
   }
   /// Counts the ranks of a process row (column) on this node that have written their partial sums.
-  SharedCounter& partial_ready(SummedOver over, int group) const {
+  SharedCounter& partial_ready(Line over, int group) const {
     return (&at<SharedCounter>(0, plans_.front().partial_ready[index_of(over)]))[group];
   }
   std::span<double> operand() const;
   /// One rank's partial sums; empty if there are none.
-  std::span<double> partial(SummedOver over, int rank) const;
+  std::span<double> partial(Line over, int rank) const;
   /// Sums for the other nodes, node after node; and sums from them.
-  std::span<double> outgoing(SummedOver over) const;
-  std::span<double> incoming(SummedOver over) const;
+  std::span<double> outgoing(Line over) const;
+  std::span<double> incoming(Line over) const;
 
  private:
   struct Area {
@@ -90,7 +90,7 @@ class SharedAreas {
   };
   struct PartPlan {
     size_t byte_count = 0;
-    std::array<Area, 2> partial{};  // by SummedOver
+    std::array<Area, 2> partial{};  // by Line
     // Members of the first part only:
     size_t node_control = 0;
     size_t operand_ready = 0;
@@ -103,7 +103,7 @@ class SharedAreas {
     Area add_vector(int64_t element_count);
   };
 
-  static size_t index_of(SummedOver over) { return static_cast<size_t>(over); }
+  static size_t index_of(Line over) { return static_cast<size_t>(over); }
   const PartPlan& plan_of(int place) const { return plans_[static_cast<size_t>(place)]; }
   template <typename T>
   T& at(int place, size_t offset) const {

@@ -71,12 +71,12 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     my_piece_ = layout.own_piece(place_.rank);
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
-    local_counts_ = ranks_on_node(layout_, place_.nodes, SummedOver::process_column, stand_.node());
-    const auto make_sum = [&](SummedOver over) {
+    local_counts_ = ranks_on_node(layout_, place_.nodes, Line::process_column, stand_.node());
+    const auto make_sum = [&](Line over) {
       return std::make_unique<SharedSum>(stand_, over, link_.get(), *options.memory);
     };
-    sum_ = make_sum(SummedOver::process_row);
-    if (mirrored_) column_sum_ = make_sum(SummedOver::process_column);
+    sum_ = make_sum(Line::process_row);
+    if (mirrored_) column_sum_ = make_sum(Line::process_column);
     if (place_.nodes.node_count() == 1) return;
     prepare_collection();
     const auto leaders = first_ranks_of(place_.nodes);

@@ -28,12 +28,12 @@ void add_up(const std::vector<const double*>& sources, std::span<double> sum) {
 }
 
 /// The rank's piece in the partial sums of those ranks of its group that are on this node, in their order.
-std::vector<const double*> local_sources(const SharedStand& stand, SummedOver over, int rank) {
+std::vector<const double*> local_sources(const SharedStand& stand, Line over, int rank) {
   const auto& layout = stand.layout;
   const int group = summing_group(layout, over, rank);
-  const auto offset = layout.own_piece(rank).begin - block_of_group(layout, over, group).begin;
+  const auto offset = layout.own_piece(rank).begin - layout.block_of(over, group).begin;
   std::vector<const double*> sources;
-  for (const int other : ranks_of_group(layout, over, group)) {
+  for (const int other : layout.grid().ranks_of(over, group)) {
     if (stand.nodes.node_of(other) == stand.node())
       sources.push_back(stand.areas.partial(over, other).data() + offset);
   }
@@ -42,15 +42,14 @@ std::vector<const double*> local_sources(const SharedStand& stand, SummedOver ov
 
 }  // namespace
 
-SharedSum::SharedSum(const SharedStand& stand, SummedOver over, MessageLink* link,
+SharedSum::SharedSum(const SharedStand& stand, Line over, MessageLink* link,
                      std::pmr::memory_resource& memory)
     : stand_(stand),
       over_(over),
       partial_(stand.areas.partial(over, stand.rank)),
-      my_group_(over == SummedOver::process_column ? stand.layout.grid().column_of(stand.rank)
-                                                   : stand.layout.grid().row_of(stand.rank)),
+      my_group_(stand.layout.grid().line_of(over, stand.rank)),
       summed_group_(summing_group(stand.layout, over, stand.rank)) {
-  in_place_ = ranks_of_group(stand.layout, over, summed_group_).size() == 1;
+  in_place_ = stand.layout.grid().line_size(over) == 1;
   find_sources();
   if (in_place_) return;
   local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());

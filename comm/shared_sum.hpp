@@ -21,7 +21,7 @@ namespace cg2d::comm {
 class SharedSum {
  public:
   /// `link` is needed where there are several nodes; `memory` gives the buffer of the result. Collective.
-  SharedSum(const SharedStand& stand, SummedOver over, MessageLink* link, std::pmr::memory_resource& memory);
+  SharedSum(const SharedStand& stand, Line over, MessageLink* link, std::pmr::memory_resource& memory);
 
   /// My partial sums of the whole block. Waits until all ranks of the node have read the last ones, unless
   /// there was a sum_scalars() since.
@@ -45,7 +45,7 @@ class SharedSum {
   void wait_for_partials(int group);
 
   SharedStand stand_;
-  SummedOver over_;
+  Line over_;
   std::span<double> partial_;
   int my_group_ = 0;                    // whose partial sums I write
   int summed_group_ = 0;                // whose sums my piece is

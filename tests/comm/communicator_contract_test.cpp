@@ -311,7 +311,7 @@ TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
       if (round % 2 == 0) check.expect_sum_and_shuffle(round);
     }
     const auto traffic = times(collection_traffic(current.layout(), group().rank()) +
-                                   mirrored_collection_traffic(current.layout(), group().rank()),
+                                   collection_traffic(current.layout(), group().rank(), Line::process_row),
                                6);
     if (current.transport.counts == CountedTraffic::messages) {
       EXPECT_EQ(communicator->sent(Operation::collect), traffic);
@@ -400,9 +400,9 @@ std::array<Traffic, 4> traffic_of_a_product(const Case& current) {
   const auto& layout = current.layout();
   const auto shuffled = shuffle_traffic(layout, rank) + mirrored_shuffle_traffic(layout, rank);
   if (current.transport.counts == CountedTraffic::messages) {
-    return {collection_traffic(layout, rank) + mirrored_collection_traffic(layout, rank),
+    return {collection_traffic(layout, rank) + collection_traffic(layout, rank, Line::process_row),
             summation_traffic(layout, rank, current.form) +
-                mirrored_summation_traffic(layout, rank, current.form),
+                summation_traffic(layout, rank, current.form, Line::process_column),
             shuffled, dot_traffic(group().size(), rank, 3)};
   }
   const auto grid = layout.grid();
@@ -460,7 +460,7 @@ TEST(CommunicatorContractTest, BetweenNodesOneMessageForEachPairAndOperation) {
         int64_t elements = 0;
         for (const auto& range : collected_ranges(layout, nodes, false, from, to)) elements += range.size();
         if (elements > 0) collected += {.message_count = 1, .byte_count = elements * element_bytes};
-        const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);
+        const auto sums = sums_between(layout, nodes, Line::process_row, from, to);
         if (layout.grid().columns > 1 && sums.element_count > 0)
           summed += {.message_count = 1, .byte_count = sums.element_count * element_bytes};
       }
