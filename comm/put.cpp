@@ -67,7 +67,7 @@ class MpiPutPort final : public PutPort {
     // Some MPIs let puts in only while they are called. By time, not by looks, since looks become rare.
     constexpr std::chrono::microseconds time_between_calls{2};
     std::chrono::steady_clock::time_point last_call{};
-    uint32_t rung = 0;
+    uint64_t rung = 0;
     group_.waiter().wait_until(
         [&] {
           if (bells_) rung = bells_->rung(Bell::sent);

@@ -8,7 +8,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/messages.hpp"
-#include "comm/node_map.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
 

@@ -16,27 +16,9 @@ namespace {
 /// Each rank adds up its own piece, in place: there is no whole block of sums.
 constexpr std::array shared_sum_forms{SumForm::reduce_scatter};
 
-/// Makes the node's memory, byte_count(nodes) bytes of it this rank's. Collective.
-template <typename ByteCount>
-NodePlace make_place(RankGroup& group, int ranks_per_node, const ByteCount& byte_count) {
-  NodePlace place{.rank = group.rank(),
-                  .nodes = make_node_map(group, ranks_per_node),
-                  .parts = {},
-                  .memory = {},
-                  .waiter = group.waiter()};
-  const auto& local_ranks = place.nodes.ranks_of(place.nodes.node_of(place.rank));
-  const size_t own_bytes = byte_count(place.nodes);
-  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, own_bytes);
-  if (group.minimum(segment->is_there() ? 1 : 0) == 0)
-    throw SharedMemoryError(group.sum(static_cast<int64_t>(own_bytes)));
-  for (size_t index = 0; index < local_ranks.size(); ++index) place.parts.push_back(segment->part(index));
-  place.memory = segment;
-  return place;
-}
-
 std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
                                           const CommunicatorOptions& options) {
-  const auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& nodes) {
+  const auto place = make_node_place(group, options.ranks_per_node, [&](const NodeMap& nodes) {
     return shared_part_byte_count(layout, nodes, group.rank(), options);
   });
   const bool ranks_sleep = group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
@@ -46,7 +28,7 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
 
 std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& layout,
                                         const HaloOptions& options) {
-  auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
+  auto place = make_node_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
     return shared_halo_byte_count(layout, group.rank());
   });
   return make_shared_halo(std::move(place), mpi_link(group, *options.memory), layout, options);
