@@ -1,7 +1,5 @@
 #include "comm/node_exchange.hpp"
 
-#include <utility>
-
 namespace cg2d::comm {
 
 NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const Way& sent,
@@ -15,17 +13,16 @@ NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const 
     if (there == here) continue;
     const bool is_mine = nodes.carrier(here, there) == stand.rank;
     const int partner = nodes.carrier(there, here);
-    if (auto ranges = sent.ranges(there); !ranges.empty()) {
+    if (const auto& ranges = sent.ranges[static_cast<size_t>(there)]; !ranges.empty()) {
       ++outgoing_;
       if (is_mine) {
         sent_.push_back(ranges);
-        sends.push_back({.partner = partner, .buffer = sent.buffer, .ranges = std::move(ranges)});
+        sends.push_back({.partner = partner, .buffer = sent.buffer, .ranges = ranges});
       }
     }
-    if (auto ranges = received.ranges(there); !ranges.empty()) {
+    if (const auto& ranges = received.ranges[static_cast<size_t>(there)]; !ranges.empty()) {
       ++incoming_;
-      if (is_mine)
-        receives.push_back({.partner = partner, .buffer = received.buffer, .ranges = std::move(ranges)});
+      if (is_mine) receives.push_back({.partner = partner, .buffer = received.buffer, .ranges = ranges});
     }
   }
   receive_count_ = receives.size();

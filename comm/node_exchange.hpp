@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -26,11 +25,11 @@ namespace cg2d::comm {
 /// A rank that carries nothing may call all of them.
 class NodeExchange {
  public:
-  /// One direction: parts of a buffer in the node's memory. ranges(node) is called once for each other node,
-  /// in order; no ranges: no message.
+  /// One direction: parts of a buffer in the node's memory.
   struct Way {
     std::span<double> buffer;
-    std::function<std::vector<IndexRange>(int node)> ranges;
+    std::vector<std::vector<IndexRange>>
+        ranges{};  ///< [node], this one's are left out; no ranges: no message
   };
 
   /// `arrived` counts the messages that have come to the node. Collective.

@@ -28,10 +28,11 @@ struct alignas(64) ScalarSlot {
 
 /// The progress that one rank announces, in cache lines of its own: how many operations it is done with.
 struct alignas(64) RankControl {
-  std::atomic<uint64_t> operands_done;             ///< collections whose operand it has read
-  std::array<std::atomic<uint64_t>, 2> sums_done;  ///< by Line: sums that it has read
+  std::array<std::atomic<uint64_t>, 3> done;  ///< what it has read: sums by Line, and operands
   std::array<ScalarSlot, 2> scalars;
 };
+
+inline constexpr size_t operands_read = 2;  ///< in RankControl::done: collections whose operand was read
 
 /// The counters of the whole node.
 struct NodeControl {
@@ -127,17 +128,19 @@ struct SharedStand {
   int node() const { return nodes.node_of(rank); }
   int place() const { return nodes.place_of(rank); }
   const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
-};
 
-/// Returns when every rank of this node announces that it is done with that many operations.
-/// done_of(control): the operations that are meant.
-template <typename DoneOf>
-void wait_until_all_are_done(const SharedStand& stand, uint64_t number, const DoneOf& done_of) {
-  for (int place = 0; place < static_cast<int>(stand.local_ranks().size()); ++place) {
-    const std::atomic<uint64_t>& done = done_of(stand.areas.control(place));
-    stand.waiter.expect(stand.local_ranks()[static_cast<size_t>(place)]);
-    stand.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
+  /// Announces that this rank is done with that many operations. kind: as in RankControl::done.
+  void announce_done(size_t kind, uint64_t number) const {
+    areas.control(place()).done[kind].store(number, std::memory_order_release);
   }
-}
+  /// Returns when every rank of this node has announced that.
+  void wait_until_all_are_done(size_t kind, uint64_t number) const {
+    for (const int other : local_ranks()) {
+      const auto& done = areas.control(nodes.place_of(other)).done[kind];
+      waiter.expect(other);
+      waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
+    }
+  }
+};
 
 }  // namespace cg2d::comm

@@ -37,9 +37,8 @@ class SharedSum {
     std::span<double> target;
   };
 
-  void find_sources();
-  void find_shares();
-  void prepare_exchange(MessageLink* link);
+  void prepare(MessageLink* link);
+  void add_shares(const NodeSums& sums, int64_t begin);
   void exchange();
   uint64_t local_count(int group) const { return local_counts_[static_cast<size_t>(group)]; }
   void wait_for_partials(int group);
