@@ -12,7 +12,6 @@ TransportRow two_sided_transport() {
   return {
       .name = "two-sided",
       .description = "persistent messages between fixed buffers, butterflies of test-and-yield",
-      .counts = CountedTraffic::messages,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         return make_buffered_communicator("two-sided", {group.rank(), group.waiter()}, layout, options,
