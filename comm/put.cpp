@@ -61,13 +61,13 @@ class MpiPutPort final : public PutPort {
     ring(rank);
   }
 
-  void expect(int rank) override { group_.waiter().expect(rank); }
-  void wait_for(int64_t flag, uint64_t number) override {
+  void wait_for(int sender, int64_t flag, uint64_t number) override {
     const auto seen = flag_of(window_->memory(), flag);
     // Some MPIs let puts in only while they are called. By time, not by looks, since looks become rare.
     constexpr std::chrono::microseconds time_between_calls{2};
     std::chrono::steady_clock::time_point last_call{};
     uint64_t rung = 0;
+    group_.waiter().expect(sender);
     group_.waiter().wait_until(
         [&] {
           if (bells_) rung = bells_->rung(Bell::sent);

@@ -84,8 +84,7 @@ class PutMessages final : public Messages {
   void wait_for_receive(size_t which) override {
     const auto& message = receives_[which];
     if (message.ranges.empty()) return;
-    shared_.port->expect(message.partner);
-    shared_.port->wait_for(arrivals_[which][turn()].flag, number_);
+    shared_.port->wait_for(message.partner, arrivals_[which][turn()].flag, number_);
   }
   /// A message is complete, and has left, as soon as it is sent.
   void wait_for_send(size_t /*which*/) override {}

@@ -26,7 +26,7 @@ struct PutSlot {
 ///     sender                      receiver
 ///     put, put, ...
 ///     complete                    (the values are in its memory)
-///     notify(flag, number)        wait_for(flag, number) returns, and the values are seen
+///     notify(flag, number)        wait_for(sender, flag, number) returns, and the values are seen
 class PutPort : public Interface {
  public:
   /// This rank's memory, which the others can write; zeros at first.
@@ -38,10 +38,8 @@ class PutPort : public Interface {
   virtual void complete(int rank) = 0;
   /// Writes the number to a flag of that rank, and wakes it.
   virtual void notify(int rank, int64_t flag, uint64_t number) = 0;
-  /// The next wait_for() is for that rank: see Waiter::expect().
-  virtual void expect(int /*rank*/) {}
-  /// Returns when the flag of this rank has that number, and all that its sender completed before it is seen.
-  virtual void wait_for(int64_t flag, uint64_t number) = 0;
+  /// Returns when the flag of this rank, of which `sender` has notified it, has that number, and all that the sender completed before it is seen.
+  virtual void wait_for(int sender, int64_t flag, uint64_t number) = 0;
   /// Whether wait_for() would return at once; makes progress on pending messages.
   [[nodiscard]] virtual bool has(int64_t flag, uint64_t number) = 0;
 

@@ -53,23 +53,4 @@ SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int no
   }
 }
 
-std::span<double> SharedAreas::vector_at(int place, const Area& area) const {
-  return {&at<double>(place, area.offset), area.element_count};
-}
-
-std::span<double> SharedAreas::operand() const { return vector_at(0, plans_.front().operand); }
-
-std::span<double> SharedAreas::partial(Line over, int rank) const {
-  const int place = nodes_.place_of(rank);
-  return vector_at(place, plan_of(place).partial[index_of(over)]);
-}
-
-std::span<double> SharedAreas::outgoing(Line over) const {
-  return vector_at(0, plans_.front().outgoing[index_of(over)]);
-}
-
-std::span<double> SharedAreas::incoming(Line over) const {
-  return vector_at(0, plans_.front().incoming[index_of(over)]);
-}
-
 }  // namespace cg2d::comm

@@ -77,12 +77,19 @@ class SharedAreas {
   SharedCounter& partial_ready(Line over, int group) const {
     return (&at<SharedCounter>(0, plans_.front().partial_ready[index_of(over)]))[group];
   }
-  std::span<double> operand() const;
+  std::span<double> operand() const { return vector_at(0, plans_.front().operand); }
   /// One rank's partial sums; empty if there are none.
-  std::span<double> partial(Line over, int rank) const;
+  std::span<double> partial(Line over, int rank) const {
+    const int place = nodes_.place_of(rank);
+    return vector_at(place, plan_of(place).partial[index_of(over)]);
+  }
   /// Sums for the other nodes, node after node; and sums from them.
-  std::span<double> outgoing(Line over) const;
-  std::span<double> incoming(Line over) const;
+  std::span<double> outgoing(Line over) const {
+    return vector_at(0, plans_.front().outgoing[index_of(over)]);
+  }
+  std::span<double> incoming(Line over) const {
+    return vector_at(0, plans_.front().incoming[index_of(over)]);
+  }
 
  private:
   struct Area {
@@ -110,7 +117,9 @@ class SharedAreas {
   T& at(int place, size_t offset) const {
     return *reinterpret_cast<T*>(parts_[static_cast<size_t>(place)] + offset);
   }
-  std::span<double> vector_at(int place, const Area& area) const;
+  std::span<double> vector_at(int place, const Area& area) const {
+    return {&at<double>(place, area.offset), area.element_count};
+  }
 
   NodeMap nodes_;
   std::vector<PartPlan> plans_;  // by place

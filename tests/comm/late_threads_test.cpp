@@ -112,7 +112,7 @@ class ThreadPort final : public PutPort {
     EXPECT_TRUE(pending_.empty());
     word(rank, flag).store(number, std::memory_order_release);
   }
-  void wait_for(int64_t flag, uint64_t number) override {
+  void wait_for(int /*sender*/, int64_t flag, uint64_t number) override {
     delays_.maybe();
     while (word(rank_, flag).load(std::memory_order_acquire) != number) {
       EXPECT_LT(word(rank_, flag).load(std::memory_order_relaxed), number + 1) << "a sender ran ahead";
