@@ -114,8 +114,7 @@ TransportRow native_transport() {
   return {
       .name = "native",
       .description = "MPI's own collectives, nonblocking: allgatherv, reduce_scatter or allreduce",
-      .counts = CountedTraffic::calls,
-      .scalar_order = ScalarOrder::mpi,
+      .uses_collectives = true,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         return make_buffered_communicator(

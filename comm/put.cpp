@@ -144,7 +144,6 @@ TransportRow put_transport() {
           "remote memory access: puts into the receiver's memory, one flush for each notification; slow "
           "between nodes where "
           "ranks outnumber cores",
-      .tells_nodes_apart = true,
       .shares_memory = true,
       .needs_calls_of_target = true,
       .why_unavailable = &why_not_mapped,

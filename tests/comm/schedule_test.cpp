@@ -219,8 +219,7 @@ void expect_collection(const BlockLayout& layout, Delivery delivery) {
   const auto grid = layout.grid();
   for (int column = 0; column < grid.columns; ++column) {
     const auto block = layout.column_block(column);
-    std::vector<int> ranks;
-    for (int row = 0; row < grid.rows; ++row) ranks.push_back(grid.rank_at(row, column));
+    const auto ranks = grid.ranks_of(Line::process_column, column);
     const auto group = simulated(
         block_pieces(layout, Line::process_column, ranks.front()), ranks, delivery,
         [&](int rank) { return collection_schedule(layout, rank); },
@@ -242,8 +241,7 @@ void expect_summation(const BlockLayout& layout, SumForm form, Delivery delivery
   const auto grid = layout.grid();
   for (int row = 0; row < grid.rows; ++row) {
     const auto block = layout.row_block(row);
-    std::vector<int> ranks;
-    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(row, column));
+    const auto ranks = grid.ranks_of(Line::process_row, row);
     const auto group = simulated(
         block_pieces(layout, Line::process_row, ranks.front()), ranks, delivery,
         [&](int rank) { return summation_schedule(layout, rank, form); },
