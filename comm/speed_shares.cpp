@@ -18,6 +18,8 @@ using Numbers = std::vector<double>;
 
 size_t index(int number) { return static_cast<size_t>(number); }
 
+ProcessGrid shape_of(const ProcessGrid& grid) { return {.columns = grid.columns, .rows = grid.rows}; }
+
 void require(std::span<const double> speeds, ProcessGrid grid) {
   if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("speed shares: the grid is empty");
   if (speeds.size() != index(grid.rank_count()))
@@ -63,26 +65,11 @@ BlockShares block_shares(const std::vector<Segment>& segments, const Numbers& pi
   return blocks;
 }
 
-/// Ranks on a grid of several rows and columns: the speed that most of them have, if there is one, and those that differ from it.
-struct MixedRanks {
-  MixedRanks(std::span<const double> speeds, ProcessGrid of_shape)
-      : grid({.columns = of_shape.columns, .rows = of_shape.rows}), segments(segments_of(grid)) {
-    Numbers ordered(speeds.begin(), speeds.end());
-    const auto middle = ordered.begin() + std::ssize(ordered) / 2;
-    std::ranges::nth_element(ordered, middle);
-    usual = *middle;
-    for (size_t rank = 0; rank < speeds.size(); ++rank) {
-      if (speeds[rank] != usual) others.push_back(static_cast<int>(rank));
-    }
-    std::ranges::stable_sort(others, {}, [&](int rank) { return speeds[index(rank)]; });
-    for (const int rank : others) other_speeds.push_back(speeds[index(rank)]);
-  }
-
+/// Ranks on a grid of several rows and columns.
+struct Ranks {
+  std::span<const double> speeds;
   ProcessGrid grid;  ///< the shape, without an order
-  std::vector<Segment> segments;
-  double usual = 1.0;
-  std::vector<int> others{};  ///< by growing speed
-  Numbers other_speeds{};     ///< of these
+  std::vector<Segment> segments = segments_of(grid);
 };
 
 /// Shares of one piece of each segment, with their speed on the grid.
@@ -97,14 +84,14 @@ void scale_to_one(Numbers& shares, const std::vector<Segment>& segments) {
   for (double& share : shares) share /= sum;
 }
 
-/// The ranks of a grid with the others at places. Rows of the same speeds are summed at once: a few different ranks cost little however many
-/// ranks there are.
+/// The ranks of a grid at these places. Rows of the same speeds are summed at once: a few different ranks cost little however many ranks there
+/// are.
 class Descent {
  public:
-  /// places: of ranks.others, in their order.
-  Descent(const MixedRanks& ranks, const std::vector<int>& places) : ranks_(ranks) {
-    Numbers speed_at(index(ranks.grid.rank_count()), std::log(ranks.usual));
-    for (size_t k = 0; k < places.size(); ++k) speed_at[index(places[k])] = std::log(ranks.other_speeds[k]);
+  /// rank_at: [place]
+  Descent(const Ranks& ranks, const std::vector<int>& rank_at) : ranks_(ranks) {
+    Numbers speed_at;
+    for (const int rank : rank_at) speed_at.push_back(std::log(ranks.speeds[index(rank)]));
     auto begin = speed_at.begin();
     for (size_t row = 0; row < index(ranks.grid.rows); ++row, begin += ranks.grid.columns)
       alike_rows_[Numbers(begin, begin + ranks.grid.columns)].push_back(row);
@@ -186,7 +173,7 @@ class Descent {
     return numbers;
   }
 
-  const MixedRanks& ranks_;
+  const Ranks& ranks_;
   std::map<Numbers, std::vector<size_t>> alike_rows_;  // by the logarithms of their ranks' speeds
 };
 
@@ -210,7 +197,7 @@ Numbers pieces_of(const std::vector<Segment>& segments, const Numbers& shares) {
 /// Even pieces first, then drawn ones: the product of two shares has more than one valley. [start][segment]
 std::vector<Numbers> starts_for(const std::vector<Segment>& segments) {
   constexpr double enough_pieces = 1024.0;
-  constexpr double fewest = 2.0;
+  constexpr double fewest = 1.0;
   constexpr double most = 128.0;
   double piece_count = 0.0;
   for (const auto& segment : segments) piece_count += segment.piece_count;
@@ -227,69 +214,49 @@ std::vector<Numbers> starts_for(const std::vector<Segment>& segments) {
   return starts;
 }
 
-/// Places of the other ranks, in their order, for shares that are given: the least work for the slowest, the most for the fastest, which no
-/// exchange of two ranks betters.
-std::vector<int> places_for(const Numbers& shares, const MixedRanks& ranks) {
+/// [place]: the least work for the slowest rank, the most for the fastest, which no exchange of two ranks betters. Of equally fast ranks as many
+/// as can stay where they are.
+std::vector<int> ranks_by_work(const Numbers& shares, const Ranks& ranks) {
   const auto blocks = block_shares(ranks.segments, shares, ranks.grid);
-  const auto& speeds = ranks.other_speeds;
-  const auto slow_count = std::ranges::lower_bound(speeds, ranks.usual) - speeds.begin();
-  const auto fast_count = std::ssize(speeds) - slow_count;
-  std::vector<int> places(index(ranks.grid.rank_count()));
-  std::iota(places.begin(), places.end(), 0);
-  const auto work = [&](int place) {
-    const auto row = index(place / ranks.grid.columns);
-    const auto column = index(place % ranks.grid.columns);
-    return std::pair(blocks.rows[row] * blocks.columns[column], place);
-  };
-  std::ranges::partial_sort(places, places.begin() + slow_count, {}, work);
-  std::ranges::partial_sort(places.rbegin(), places.rbegin() + fast_count, places.rend() - slow_count,
-                            std::ranges::greater(), work);
-  places.erase(places.begin() + slow_count, places.end() - fast_count);
-  return places;
-}
-
-/// [place]: the others at their places, all others where they are or, where that place is taken, where one has left.
-std::vector<int> ranks_at(const std::vector<int>& places, const MixedRanks& ranks) {
-  constexpr int nobody = -1;
+  Numbers work;
+  for (const double row : blocks.rows)
+    for (const double column : blocks.columns) work.push_back(row * column);
   auto rank_at = ranks.grid.ranks_by_place();
-  for (const int rank : ranks.others) rank_at[index(rank)] = nobody;
-  std::vector<int> displaced;
-  for (size_t k = 0; k < places.size(); ++k) {
-    const int there = std::exchange(rank_at[index(places[k])], ranks.others[k]);
-    if (there != nobody) displaced.push_back(there);
-  }
-  std::ranges::sort(displaced);
-  auto next = displaced.begin();
-  for (int& rank : rank_at) {
-    if (rank == nobody) rank = *next++;
-  }
+  auto places = rank_at;
+  std::ranges::stable_sort(places, {}, [&](int place) { return work[index(place)]; });
+  Numbers speeds(ranks.speeds.begin(), ranks.speeds.end());
+  std::ranges::sort(speeds);
+  Numbers speed_at(speeds.size());
+  for (size_t k = 0; k < places.size(); ++k) speed_at[index(places[k])] = speeds[k];
+  std::erase_if(places, [&](int place) { return speed_at[index(place)] == ranks.speeds[index(place)]; });
+  auto movers = places;  // the ranks that stand there
+  std::ranges::sort(places, {}, [&](int place) { return std::pair(speed_at[index(place)], place); });
+  std::ranges::sort(movers, {}, [&](int rank) { return std::pair(ranks.speeds[index(rank)], rank); });
+  for (size_t k = 0; k < places.size(); ++k) rank_at[index(places[k])] = movers[k];
   return rank_at;
 }
 
-/// The other ranks at places, with shares.
+/// Ranks at places, with shares.
 struct Placed {
-  std::vector<int> places;
+  std::vector<int> rank_at;
   Fit fit;
 };
 
 /// Exchanges two ranks as long as that helps, with the best shares after each; for few ranks only.
-void exchange_ranks(Placed& best, const MixedRanks& ranks) {
-  constexpr int most_ranks = 16;
+void exchange_ranks(Placed& best, const Ranks& ranks) {
+  constexpr size_t most_ranks = 16;
   constexpr double least_gain = 1.0005;
-  const int rank_count = ranks.grid.rank_count();
-  if (rank_count > most_ranks) return;
-  bool is_better = true;
+  bool is_better = best.rank_at.size() <= most_ranks;
   while (is_better) {
     is_better = false;
-    for (size_t a = 0; a < best.places.size(); ++a) {
-      for (int place = 0; place < rank_count; ++place) {
-        auto places = best.places;
-        if (places[a] == place) continue;
-        std::ranges::replace(places, place, places[a]);
-        places[a] = place;
-        auto fit = Descent(ranks, places).from(best.fit.shares);
+    for (size_t a = 0; a < best.rank_at.size(); ++a) {
+      for (size_t b = 0; b < a; ++b) {
+        auto rank_at = best.rank_at;
+        if (ranks.speeds[index(rank_at[a])] == ranks.speeds[index(rank_at[b])]) continue;
+        std::swap(rank_at[a], rank_at[b]);
+        auto fit = Descent(ranks, rank_at).from(best.fit.shares);
         if (fit.speed < best.fit.speed * least_gain) continue;
-        best = {.places = std::move(places), .fit = std::move(fit)};
+        best = {.rank_at = std::move(rank_at), .fit = std::move(fit)};
         is_better = true;
       }
     }
@@ -297,10 +264,9 @@ void exchange_ranks(Placed& best, const MixedRanks& ranks) {
 }
 
 /// With the ranks where they stand on this grid.
-Placed best_in_place(const MixedRanks& ranks, ProcessGrid grid) {
-  Placed best;
-  for (const int rank : ranks.others) best.places.push_back(grid.place_of(rank));
-  const Descent descent(ranks, best.places);
+Placed best_in_place(const Ranks& ranks, ProcessGrid grid) {
+  Placed best{.rank_at = grid.ranks_by_place(), .fit = {}};
+  const Descent descent(ranks, best.rank_at);
   for (const auto& start : starts_for(ranks.segments)) {
     auto fit = descent.from(start);
     if (fit.speed > best.fit.speed) best.fit = std::move(fit);
@@ -308,18 +274,18 @@ Placed best_in_place(const MixedRanks& ranks, ProcessGrid grid) {
   return best;
 }
 
-Placed best_of_all_places(const MixedRanks& ranks) {
+Placed best_of_all_places(const Ranks& ranks) {
   constexpr int most_exchanges = 6;     // of places, until they stay
   constexpr double least_gain = 1.001;  // else the start is done
   Placed best;
   for (auto& shares : starts_for(ranks.segments)) {
     double before = 0.0;
     for (int exchange = 0; exchange < most_exchanges; ++exchange) {
-      auto places = places_for(shares, ranks);
-      auto fit = Descent(ranks, places).from(shares);
+      auto rank_at = ranks_by_work(shares, ranks);
+      auto fit = Descent(ranks, rank_at).from(shares);
       const double speed = fit.speed;
       shares = fit.shares;
-      if (speed > best.fit.speed) best = {.places = std::move(places), .fit = std::move(fit)};
+      if (speed > best.fit.speed) best = {.rank_at = std::move(rank_at), .fit = std::move(fit)};
       if (speed < before * least_gain) break;
       before = speed;
     }
@@ -328,8 +294,8 @@ Placed best_of_all_places(const MixedRanks& ranks) {
   return best;
 }
 
-SpeedShares moved_to(const Placed& placed, const MixedRanks& ranks) {
-  return {.grid = ranks.grid.in_order(ranks_at(placed.places, ranks)),
+SpeedShares result_of(const Placed& placed, const Ranks& ranks) {
+  return {.grid = ranks.grid.in_order(placed.rank_at),
           .pieces = pieces_of(ranks.segments, placed.fit.shares),
           .reachable = placed.fit.speed};
 }
@@ -363,28 +329,25 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
 
 std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid) {
   if (is_simple(speeds, grid)) return simple_shares(speeds, grid).pieces;
-  const MixedRanks ranks(speeds, grid);
+  const Ranks ranks{.speeds = speeds, .grid = shape_of(grid)};
   return pieces_of(ranks.segments, best_in_place(ranks, grid).fit.shares);
 }
 
 SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
-  grid.order = nullptr;
-  if (is_simple(speeds, grid)) return simple_shares(speeds, grid);
-  const MixedRanks ranks(speeds, grid);
-  return moved_to(best_of_all_places(ranks), ranks);
+  if (is_simple(speeds, shape_of(grid))) return simple_shares(speeds, shape_of(grid));
+  const Ranks ranks{.speeds = speeds, .grid = shape_of(grid)};
+  return result_of(best_of_all_places(ranks), ranks);
 }
 
 SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid) {
   constexpr double least_gain = 1.02;
   if (is_simple(speeds, grid))
     return simple_shares(speeds, grid);  // there every order reaches the sum of the speeds
-  const MixedRanks ranks(speeds, grid);
-  const auto in_place = best_in_place(ranks, grid);
-  const auto moved = best_of_all_places(ranks);
-  if (moved.fit.speed > in_place.fit.speed * least_gain) return moved_to(moved, ranks);
-  return {.grid = grid,
-          .pieces = pieces_of(ranks.segments, in_place.fit.shares),
-          .reachable = in_place.fit.speed};
+  const Ranks ranks{.speeds = speeds, .grid = shape_of(grid)};
+  auto best = best_in_place(ranks, grid);
+  auto moved = best_of_all_places(ranks);
+  if (moved.fit.speed > best.fit.speed * least_gain) best = std::move(moved);
+  return result_of(best, ranks);
 }
 
 }  // namespace cg2d::comm
