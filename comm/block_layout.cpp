@@ -48,6 +48,13 @@ std::vector<int> ProcessGrid::ranks_by_place() const {
   return ranks;
 }
 
+std::vector<int> ProcessGrid::ranks_of(Line line, int number) const {
+  std::vector<int> ranks;
+  for (int member = 0; member < line_size(line); ++member)
+    ranks.push_back(line == Line::process_row ? rank_at(number, member) : rank_at(member, number));
+  return ranks;
+}
+
 ProcessGrid ProcessGrid::in_order(std::span<const int> rank_at) const {
   RankOrder found{.rank_at = {rank_at.begin(), rank_at.end()},
                   .place_of = std::vector<int>(static_cast<size_t>(rank_count()), -1)};
@@ -107,15 +114,10 @@ IndexRange BlockLayout::piece(int number) const {
   return {.begin = piece_starts_.at(k), .end = piece_starts_.at(k + 1)};
 }
 
-IndexRange BlockLayout::row_block(int process_row) const {
-  const auto first = static_cast<size_t>(process_row) * static_cast<size_t>(grid_.columns);
-  return {.begin = piece_starts_.at(first),
-          .end = piece_starts_.at(first + static_cast<size_t>(grid_.columns))};
-}
-
-IndexRange BlockLayout::column_block(int process_column) const {
-  const auto first = static_cast<size_t>(process_column) * static_cast<size_t>(grid_.rows);
-  return {.begin = piece_starts_.at(first), .end = piece_starts_.at(first + static_cast<size_t>(grid_.rows))};
+IndexRange BlockLayout::block_of(Line line, int number) const {
+  const auto size = static_cast<size_t>(grid_.line_size(line));
+  const auto first = static_cast<size_t>(number) * size;
+  return {.begin = piece_starts_.at(first), .end = piece_starts_.at(first + size)};
 }
 
 int BlockLayout::piece_of(int64_t index) const {

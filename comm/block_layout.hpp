@@ -36,6 +36,9 @@ std::vector<double> sums_before(std::span<const double> shares);
 /// Borders of pieces with about these shares of [0, n), in any unit: one more than there are shares.
 std::vector<int64_t> piece_starts_of_shares(int64_t n, std::span<const double> shares);
 
+/// The process rows of a grid of ranks, or its process columns: the ranks whose pieces make a row block, or a column block.
+enum class Line { process_row, process_column };
+
 /// Ranks on a grid in another order than that of their numbers.
 struct RankOrder {
   std::vector<int> rank_at;   ///< [place]
@@ -61,6 +64,17 @@ struct ProcessGrid {
   int row_of(int rank) const { return place_of(rank) / columns; }
   int column_of(int rank) const { return place_of(rank) % columns; }
   int rank_at(int row, int column) const { return rank_at_place(row * columns + column); }
+
+  /// The process row (column) of a rank, and its place in it.
+  int line_of(Line line, int rank) const {
+    return line == Line::process_row ? row_of(rank) : column_of(rank);
+  }
+  int member_of(Line line, int rank) const {
+    return line == Line::process_row ? column_of(rank) : row_of(rank);
+  }
+  /// The number of ranks in each of them, and those of one, in the order of the pieces.
+  int line_size(Line line) const { return line == Line::process_row ? columns : rows; }
+  std::vector<int> ranks_of(Line line, int number) const;
 
   /// The grid with that rank at each place. Orders live as long as the process, equal ones once. Throws std::invalid_argument for numbers
   /// that are not those of the ranks, each once.
@@ -102,8 +116,9 @@ class BlockLayout {
   int64_t size() const { return piece_starts_.back(); }
 
   IndexRange piece(int number) const;
-  IndexRange row_block(int process_row) const;
-  IndexRange column_block(int process_column) const;
+  IndexRange block_of(Line line, int number) const;
+  IndexRange row_block(int process_row) const { return block_of(Line::process_row, process_row); }
+  IndexRange column_block(int process_column) const { return block_of(Line::process_column, process_column); }
   /// Rows and columns of the block of a rank, and its piece of every vector but a product after the summation.
   IndexRange rows_of(int rank) const { return row_block(grid_.row_of(rank)); }
   IndexRange columns_of(int rank) const { return column_block(grid_.column_of(rank)); }

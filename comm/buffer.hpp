@@ -3,11 +3,20 @@
 // Memory that a communicator is given for its buffers.
 
 #include <cstddef>
+#include <memory>
 #include <memory_resource>
 #include <span>
-#include <utility>
 
 namespace cg2d::comm {
+
+/// Gives such memory back.
+struct GiveBack {
+  static constexpr size_t alignment = 64;
+
+  std::pmr::memory_resource* memory = nullptr;
+  size_t size = 0;  ///< in doubles
+  void operator()(double* data) const { memory->deallocate(data, size * sizeof(double), alignment); }
+};
 
 /// Doubles of a memory resource, which must outlive them. Begins on a cache line. Making one writes nothing:
 /// the contents are unspecified until they are written, and the system places each page near the thread that
@@ -17,33 +26,14 @@ class Buffer {
   Buffer() = default;
   /// Throws what the resource throws: std::bad_alloc.
   Buffer(std::pmr::memory_resource& memory, size_t size)
-      : memory_(&memory),
-        data_(size == 0 ? nullptr : static_cast<double*>(memory.allocate(size * sizeof(double), alignment))),
-        size_(size) {}
-  ~Buffer() {
-    if (data_ != nullptr) memory_->deallocate(data_, size_ * sizeof(double), alignment);
-  }
-  Buffer(Buffer&& other) noexcept
-      : memory_(other.memory_),
-        data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)) {}
-  Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(memory_, other.memory_);
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+      : data_(size == 0 ? nullptr
+                        : static_cast<double*>(memory.allocate(size * sizeof(double), GiveBack::alignment)),
+              GiveBack{.memory = &memory, .size = size}) {}
 
-  std::span<double> span() const { return {data_, size_}; }
+  std::span<double> span() const { return {data_.get(), data_.get_deleter().size}; }
 
  private:
-  static constexpr size_t alignment = 64;
-
-  std::pmr::memory_resource* memory_ = nullptr;
-  double* data_ = nullptr;
-  size_t size_ = 0;
+  std::unique_ptr<double[], GiveBack> data_;
 };
 
 }  // namespace cg2d::comm

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <utility>
+#include <numeric>
 #include <vector>
 
 #include "comm/prepared_operation.hpp"
@@ -12,44 +12,32 @@
 namespace cg2d::comm {
 namespace {
 
-/// The ranks at so many places.
-template <typename RankAt>
-std::vector<int> listed_ranks(int count, const RankAt& rank_at) {
-  std::vector<int> ranks;
-  for (int place = 0; place < count; ++place) ranks.push_back(rank_at(place));
-  return ranks;
-}
-
 size_t size_of(const IndexRange& range) { return static_cast<size_t>(range.size()); }
+
+/// A piece of a block, which holds the elements of that range.
+std::span<double> part_of(std::span<double> block, const IndexRange& range, const IndexRange& piece) {
+  return block.subspan(static_cast<size_t>(piece.begin - range.begin), size_of(piece));
+}
 
 class BufferedCommunicator final : public Communicator, private MirroredExchange {
  public:
   BufferedCommunicator(std::string_view name, const RankPlace& place, const BlockLayout& layout,
                        const CommunicatorOptions& options, const MakeOperations& make_operations)
-      : name_(name), place_(place), operations_(make_operations(sent_counts())) {
+      : name_(name),
+        place_(place),
+        layout_(layout),
+        form_(options.sum_form),
+        operations_(make_operations(sent_counts())) {
     const int rank = place.rank;
-    const auto grid = layout.grid();
-    const int row = grid.row_of(rank);
-    const int column = grid.column_of(rank);
-    const Group over_column{
-        .pieces = collection_pieces(layout, rank),
-        .ranks = listed_ranks(grid.rows, [&](int member) { return grid.rank_at(member, column); }),
-        .member = row};
-    const Group over_row{
-        .pieces = summation_pieces(layout, rank),
-        .ranks = listed_ranks(grid.columns, [&](int member) { return grid.rank_at(row, member); }),
-        .member = column};
-    column_block_ = operations_->allocate(size_of(layout.column_block(column)));
-    partial_ = operations_->allocate(size_of(layout.row_block(row)));
-    piece_ = over_column.own_piece(column_block_);
-    row_piece_ = over_row.own_piece(partial_);
-    collect_ = operations_->gather(
-        over_column.collective(Operation::collect, collection_schedule(layout, rank), column_block_));
-    sum_ = operations_->sum(over_row.collective(
-        Operation::sum, summation_schedule(layout, rank, options.sum_form), partial_, options.sum_form));
-    make_shuffle(layout);
-    if (options.mirrored) make_mirrored(layout, over_column, over_row, options.sum_form);
-    make_scalar_sums(layout.grid().rank_count());
+    column_block_ = operations_->allocate(size_of(layout.columns_of(rank)));
+    partial_ = operations_->allocate(size_of(layout.rows_of(rank)));
+    piece_ = part_of(column_block_, layout.columns_of(rank), layout.own_piece(rank));
+    row_piece_ = part_of(partial_, layout.rows_of(rank), layout.piece(layout.row_piece_of(rank)));
+    collect_ = prepare(Line::process_column, Operation::collect, column_block_);
+    sum_ = prepare(Line::process_row, Operation::sum, partial_);
+    make_shuffle();
+    if (options.mirrored) make_mirrored();
+    make_scalar_sums();
   }
 
   std::string_view name() const override { return name_; }
@@ -83,9 +71,9 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   void wait_for_collected(size_t part) override { collect_->wait_for_part(part); }
   void progress_collection() override { collect_->progress(); }
   void finish_collection() override { collect_->finish(); }
-  void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin_run(); }
+  void start_scalar_sum(std::span<double> values) override { prepared_sum(values).operation->begin(); }
   void finish_scalar_sum(std::span<double> values) override {
-    scalar_sums_[place_of_count(values.size())].operation->end_run();
+    scalar_sums_[place_of_count(values.size())].operation->finish();
     take_sums(values);
   }
 
@@ -103,28 +91,6 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   }
   void sum_columns() override { sum_columns_->run(); }
 
-  /// This rank's process column or row.
-  struct Group {
-    GroupPieces pieces;
-    std::vector<int> ranks;
-    int member = 0;  ///< this rank's place in it
-
-    BlockCollective collective(Operation operation, Schedule schedule, std::span<double> block,
-                               SumForm form = SumForm::reduce_scatter) const {
-      return {.operation = operation,
-              .form = form,
-              .schedule = std::move(schedule),
-              .pieces = pieces,
-              .ranks = ranks,
-              .member = member,
-              .block = block};
-    }
-    std::span<double> own_piece(std::span<double> block) const {
-      const auto piece = pieces.piece(member);
-      return block.subspan(static_cast<size_t>(piece.begin), size_of(piece));
-    }
-  };
-
   struct ScalarSums {
     std::span<double> values;
     std::unique_ptr<PreparedOperation> operation;
@@ -140,56 +106,68 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
     std::copy_n(scalar_sums_[place_of_count(values.size())].values.begin(), values.size(), values.begin());
   }
 
-  void make_shuffle(const BlockLayout& layout) {
+  /// A gather of all pieces of the block over this rank's process row or column, or the sum of such blocks.
+  std::unique_ptr<PreparedOperation> prepare(Line over, Operation operation, std::span<double> block) {
     const int rank = place_.rank;
-    stays_ = layout.shuffle_destination(rank) == rank;
+    const auto grid = layout_.grid();
+    return operations_->collective({.operation = operation,
+                                    .form = form_,
+                                    .schedule = operation == Operation::collect
+                                                    ? collection_schedule(layout_, rank, over)
+                                                    : summation_schedule(layout_, rank, form_, over),
+                                    .pieces = block_pieces(layout_, over, rank),
+                                    .ranks = grid.ranks_of(over, grid.line_of(over, rank)),
+                                    .member = grid.member_of(over, rank),
+                                    .block = block});
+  }
+
+  void make_shuffle() {
+    const int rank = place_.rank;
+    stays_ = layout_.shuffle_destination(rank) == rank;
     // A piece that is where it belongs needs no message and no copy. This rank takes part all the same, since
     // an operation is collective.
     const auto shuffled = operations_->allocate(stays_ ? 0 : piece_.size());
     result_ = stays_ ? row_piece_ : shuffled;
     shuffle_ = operations_->move({.operation = Operation::shuffle,
                                   .sent = stays_ ? std::span<double>() : row_piece_,
-                                  .destination = layout.shuffle_destination(rank),
+                                  .destination = layout_.shuffle_destination(rank),
                                   .received = shuffled,
-                                  .source = layout.shuffle_source(rank)});
+                                  .source = layout_.shuffle_source(rank)});
   }
 
-  void make_mirrored(const BlockLayout& layout, const Group& over_column, const Group& over_row,
-                     SumForm form) {
+  void make_mirrored() {
     const int rank = place_.rank;
     // With one process column every rank's column piece is its row piece and its row block.
-    row_block_is_piece_ = layout.grid().columns == 1;
+    row_block_is_piece_ = layout_.grid().columns == 1;
     column_partial_ = operations_->allocate(column_block_.size());
-    column_result_ = over_column.own_piece(column_partial_);
-    sum_columns_ = operations_->sum(over_column.collective(
-        Operation::sum, mirrored_summation_schedule(layout, rank, form), column_partial_, form));
+    column_result_ = part_of(column_partial_, layout_.columns_of(rank), layout_.own_piece(rank));
+    sum_columns_ = prepare(Line::process_column, Operation::sum, column_partial_);
     if (row_block_is_piece_) return;
     row_block_ = operations_->allocate(partial_.size());
-    row_operand_ = over_row.own_piece(row_block_);
-    collect_rows_ = operations_->gather(
-        over_row.collective(Operation::collect, mirrored_collection_schedule(layout, rank), row_block_));
+    row_operand_ = part_of(row_block_, layout_.rows_of(rank), layout_.piece(layout_.row_piece_of(rank)));
+    collect_rows_ = prepare(Line::process_row, Operation::collect, row_block_);
     // The shuffle backwards: its source is the destination here.
     unshuffle_ = operations_->move({.operation = Operation::shuffle,
                                     .sent = stays_ ? std::span<double>() : piece_,
-                                    .destination = layout.shuffle_source(rank),
+                                    .destination = layout_.shuffle_source(rank),
                                     .received = stays_ ? std::span<double>() : row_operand_,
-                                    .source = layout.shuffle_destination(rank)});
+                                    .source = layout_.shuffle_destination(rank)});
   }
 
-  void make_scalar_sums(int size) {
+  void make_scalar_sums() {
+    std::vector<int> everybody(static_cast<size_t>(layout_.grid().rank_count()));
+    std::iota(everybody.begin(), everybody.end(), 0);
     for (const auto count : scalar_counts) {
-      const Group all{.pieces = GroupPieces::of_scalars(size, static_cast<int64_t>(count)),
-                      .ranks = listed_ranks(size, [](int member) { return member; }),
-                      .member = place_.rank};
       auto& prepared = scalar_sums_[place_of_count(count)];
       prepared.values = operations_->allocate(count);
-      prepared.operation = operations_->sum(all.collective(
-          Operation::dot, all_reduce_schedule(size, place_.rank), prepared.values, SumForm::whole_block));
+      prepared.operation = operations_->collective(scalar_sum(everybody, place_.rank, prepared.values));
     }
   }
 
   std::string_view name_;
   RankPlace place_;
+  BlockLayout layout_;
+  SumForm form_;
   std::unique_ptr<OperationMaker> operations_;
   std::span<double> column_block_;
   std::span<double> partial_;
@@ -197,7 +175,7 @@ class BufferedCommunicator final : public Communicator, private MirroredExchange
   std::span<double> row_piece_;  // in partial_
   std::span<double> result_;     // row_piece_ where nothing has to move
   bool stays_ = false;           // my column piece is my row piece
-  std::unique_ptr<PreparedGather> collect_;
+  std::unique_ptr<PreparedOperation> collect_;
   std::unique_ptr<PreparedOperation> sum_;
   std::unique_ptr<PreparedOperation> shuffle_;
   std::array<ScalarSums, scalar_counts.size()> scalar_sums_;
@@ -225,6 +203,17 @@ void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>
     for (int64_t k = 0; k < count; ++k) target[k] += source[k];
     source += count;
   }
+}
+
+BlockCollective scalar_sum(const std::vector<int>& ranks, int member, std::span<double> block) {
+  const auto count = static_cast<int>(ranks.size());
+  return {.operation = Operation::dot,
+          .form = SumForm::whole_block,
+          .schedule = all_reduce_schedule(count, member),
+          .pieces = GroupPieces::of_scalars(count, std::ssize(block)),
+          .ranks = ranks,
+          .member = member,
+          .block = block};
 }
 
 std::unique_ptr<Communicator> make_buffered_communicator(std::string_view name, const RankPlace& place,

@@ -78,10 +78,10 @@ class MirroredExchange : public Interface {
   virtual std::span<const double> column_result() const = 0;
 
   /// Sends each column piece to the owner of the row piece, the shuffle backwards, and gathers row block i of
-  /// p over the process row. Collective. Cost: mirrored_collection_traffic() and mirrored_shuffle_traffic().
+  /// p over the process row. Collective. Cost: collection_traffic() and mirrored_shuffle_traffic().
   virtual void collect_rows() = 0;
   /// Sums the partial results over the process column, in a fixed order; no shuffle is needed. Collective.
-  /// Cost: mirrored_summation_traffic().
+  /// Cost: summation_traffic().
   virtual void sum_columns() = 0;
 };
 
@@ -244,20 +244,6 @@ struct CommunicatorOptions {
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
-/// The messages that sent() of a transport counts.
-enum class CountedTraffic {
-  messages,       ///< as the schedules have them, which also fix the order of sums
-  calls,          ///< calls of MPI's collectives, and the bytes handed over to them
-  between_nodes,  ///< messages from node to node; inside a node nothing is sent
-};
-
-/// The order in which sum_scalars() adds.
-enum class ScalarOrder {
-  butterfly,             ///< order of all_reduce_schedule(), over all ranks
-  butterfly_over_nodes,  ///< order of all_reduce_schedule() inside each node, then over the nodes
-  mpi,                   ///< MPI's own
-};
-
 inline constexpr std::array all_sum_forms{SumForm::reduce_scatter, SumForm::whole_block};
 
 /// One transport, with the properties that callers need. A new one is one file that defines a row, and
@@ -265,14 +251,15 @@ inline constexpr std::array all_sum_forms{SumForm::reduce_scatter, SumForm::whol
 struct TransportRow {
   std::string_view name;
   std::string_view description;
-  CountedTraffic counts = CountedTraffic::messages;
-  ScalarOrder scalar_order = ScalarOrder::butterfly;
+  /// MPI's own collectives move the data: sent() counts calls and the bytes handed over, and MPI has its own order of additions.
+  bool uses_collectives = false;
+  /// Inside a node ranks read each other's vectors: sent() counts the messages between nodes alone. Scalars are added in the order of
+  /// all_reduce_schedule() inside each node, then over the nodes.
+  bool reads_in_place = false;
   /// The forms of the sum that it has, the default first.
   std::span<const SumForm> sum_forms = all_sum_forms;
-  bool tells_nodes_apart = false;  ///< CommunicatorOptions::ranks_per_node changes what it does
-  bool shares_memory =
-      false;  ///< vectors lie in memory that a node's ranks share, not in that of the options
-  bool reads_in_place = false;  ///< inside a node ranks read each other's vectors, and nothing is copied
+  /// Vectors lie in memory that the ranks of a node share, not in that of the options: CommunicatorOptions::ranks_per_node matters.
+  bool shares_memory = false;
   /// Between nodes a rank waits inside of MPI until its target calls MPI, and keeps its core meanwhile: slow
   /// where ranks outnumber cores.
   bool needs_calls_of_target = false;
@@ -289,6 +276,8 @@ struct TransportRow {
                                              const HaloOptions& options) = nullptr;
 
   bool has(SumForm form) const;
+  /// Its messages are those of the schedules, which also fix the order of all additions.
+  bool follows_schedules() const { return !uses_collectives && !reads_in_place; }
 };
 
 /// All transports; the first one serves everywhere.

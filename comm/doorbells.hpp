@@ -9,11 +9,12 @@
 // group.
 
 #include <array>
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "comm/rank_group.hpp"
+#include "comm/shared_counter.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
@@ -38,26 +39,24 @@ class Doorbells {
   /// Whether `rank` is on this node, so that the two can wake each other.
   bool reaches(int rank) const { return bells_[static_cast<size_t>(rank)] != nullptr; }
   /// Wakes `rank` if it sleeps for this bell, or keeps it from doing so. No effect on ranks out of reach.
-  void ring(Bell bell, int rank);
+  void ring(Bell bell, int rank) {
+    if (reaches(rank)) bell_of(bell, rank).add_one(1);
+  }
 
   /// How often a bell of mine has rung.
-  uint32_t rung(Bell bell) const;
+  uint64_t rung(Bell bell) const { return bell_of(bell, my_rank_).count(); }
   /// Sleeps until the bell has rung more often than `seen`, but a millisecond at most: MPI may need calls of
   /// this rank for events that ring no bell, such as the parts of a very long message.
-  void sleep_unless_rung(Bell bell, uint32_t seen);
+  void sleep_unless_rung(Bell bell, uint64_t seen) {
+    constexpr std::chrono::milliseconds longest{1};
+    bell_of(bell, my_rank_).sleep_before(seen + 1, longest);
+  }
 
  private:
-  struct Counter {
-    std::atomic<uint32_t> rung;
-    std::atomic<uint32_t> asleep;
-  };
-  /// One rank's bells, in a cache line of their own.
-  struct alignas(64) Bells {
-    std::array<Counter, 2> counters;  // by Bell
-  };
+  using Bells = std::array<SharedCounter, 2>;  // by Bell
 
-  Counter& counter(Bell bell, int rank) const {
-    return bells_[static_cast<size_t>(rank)]->counters[static_cast<size_t>(bell)];
+  SharedCounter& bell_of(Bell bell, int rank) const {
+    return (*bells_[static_cast<size_t>(rank)])[static_cast<size_t>(bell)];
   }
 
   std::vector<int> node_ranks_;

@@ -79,9 +79,7 @@ struct HaloOptions {
 /// Points of a rank's box, packed: stored x first, then y, then z, without gaps. `box`: of the operand.
 void pack_part(std::span<const double> operand, const Box& box, const Box& part, std::span<double> packed);
 
-// The rows of transport_table() have these; each is defined beside its transport.
-std::unique_ptr<HaloExchange> make_two_sided_halo(RankGroup& group, const DomainLayout& layout,
-                                                  const HaloOptions& options);
+/// That of the transport "native".
 std::unique_ptr<HaloExchange> make_native_halo(RankGroup& group, const DomainLayout& layout,
                                                const HaloOptions& options);
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "comm/rank_group.hpp"
-
 namespace cg2d::comm {
 
 void pack_part(std::span<const double> operand, const Box& box, const Box& part, std::span<double> packed) {
@@ -19,64 +17,70 @@ void pack_part(std::span<const double> operand, const Box& box, const Box& part,
   }
 }
 
-HaloMessages::HaloMessages(const Endpoint& endpoint, const std::vector<HaloPart>& parts,
-                           std::span<double> operand, const Box& box, std::pmr::memory_resource& memory)
-    : endpoint_(endpoint), operand_(operand), box_(box) {
+HaloMessages::HaloMessages(MessageLink& link, const std::vector<HaloPart>& parts, std::span<double> operand,
+                           const Box& box, std::pmr::memory_resource& memory)
+    : operand_(operand), box_(box) {
+  std::vector<Message> sends;
+  std::vector<Message> receives;
   for (const auto& part : parts) {
-    const auto sent_count = static_cast<size_t>(part.sent.size());
+    const auto count = static_cast<size_t>(part.sent.size());
     const bool is_packed = !is_consecutive(box, part.sent);
-    auto& message =
-        messages_.emplace_back(Message{.part = part.sent,
-                                       .packed = Buffer(memory, is_packed ? sent_count : 0),
-                                       .received = Buffer(memory, static_cast<size_t>(part.received.size())),
-                                       .send = {},
-                                       .receive = {}});
-    const auto sent = is_packed
-                          ? message.packed.span()
-                          : operand.subspan(static_cast<size_t>(offset_of_part(box, part.sent)), sent_count);
-    const auto received = message.received.span();
-    message.send = Transfer::send(endpoint.handle(), sent, whole(sent), part.partner, Operation::halo);
-    message.receive =
-        Transfer::receive(endpoint.handle(), received, whole(received), part.partner, Operation::halo);
-    views_.push_back(HaloView::of(part.received, received.data(), part.received));
+    const auto& packed =
+        sent_.emplace_back(Sent{.part = part.sent, .packed = Buffer(memory, is_packed ? count : 0)}).packed;
+    const auto points = is_packed
+                            ? packed.span()
+                            : operand.subspan(static_cast<size_t>(offset_of_part(box, part.sent)), count);
+    sends.push_back({.partner = part.partner, .buffer = points, .ranges = whole(points)});
+    receives.push_back({.partner = part.partner, .ranges = {{.begin = 0, .end = part.received.size()}}});
+    views_.push_back(HaloView::of(part.received, nullptr, part.received));
   }
+  messages_ = link.prepare(Operation::halo, sends, receives);
+  find_views();
+}
+
+/// Where messages come may change with each exchange.
+void HaloMessages::find_views() {
+  for (size_t k = 0; k < views_.size(); ++k) views_[k].first = messages_->received(k).data();
 }
 
 void HaloMessages::start() {
-  for (auto& message : messages_) {
-    message.receive.start();
-    message.has_arrived = false;
+  messages_->begin();
+  for (size_t k = 0; k < sent_.size(); ++k) {
+    messages_->start_receive(k);
+    sent_[k].has_answer = false;
   }
-  for (auto& message : messages_) {
-    if (!message.packed.span().empty()) pack_part(operand_, box_, message.part, message.packed.span());
-    endpoint_.start_send(Operation::halo, message.send);
+  for (size_t k = 0; k < sent_.size(); ++k) {
+    const auto packed = sent_[k].packed.span();
+    if (!packed.empty()) pack_part(operand_, box_, sent_[k].part, packed);
+    messages_->start_send(k);
   }
 }
 
 void HaloMessages::progress() {
-  for (auto& message : messages_) {
-    if (!message.has_arrived) message.has_arrived = endpoint_.has_arrived(message.receive);
+  for (size_t k = 0; k < sent_.size(); ++k) {
+    if (!sent_[k].has_answer) sent_[k].has_answer = messages_->has_arrived(k);
   }
 }
 
 void HaloMessages::finish() {
-  for (const auto& message : messages_) endpoint_.remind(message.send);
-  for (auto& message : messages_) {
-    if (!message.has_arrived) endpoint_.wait_for_receive(message.receive);
-    message.has_arrived = true;
+  for (size_t k = 0; k < sent_.size(); ++k) messages_->remind(k);
+  for (size_t k = 0; k < sent_.size(); ++k) {
+    if (!sent_[k].has_answer) messages_->wait_for_receive(k);
   }
-  for (const auto& message : messages_) endpoint_.wait_for_send(message.send);
+  find_views();
+  for (size_t k = 0; k < sent_.size(); ++k) messages_->wait_for_send(k);
+  messages_->end();
 }
 
 namespace {
 
-class TwoSidedHalo final : public HaloExchange {
+class MessageHalo final : public HaloExchange {
  public:
-  TwoSidedHalo(RankGroup& group, const DomainLayout& layout, const HaloOptions& options)
-      : endpoint_(group, sent_counts()),
-        operand_(*options.memory, static_cast<size_t>(layout.box(group.rank()).size())),
-        messages_(endpoint_, halo_parts(layout, group.rank(), options.shape), operand_.span(),
-                  layout.box(group.rank()), *options.memory) {}
+  MessageHalo(const MakeLink& make_link, int rank, const DomainLayout& layout, const HaloOptions& options)
+      : link_(make_link(sent_counts())),
+        operand_(*options.memory, static_cast<size_t>(layout.box(rank).size())),
+        messages_(*link_, halo_parts(layout, rank, options.shape), operand_.span(), layout.box(rank),
+                  *options.memory) {}
 
   [[nodiscard]] std::span<double> operand() override { return operand_.span(); }
   void start() override { messages_.start(); }
@@ -85,16 +89,16 @@ class TwoSidedHalo final : public HaloExchange {
   std::span<const HaloView> views() const override { return messages_.views(); }
 
  private:
-  Endpoint endpoint_;
+  std::unique_ptr<MessageLink> link_;
   Buffer operand_;
   HaloMessages messages_;
 };
 
 }  // namespace
 
-std::unique_ptr<HaloExchange> make_two_sided_halo(RankGroup& group, const DomainLayout& layout,
-                                                  const HaloOptions& options) {
-  return std::make_unique<TwoSidedHalo>(group, layout, options);
+std::unique_ptr<HaloExchange> make_message_halo(const MakeLink& make_link, int rank,
+                                                const DomainLayout& layout, const HaloOptions& options) {
+  return std::make_unique<MessageHalo>(make_link, rank, layout, options);
 }
 
 }  // namespace cg2d::comm

@@ -1,9 +1,8 @@
 #pragma once
 
-// Halos by persistent messages: those of the transport "two-sided", and those of "shared" between nodes.
+// Halos by messages: those of the transports "two-sided" and "put", and those of "shared" between nodes.
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <memory_resource>
 #include <span>
@@ -11,7 +10,7 @@
 
 #include "comm/buffer.hpp"
 #include "comm/halo.hpp"
-#include "comm/transfer.hpp"
+#include "comm/messages.hpp"
 
 namespace cg2d::comm {
 
@@ -19,8 +18,8 @@ namespace cg2d::comm {
 /// are packed; what is received is read where it has come.
 class HaloMessages {
  public:
-  /// `operand`: this rank's box `box`. All must outlive the messages. The endpoint is the group's.
-  HaloMessages(const Endpoint& endpoint, const std::vector<HaloPart>& parts, std::span<double> operand,
+  /// `operand`: this rank's box `box`. All must outlive the messages. Collective as MessageLink::prepare().
+  HaloMessages(MessageLink& link, const std::vector<HaloPart>& parts, std::span<double> operand,
                const Box& box, std::pmr::memory_resource& memory);
 
   void start();
@@ -32,20 +31,23 @@ class HaloMessages {
   const std::vector<HaloView>& views() const { return views_; }
 
  private:
-  struct Message {
-    Box part;       // part of the operand
-    Buffer packed;  // empty: the part is consecutive
-    Buffer received;
-    Transfer send;
-    Transfer receive;
-    bool has_arrived = false;
+  struct Sent {
+    Box part;                 // part of the operand
+    Buffer packed;            // empty: the part is consecutive
+    bool has_answer = false;  // the points of the same partner have come
   };
 
-  const Endpoint& endpoint_;
+  void find_views();
+
   std::span<const double> operand_;
   Box box_;
-  std::vector<Message> messages_;
+  std::vector<Sent> sent_;
   std::vector<HaloView> views_;
+  std::unique_ptr<Messages> messages_;
 };
+
+/// An exchange of nothing but messages. `rank`: this rank's number among those of the link. Collective over them.
+std::unique_ptr<HaloExchange> make_message_halo(const MakeLink& make_link, int rank,
+                                                const DomainLayout& layout, const HaloOptions& options);
 
 }  // namespace cg2d::comm

@@ -2,8 +2,6 @@
 // process column and row.
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <vector>
 
 #include "comm/buffer.hpp"
@@ -12,199 +10,102 @@
 #include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
+#include "comm/transfer.hpp"
 
 namespace cg2d::comm {
 namespace {
 
-/// The pieces of a group as MPI's counts and displacements.
-struct Cut {
-  std::vector<int> counts;
-  std::vector<int> starts;
+enum class CollectiveKind { all_gather, reduce_scatter, all_reduce };
 
-  explicit Cut(const GroupPieces& pieces) {
-    for (int member = 0; member < pieces.group_size(); ++member) {
-      counts.push_back(int_count(pieces.piece(member).size()));
-      starts.push_back(int_count(pieces.piece(member).begin));
-    }
-  }
-};
+CollectiveKind collective_kind(const BlockCollective& collective) {
+  if (collective.operation == Operation::collect) return CollectiveKind::all_gather;
+  return collective.form == SumForm::whole_block ? CollectiveKind::all_reduce
+                                                 : CollectiveKind::reduce_scatter;
+}
 
-/// One nonblocking collective of MPI. Prepared: PreparedOperation, or PreparedGather.
-template <typename Prepared>
-class Collective : public Prepared {
+/// One nonblocking collective of MPI. A group of one has nothing to start.
+class NativeCollective final : public PreparedOperation {
  public:
-  Collective(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective)
+  NativeCollective(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective,
+                   std::pmr::memory_resource& memory)
       : group_(group),
         sent_(sent),
         operation_(collective.operation),
+        kind_(collective_kind(collective)),
         communicator_(group.part(collective.ranks)),
         block_(collective.block),
-        own_(collective.pieces.piece(collective.member)),
-        cut_(collective.pieces) {}
-
-  void run() override {
-    begin_run();
-    end_run();
-  }
-  void begin_run() override { start_and_count(); }
-  void end_run() override {
-    if (cut_.counts.size() == 1) return;
-    wait();
-    unpack();
+        own_(collective.pieces.piece(collective.member)) {
+    for (int member = 0; member < collective.pieces.group_size(); ++member) {
+      counts_.push_back(int_count(collective.pieces.piece(member).size()));
+      starts_.push_back(int_count(collective.pieces.piece(member).begin));
+    }
+    if (kind_ == CollectiveKind::reduce_scatter) sum_ = Buffer(memory, static_cast<size_t>(own_.size()));
   }
 
- protected:
-  virtual MPI_Request start() = 0;
-  /// The size of this rank's contribution.
-  virtual int64_t handed_over_byte_count() const = 0;
-  /// Called when the collective is complete.
-  virtual void unpack() {}
-
-  /// A group of one has nothing to start.
-  void start_and_count() {
-    if (cut_.counts.size() == 1) return;
-    request_ = start();
-    sent_.add(operation_, handed_over_byte_count());
+  void begin() override {
+    if (counts_.size() == 1) return;
+    const auto handed_over_count = kind_ == CollectiveKind::all_gather ? own_.size() : std::ssize(block_);
+    if (kind_ == CollectiveKind::all_gather) {
+      check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, block_.data(), counts_.data(), starts_.data(),
+                            MPI_DOUBLE, communicator_, &request_),
+            "MPI_Iallgatherv");
+    } else if (kind_ == CollectiveKind::reduce_scatter) {
+      check(MPI_Ireduce_scatter(block_.data(), sum_.span().data(), counts_.data(), MPI_DOUBLE, MPI_SUM,
+                                communicator_, &request_),
+            "MPI_Ireduce_scatter");
+    } else {
+      request_ = start_all_reduce(
+          communicator_, {.values = block_.data(), .count = int_count(block_.size()), .type = MPI_DOUBLE},
+          MPI_SUM);
+    }
+    sent_.add(operation_, handed_over_count * static_cast<int64_t>(sizeof(double)));
   }
-  void wait() {
-    if (request_ != MPI_REQUEST_NULL) group_.waiter().wait_all({&request_, 1});
-  }
-  void test() {
-    int is_complete = 0;
-    check(MPI_Test(&request_, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
-  }
-  MPI_Comm communicator() const { return communicator_; }
-  std::span<double> block() const { return block_; }
-  const IndexRange& own() const { return own_; }
-  const Cut& cut() const { return cut_; }
-
- private:
-  RankGroup& group_;
-  TrafficCounts& sent_;
-  Operation operation_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
-  MPI_Comm communicator_;
-  std::span<double> block_;
-  IndexRange own_;
-  Cut cut_;
-};
-
-int64_t byte_count_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(double)); }
-
-class AllGather final : public Collective<PreparedGather> {
- public:
-  using Collective::Collective;
-
-  void begin() override { start_and_count(); }
   /// MPI only says when all of it is here.
   void wait_for_part(size_t part) override {
     if (part > 0) wait();
   }
-  void progress() override { test(); }
-  void finish() override { wait(); }
-
- protected:
-  MPI_Request start() override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DOUBLE, block().data(), cut().counts.data(),
-                          cut().starts.data(), MPI_DOUBLE, communicator(), &request),
-          "MPI_Iallgatherv");
-    return request;
+  void progress() override {
+    int is_complete = 0;
+    check(MPI_Test(&request_, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
   }
-  int64_t handed_over_byte_count() const override { return byte_count_of(own().size()); }
-};
-
-class ReduceScatter final : public Collective<PreparedOperation> {
- public:
-  ReduceScatter(RankGroup& group, TrafficCounts& sent, const BlockCollective& collective,
-                std::pmr::memory_resource& memory)
-      : Collective(group, sent, collective), sum_(memory, static_cast<size_t>(own().size())) {}
-
- protected:
-  MPI_Request start() override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ireduce_scatter(block().data(), sum_.span().data(), cut().counts.data(), MPI_DOUBLE, MPI_SUM,
-                              communicator(), &request),
-          "MPI_Ireduce_scatter");
-    return request;
-  }
-  int64_t handed_over_byte_count() const override {
-    return byte_count_of(static_cast<int64_t>(block().size()));
-  }
-  void unpack() override { std::ranges::copy(sum_.span(), block().begin() + own().begin); }
-
- private:
-  Buffer sum_;  // sum of my piece
-};
-
-class AllReduce final : public Collective<PreparedOperation> {
- public:
-  using Collective::Collective;
-
- protected:
-  MPI_Request start() override {
-    return start_all_reduce(
-        communicator(),
-        {.values = block().data(), .count = int_count(std::ssize(block())), .type = MPI_DOUBLE}, MPI_SUM);
-  }
-  int64_t handed_over_byte_count() const override {
-    return byte_count_of(static_cast<int64_t>(block().size()));
-  }
-};
-
-/// One message each way: no collective of MPI does this.
-class Exchange final : public PreparedOperation {
- public:
-  Exchange(RankGroup& group, TrafficCounts& sent, const PieceExchange& pieces)
-      : group_(group), sent_(sent), pieces_(pieces) {}
-
-  void run() override {
-    if (pieces_.sent.empty() && pieces_.received.empty()) return;
-    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    const int tag = static_cast<int>(pieces_.operation);
-    if (!pieces_.received.empty()) {
-      check(MPI_Irecv(pieces_.received.data(), int_count(std::ssize(pieces_.received)), MPI_DOUBLE,
-                      pieces_.source, tag, group_.handle(), &requests[0]),
-            "MPI_Irecv");
-    }
-    if (!pieces_.sent.empty()) {
-      check(MPI_Isend(pieces_.sent.data(), int_count(std::ssize(pieces_.sent)), MPI_DOUBLE,
-                      pieces_.destination, tag, group_.handle(), &requests[1]),
-            "MPI_Isend");
-      sent_.add(pieces_.operation, static_cast<int64_t>(pieces_.sent.size_bytes()));
-    }
-    group_.waiter().wait_all(requests);
+  void finish() override {
+    if (counts_.size() == 1) return;
+    wait();
+    std::ranges::copy(sum_.span(), block_.begin() + own_.begin);
   }
 
  private:
+  void wait() {
+    if (request_ != MPI_REQUEST_NULL) group_.waiter().wait_all({&request_, 1});
+  }
+
   RankGroup& group_;
   TrafficCounts& sent_;
-  PieceExchange pieces_;
+  Operation operation_;
+  CollectiveKind kind_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  MPI_Comm communicator_;
+  std::span<double> block_;
+  IndexRange own_;
+  std::vector<int> counts_;  // of the pieces, and their starts, as MPI takes them
+  std::vector<int> starts_;
+  Buffer sum_;  // of my piece, by a reduce-scatter
 };
 
-class NativeOperations final : public OperationMaker {
+/// No collective of MPI moves one piece: messages do.
+class NativeOperations final : public MpiLink {
  public:
   NativeOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
-      : group_(group), sent_(sent), memory_(memory) {}
+      : MpiLink(group, sent, memory), group_(group), sent_(sent), memory_(memory) {}
 
-  std::span<double> allocate(size_t count) override { return buffers_.emplace_back(memory_, count).span(); }
-  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override {
-    return std::make_unique<AllGather>(group_, sent_, collective);
-  }
-  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override {
-    if (collective.form == SumForm::whole_block)
-      return std::make_unique<AllReduce>(group_, sent_, collective);
-    return std::make_unique<ReduceScatter>(group_, sent_, collective, memory_);
-  }
-  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override {
-    return std::make_unique<Exchange>(group_, sent_, pieces);
+  std::unique_ptr<PreparedOperation> collective(const BlockCollective& collective) override {
+    return std::make_unique<NativeCollective>(group_, sent_, collective, memory_);
   }
 
  private:
   RankGroup& group_;
   TrafficCounts& sent_;
   std::pmr::memory_resource& memory_;
-  std::deque<Buffer> buffers_;
 };
 
 }  // namespace
@@ -213,8 +114,7 @@ TransportRow native_transport() {
   return {
       .name = "native",
       .description = "MPI's own collectives, nonblocking: allgatherv, reduce_scatter or allreduce",
-      .counts = CountedTraffic::calls,
-      .scalar_order = ScalarOrder::mpi,
+      .uses_collectives = true,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         return make_buffered_communicator(

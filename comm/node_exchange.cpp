@@ -1,31 +1,28 @@
 #include "comm/node_exchange.hpp"
 
-#include <utility>
-
 namespace cg2d::comm {
 
 NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const Way& sent,
-                           const Way& received, SharedCounter& arrived, NodeLink& link)
+                           const Way& received, SharedCounter& arrived, MessageLink& link)
     : waiter_(stand.waiter), arrived_(arrived) {
   const auto& nodes = stand.nodes;
   const int here = stand.node();
-  std::vector<NodeMessage> sends;
-  std::vector<NodeMessage> receives;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
   for (int there = 0; there < nodes.node_count(); ++there) {
     if (there == here) continue;
     const bool is_mine = nodes.carrier(here, there) == stand.rank;
     const int partner = nodes.carrier(there, here);
-    if (auto ranges = sent.ranges(there); !ranges.empty()) {
+    if (const auto& ranges = sent.ranges[static_cast<size_t>(there)]; !ranges.empty()) {
       ++outgoing_;
       if (is_mine) {
         sent_.push_back(ranges);
-        sends.push_back({.partner = partner, .buffer = sent.buffer, .ranges = std::move(ranges)});
+        sends.push_back({.partner = partner, .buffer = sent.buffer, .ranges = ranges});
       }
     }
-    if (auto ranges = received.ranges(there); !ranges.empty()) {
+    if (const auto& ranges = received.ranges[static_cast<size_t>(there)]; !ranges.empty()) {
       ++incoming_;
-      if (is_mine)
-        receives.push_back({.partner = partner, .buffer = received.buffer, .ranges = std::move(ranges)});
+      if (is_mine) receives.push_back({.partner = partner, .buffer = received.buffer, .ranges = ranges});
     }
   }
   receive_count_ = receives.size();
@@ -33,7 +30,7 @@ NodeExchange::NodeExchange(const SharedStand& stand, Operation operation, const 
 }
 
 void NodeExchange::start_receives() {
-  if (messages_) messages_->start_receives();
+  for (size_t k = 0; k < receive_count_; ++k) messages_->start_receive(k);
 }
 
 void NodeExchange::receive() {

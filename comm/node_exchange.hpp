@@ -4,12 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "comm/node_link.hpp"
+#include "comm/messages.hpp"
 #include "comm/shared_areas.hpp"
 
 namespace cg2d::comm {
@@ -26,16 +25,16 @@ namespace cg2d::comm {
 /// A rank that carries nothing may call all of them.
 class NodeExchange {
  public:
-  /// One direction: parts of a buffer in the node's memory. ranges(node) is called once for each other node,
-  /// in order; no ranges: no message.
+  /// One direction: parts of a buffer in the node's memory.
   struct Way {
     std::span<double> buffer;
-    std::function<std::vector<IndexRange>(int node)> ranges;
+    std::vector<std::vector<IndexRange>>
+        ranges{};  ///< [node], this one's are left out; no ranges: no message
   };
 
   /// `arrived` counts the messages that have come to the node. Collective.
   NodeExchange(const SharedStand& stand, Operation operation, const Way& sent, const Way& received,
-               SharedCounter& arrived, NodeLink& link);
+               SharedCounter& arrived, MessageLink& link);
 
   /// Whether this rank carries messages.
   bool carries() const { return messages_ != nullptr; }
@@ -63,7 +62,7 @@ class NodeExchange {
  private:
   Waiter& waiter_;
   SharedCounter& arrived_;
-  std::unique_ptr<NodeMessages> messages_;  // only where this rank carries some
+  std::unique_ptr<Messages> messages_;  // only where this rank carries some
   std::vector<std::vector<IndexRange>> sent_;
   size_t receive_count_ = 0;
   uint64_t outgoing_ = 0;  // messages of the whole node

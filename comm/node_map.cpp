@@ -48,4 +48,9 @@ NodeMap make_node_map(RankGroup& group, int ranks_per_node) {
   return NodeMap(node_of);
 }
 
+std::vector<int> ranks_of_my_host(RankGroup& group) {
+  const auto hosts = make_node_map(group, 0);
+  return hosts.ranks_of(hosts.node_of(group.rank()));
+}
+
 }  // namespace cg2d::comm

@@ -2,8 +2,6 @@
 
 // The nodes of a group: ranks that share memory.
 
-#include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "comm/rank_group.hpp"
@@ -33,18 +31,11 @@ class NodeMap {
   std::vector<std::vector<int>> ranks_;
 };
 
-/// One rank's access to the memory of its node.
-struct NodePlace {
-  int rank = 0;
-  NodeMap nodes;
-  /// The part of each rank of this node, zeroed, on borders of pages, as long as the protocol in it says.
-  std::vector<std::byte*> parts;
-  std::shared_ptr<const void> memory;  ///< kept as long as it is used
-  Waiter& waiter;
-};
-
 /// Cuts the ranks of each host, in their order, into nodes of `ranks_per_node` (the last one may have fewer);
 /// 0: each host is one node. Collective.
 NodeMap make_node_map(RankGroup& group, int ranks_per_node);
+
+/// The ranks that share a host with this one, itself included. Collective.
+std::vector<int> ranks_of_my_host(RankGroup& group);
 
 }  // namespace cg2d::comm

@@ -38,40 +38,22 @@ std::vector<IndexRange> collected_ranges(const BlockLayout& layout, const NodeMa
   return ranges;
 }
 
-int summing_group(const BlockLayout& layout, SummedOver over, int rank) {
+int summing_group(const BlockLayout& layout, Line over, int rank) {
   const auto grid = layout.grid();
-  return over == SummedOver::process_column ? grid.column_of(rank) : grid.row_of(layout.shuffle_source(rank));
+  return over == Line::process_column ? grid.column_of(rank) : grid.row_of(layout.shuffle_source(rank));
 }
 
-std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int group) {
+std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, Line over, int node) {
   const auto grid = layout.grid();
-  std::vector<int> ranks;
-  if (over == SummedOver::process_column) {
-    for (int row = 0; row < grid.rows; ++row) ranks.push_back(grid.rank_at(row, group));
-  } else {
-    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(group, column));
-  }
-  return ranks;
-}
-
-std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
-                                    int node) {
-  const auto grid = layout.grid();
-  const bool over_columns = over == SummedOver::process_column;
-  std::vector<uint64_t> counts(static_cast<size_t>(over_columns ? grid.columns : grid.rows), 0);
-  for (const int rank : nodes.ranks_of(node))
-    ++counts[static_cast<size_t>(over_columns ? grid.column_of(rank) : grid.row_of(rank))];
+  std::vector<uint64_t> counts(static_cast<size_t>(grid.rank_count() / grid.line_size(over)), 0);
+  for (const int rank : nodes.ranks_of(node)) ++counts[static_cast<size_t>(grid.line_of(over, rank))];
   return counts;
 }
 
-IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group) {
-  return over == SummedOver::process_column ? layout.column_block(group) : layout.row_block(group);
-}
-
-NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, SummedOver over, int from, int to) {
+NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, Line over, int from, int to) {
   NodeSums sums;
   for (const int rank : nodes.ranks_of(to)) {
-    const auto group = ranks_of_group(layout, over, summing_group(layout, over, rank));
+    const auto group = layout.grid().ranks_of(over, summing_group(layout, over, rank));
     const auto size = layout.own_piece(rank).size();
     const bool contributes =
         std::ranges::any_of(group, [&](int other) { return nodes.node_of(other) == from; });

@@ -17,20 +17,10 @@ namespace cg2d::comm {
 std::vector<IndexRange> collected_ranges(const BlockLayout& layout, const NodeMap& nodes, bool mirrored,
                                          int from, int to);
 
-/// The ranks over which a piece of q is summed: the process row of its row owner, or the process column of
-/// its column owner.
-enum class SummedOver { process_row, process_column };
-
 /// The process row (column) over which this rank's column piece is summed.
-int summing_group(const BlockLayout& layout, SummedOver over, int rank);
-/// Its ranks, in growing order.
-std::vector<int> ranks_of_group(const BlockLayout& layout, SummedOver over, int group);
+int summing_group(const BlockLayout& layout, Line over, int rank);
 /// The number of ranks on the node, by process row (column).
-std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, SummedOver over,
-                                    int node);
-/// The part of q of which each rank of the group holds partial sums.
-IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group);
-
+std::vector<uint64_t> ranks_on_node(const BlockLayout& layout, const NodeMap& nodes, Line over, int node);
 /// One rank's piece in the sums that one node sends to another, which are those over the sender's ranks.
 struct NodeSum {
   int rank = 0;        ///< whose piece of q
@@ -43,6 +33,6 @@ struct NodeSums {
   std::vector<NodeSum> pieces;
   int64_t element_count = 0;
 };
-NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, SummedOver over, int from, int to);
+NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, Line over, int from, int to);
 
 }  // namespace cg2d::comm

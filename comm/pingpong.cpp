@@ -34,35 +34,37 @@ class MessagePingPong final : public PingPong {
   }
 
   void send(size_t method, const VariableShape& shape) override {
-    const auto bytes = int_count(shape.byte_count);
-    requests_.resize(method == blocking_method ? 0 : shape.count);
-    for (size_t k = 0; k < shape.count; ++k) {
-      const auto* const variable = own_outgoing() + shape.offset(k);
-      if (method == blocking_method)
-        check(MPI_Send(variable, bytes, MPI_BYTE, partner_, int_count(k), pair_.handle()), "MPI_Send");
+    move(method, shape, [&](size_t offset, int bytes, int tag, MPI_Request* request) {
+      const auto* const variable = own_outgoing() + offset;
+      if (request == nullptr)
+        check(MPI_Send(variable, bytes, MPI_BYTE, partner_, tag, pair_.handle()), "MPI_Send");
       else
-        check(MPI_Isend(variable, bytes, MPI_BYTE, partner_, int_count(k), pair_.handle(), &requests_[k]),
-              "MPI_Isend");
-    }
-    if (!requests_.empty()) pair_.waiter().wait_all(requests_);
+        check(MPI_Isend(variable, bytes, MPI_BYTE, partner_, tag, pair_.handle(), request), "MPI_Isend");
+    });
   }
 
   void receive(size_t method, const VariableShape& shape) override {
-    const auto bytes = int_count(shape.byte_count);
-    requests_.resize(method == blocking_method ? 0 : shape.count);
-    for (size_t k = 0; k < shape.count; ++k) {
-      auto* const variable = own_incoming() + shape.offset(k);
-      if (method == blocking_method)
-        check(MPI_Recv(variable, bytes, MPI_BYTE, partner_, int_count(k), pair_.handle(), MPI_STATUS_IGNORE),
+    move(method, shape, [&](size_t offset, int bytes, int tag, MPI_Request* request) {
+      auto* const variable = own_incoming() + offset;
+      if (request == nullptr)
+        check(MPI_Recv(variable, bytes, MPI_BYTE, partner_, tag, pair_.handle(), MPI_STATUS_IGNORE),
               "MPI_Recv");
       else
-        check(MPI_Irecv(variable, bytes, MPI_BYTE, partner_, int_count(k), pair_.handle(), &requests_[k]),
-              "MPI_Irecv");
-    }
-    if (!requests_.empty()) pair_.waiter().wait_all(requests_);
+        check(MPI_Irecv(variable, bytes, MPI_BYTE, partner_, tag, pair_.handle(), request), "MPI_Irecv");
+    });
   }
 
  private:
+  /// move_one: of each variable; without a request it blocks.
+  template <typename MoveOne>
+  void move(size_t method, const VariableShape& shape, const MoveOne& move_one) {
+    const bool blocks = method == blocking_method;
+    requests_.resize(blocks ? 0 : shape.count);
+    for (size_t k = 0; k < shape.count; ++k)
+      move_one(shape.offset(k), int_count(shape.byte_count), int_count(k), blocks ? nullptr : &requests_[k]);
+    if (!blocks) pair_.waiter().wait_all(requests_);
+  }
+
   RankGroup& pair_;
   int partner_;
   std::vector<MPI_Request> requests_;
@@ -214,13 +216,9 @@ constexpr std::array shared_methods{
                    .description = "memcpy of each variable into shared memory, a counter, memcpy out of it"},
 };
 
-/// The beginning of each rank's part; the variables follow it.
-struct PartHead {
-  SharedCounter arrived;
-};
-
+/// The variables follow a counter of those that have arrived, in each rank's part.
 size_t shared_byte_count(const VariableShape& largest) {
-  return sizeof(PartHead) + largest.memory_byte_count();
+  return sizeof(SharedCounter) + largest.memory_byte_count();
 }
 
 /// The sender copies the variables into the receiver's part, and counts up there; the receiver copies them out. Both copies are needed to move the
@@ -237,17 +235,17 @@ class SharedPingPong final : public PingPong {
   }
 
   void send(size_t /*method*/, const VariableShape& shape) override {
-    copy_variables(own_outgoing(), partners_ + sizeof(PartHead), shape);
-    head(partners_).arrived.add_one(1);
+    copy_variables(own_outgoing(), partners_ + sizeof(SharedCounter), shape);
+    arrived(partners_).add_one(1);
   }
 
   void receive(size_t /*method*/, const VariableShape& shape) override {
-    head(mine_).arrived.wait_for(++received_, waiter_);
-    copy_variables(mine_ + sizeof(PartHead), own_incoming(), shape);
+    arrived(mine_).wait_for(++received_, waiter_);
+    copy_variables(mine_ + sizeof(SharedCounter), own_incoming(), shape);
   }
 
  private:
-  static PartHead& head(std::byte* part) { return *reinterpret_cast<PartHead*>(part); }
+  static SharedCounter& arrived(std::byte* part) { return *reinterpret_cast<SharedCounter*>(part); }
 
   Waiter& waiter_;
   SharedSegment segment_;

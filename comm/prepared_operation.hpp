@@ -2,6 +2,7 @@
 
 // The operations that a transport prepares for a communicator whose data move between fixed buffers.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,37 +16,32 @@
 namespace cg2d::comm {
 
 /// One operation between buffers that stay where they are: made once, run many times. Collective over all
-/// ranks of the group, whether they have anything to move or not.
-class PreparedOperation : public Interface {
- public:
-  /// Throws MpiError.
-  virtual void run() = 0;
-  /// run() in two halves, with other operations between them; an operation that cannot do so runs in the
-  /// first one. The first half waits for nobody where it can. Each throws MpiError.
-  virtual void begin_run() { run(); }
-  virtual void end_run() {}
-};
-
-/// A gather that can also be run in parts, those of collection_parts(): begin(), wait_for_part() in rising
-/// order, finish(). Each throws MpiError.
+/// ranks of the group, whether they have anything to move or not. Throws MpiError.
+///
+/// Either run(), or begin() and finish() with other operations in between, and for a gather also wait_for_part() in rising order, for the
+/// parts of collection_parts():
 ///
 ///     call             waits for
-///     begin            nobody
+///     begin            nobody, where it can
 ///     wait_for_part    the messages of the first `part` steps of the schedule
 ///     progress         nobody
 ///     finish           all messages, and that this rank's own have left: its piece may be written again
-class PreparedGather : public PreparedOperation {
+class PreparedOperation : public Interface {
  public:
+  virtual void run() {
+    begin();
+    finish();
+  }
   virtual void begin() = 0;
-  virtual void wait_for_part(size_t part) = 0;
+  virtual void wait_for_part(size_t /*part*/) {}
   /// Between begin() and finish(): makes progress on pending messages.
-  virtual void progress() = 0;
+  virtual void progress() {}
   virtual void finish() = 0;
 };
 
 /// A collective operation over a block of pieces, one piece per member of a group of ranks.
 struct BlockCollective {
-  Operation operation;  ///< its messages are counted as this one's
+  Operation operation;  ///< collect: a gather; else a sum. Its messages are counted as this one's
   SumForm form;         ///< form of a sum
   Schedule schedule;    ///< this member's
   GroupPieces pieces;
@@ -69,17 +65,25 @@ class OperationMaker : public Interface {
  public:
   /// Memory that the transport can reach, which lives as long as the maker. Its contents are unspecified.
   virtual std::span<double> allocate(size_t count) = 0;
-  /// From each member's own piece to all pieces of the block.
-  virtual std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) = 0;
-  /// From partial sums of the whole block to the sum of this member's piece, or of the whole block, as the
-  /// form says.
-  virtual std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) = 0;
+  /// A gather: from each member's own piece to all pieces of the block. A sum: from partial sums of the whole block to the sum of this member's
+  /// piece, or of the whole block, as the form says.
+  virtual std::unique_ptr<PreparedOperation> collective(const BlockCollective& collective) = 0;
   virtual std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) = 0;
+};
+
+/// The number of sums of scalars so far. One that is under way is begun and not finished; what this rank read
+/// after it began, others may be reading when it is finished.
+struct ScalarSumCounts {
+  uint64_t begun = 0;
+  uint64_t finished = 0;
 };
 
 /// Adds packed[0], packed[1], ... to the elements of the ranges of the block, range after range.
 void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>& ranges,
                    std::span<double> block);
+
+/// The sum over these ranks, of which this one is `member`, of as many numbers as the block has.
+BlockCollective scalar_sum(const std::vector<int>& ranks, int member, std::span<double> block);
 
 /// Makes the maker of a transport, which counts in `sent` what its operations send.
 using MakeOperations = std::function<std::unique_ptr<OperationMaker>(TrafficCounts& sent)>;

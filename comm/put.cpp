@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "comm/doorbells.hpp"
+#include "comm/halo_messages.hpp"
 #include "comm/mpi_handles.hpp"
-#include "comm/put_halo.hpp"
-#include "comm/put_operations.hpp"
+#include "comm/put_link.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rma_window.hpp"
 #include "comm/shared_segment.hpp"
@@ -19,7 +19,7 @@
 namespace cg2d::comm {
 namespace {
 
-class MpiPutPort : public PutPort {
+class MpiPutPort final : public PutPort {
  public:
   MpiPutPort(RankGroup& group, int64_t element_count, int ranks_per_node)
       : group_(group), answer_offset_(group.maximum(element_count)) {
@@ -61,13 +61,13 @@ class MpiPutPort : public PutPort {
     ring(rank);
   }
 
-  void expect(int rank) override { group_.waiter().expect(rank); }
-  void wait_for(int64_t flag, uint64_t number) override {
+  void wait_for(int sender, int64_t flag, uint64_t number) override {
     const auto seen = flag_of(window_->memory(), flag);
     // Some MPIs let puts in only while they are called. By time, not by looks, since looks become rare.
     constexpr std::chrono::microseconds time_between_calls{2};
     std::chrono::steady_clock::time_point last_call{};
-    uint32_t rung = 0;
+    uint64_t rung = 0;
+    group_.waiter().expect(sender);
     group_.waiter().wait_until(
         [&] {
           if (bells_) rung = bells_->rung(Bell::sent);
@@ -127,13 +127,13 @@ class MpiPutPort : public PutPort {
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
 
-/// The operations, and the port that they run on.
-class MpiPutOperations final : private MpiPutPort, public PutOperations {
- public:
-  MpiPutOperations(RankGroup& group, TrafficCounts& sent, int64_t element_count, int ranks_per_node)
-      : MpiPutPort(group, element_count, ranks_per_node),
-        PutOperations(static_cast<PutPort&>(*this), group.rank(), sent) {}
-};
+/// element_count: of memory on this rank.
+MakeLink put_link(RankGroup& group, int64_t element_count, int ranks_per_node) {
+  return [&group, element_count, ranks_per_node](TrafficCounts& sent) {
+    return std::make_unique<PutLink>(std::make_unique<MpiPutPort>(group, element_count, ranks_per_node),
+                                     group.rank(), sent);
+  };
+}
 
 }  // namespace
 
@@ -144,24 +144,20 @@ TransportRow put_transport() {
           "remote memory access: puts into the receiver's memory, one flush for each notification; slow "
           "between nodes where "
           "ranks outnumber cores",
-      .counts = CountedTraffic::messages,
-      .tells_nodes_apart = true,
       .shares_memory = true,
       .needs_calls_of_target = true,
       .why_unavailable = &why_not_mapped,
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
-        const auto element_count = put_memory_size(layout, group.rank(), options);
         return make_buffered_communicator(
-            "put", {group.rank(), group.waiter()}, layout, options, [&](TrafficCounts& sent) {
-              return std::make_unique<MpiPutOperations>(group, sent, element_count, options.ranks_per_node);
-            });
+            "put", {group.rank(), group.waiter()}, layout, options,
+            put_link(group, put_memory_size(layout, group.rank(), options), options.ranks_per_node));
       },
       .make_halo = [](RankGroup& group, const DomainLayout& layout,
                       const HaloOptions& options) -> std::unique_ptr<HaloExchange> {
         const auto element_count = put_halo_memory_size(layout, group.rank(), options.shape);
-        auto port = std::make_unique<MpiPutPort>(group, element_count, options.ranks_per_node);
-        return make_put_halo(std::move(port), group.rank(), layout, options);
+        return make_message_halo(put_link(group, element_count, options.ranks_per_node), group.rank(), layout,
+                                 options);
       },
   };
 }

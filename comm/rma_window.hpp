@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "comm/mpi_handles.hpp"
-#include "comm/node_map.hpp"
 #include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
@@ -60,8 +59,7 @@ class RmaWindow {
 
  private:
   int ranks_per_node_;
-  NodeMap nodes_;
-  SharedSegment segment_;
+  NodePlace place_;
   std::span<double> memory_;
   std::vector<std::span<double>> reachable_;  // by rank
   std::optional<OpenWindow> window_;

@@ -28,11 +28,6 @@ Traffic traffic_of(const Schedule& schedule, const GroupPieces& pieces) {
   return traffic;
 }
 
-Schedule sum_schedule(int group_size, int member, SumForm form) {
-  return form == SumForm::whole_block ? all_reduce_schedule(group_size, member)
-                                      : reduce_scatter_schedule(group_size, member);
-}
-
 }  // namespace
 
 Schedule all_gather_schedule(int group_size, int member) {
@@ -139,26 +134,22 @@ int64_t GroupPieces::element_count(const PieceRun& run) const {
   return count;
 }
 
-GroupPieces collection_pieces(const BlockLayout& layout, int rank) {
-  const auto grid = layout.grid();
-  return {layout, grid.column_of(rank) * grid.rows, grid.rows};
+GroupPieces block_pieces(const BlockLayout& layout, Line line, int rank) {
+  const int size = layout.grid().line_size(line);
+  return {layout, layout.grid().line_of(line, rank) * size, size};
 }
 
-GroupPieces summation_pieces(const BlockLayout& layout, int rank) {
-  const auto grid = layout.grid();
-  return {layout, grid.row_of(rank) * grid.columns, grid.columns};
+Schedule collection_schedule(const BlockLayout& layout, int rank, Line over) {
+  return all_gather_schedule(layout.grid().line_size(over), layout.grid().member_of(over, rank));
 }
 
-Schedule collection_schedule(const BlockLayout& layout, int rank) {
-  return all_gather_schedule(layout.grid().rows, layout.grid().row_of(rank));
-}
-
-Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
-  return sum_schedule(layout.grid().columns, layout.grid().column_of(rank), form);
+Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form, Line over) {
+  const auto make = form == SumForm::whole_block ? all_reduce_schedule : reduce_scatter_schedule;
+  return make(layout.grid().line_size(over), layout.grid().member_of(over, rank));
 }
 
 std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank) {
-  const auto pieces = collection_pieces(layout, rank);
+  const auto pieces = block_pieces(layout, Line::process_column, rank);
   std::vector<std::vector<IndexRange>> parts{
       pieces.ranges({.first = layout.grid().row_of(rank), .count = 1})};
   for (const auto& step : collection_schedule(layout, rank).steps)
@@ -166,33 +157,17 @@ std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout,
   return parts;
 }
 
-Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank) {
-  return all_gather_schedule(layout.grid().columns, layout.grid().column_of(rank));
+Traffic collection_traffic(const BlockLayout& layout, int rank, Line over) {
+  return traffic_of(collection_schedule(layout, rank, over), block_pieces(layout, over, rank));
 }
 
-Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form) {
-  return sum_schedule(layout.grid().rows, layout.grid().row_of(rank), form);
-}
-
-Traffic collection_traffic(const BlockLayout& layout, int rank) {
-  return traffic_of(collection_schedule(layout, rank), collection_pieces(layout, rank));
-}
-
-Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form) {
-  return traffic_of(summation_schedule(layout, rank, form), summation_pieces(layout, rank));
+Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form, Line over) {
+  return traffic_of(summation_schedule(layout, rank, form, over), block_pieces(layout, over, rank));
 }
 
 Traffic shuffle_traffic(const BlockLayout& layout, int rank) {
   if (layout.shuffle_destination(rank) == rank) return {};
   return traffic_of_elements(layout.piece(layout.row_piece_of(rank)).size());
-}
-
-Traffic mirrored_collection_traffic(const BlockLayout& layout, int rank) {
-  return traffic_of(mirrored_collection_schedule(layout, rank), summation_pieces(layout, rank));
-}
-
-Traffic mirrored_summation_traffic(const BlockLayout& layout, int rank, SumForm form) {
-  return traffic_of(mirrored_summation_schedule(layout, rank, form), collection_pieces(layout, rank));
 }
 
 Traffic mirrored_shuffle_traffic(const BlockLayout& layout, int rank) {

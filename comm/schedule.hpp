@@ -99,11 +99,11 @@ class GroupPieces {
 /// only the piece that it keeps.
 enum class SumForm { whole_block, reduce_scatter };
 
-/// The group of `rank` in the collection (its process column) and in the summation (its process row).
-GroupPieces collection_pieces(const BlockLayout& layout, int rank);
-GroupPieces summation_pieces(const BlockLayout& layout, int rank);
-Schedule collection_schedule(const BlockLayout& layout, int rank);
-Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
+/// The pieces of the row (column) block of `rank`, one for each rank of its process row (column).
+GroupPieces block_pieces(const BlockLayout& layout, Line line, int rank);
+/// The collection of column blocks, or, mirrored, of row blocks; and the summation over process rows, or, mirrored, over process columns.
+Schedule collection_schedule(const BlockLayout& layout, int rank, Line over = Line::process_column);
+Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form, Line over = Line::process_row);
 
 /// The parts in which a collection completes the column block of `rank`, as ranges of offsets within it: part
 /// 0 is the rank's own piece, part k the pieces that step k - 1 of its schedule brings. Each has none, one or
@@ -111,17 +111,11 @@ Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 /// same bits with each of them.
 std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank);
 
-/// The mirrored schedules: collection over the process row, summation over the process column.
-Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank);
-Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form);
-
 /// Messages and bytes that `rank` sends in one collection, summation, shuffle, and sum of `value_count`
 /// numbers over all ranks. A message without elements is never sent and not counted.
-Traffic collection_traffic(const BlockLayout& layout, int rank);
-Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form);
+Traffic collection_traffic(const BlockLayout& layout, int rank, Line over = Line::process_column);
+Traffic summation_traffic(const BlockLayout& layout, int rank, SumForm form, Line over = Line::process_row);
 Traffic shuffle_traffic(const BlockLayout& layout, int rank);
-Traffic mirrored_collection_traffic(const BlockLayout& layout, int rank);
-Traffic mirrored_summation_traffic(const BlockLayout& layout, int rank, SumForm form);
 Traffic mirrored_shuffle_traffic(const BlockLayout& layout, int rank);
 Traffic dot_traffic(int rank_count, int rank, int value_count);
 

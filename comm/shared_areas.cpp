@@ -22,13 +22,13 @@ SharedAreas::Area SharedAreas::PartPlan::add_vector(int64_t element_count) {
 SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int node, bool mirrored)
     : nodes_(nodes) {
   const auto grid = layout.grid();
+  std::vector<Line> summed{Line::process_row};
+  if (mirrored) summed.push_back(Line::process_column);
   for (const int rank : nodes.ranks_of(node)) {
     PartPlan plan;
     plan.byte_count = sizeof(RankControl);
-    plan.partial[index_of(SummedOver::process_row)] = plan.add_vector(layout.rows_of(rank).size());
-    if (mirrored) {
-      plan.partial[index_of(SummedOver::process_column)] = plan.add_vector(layout.columns_of(rank).size());
-    }
+    for (const auto over : summed)
+      plan.partial[index_of(over)] = plan.add_vector(layout.block_of(over, grid.line_of(over, rank)).size());
     plans_.push_back(plan);
   }
   auto& first = plans_.front();
@@ -37,11 +37,10 @@ SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int no
   };
   first.node_control = first.add(sizeof(NodeControl), alignof(NodeControl));
   first.operand_ready = counters(grid.columns);
-  first.partial_ready[index_of(SummedOver::process_row)] = counters(grid.rows);
-  first.partial_ready[index_of(SummedOver::process_column)] = counters(grid.columns);
+  first.partial_ready[index_of(Line::process_row)] = counters(grid.rows);
+  first.partial_ready[index_of(Line::process_column)] = counters(grid.columns);
   first.operand = first.add_vector(layout.size());
-  for (const auto over : {SummedOver::process_row, SummedOver::process_column}) {
-    if (over == SummedOver::process_column && !mirrored) continue;
+  for (const auto over : summed) {
     int64_t sent = 0;
     int64_t received = 0;
     for (int other = 0; other < nodes.node_count(); ++other) {
@@ -52,25 +51,6 @@ SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int no
     first.outgoing[index_of(over)] = first.add_vector(sent);
     first.incoming[index_of(over)] = first.add_vector(received);
   }
-}
-
-std::span<double> SharedAreas::vector_at(int place, const Area& area) const {
-  return {&at<double>(place, area.offset), area.element_count};
-}
-
-std::span<double> SharedAreas::operand() const { return vector_at(0, plans_.front().operand); }
-
-std::span<double> SharedAreas::partial(SummedOver over, int rank) const {
-  const int place = nodes_.place_of(rank);
-  return vector_at(place, plan_of(place).partial[index_of(over)]);
-}
-
-std::span<double> SharedAreas::outgoing(SummedOver over) const {
-  return vector_at(0, plans_.front().outgoing[index_of(over)]);
-}
-
-std::span<double> SharedAreas::incoming(SummedOver over) const {
-  return vector_at(0, plans_.front().incoming[index_of(over)]);
 }
 
 }  // namespace cg2d::comm

@@ -18,13 +18,6 @@
 
 namespace cg2d::comm {
 
-/// The number of sums of scalars so far. One that is under way is begun and not finished; what this rank read
-/// after it began, others may be reading when it is finished.
-struct ScalarSumCounts {
-  uint64_t begun = 0;
-  uint64_t finished = 0;
-};
-
 /// The numbers of one sum_scalars, and the number of that sum in the same cache line, unless there are more than
 /// seven: a rank that finds it has the first numbers, too. Each rank has two slots, in turns, so that a fast rank's next numbers do not land in
 /// these.
@@ -35,10 +28,11 @@ struct alignas(64) ScalarSlot {
 
 /// The progress that one rank announces, in cache lines of its own: how many operations it is done with.
 struct alignas(64) RankControl {
-  std::atomic<uint64_t> operands_done;             ///< collections whose operand it has read
-  std::array<std::atomic<uint64_t>, 2> sums_done;  ///< by SummedOver: sums that it has read
+  std::array<std::atomic<uint64_t>, 3> done;  ///< what it has read: sums by Line, and operands
   std::array<ScalarSlot, 2> scalars;
 };
+
+inline constexpr size_t operands_read = 2;  ///< in RankControl::done: collections whose operand was read
 
 /// The counters of the whole node.
 struct NodeControl {
@@ -50,7 +44,7 @@ struct NodeControl {
     SharedCounter outgoing_ready;  ///< ranks whose share of what is sent is there
     SharedCounter incoming_ready;  ///< messages that have come
   };
-  std::array<Sums, 2> sums;  ///< by SummedOver
+  std::array<Sums, 2> sums;  ///< by Line
 };
 
 /// Every rank of the node has a part of the memory, which all of them read and write:
@@ -80,15 +74,22 @@ class SharedAreas {
     return (&at<SharedCounter>(0, plans_.front().operand_ready))[column];
   }
   /// Counts the ranks of a process row (column) on this node that have written their partial sums.
-  SharedCounter& partial_ready(SummedOver over, int group) const {
+  SharedCounter& partial_ready(Line over, int group) const {
     return (&at<SharedCounter>(0, plans_.front().partial_ready[index_of(over)]))[group];
   }
-  std::span<double> operand() const;
+  std::span<double> operand() const { return vector_at(0, plans_.front().operand); }
   /// One rank's partial sums; empty if there are none.
-  std::span<double> partial(SummedOver over, int rank) const;
+  std::span<double> partial(Line over, int rank) const {
+    const int place = nodes_.place_of(rank);
+    return vector_at(place, plan_of(place).partial[index_of(over)]);
+  }
   /// Sums for the other nodes, node after node; and sums from them.
-  std::span<double> outgoing(SummedOver over) const;
-  std::span<double> incoming(SummedOver over) const;
+  std::span<double> outgoing(Line over) const {
+    return vector_at(0, plans_.front().outgoing[index_of(over)]);
+  }
+  std::span<double> incoming(Line over) const {
+    return vector_at(0, plans_.front().incoming[index_of(over)]);
+  }
 
  private:
   struct Area {
@@ -97,7 +98,7 @@ class SharedAreas {
   };
   struct PartPlan {
     size_t byte_count = 0;
-    std::array<Area, 2> partial{};  // by SummedOver
+    std::array<Area, 2> partial{};  // by Line
     // Members of the first part only:
     size_t node_control = 0;
     size_t operand_ready = 0;
@@ -110,13 +111,15 @@ class SharedAreas {
     Area add_vector(int64_t element_count);
   };
 
-  static size_t index_of(SummedOver over) { return static_cast<size_t>(over); }
+  static size_t index_of(Line over) { return static_cast<size_t>(over); }
   const PartPlan& plan_of(int place) const { return plans_[static_cast<size_t>(place)]; }
   template <typename T>
   T& at(int place, size_t offset) const {
     return *reinterpret_cast<T*>(parts_[static_cast<size_t>(place)] + offset);
   }
-  std::span<double> vector_at(int place, const Area& area) const;
+  std::span<double> vector_at(int place, const Area& area) const {
+    return {&at<double>(place, area.offset), area.element_count};
+  }
 
   NodeMap nodes_;
   std::vector<PartPlan> plans_;  // by place
@@ -134,17 +137,19 @@ struct SharedStand {
   int node() const { return nodes.node_of(rank); }
   int place() const { return nodes.place_of(rank); }
   const std::vector<int>& local_ranks() const { return nodes.ranks_of(node()); }
-};
 
-/// Returns when every rank of this node announces that it is done with that many operations.
-/// done_of(control): the operations that are meant.
-template <typename DoneOf>
-void wait_until_all_are_done(const SharedStand& stand, uint64_t number, const DoneOf& done_of) {
-  for (int place = 0; place < static_cast<int>(stand.local_ranks().size()); ++place) {
-    const std::atomic<uint64_t>& done = done_of(stand.areas.control(place));
-    stand.waiter.expect(stand.local_ranks()[static_cast<size_t>(place)]);
-    stand.waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
+  /// Announces that this rank is done with that many operations. kind: as in RankControl::done.
+  void announce_done(size_t kind, uint64_t number) const {
+    areas.control(place()).done[kind].store(number, std::memory_order_release);
   }
-}
+  /// Returns when every rank of this node has announced that.
+  void wait_until_all_are_done(size_t kind, uint64_t number) const {
+    for (const int other : local_ranks()) {
+      const auto& done = areas.control(nodes.place_of(other)).done[kind];
+      waiter.expect(other);
+      waiter.wait_until([&] { return done.load(std::memory_order_acquire) >= number; });
+    }
+  }
+};
 
 }  // namespace cg2d::comm

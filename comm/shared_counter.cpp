@@ -29,20 +29,20 @@ void SharedCounter::add_one(uint64_t goal) {
 }
 
 void SharedCounter::wait_for(uint64_t number, Waiter& waiter) {
+  // Each sleep has an end: a rank that is killed between the count and the wake leaves no rank asleep forever.
+  constexpr std::chrono::milliseconds longest{10};
   if (has_reached(number)) return;
-  waiter.wait_until([&] { return has_reached(number); }, [&] { sleep_before(number); });
+  waiter.wait_until([&] { return has_reached(number); }, [&] { sleep_before(number, longest); });
 }
 
-void SharedCounter::sleep_before(uint64_t number) {
+void SharedCounter::sleep_before(uint64_t number, std::chrono::nanoseconds longest) {
   sleeper_count_.fetch_add(1, std::memory_order_seq_cst);
-  const uint64_t seen = count_.load(std::memory_order_seq_cst);
+  const uint64_t seen = count();
   if (seen < number) {
-    // If it was counted up in between, the system sees another number than `seen` and returns at once. Each
-    // sleep has an end: a rank that is killed between the count and the wake leaves no rank asleep forever.
-    constexpr long longest_ns = 10'000'000;
-    timespec longest{};
-    longest.tv_nsec = longest_ns;
-    syscall(SYS_futex, futex_word(count_), FUTEX_WAIT, static_cast<uint32_t>(seen), &longest, nullptr, 0);
+    // If it was counted up in between, the system sees another number than `seen` and returns at once.
+    timespec timeout{};
+    timeout.tv_nsec = longest.count();
+    syscall(SYS_futex, futex_word(count_), FUTEX_WAIT, static_cast<uint32_t>(seen), &timeout, nullptr, 0);
   }
   sleeper_count_.fetch_sub(1, std::memory_order_seq_cst);
 }

@@ -3,6 +3,7 @@
 // A counter in memory that several ranks (or threads) share: some count, others wait for a number.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "comm/waiter.hpp"
@@ -27,9 +28,11 @@ class alignas(64) SharedCounter {
   void wait_for(uint64_t number, Waiter& waiter);
   bool has_reached(uint64_t number) const { return count_.load(std::memory_order_acquire) >= number; }
 
- private:
-  void sleep_before(uint64_t number);
+  uint64_t count() const { return count_.load(std::memory_order_seq_cst); }
+  /// Sleeps until somebody counts, unless the count has reached `number`; not longer than that.
+  void sleep_before(uint64_t number, std::chrono::nanoseconds longest);
 
+ private:
   std::atomic<uint64_t> count_;
   std::atomic<uint32_t> sleeper_count_;
 };

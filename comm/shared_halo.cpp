@@ -35,7 +35,7 @@ static_assert(sizeof(HaloControl) <= points_offset);
 
 class SharedHalo final : public HaloExchange {
  public:
-  SharedHalo(NodePlace place, const MakeEndpoint& make_endpoint, const DomainLayout& layout,
+  SharedHalo(NodePlace place, const MakeLink& make_link, const DomainLayout& layout,
              const HaloOptions& options)
       : place_(std::move(place)), operand_(points_of(layout, place_.rank)) {
     std::vector<HaloPart> sent_parts;
@@ -50,8 +50,8 @@ class SharedHalo final : public HaloExchange {
       }
     }
     if (place_.nodes.node_count() == 1) return;
-    endpoint_ = make_endpoint(sent_counts());
-    messages_.emplace(*endpoint_, sent_parts, operand_, layout.box(place_.rank), *options.memory);
+    link_ = make_link(sent_counts());
+    messages_.emplace(*link_, sent_parts, operand_, layout.box(place_.rank), *options.memory);
     auto received = messages_->views().begin();
     for (auto& view : views_) {
       if (view.first == nullptr) view = *received++;
@@ -93,7 +93,7 @@ class SharedHalo final : public HaloExchange {
   std::span<double> operand_;
   std::vector<HaloControl*> near_;  // control words of the partners on this node
   std::vector<HaloView> views_;
-  std::unique_ptr<Endpoint> endpoint_;    // only with several nodes
+  std::unique_ptr<MessageLink> link_;     // only with several nodes
   std::optional<HaloMessages> messages_;  // only with several nodes
   uint64_t number_ = 0;                   // number of the exchange
 };
@@ -104,9 +104,9 @@ size_t shared_halo_byte_count(const DomainLayout& layout, int rank) {
   return points_offset + static_cast<size_t>(layout.box(rank).size()) * sizeof(double);
 }
 
-std::unique_ptr<HaloExchange> make_shared_halo(NodePlace place, const MakeEndpoint& make_endpoint,
+std::unique_ptr<HaloExchange> make_shared_halo(NodePlace place, const MakeLink& make_link,
                                                const DomainLayout& layout, const HaloOptions& options) {
-  return std::make_unique<SharedHalo>(std::move(place), make_endpoint, layout, options);
+  return std::make_unique<SharedHalo>(std::move(place), make_link, layout, options);
 }
 
 }  // namespace cg2d::comm

@@ -4,23 +4,19 @@
 // they are.
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 #include "comm/halo.hpp"
-#include "comm/node_map.hpp"
-#include "comm/transfer.hpp"
+#include "comm/messages.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
-
-/// Makes the endpoint for messages to other nodes.
-using MakeEndpoint = std::function<std::unique_ptr<Endpoint>(TrafficCounts& sent)>;
 
 /// Bytes of the part of that rank (NodePlace::parts): its numbers, and its box of points.
 size_t shared_halo_byte_count(const DomainLayout& layout, int rank);
 
-/// All ranks of a node must have theirs before the first exchange of any. make_endpoint: needed where there are several nodes.
-std::unique_ptr<HaloExchange> make_shared_halo(NodePlace place, const MakeEndpoint& make_endpoint,
+/// All ranks of a node must have theirs before the first exchange of any. make_link: needed where there are several nodes.
+std::unique_ptr<HaloExchange> make_shared_halo(NodePlace place, const MakeLink& make_link,
                                                const DomainLayout& layout, const HaloOptions& options);
 
 }  // namespace cg2d::comm

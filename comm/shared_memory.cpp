@@ -43,14 +43,6 @@
 namespace cg2d::comm {
 namespace {
 
-/// The first rank of each node.
-std::vector<int> first_ranks_of(const NodeMap& nodes) {
-  std::vector<int> ranks;
-  ranks.reserve(static_cast<size_t>(nodes.node_count()));
-  for (int node = 0; node < nodes.node_count(); ++node) ranks.push_back(nodes.ranks_of(node).front());
-  return ranks;
-}
-
 class SharedMemory final : public Communicator, private MirroredExchange {
  public:
   SharedMemory(NodePlace place, const SharedPeers& peers, const BlockLayout& layout,
@@ -67,22 +59,25 @@ class SharedMemory final : public Communicator, private MirroredExchange {
                .waiter = place_.waiter},
         numbers_(stand_.local_ranks().size()) {
     areas_.set_parts(place_.parts);
-    if (peers.make_link) link_ = peers.make_link(sent_counts());
+    if (place_.nodes.node_count() > 1) link_ = peers.make_link(sent_counts());
     my_piece_ = layout.own_piece(place_.rank);
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
-    local_counts_ = ranks_on_node(layout_, place_.nodes, SummedOver::process_column, stand_.node());
-    const auto make_sum = [&](SummedOver over) {
+    local_counts_ = ranks_on_node(layout_, place_.nodes, Line::process_column, stand_.node());
+    const auto make_sum = [&](Line over) {
       return std::make_unique<SharedSum>(stand_, over, link_.get(), *options.memory);
     };
-    sum_ = make_sum(SummedOver::process_row);
-    if (mirrored_) column_sum_ = make_sum(SummedOver::process_column);
+    sum_ = make_sum(Line::process_row);
+    if (mirrored_) column_sum_ = make_sum(Line::process_column);
     if (place_.nodes.node_count() == 1) return;
     prepare_collection();
-    const auto leaders = first_ranks_of(place_.nodes);
     if (stand_.place() == 0) {
+      std::vector<int> leaders;
+      for (int node = 0; node < place_.nodes.node_count(); ++node)
+        leaders.push_back(place_.nodes.ranks_of(node).front());
       for (const auto count : scalar_counts) {
-        node_sums_.push_back(link_->prepare_sum(std::span(node_sum_values_).first(count), leaders));
+        node_sums_.push_back(
+            link_->collective(scalar_sum(leaders, stand_.node(), std::span(node_sum_values_).first(count))));
       }
     }
   }
@@ -131,7 +126,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     if (!exchange_) return;
     exchange_->start_receives();
     exchange_->send([this](size_t message) {
-      for (const int column : sent_columns_[message]) wait_for_column(column);
+      for (const auto& range : exchange_->sent()[message]) wait_for_columns_of(range);
     });
   }
   /// My own piece is here at once, and all others when the last of them is.
@@ -169,10 +164,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   void collect_rows() override {
     // Pieces of other nodes come with the collection's messages.
     if (place_.nodes.node_count() > 1) finish_collection();
-    const auto block = layout_.row_block(row_);
-    if (block.size() == 0) return;
-    const int last = layout_.column_block_of(block.end - 1);
-    for (int column = layout_.column_block_of(block.begin); column <= last; ++column) wait_for_column(column);
+    wait_for_columns_of(layout_.row_block(row_));
   }
   void sum_columns() override {
     assert(!is_collecting());
@@ -187,28 +179,14 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   uint64_t local_count(int column) const { return local_counts_[static_cast<size_t>(column)]; }
 
   void prepare_collection() {
-    const int here = stand_.node();
-    const auto ranges = [&](int from, int to) {
-      return collected_ranges(layout_, place_.nodes, mirrored_, from, to);
-    };
-    exchange_.emplace(stand_, Operation::collect,
-                      NodeExchange::Way{.buffer = areas_.operand(),
-                                        .ranges = [&](int there) { return ranges(here, there); }},
-                      NodeExchange::Way{.buffer = areas_.operand(),
-                                        .ranges = [&](int there) { return ranges(there, here); }},
-                      areas_.node_control().operand_arrived, *link_);
-    for (const auto& sent : exchange_->sent()) sent_columns_.push_back(columns_of(sent));
-  }
-  /// The process columns whose ranks write these parts of p.
-  std::vector<int> columns_of(const std::vector<IndexRange>& ranges) const {
-    std::vector<int> columns;
-    for (const auto& range : ranges) {
-      for (int column = layout_.column_block_of(range.begin);
-           column <= layout_.column_block_of(range.end - 1); ++column) {
-        if (columns.empty() || columns.back() != column) columns.push_back(column);
-      }
+    NodeExchange::Way sent{.buffer = areas_.operand()};
+    NodeExchange::Way received{.buffer = areas_.operand()};
+    for (int there = 0; there < place_.nodes.node_count(); ++there) {
+      sent.ranges.push_back(collected_ranges(layout_, place_.nodes, mirrored_, stand_.node(), there));
+      received.ranges.push_back(collected_ranges(layout_, place_.nodes, mirrored_, there, stand_.node()));
     }
-    return columns;
+    exchange_.emplace(stand_, Operation::collect, sent, received, areas_.node_control().operand_arrived,
+                      *link_);
   }
 
   /// Returns when the column's ranks of this node have written their pieces.
@@ -216,17 +194,22 @@ class SharedMemory final : public Communicator, private MirroredExchange {
     areas_.operand_ready(column).wait_for(local_count(column) * collections_, place_.waiter);
   }
 
+  /// The same for all columns whose ranks write this part of p.
+  void wait_for_columns_of(const IndexRange& range) {
+    if (range.size() == 0) return;
+    const int last = layout_.column_block_of(range.end - 1);
+    for (int column = layout_.column_block_of(range.begin); column <= last; ++column) wait_for_column(column);
+  }
+
   /// Tells the node's ranks that this one has read the operand.
   void finish_reading_operand() {
     if (!reads_operand_) return;
     reads_operand_ = false;
-    areas_.control(stand_.place()).operands_done.store(collections_, std::memory_order_release);
+    stand_.announce_done(operands_read, collections_);
   }
   void wait_for_readers_of_operand() {
     if (scalar_sums_.finished > scalars_at_collection_) return;
-    wait_until_all_are_done(
-        stand_, collections_,
-        [](const RankControl& control) -> const auto& { return control.operands_done; });
+    stand_.wait_until_all_are_done(operands_read, collections_);
   }
 
   ScalarSlot& slot_of(int place, size_t turn) const { return areas_.control(place).scalars[turn]; }
@@ -287,8 +270,8 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   bool mirrored_;
   SharedAreas areas_;
   SharedStand stand_;
-  std::vector<double> numbers_;  // of the node's ranks, while they are added up
-  std::unique_ptr<NodeLink> link_;
+  std::vector<double> numbers_;        // of the node's ranks, while they are added up
+  std::unique_ptr<MessageLink> link_;  // where there are other nodes
   IndexRange my_piece_;
   int column_ = 0;
   int row_ = 0;
@@ -296,8 +279,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   std::unique_ptr<SharedSum> sum_;
   std::unique_ptr<SharedSum> column_sum_;  // only when mirrored
 
-  std::optional<NodeExchange> exchange_;        // messages of the collection, where there are other nodes
-  std::vector<std::vector<int>> sent_columns_;  // process columns with pieces in each message of this rank
+  std::optional<NodeExchange> exchange_;  // messages of the collection, where there are other nodes
 
   std::array<double, largest_scalar_count> node_sum_values_{};
   std::vector<std::unique_ptr<PreparedOperation>>

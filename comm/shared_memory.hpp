@@ -7,15 +7,15 @@
 #include <memory>
 
 #include "comm/communicator.hpp"
-#include "comm/node_link.hpp"
-#include "comm/node_map.hpp"
+#include "comm/messages.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace cg2d::comm {
 
 /// Words that the ranks know of each other beside their memory.
 struct SharedPeers {
-  bool ranks_sleep = true;   ///< some rank waits in yield mode; all ranks say the same
-  MakeNodeLink make_link{};  ///< needed where there are several nodes
+  bool ranks_sleep = true;  ///< some rank waits in yield mode; all ranks say the same
+  MakeLink make_link{};     ///< needed where there are several nodes
 };
 
 /// Bytes of the part of that rank (NodePlace::parts).

@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "comm/node_map.hpp"
-
 namespace cg2d::comm {
 
 SharedMemoryError::SharedMemoryError(int64_t needed_bytes)
@@ -29,9 +27,25 @@ SharedSegment::SharedSegment(RankGroup& group, std::span<const int> ranks, size_
   if (fault_ != PartFault::none) parts_.clear();
 }
 
+NodePlace make_node_place(RankGroup& group, int ranks_per_node,
+                          const std::function<size_t(const NodeMap& nodes)>& byte_count) {
+  NodePlace place{.rank = group.rank(),
+                  .nodes = make_node_map(group, ranks_per_node),
+                  .parts = {},
+                  .memory = {},
+                  .waiter = group.waiter()};
+  const auto& local_ranks = place.nodes.ranks_of(place.nodes.node_of(place.rank));
+  const size_t own_bytes = byte_count(place.nodes);
+  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, own_bytes);
+  if (group.minimum(segment->is_there() ? 1 : 0) == 0)
+    throw SharedMemoryError(group.sum(static_cast<int64_t>(own_bytes)));
+  for (size_t index = 0; index < local_ranks.size(); ++index) place.parts.push_back(segment->part(index));
+  place.memory = segment;
+  return place;
+}
+
 std::string why_not_mapped(RankGroup& group) {
-  const auto hosts = make_node_map(group, 0);
-  const SharedSegment probe(group, hosts.ranks_of(hosts.node_of(group.rank())), 1);
+  const SharedSegment probe(group, ranks_of_my_host(group), 1);
   return describe(static_cast<PartFault>(group.maximum(static_cast<int64_t>(probe.fault()))));
 }
 

@@ -4,12 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "comm/mapped_part.hpp"
+#include "comm/node_map.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
@@ -52,6 +55,21 @@ class SharedSegment {
   std::vector<PartMemory> parts_;
   PartFault fault_ = PartFault::none;
 };
+
+/// One rank's access to the memory of its node.
+struct NodePlace {
+  int rank = 0;
+  NodeMap nodes;
+  /// The part of each rank of this node, zeroed, on borders of pages, as long as the protocol in it says.
+  std::vector<std::byte*> parts;
+  std::shared_ptr<const void> memory;  ///< kept as long as it is used
+  Waiter& waiter;
+};
+
+/// Makes such memory, byte_count(nodes) bytes of it this rank's. `ranks_per_node`: as in CommunicatorOptions. Collective. Throws MpiError,
+/// SharedMemoryError.
+NodePlace make_node_place(RankGroup& group, int ranks_per_node,
+                          const std::function<size_t(const NodeMap& nodes)>& byte_count);
 
 /// Why the ranks of a node cannot share memory on this machine; empty where they can. Collective.
 std::string why_not_mapped(RankGroup& group);

@@ -28,12 +28,12 @@ void add_up(const std::vector<const double*>& sources, std::span<double> sum) {
 }
 
 /// The rank's piece in the partial sums of those ranks of its group that are on this node, in their order.
-std::vector<const double*> local_sources(const SharedStand& stand, SummedOver over, int rank) {
+std::vector<const double*> local_sources(const SharedStand& stand, Line over, int rank) {
   const auto& layout = stand.layout;
   const int group = summing_group(layout, over, rank);
-  const auto offset = layout.own_piece(rank).begin - block_of_group(layout, over, group).begin;
+  const auto offset = layout.own_piece(rank).begin - layout.block_of(over, group).begin;
   std::vector<const double*> sources;
-  for (const int other : ranks_of_group(layout, over, group)) {
+  for (const int other : layout.grid().ranks_of(over, group)) {
     if (stand.nodes.node_of(other) == stand.node())
       sources.push_back(stand.areas.partial(over, other).data() + offset);
   }
@@ -42,89 +42,71 @@ std::vector<const double*> local_sources(const SharedStand& stand, SummedOver ov
 
 }  // namespace
 
-SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link,
+SharedSum::SharedSum(const SharedStand& stand, Line over, MessageLink* link,
                      std::pmr::memory_resource& memory)
     : stand_(stand),
       over_(over),
       partial_(stand.areas.partial(over, stand.rank)),
-      my_group_(over == SummedOver::process_column ? stand.layout.grid().column_of(stand.rank)
-                                                   : stand.layout.grid().row_of(stand.rank)),
+      my_group_(stand.layout.grid().line_of(over, stand.rank)),
       summed_group_(summing_group(stand.layout, over, stand.rank)) {
-  in_place_ = ranks_of_group(stand.layout, over, summed_group_).size() == 1;
-  find_sources();
-  if (in_place_) return;
-  local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());
-  result_ = Buffer(memory, static_cast<size_t>(stand.layout.own_piece(stand.rank).size()));
-  if (stand.nodes.node_count() == 1) return;
-  find_shares();
-  prepare_exchange(link);
-}
-
-/// Node after node: of this one each rank by itself, of another its sum.
-void SharedSum::find_sources() {
-  int64_t incoming = 0;
-  for (int node = 0; node < stand_.nodes.node_count(); ++node) {
-    if (node == stand_.node()) {
-      const auto local = local_sources(stand_, over_, stand_.rank);
-      sources_.insert(sources_.end(), local.begin(), local.end());
-      continue;
-    }
-    const auto sums = sums_between(stand_.layout, stand_.nodes, over_, node, stand_.node());
-    const auto mine = std::ranges::find(sums.pieces, stand_.rank, &NodeSum::rank);
-    if (mine != sums.pieces.end())
-      sources_.push_back(stand_.areas.incoming(over_).data() + incoming + mine->offset);
-    incoming += sums.element_count;
+  in_place_ = stand.layout.grid().line_size(over) == 1;
+  if (!in_place_) {
+    local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());
+    result_ = Buffer(memory, static_cast<size_t>(stand.layout.own_piece(stand.rank).size()));
   }
+  prepare(link);
 }
 
-/// An equal share of the elements for each rank of the node.
-void SharedSum::find_shares() {
-  const auto outgoing = stand_.areas.outgoing(over_);
-  const auto border = [&](int place) {
-    return std::ssize(outgoing) * place / std::ssize(stand_.local_ranks());
-  };
-  const IndexRange share{.begin = border(stand_.place()), .end = border(stand_.place() + 1)};
-  int64_t node_begin = 0;
-  for (int node = 0; node < stand_.nodes.node_count(); ++node) {
-    if (node == stand_.node()) continue;
-    const auto sums = sums_between(stand_.layout, stand_.nodes, over_, stand_.node(), node);
-    for (const auto& piece : sums.pieces) {
-      const auto size = stand_.layout.own_piece(piece.rank).size();
-      const auto piece_begin = node_begin + piece.offset;
-      const auto begin = std::max(share.begin, piece_begin);
-      const auto end = std::min(share.end, piece_begin + size);
-      if (begin >= end) continue;
-      auto sources = local_sources(stand_, over_, piece.rank);
-      for (auto& source : sources) source += begin - piece_begin;
-      shares_.push_back(
-          {.group = summing_group(stand_.layout, over_, piece.rank),
-           .sources = std::move(sources),
-           .target = outgoing.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin))});
-    }
-    node_begin += sums.element_count;
-  }
-}
-
-/// Both buffers hold the sums of one node after the other.
-void SharedSum::prepare_exchange(NodeLink* link) {
-  assert(link != nullptr);
+/// Sources node after node: of this one each rank by itself, of another its sum. The buffers for messages hold the sums of one node after the
+/// other, too.
+void SharedSum::prepare(MessageLink* link) {
+  const auto& areas = stand_.areas;
+  NodeExchange::Way sent{.buffer = areas.outgoing(over_)};
+  NodeExchange::Way received{.buffer = areas.incoming(over_)};
+  int64_t sent_end = 0;
+  int64_t received_end = 0;
   const auto next = [](int64_t& end, const NodeSums& sums) {
     const auto begin = std::exchange(end, end + sums.element_count);
     return begin == end ? std::vector<IndexRange>() : std::vector{IndexRange{.begin = begin, .end = end}};
   };
-  int64_t sent_end = 0;
-  int64_t received_end = 0;
-  const auto& areas = stand_.areas;
-  const auto sums = [this](int from, int to) {
-    return sums_between(stand_.layout, stand_.nodes, over_, from, to);
-  };
-  exchange_.emplace(
-      stand_, Operation::sum,
-      NodeExchange::Way{.buffer = areas.outgoing(over_),
-                        .ranges = [&](int there) { return next(sent_end, sums(stand_.node(), there)); }},
-      NodeExchange::Way{.buffer = areas.incoming(over_),
-                        .ranges = [&](int there) { return next(received_end, sums(there, stand_.node())); }},
-      areas.node_control().sums[static_cast<size_t>(over_)].incoming_ready, *link);
+  for (int node = 0; node < stand_.nodes.node_count(); ++node) {
+    if (node == stand_.node()) {
+      const auto local = local_sources(stand_, over_, stand_.rank);
+      sources_.insert(sources_.end(), local.begin(), local.end());
+      sent.ranges.emplace_back();
+      received.ranges.emplace_back();
+      continue;
+    }
+    const auto theirs = sums_between(stand_.layout, stand_.nodes, over_, node, stand_.node());
+    const auto mine = std::ranges::find(theirs.pieces, stand_.rank, &NodeSum::rank);
+    if (mine != theirs.pieces.end()) sources_.push_back(received.buffer.data() + received_end + mine->offset);
+    received.ranges.push_back(next(received_end, theirs));
+    const auto ours = sums_between(stand_.layout, stand_.nodes, over_, stand_.node(), node);
+    add_shares(ours, sent_end);
+    sent.ranges.push_back(next(sent_end, ours));
+  }
+  if (in_place_ || stand_.nodes.node_count() == 1) return;
+  assert(link != nullptr);
+  exchange_.emplace(stand_, Operation::sum, sent, received,
+                    areas.node_control().sums[static_cast<size_t>(over_)].incoming_ready, *link);
+}
+
+/// This rank's share of the sums for another node, which begin there in the buffer: each rank of the node has an equal share of all sums.
+void SharedSum::add_shares(const NodeSums& sums, int64_t begin) {
+  const auto outgoing = stand_.areas.outgoing(over_);
+  const auto mine = share_of(std::ssize(outgoing), stand_.place(), std::ssize(stand_.local_ranks()));
+  for (const auto& piece : sums.pieces) {
+    const auto first = begin + piece.offset;
+    const IndexRange share{.begin = std::max(mine.begin, first),
+                           .end = std::min(mine.end, first + stand_.layout.own_piece(piece.rank).size())};
+    if (share.size() <= 0) continue;
+    auto sources = local_sources(stand_, over_, piece.rank);
+    for (auto& source : sources) source += share.begin - first;
+    shares_.push_back(
+        {.group = summing_group(stand_.layout, over_, piece.rank),
+         .sources = std::move(sources),
+         .target = outgoing.subspan(static_cast<size_t>(share.begin), static_cast<size_t>(share.size()))});
+  }
 }
 
 void SharedSum::wait_for_partials(int group) {
@@ -133,10 +115,7 @@ void SharedSum::wait_for_partials(int group) {
 
 std::span<double> SharedSum::partial(const ScalarSumCounts& scalar_sums) {
   if (number_ > 0 && scalar_sums.finished <= scalars_at_run_) {
-    wait_until_all_are_done(
-        stand_, number_, [this](const RankControl& control) -> const auto& {
-          return control.sums_done[static_cast<size_t>(over_)];
-        });
+    stand_.wait_until_all_are_done(static_cast<size_t>(over_), number_);
   }
   return partial_;
 }
@@ -155,9 +134,7 @@ void SharedSum::run(const ScalarSumCounts& scalar_sums) {
   wait_for_partials(summed_group_);
   add_up(sources_, result_.span());
   if (exchange_) exchange_->wait_for_sends();
-  stand_.areas.control(stand_.place())
-      .sums_done[static_cast<size_t>(over_)]
-      .store(number_, std::memory_order_release);
+  stand_.announce_done(static_cast<size_t>(over_), number_);
 }
 
 /// Sends other nodes the sums of this one, and receives theirs.

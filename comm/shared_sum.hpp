@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/buffer.hpp"
+#include "comm/messages.hpp"
 #include "comm/node_exchange.hpp"
 #include "comm/node_plan.hpp"
 #include "comm/shared_areas.hpp"
@@ -20,7 +21,7 @@ namespace cg2d::comm {
 class SharedSum {
  public:
   /// `link` is needed where there are several nodes; `memory` gives the buffer of the result. Collective.
-  SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link, std::pmr::memory_resource& memory);
+  SharedSum(const SharedStand& stand, Line over, MessageLink* link, std::pmr::memory_resource& memory);
 
   /// My partial sums of the whole block. Waits until all ranks of the node have read the last ones, unless
   /// there was a sum_scalars() since.
@@ -36,15 +37,14 @@ class SharedSum {
     std::span<double> target;
   };
 
-  void find_sources();
-  void find_shares();
-  void prepare_exchange(NodeLink* link);
+  void prepare(MessageLink* link);
+  void add_shares(const NodeSums& sums, int64_t begin);
   void exchange();
   uint64_t local_count(int group) const { return local_counts_[static_cast<size_t>(group)]; }
   void wait_for_partials(int group);
 
   SharedStand stand_;
-  SummedOver over_;
+  Line over_;
   std::span<double> partial_;
   int my_group_ = 0;                    // whose partial sums I write
   int summed_group_ = 0;                // whose sums my piece is

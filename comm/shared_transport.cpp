@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "comm/schedule.hpp"
 #include "comm/shared_halo.hpp"
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
@@ -17,105 +16,22 @@ namespace {
 /// Each rank adds up its own piece, in place: there is no whole block of sums.
 constexpr std::array shared_sum_forms{SumForm::reduce_scatter};
 
-class MpiNodeMessages final : public NodeMessages {
- public:
-  MpiNodeMessages(const Endpoint& endpoint, Operation operation, const std::vector<NodeMessage>& sends,
-                  const std::vector<NodeMessage>& receives)
-      : endpoint_(endpoint), operation_(operation) {
-    for (const auto& message : sends) {
-      sends_.push_back(
-          Transfer::send(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
-    }
-    for (const auto& message : receives) {
-      receives_.push_back(
-          Transfer::receive(endpoint.handle(), message.buffer, message.ranges, message.partner, operation));
-    }
-  }
-
-  void start_receives() override {
-    for (auto& receive : receives_) receive.start();
-  }
-  void start_send(size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
-  void wait_for_receive(size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
-  void wait_for_send(size_t which) override { endpoint_.wait_for_send(sends_[which]); }
-
- private:
-  const Endpoint& endpoint_;
-  Operation operation_;
-  std::vector<Transfer> sends_;
-  std::vector<Transfer> receives_;
-};
-
-class MpiNodeLink final : public NodeLink {
- public:
-  MpiNodeLink(RankGroup& group, const NodeMap& nodes, TrafficCounts& sent, std::pmr::memory_resource& memory)
-      : endpoint_(group, sent), node_(nodes.node_of(group.rank())), memory_(memory) {}
-
-  std::unique_ptr<NodeMessages> prepare(Operation operation, const std::vector<NodeMessage>& sends,
-                                        const std::vector<NodeMessage>& receives) override {
-    return std::make_unique<MpiNodeMessages>(endpoint_, operation, sends, receives);
-  }
-  std::unique_ptr<PreparedOperation> prepare_sum(std::span<double> values,
-                                                 const std::vector<int>& ranks) override {
-    const auto count = static_cast<int>(ranks.size());
-    return make_scheduled_steps(endpoint_,
-                                {.operation = Operation::dot,
-                                 .form = SumForm::whole_block,
-                                 .schedule = all_reduce_schedule(count, node_),
-                                 .pieces = GroupPieces::of_scalars(count, std::ssize(values)),
-                                 .ranks = ranks,
-                                 .member = node_,
-                                 .block = values},
-                                memory_);
-  }
-
- private:
-  Endpoint endpoint_;
-  int node_;
-  std::pmr::memory_resource& memory_;
-};
-
-/// Makes the node's memory, byte_count(nodes) bytes of it this rank's. Collective.
-template <typename ByteCount>
-NodePlace make_place(RankGroup& group, int ranks_per_node, const ByteCount& byte_count) {
-  NodePlace place{.rank = group.rank(),
-                  .nodes = make_node_map(group, ranks_per_node),
-                  .parts = {},
-                  .memory = {},
-                  .waiter = group.waiter()};
-  const auto& local_ranks = place.nodes.ranks_of(place.nodes.node_of(place.rank));
-  const size_t own_bytes = byte_count(place.nodes);
-  const auto segment = std::make_shared<const SharedSegment>(group, local_ranks, own_bytes);
-  if (group.minimum(segment->is_there() ? 1 : 0) == 0)
-    throw SharedMemoryError(group.sum(static_cast<int64_t>(own_bytes)));
-  for (size_t index = 0; index < local_ranks.size(); ++index) place.parts.push_back(segment->part(index));
-  place.memory = segment;
-  return place;
-}
-
 std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& layout,
                                           const CommunicatorOptions& options) {
-  const auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& nodes) {
+  const auto place = make_node_place(group, options.ranks_per_node, [&](const NodeMap& nodes) {
     return shared_part_byte_count(layout, nodes, group.rank(), options);
   });
-  SharedPeers peers{.ranks_sleep =
-                        group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1};
-  if (place.nodes.node_count() > 1) {
-    peers.make_link = [&](TrafficCounts& sent) -> std::unique_ptr<NodeLink> {
-      return std::make_unique<MpiNodeLink>(group, place.nodes, sent, *options.memory);
-    };
-  }
-  return make_shared_communicator(place, peers, layout, options);
+  const bool ranks_sleep = group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
+  return make_shared_communicator(
+      place, {.ranks_sleep = ranks_sleep, .make_link = mpi_link(group, *options.memory)}, layout, options);
 }
 
 std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& layout,
                                         const HaloOptions& options) {
-  auto place = make_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
+  auto place = make_node_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
     return shared_halo_byte_count(layout, group.rank());
   });
-  return make_shared_halo(
-      std::move(place), [&](TrafficCounts& sent) { return std::make_unique<Endpoint>(group, sent); }, layout,
-      options);
+  return make_shared_halo(std::move(place), mpi_link(group, *options.memory), layout, options);
 }
 
 }  // namespace
@@ -125,12 +41,9 @@ TransportRow shared_transport() {
       .name = "shared",
       .description =
           "vectors in the node's shared memory, read in place; between nodes a message for each pair",
-      .counts = CountedTraffic::between_nodes,
-      .scalar_order = ScalarOrder::butterfly_over_nodes,
-      .sum_forms = shared_sum_forms,
-      .tells_nodes_apart = true,
-      .shares_memory = true,
       .reads_in_place = true,
+      .sum_forms = shared_sum_forms,
+      .shares_memory = true,
       .is_default_on_a_node = true,
       .why_unavailable = &why_not_mapped,
       .make = &make_shared,

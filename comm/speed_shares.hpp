@@ -23,9 +23,8 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
 
 /// The best shares for ranks where they stand on the grid: [piece]. speeds: [rank], each finite and > 0, in any unit. A grid of one
 /// row or one column reaches the sum of the speeds; others in general do not, since the blocks of a row share its border. Found by
-/// descent from several starts, alike wherever the arithmetic is: 97 % of the optimum or more. Cost: for each start some 1000 exponentials
-/// for each place where rows and columns cross that differ from others in their ranks' speeds: many equal ranks cost little, see
-/// AlikePieces.
+/// descent from several starts, alike wherever the arithmetic is: 97 % of the optimum or more. Cost: for each start some 400 exponentials for
+/// each place of process rows that differ in their ranks' speeds; rows of the same speeds cost as one.
 std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid);
 
 /// The best places and shares: slow ranks share rows or columns, or stand where narrow ones cross. speeds: [rank], as above. Equal speeds leave

@@ -1,7 +1,5 @@
 #include "comm/transfer.hpp"
 
-#include <utility>
-
 namespace cg2d::comm {
 namespace {
 
@@ -30,27 +28,42 @@ bool looks_complete(const Transfer& transfer) {
   return is_complete != 0;
 }
 
-/// Buffer, count and datatype as MPI's calls take them. A single range needs no datatype of its own.
-struct Message {
-  double* data = nullptr;
-  int count = 0;
-  OwnedDatatype own_type{};
-  MPI_Datatype type = MPI_DOUBLE;
+/// One operation's messages.
+class MpiMessages final : public Messages {
+ public:
+  MpiMessages(const Endpoint& endpoint, Operation operation, const std::vector<Message>& sends,
+              const std::vector<Message>& receives, std::pmr::memory_resource& memory)
+      : endpoint_(endpoint), operation_(operation) {
+    for (const auto& message : sends) {
+      auto& send = sends_.emplace_back();
+      if (!message.ranges.empty())
+        send = Transfer::send(endpoint.handle(), message.buffer, message.ranges, message.partner, operation);
+    }
+    for (const auto& message : receives) {
+      const auto own_count = message.buffer.empty() ? message.element_count() : 0;
+      const auto& own = received_.emplace_back(memory, static_cast<size_t>(own_count));
+      auto& receive = receives_.emplace_back();
+      if (!message.ranges.empty())
+        receive = Transfer::receive(endpoint.handle(), own_count > 0 ? own.span() : message.buffer,
+                                    message.ranges, message.partner, operation);
+    }
+  }
+
+  void start_receive(size_t which) override { receives_[which].start(); }
+  void start_send(size_t which) override { endpoint_.start_send(operation_, sends_[which]); }
+  bool has_arrived(size_t which) override { return endpoint_.has_arrived(receives_[which]); }
+  void wait_for_receive(size_t which) override { endpoint_.wait_for_receive(receives_[which]); }
+  void wait_for_send(size_t which) override { endpoint_.wait_for_send(sends_[which]); }
+  void remind(size_t which) override { endpoint_.remind(sends_[which]); }
+  std::span<const double> received(size_t which) const override { return received_[which].span(); }
+
+ private:
+  const Endpoint& endpoint_;
+  Operation operation_;
+  std::vector<Transfer> sends_;
+  std::vector<Buffer> received_;  // of messages without a buffer of the caller
+  std::vector<Transfer> receives_;
 };
-
-Message message_of(std::span<double> buffer, const std::vector<IndexRange>& ranges) {
-  if (ranges.size() == 1)
-    return {.data = buffer.data() + ranges[0].begin, .count = int_count(ranges[0].size())};
-  Message message{.data = buffer.data(), .count = 1, .own_type = datatype_of(ranges)};
-  message.type = message.own_type.get();
-  return message;
-}
-
-int64_t byte_count_of(const std::vector<IndexRange>& ranges) {
-  int64_t count = 0;
-  for (const auto& range : ranges) count += range.size();
-  return count * static_cast<int64_t>(sizeof(double));
-}
 
 }  // namespace
 
@@ -59,13 +72,20 @@ template <typename Init>
 Transfer Transfer::make(const Init& init, const char* call, MPI_Comm communicator, std::span<double> buffer,
                         const std::vector<IndexRange>& ranges, int partner, Operation operation) {
   Transfer transfer(partner);
-  auto message = message_of(buffer, ranges);
-  check(init(message.data, message.count, message.type, partner, tag_of(operation), communicator,
-             &transfer.handle_),
-        call);
+  double* data = buffer.data();
+  int count = 1;
+  MPI_Datatype type = MPI_DOUBLE;
+  if (ranges.size() == 1) {  // needs no datatype of its own
+    data += ranges[0].begin;
+    count = int_count(ranges[0].size());
+  } else {
+    transfer.type_ = datatype_of(ranges);
+    type = transfer.type_.get();
+  }
+  check(init(data, count, type, partner, tag_of(operation), communicator, &transfer.handle_), call);
   transfer.request_ = OwnedRequest(transfer.handle_);
-  transfer.type_ = std::move(message.own_type);
-  transfer.byte_count_ = byte_count_of(ranges);
+  for (const auto& range : ranges)
+    transfer.byte_count_ += range.size() * static_cast<int64_t>(sizeof(double));
   return transfer;
 }
 
@@ -81,10 +101,6 @@ Transfer Transfer::receive(MPI_Comm communicator, std::span<double> buffer,
 
 void Transfer::start() {
   if (!idle()) check(MPI_Start(&handle_), "MPI_Start");
-}
-
-std::vector<IndexRange> whole(std::span<const double> buffer) {
-  return {IndexRange{.begin = 0, .end = static_cast<int64_t>(buffer.size())}};
 }
 
 Endpoint::Endpoint(RankGroup& group, TrafficCounts& sent) : group_(group), sent_(sent) {
@@ -126,11 +142,6 @@ void Endpoint::push(const Transfer& send) const {
   if (!send.idle() && !looks_complete(send)) remind(send);
 }
 
-void Endpoint::wait_for(const Transfer& send, const Transfer& receive) const {
-  wait_for_receive(receive);
-  wait_for_send(send);
-}
-
 void Endpoint::wait_for_bell(const Transfer& transfer, Bell bell) const {
   if (transfer.idle()) return;
   MPI_Request request = transfer.handle();
@@ -140,6 +151,15 @@ void Endpoint::wait_for_bell(const Transfer& transfer, Bell bell) const {
   } else {
     group_.waiter().wait_all({&request, 1});
   }
+}
+
+std::unique_ptr<Messages> MpiLink::prepare(Operation operation, const std::vector<Message>& sends,
+                                           const std::vector<Message>& receives) {
+  return std::make_unique<MpiMessages>(endpoint_, operation, sends, receives, memory_);
+}
+
+MakeLink mpi_link(RankGroup& group, std::pmr::memory_resource& memory) {
+  return [&](TrafficCounts& sent) { return std::make_unique<MpiLink>(group, sent, memory); };
 }
 
 }  // namespace cg2d::comm

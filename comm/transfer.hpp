@@ -5,16 +5,18 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <memory_resource>
 #include <span>
 #include <vector>
 
 #include "comm/block_layout.hpp"
+#include "comm/buffer.hpp"
 #include "comm/communicator.hpp"
 #include "comm/doorbells.hpp"
+#include "comm/messages.hpp"
 #include "comm/mpi_handles.hpp"
-#include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
@@ -51,9 +53,6 @@ class Transfer {
   int64_t byte_count_ = 0;
 };
 
-/// All of a buffer as the ranges of a Transfer.
-std::vector<IndexRange> whole(std::span<const double> buffer);
-
 /// Starts one rank's transfers and waits for them. Counts the sends. Where waiting ranks yield they sleep
 /// until their partner rings:
 ///
@@ -79,8 +78,6 @@ class Endpoint {
   void remind(const Transfer& send) const;
   /// Looks once for a send while this rank has other work, and reminds the receiver if it has not all of it.
   void push(const Transfer& send) const;
-  /// Waits for both, in the order that lets the partner go on first.
-  void wait_for(const Transfer& send, const Transfer& receive) const;
 
  private:
   void tell_taken(const Transfer& receive) const;
@@ -91,11 +88,25 @@ class Endpoint {
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };
 
-/// The steps of collective.schedule as persistent messages, run one after the other; buffers for what they add
-/// come from `memory`. For transports that need such an operation beside their own. The endpoint and the
-/// memory must outlive it. Collective over the members.
-std::unique_ptr<PreparedOperation> make_scheduled_steps(const Endpoint& endpoint,
-                                                        const BlockCollective& collective,
-                                                        std::pmr::memory_resource& memory);
+/// Persistent messages of a group, which must outlive it; buffers come from `memory`.
+class MpiLink : public MessageLink {
+ public:
+  /// Collective over the group.
+  MpiLink(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
+      : endpoint_(group, sent), memory_(memory) {}
+
+  std::span<double> allocate(size_t count) override { return buffers_.emplace_back(memory_, count).span(); }
+  /// Local.
+  std::unique_ptr<Messages> prepare(Operation operation, const std::vector<Message>& sends,
+                                    const std::vector<Message>& receives) override;
+
+ private:
+  Endpoint endpoint_;
+  std::pmr::memory_resource& memory_;
+  std::deque<Buffer> buffers_;
+};
+
+/// Makes such a link.
+MakeLink mpi_link(RankGroup& group, std::pmr::memory_resource& memory);
 
 }  // namespace cg2d::comm

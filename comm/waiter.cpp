@@ -147,7 +147,7 @@ void Waiter::wait_all(std::span<MPI_Request> requests) {
 void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
   if (mode_ != WaitMode::yield) return wait_all({&request, 1});
   // Read before the polls that follow, so that no ring after them is missed.
-  uint32_t rung = bells.rung(bell);
+  uint64_t rung = bells.rung(bell);
   int64_t polls_since = 0;
   poll({&request, 1}, [&] {
     if (++polls_since < polls_per_ring) return;

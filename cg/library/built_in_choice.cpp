@@ -17,8 +17,8 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
                       .shuffle = comm::shuffle_traffic(layout, rank),
                       .dot = one_dot + one_dot};
   if (mirrored) {
-    traffic.collection += comm::mirrored_collection_traffic(layout, rank);
-    traffic.summation += comm::mirrored_summation_traffic(layout, rank, form);
+    traffic.collection += comm::collection_traffic(layout, rank, comm::Line::process_row);
+    traffic.summation += comm::summation_traffic(layout, rank, form, comm::Line::process_column);
     traffic.shuffle += comm::mirrored_shuffle_traffic(layout, rank);
   }
   return traffic;

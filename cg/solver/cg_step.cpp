@@ -17,11 +17,10 @@ comm::Schedule schedule_of(const StepPart& part, const comm::BlockLayout& layout
     }
     return {.group_size = grid.rank_count(), .steps = {step}};
   }
-  if (part.is_sum())
-    return part.is_mirrored ? comm::mirrored_summation_schedule(layout, rank, form)
-                            : comm::summation_schedule(layout, rank, form);
-  return part.is_mirrored ? comm::mirrored_collection_schedule(layout, rank)
-                          : comm::collection_schedule(layout, rank);
+  const auto over =
+      part.group == StepGroup::process_row ? comm::Line::process_row : comm::Line::process_column;
+  return part.is_sum() ? comm::summation_schedule(layout, rank, form, over)
+                       : comm::collection_schedule(layout, rank, over);
 }
 
 std::vector<StepMessages> messages_of(const StepPart& part, const comm::BlockLayout& layout, int rank,

@@ -223,12 +223,13 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, int64_t working_bytes, const C
   constexpr int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
                      received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
-                                     comm::summation_pieces(layout, rank));
+                                     comm::block_pieces(layout, comm::Line::process_row, rank));
   if (kernel.stores_half()) {
-    elements += columns.size() * configuration.thread_count * kernel.doubles_per_column + rows.size() +
-                piece.size() +
-                received_to_add(comm::mirrored_summation_schedule(layout, rank, configuration.sum_form),
-                                comm::collection_pieces(layout, rank));
+    elements +=
+        columns.size() * configuration.thread_count * kernel.doubles_per_column + rows.size() + piece.size() +
+        received_to_add(
+            comm::summation_schedule(layout, rank, configuration.sum_form, comm::Line::process_column),
+            comm::block_pieces(layout, comm::Line::process_column, rank));
   }
   if (strips.count > 1) elements += rows.size();  // the partial sums of one strip
   plan.vector_bytes = elements * int64_t{sizeof(double)};

@@ -57,7 +57,7 @@ struct Case {
 
 /// One node, and pretended ones of one rank, of a few, of all but one: where the transport tells nodes apart.
 std::set<int> node_sizes(const TransportRow& transport) {
-  if (!transport.tells_nodes_apart || group().size() == 1) return {0};
+  if (!transport.shares_memory || group().size() == 1) return {0};
   // Waiting inside of MPI takes a time slice where ranks outnumber cores (rma_window.hpp).
   constexpr int most_ranks_that_wait_in_mpi = 2;
   if (transport.needs_calls_of_target && group().size() > most_ranks_that_wait_in_mpi) return {0};
@@ -133,9 +133,9 @@ double magnitude_of_scalars(size_t which, size_t count, int round) {
 /// order where they and the number of ranks are powers of two.
 bool adds_as_butterfly(const Case& current) {
   const auto is_power_of_two = [](int number) { return std::has_single_bit(static_cast<unsigned>(number)); };
-  if (current.transport.scalar_order == ScalarOrder::butterfly_over_nodes && current.ranks_per_node > 0)
+  if (current.transport.reads_in_place && current.ranks_per_node > 0)
     return is_power_of_two(current.ranks_per_node) && is_power_of_two(group().size());
-  return current.transport.scalar_order != ScalarOrder::mpi;
+  return !current.transport.uses_collectives;
 }
 
 /// Expects the bits of the simulated butterfly, hence the same on every rank and on every run, where the
@@ -311,9 +311,9 @@ TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
       if (round % 2 == 0) check.expect_sum_and_shuffle(round);
     }
     const auto traffic = times(collection_traffic(current.layout(), group().rank()) +
-                                   mirrored_collection_traffic(current.layout(), group().rank()),
+                                   collection_traffic(current.layout(), group().rank(), Line::process_row),
                                6);
-    if (current.transport.counts == CountedTraffic::messages) {
+    if (current.transport.follows_schedules()) {
       EXPECT_EQ(communicator->sent(Operation::collect), traffic);
     }
   });
@@ -341,7 +341,7 @@ TEST(CommunicatorContractTest, ScalarSumsInTwoHalvesLetAllOtherOperationsRunInBe
       check.expect_sum_and_shuffle(round + 200);
     }
     const auto dots = times(dot_traffic(group().size(), group().rank(), 1), 24);
-    if (current.transport.counts == CountedTraffic::messages) {
+    if (current.transport.follows_schedules()) {
       EXPECT_EQ(communicator->sent(Operation::dot).message_count, dots.message_count);
     }
   });
@@ -399,10 +399,10 @@ std::array<Traffic, 4> traffic_of_a_product(const Case& current) {
   const int rank = group().rank();
   const auto& layout = current.layout();
   const auto shuffled = shuffle_traffic(layout, rank) + mirrored_shuffle_traffic(layout, rank);
-  if (current.transport.counts == CountedTraffic::messages) {
-    return {collection_traffic(layout, rank) + mirrored_collection_traffic(layout, rank),
+  if (current.transport.follows_schedules()) {
+    return {collection_traffic(layout, rank) + collection_traffic(layout, rank, Line::process_row),
             summation_traffic(layout, rank, current.form) +
-                mirrored_summation_traffic(layout, rank, current.form),
+                summation_traffic(layout, rank, current.form, Line::process_column),
             shuffled, dot_traffic(group().size(), rank, 3)};
   }
   const auto grid = layout.grid();
@@ -415,7 +415,7 @@ std::array<Traffic, 4> traffic_of_a_product(const Case& current) {
 
 TEST(CommunicatorContractTest, CountsTheMessagesOrTheCallsOfCollectivesThatItMakes) {
   for_every_case({101}, [](const Case& current) {
-    if (current.transport.counts == CountedTraffic::between_nodes) return;
+    if (current.transport.reads_in_place) return;
     const auto communicator = current.make();
     for (int k = 0; k < operation_count; ++k) {
       EXPECT_EQ(communicator->sent(static_cast<Operation>(k)), Traffic{}) << "operation " << k;
@@ -441,7 +441,7 @@ Traffic sent_by_all(const Communicator& communicator, Operation operation) {
 
 TEST(CommunicatorContractTest, BetweenNodesOneMessageForEachPairAndOperation) {
   for_every_case({101}, [](const Case& current) {
-    if (current.transport.counts != CountedTraffic::between_nodes) return;
+    if (!current.transport.reads_in_place) return;
     const auto& layout = current.layout();
     const auto nodes = make_node_map(group(), current.ranks_per_node);
     const auto communicator = current.transport.make(
@@ -460,7 +460,7 @@ TEST(CommunicatorContractTest, BetweenNodesOneMessageForEachPairAndOperation) {
         int64_t elements = 0;
         for (const auto& range : collected_ranges(layout, nodes, false, from, to)) elements += range.size();
         if (elements > 0) collected += {.message_count = 1, .byte_count = elements * element_bytes};
-        const auto sums = sums_between(layout, nodes, SummedOver::process_row, from, to);
+        const auto sums = sums_between(layout, nodes, Line::process_row, from, to);
         if (layout.grid().columns > 1 && sums.element_count > 0)
           summed += {.message_count = 1, .byte_count = sums.element_count * element_bytes};
       }

@@ -24,7 +24,7 @@ using test::HaloCheck;
 
 /// One node, and pretended ones, where the transport tells nodes apart.
 std::vector<int> node_sizes_of(const TransportRow& transport) {
-  if (!transport.tells_nodes_apart || group().size() == 1) return {0};
+  if (!transport.shares_memory || group().size() == 1) return {0};
   // Waiting inside of MPI takes a time slice where ranks outnumber cores (rma_window.hpp).
   if (transport.needs_calls_of_target && group().size() > 2) return {0};
   return {0, 1, 2};
@@ -73,8 +73,7 @@ Traffic expected_traffic(const TransportRow& transport, const HaloOptions& optio
                          const DomainLayout& layout) {
   auto traffic = test::halo_traffic(parts_that_are_sent(transport, options, layout));
   // A collective counts as one call.
-  if (transport.counts == CountedTraffic::calls)
-    traffic.message_count = std::min<int64_t>(traffic.message_count, 1);
+  if (transport.uses_collectives) traffic.message_count = std::min<int64_t>(traffic.message_count, 1);
   return traffic;
 }
 

@@ -180,10 +180,12 @@ TEST(GroupPiecesTest, RunsWrapAroundAndLeaveOutWhatIsEmpty) {
 
 TEST(GroupPiecesTest, OffsetsCountFromTheGroupsOwnBlock) {
   const auto layout = BlockLayout::even(100, {.columns = 2, .rows = 5});
-  const auto pieces = summation_pieces(layout, layout.grid().rank_at(3, 1));  // pieces 6 and 7: 60 ... 80
+  const auto pieces =
+      block_pieces(layout, Line::process_row, layout.grid().rank_at(3, 1));  // pieces 6 and 7: 60 ... 80
   EXPECT_EQ(pieces.size(), 20);
   EXPECT_EQ(pieces.piece(1), (IndexRange{.begin = 10, .end = 20}));
-  const auto column = collection_pieces(layout, layout.grid().rank_at(3, 1));  // pieces 5 ... 9: 50 ... 100
+  const auto column =
+      block_pieces(layout, Line::process_column, layout.grid().rank_at(3, 1));  // pieces 5 ... 9: 50 ... 100
   EXPECT_EQ(column.size(), 50);
   EXPECT_EQ(column.piece(3), (IndexRange{.begin = 30, .end = 40}));
 }
@@ -217,10 +219,9 @@ void expect_collection(const BlockLayout& layout, Delivery delivery) {
   const auto grid = layout.grid();
   for (int column = 0; column < grid.columns; ++column) {
     const auto block = layout.column_block(column);
-    std::vector<int> ranks;
-    for (int row = 0; row < grid.rows; ++row) ranks.push_back(grid.rank_at(row, column));
+    const auto ranks = grid.ranks_of(Line::process_column, column);
     const auto group = simulated(
-        collection_pieces(layout, ranks.front()), ranks, delivery,
+        block_pieces(layout, Line::process_column, ranks.front()), ranks, delivery,
         [&](int rank) { return collection_schedule(layout, rank); },
         [&](int rank) {
           const auto mine = layout.piece(layout.column_piece_of(rank));
@@ -240,10 +241,9 @@ void expect_summation(const BlockLayout& layout, SumForm form, Delivery delivery
   const auto grid = layout.grid();
   for (int row = 0; row < grid.rows; ++row) {
     const auto block = layout.row_block(row);
-    std::vector<int> ranks;
-    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(row, column));
+    const auto ranks = grid.ranks_of(Line::process_row, row);
     const auto group = simulated(
-        summation_pieces(layout, ranks.front()), ranks, delivery,
+        block_pieces(layout, Line::process_row, ranks.front()), ranks, delivery,
         [&](int rank) { return summation_schedule(layout, rank, form); },
         [&](int rank) {
           return values_of(block, [&](int64_t i) { return (grid.column_of(rank) + 1) * (i + 5); });
@@ -453,7 +453,7 @@ TEST(NodePlanTest, ANodeGetsWhatItsProductsReadOnceAndNothingElse) {
 /// The pieces of a message follow each other.
 TEST(NodePlanTest, EveryPieceIsSummedOverAllRanksOfItsGroup) {
   for_every_case([](const BlockLayout& layout, const NodeMap& nodes) {
-    for (const auto over : {SummedOver::process_row, SummedOver::process_column}) {
+    for (const auto over : {Line::process_row, Line::process_column}) {
       std::vector<std::set<int>> senders(static_cast<size_t>(nodes.rank_count()));
       for (int from = 0; from < nodes.node_count(); ++from) {
         for (int to = 0; to < nodes.node_count(); ++to) {
@@ -471,12 +471,12 @@ TEST(NodePlanTest, EveryPieceIsSummedOverAllRanksOfItsGroup) {
       }
       for (int rank = 0; rank < nodes.rank_count(); ++rank) {
         const int group = summing_group(layout, over, rank);
-        const auto block = block_of_group(layout, over, group);
+        const auto block = layout.block_of(over, group);
         const auto piece = layout.piece(layout.column_piece_of(rank));
         EXPECT_GE(piece.begin, block.begin);
         EXPECT_LE(piece.end, block.end);
         std::set<int> expected;
-        for (const int other : ranks_of_group(layout, over, group)) {
+        for (const int other : layout.grid().ranks_of(over, group)) {
           if (nodes.node_of(other) != nodes.node_of(rank)) expected.insert(nodes.node_of(other));
         }
         EXPECT_EQ(senders[static_cast<size_t>(rank)], piece.size() > 0 ? expected : std::set<int>{});

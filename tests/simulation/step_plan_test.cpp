@@ -54,8 +54,8 @@ TEST(StepPlanTest, MessagesAndBytesAreThoseOfTheProgram) {
             auto summation = comm::summation_traffic(run.layout, rank, form);
             if (is_half) {
               collection += comm::mirrored_shuffle_traffic(run.layout, rank) +
-                            comm::mirrored_collection_traffic(run.layout, rank);
-              summation += comm::mirrored_summation_traffic(run.layout, rank, form);
+                            comm::collection_traffic(run.layout, rank, comm::Line::process_row);
+              summation += comm::summation_traffic(run.layout, rank, form, comm::Line::process_column);
             }
             const auto sum = comm::dot_traffic(rank_count, rank, 1);
             EXPECT_EQ(sent[Phase::collection], collection);

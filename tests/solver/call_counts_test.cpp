@@ -69,9 +69,11 @@ std::array<int64_t, comm::operation_count> planned_messages(const CountedRun& ru
   at(comm::Operation::sum) = comm::summation_traffic(run.layout, rank, form).message_count;
   at(comm::Operation::shuffle) = comm::shuffle_traffic(run.layout, rank).message_count;
   if (run.assembled->product().is_symmetric()) {
-    at(comm::Operation::collect) += comm::mirrored_collection_traffic(run.layout, rank).message_count;
+    at(comm::Operation::collect) +=
+        comm::collection_traffic(run.layout, rank, comm::Line::process_row).message_count;
     at(comm::Operation::shuffle) += comm::mirrored_shuffle_traffic(run.layout, rank).message_count;
-    at(comm::Operation::sum) += comm::mirrored_summation_traffic(run.layout, rank, form).message_count;
+    at(comm::Operation::sum) +=
+        comm::summation_traffic(run.layout, rank, form, comm::Line::process_column).message_count;
   }
   for (auto& count : planned) count *= OuterStepCalls::products;
   at(comm::Operation::dot) = OuterStepCalls::sums * comm::dot_traffic(group().size(), rank, 1).message_count;

@@ -82,7 +82,7 @@ TEST(OverlapTest, TransportsHaveTheSameBits) {
         config.transport = transport;
         const auto figures = test::figures_of(overlapped_solve(layout, config));
         EXPECT_TRUE(test::same_bits(test::figures_of(overlapped_solve(layout, config)), figures)) << name;
-        if (transport->counts == comm::CountedTraffic::messages) {
+        if (transport->follows_schedules()) {
           EXPECT_TRUE(test::same_bits(figures, expected)) << name << ", " << transport->name;
         }
       }

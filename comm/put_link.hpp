@@ -1,7 +1,6 @@
 #pragma once
 
-// The protocol of the transport "put", without MPI: schedules whose pieces are written into the receiver's
-// memory.
+// The protocol of the transport "put", without MPI: messages that are written into the receiver's memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "comm/prepared_operation.hpp"
+#include "comm/halo_plan.hpp"
+#include "comm/messages.hpp"
 
 namespace cg2d::comm {
 
@@ -26,7 +26,7 @@ struct PutSlot {
 ///     sender                      receiver
 ///     put, put, ...
 ///     complete                    (the values are in its memory)
-///     notify(flag, number)        wait_for(flag, number) returns, and the values are seen
+///     notify(flag, number)        wait_for(sender, flag, number) returns, and the values are seen
 class PutPort : public Interface {
  public:
   /// This rank's memory, which the others can write; zeros at first.
@@ -38,10 +38,8 @@ class PutPort : public Interface {
   virtual void complete(int rank) = 0;
   /// Writes the number to a flag of that rank, and wakes it.
   virtual void notify(int rank, int64_t flag, uint64_t number) = 0;
-  /// The next wait_for() is for that rank: see Waiter::expect().
-  virtual void expect(int /*rank*/) {}
-  /// Returns when the flag of this rank has that number, and all that its sender completed before it is seen.
-  virtual void wait_for(int64_t flag, uint64_t number) = 0;
+  /// Returns when the flag of this rank, of which `sender` has notified it, has that number, and all that the sender completed before it is seen.
+  virtual void wait_for(int sender, int64_t flag, uint64_t number) = 0;
   /// Whether wait_for() would return at once; makes progress on pending messages.
   [[nodiscard]] virtual bool has(int64_t flag, uint64_t number) = 0;
 
@@ -51,47 +49,41 @@ class PutPort : public Interface {
   virtual std::vector<std::vector<PutSlot>> gather(const std::vector<PutSlot>& mine) = 0;
 };
 
-/// The elements that so many take: everything has cache lines of its own, so that polling a flag does not slow down writing data.
-inline int64_t whole_lines(int64_t count) {
-  constexpr int64_t elements_per_line = 8;
-  return (count + elements_per_line - 1) / elements_per_line * elements_per_line;
-}
-
-/// Elements of memory that the operations of a communicator take on this rank.
+/// Elements of memory that the operations of a communicator, or the exchange of a halo, take on this rank.
 int64_t put_memory_size(const BlockLayout& layout, int rank, const CommunicatorOptions& options);
+int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloShape& shape);
 
-/// Operations in the memory of a port, which must outlive them.
-///
-/// Each step of a schedule puts its ranges straight into the receiver's block or, where they are to be added,
-/// into a buffer of that step; completes them all at once; and notifies the receiver. That is all the
-/// receiver waits for. Nobody asks before it writes:
+/// Messages in the memory of a port: each goes straight into the receiver's buffer or, where that has none, into memory for this message; then the
+/// receiver is notified. That is all it waits for. Nobody asks before it writes:
 ///
 /// 1. A flag gets a number only after the values that it announces are complete.
 /// 2. An operation runs again only when all ranks are done with what its last run wrote. A rank that has come
 ///    through a sum of scalars knows that all others have begun it, so they are done with all before it.
-///    Where no sum of scalars lies between two runs, a barrier does.
-/// 3. A sum of scalars has two buffers and two flags for each step, used in turns. A rank that begins sum
+///    Where no sum of scalars has begun and ended between two runs, a barrier lies between them.
+/// 3. A sum of scalars has two buffers and two flags for each message, used in turns. A rank that begins sum
 ///    n + 2 has come through sum n + 1, which all ranks have begun: so all have come through sum n, whose
 ///    buffers are written now.
-/// 4. So a flag holds the awaited number or an older one. The wait compares for equality, and a number of
+/// 4. So has a halo. A rank that starts exchange n + 2 has finished n + 1, for which its partner has put points
+///    there, so has started n + 1, so is done with n. (A rank is a partner of its partners: halo_parts().)
+/// 5. So a flag holds the awaited number or an older one. The wait compares for equality, and a number of
 ///    which only some bytes are there does no harm.
-class PutOperations : public OperationMaker {
+class PutLink final : public MessageLink {
  public:
   /// `rank`: the number of this rank among those of the port.
-  PutOperations(PutPort& port, int rank, TrafficCounts& sent);
+  PutLink(std::unique_ptr<PutPort> port, int rank, TrafficCounts& sent);
 
   std::span<double> allocate(size_t count) override;
-  std::unique_ptr<PreparedGather> gather(const BlockCollective& collective) override;
-  std::unique_ptr<PreparedOperation> sum(const BlockCollective& collective) override;
-  std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) override;
+  /// Received messages with a buffer have one that allocate() gave, and come from the same ranges of the sender's. Collective over the port's ranks.
+  std::unique_ptr<Messages> prepare(Operation operation, const std::vector<Message>& sends,
+                                    const std::vector<Message>& receives) override;
 
-  /// The state that all operations of a communicator share.
+  /// The state that all messages share.
   struct Shared {
-    PutPort& port;
+    std::unique_ptr<PutPort> port;
     int rank = 0;
     TrafficCounts& sent;
-    uint64_t scalar_sums = 0;  ///< that this rank has come through
-    int64_t used = 0;          ///< elements of the port's memory that are given away
+    ScalarSumCounts scalar_sums{};
+    int64_t used = 0;  ///< elements of the port's memory that are given away
   };
 
  private:
