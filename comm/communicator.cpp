@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 
 #include "comm/node_map.hpp"
 #include "comm/rank_group.hpp"
@@ -60,16 +59,10 @@ double Communicator::maximum(RankGroup& group, double value) {
   return group.maximum(value);
 }
 
-Collection::Collection(Communicator& communicator)
-    : communicator_(communicator), exception_count_(std::uncaught_exceptions()) {
+Collection::Collection(Communicator& communicator) : UnderWay(communicator) {
   assert(!communicator.is_collecting_ && "the last collection was not finished");
   communicator.is_collecting_ = true;
   communicator.start_collection();
-}
-
-Collection::~Collection() {
-  assert((is_finished_ || std::uncaught_exceptions() > exception_count_) &&
-         "a collection goes without finish()");
 }
 
 void Collection::wait_for_part(size_t part) {
@@ -91,16 +84,11 @@ void Collection::finish() {
 }
 
 ScalarSum::ScalarSum(Communicator& communicator, std::span<double> values)
-    : communicator_(communicator), values_(values), exception_count_(std::uncaught_exceptions()) {
+    : UnderWay(communicator), values_(values) {
   assert(!communicator.is_summing_scalars_ && "the last sum of scalars was not finished");
   // Set afterwards: a transport may complete the sum here, by a sum_scalars().
   communicator.start_scalar_sum(values);
   communicator.is_summing_scalars_ = true;
-}
-
-ScalarSum::~ScalarSum() {
-  assert((is_finished_ || std::uncaught_exceptions() > exception_count_) &&
-         "a sum of scalars goes without finish()");
 }
 
 void ScalarSum::finish() {

@@ -23,6 +23,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <memory_resource>
 #include <span>
@@ -87,20 +88,34 @@ class MirroredExchange : public Interface {
 
 class Communicator;
 
+/// An operation of a communicator that has begun and is finished later, once. One that goes without it is a bug (asserted), unless an exception is
+/// on its way: then the communicator is of no more use. It lives on the stack, or in the object that waits for it, and allocates nothing.
+class UnderWay {
+ public:
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ protected:
+  explicit UnderWay(Communicator& communicator) : communicator_(communicator) {}
+  ~UnderWay() { assert(is_finished_ || std::uncaught_exceptions() > exception_count_); }
+
+  Communicator& communicator_;
+  bool is_finished_ = false;
+
+ private:
+  [[maybe_unused]] int exception_count_ = std::uncaught_exceptions();  // on their way when it began
+};
+
 /// A Communicator::collect() in parts, which is under way: to work on the parts of the column block that are here. All ranks of the group begin and
-/// finish it alike; how far each has come in between is its own affair. It lives on the stack and allocates nothing. Cost: collection_traffic().
+/// finish it alike; how far each has come in between is its own affair. Cost: collection_traffic().
 ///
 /// 1. Parts are those of collection_parts(), waited for in rising order; part 0 is here at once.
-/// 2. finish() ends the collection, once, with all parts waited for or not. A collection that goes without it
-///    is a bug (asserted), unless an exception is on its way: then the communicator is of no more use.
+/// 2. finish() ends the collection, with all parts waited for or not.
 /// 3. Until finish() no other member of the communicator is called but its accessors without piece(), and
 ///    MirroredExchange::collect_rows().
-class [[nodiscard]] Collection {
+class [[nodiscard]] Collection : UnderWay {
  public:
   explicit Collection(Communicator& communicator);
-  ~Collection();
-  Collection(const Collection&) = delete;
-  Collection& operator=(const Collection&) = delete;
 
   /// Returns when column_block() is whole in the ranges of the parts 0 ... part. Throws MpiError.
   void wait_for_part(size_t part);
@@ -111,35 +126,24 @@ class [[nodiscard]] Collection {
   void finish();
 
  private:
-  Communicator& communicator_;
-  [[maybe_unused]] int exception_count_;  // on their way when the collection began
   size_t next_part_ = 0;
-  bool is_finished_ = false;
 };
 
 /// A Communicator::sum_scalars() with other operations in between, the same ones on all ranks: the same bits. How far it gets meanwhile is the
-/// transport's affair; one that cannot do better completes it at the beginning. It lives on the stack, or in the object that waits for it, and
-/// allocates nothing. Cost: dot_traffic().
+/// transport's affair; one that cannot do better completes it at the beginning. Cost: dot_traffic().
 ///
-/// 1. finish() ends it, once; then the values are the sums. One that goes without it is a bug (asserted), unless
-///    an exception is on its way: then the communicator is of no more use.
+/// 1. finish() ends it; then the values are the sums.
 /// 2. Until finish() no other sum of scalars begins; all other operations may run.
-class [[nodiscard]] ScalarSum {
+class [[nodiscard]] ScalarSum : UnderWay {
  public:
   /// values: as in sum_scalars(). They must live until finish().
   ScalarSum(Communicator& communicator, std::span<double> values);
-  ~ScalarSum();
-  ScalarSum(const ScalarSum&) = delete;
-  ScalarSum& operator=(const ScalarSum&) = delete;
 
   /// Returns when the sums are on this rank. Throws MpiError.
   void finish();
 
  private:
-  Communicator& communicator_;
   std::span<double> values_;
-  [[maybe_unused]] int exception_count_;
-  bool is_finished_ = false;
 };
 
 /// Moves the pieces of one layout. Buffers and requests are made once, by the constructors of the

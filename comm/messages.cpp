@@ -40,20 +40,16 @@ class ScheduledSteps final : public PreparedOperation {
             {{.partner = pieces.source, .buffer = pieces.received, .ranges = whole(pieces.received)}})) {}
 
   void run() override {
-    begin();
+    start();
     complete(targets_.size());
     end();
   }
   void begin() override {
-    messages_->begin();
-    arrived_ = 0;
-    for (size_t step = 0; step < targets_.size(); ++step) {
-      if (is_posted_ahead(step)) messages_->start_receive(step);
-    }
-    send_next();
+    if (messages_->runs_at_once()) return run();
+    start();
   }
   void wait_for_part(size_t part) override {
-    if (arrived_ < part) messages_->remind(arrived_);
+    if (is_gather_ && arrived_ < part) messages_->remind(arrived_);
     complete(part);
   }
   void progress() override {
@@ -63,6 +59,7 @@ class ScheduledSteps final : public PreparedOperation {
     }
   }
   void finish() override {
+    if (messages_->runs_at_once()) return;
     wait_for_part(targets_.size());
     end();
   }
@@ -73,6 +70,14 @@ class ScheduledSteps final : public PreparedOperation {
   /// added have buffers of their own. Others wait for their step: that of the last step of an all-reduce replaces what the steps before it send.
   bool is_posted_ahead(size_t step) const { return is_gather_ || is_added(step); }
 
+  void start() {
+    messages_->begin();
+    arrived_ = 0;
+    for (size_t step = 0; step < targets_.size(); ++step) {
+      if (is_posted_ahead(step)) messages_->start_receive(step);
+    }
+    send_next();
+  }
   /// Starts the first step that has not arrived, which all before it allow.
   void send_next() {
     if (arrived_ == targets_.size()) return;

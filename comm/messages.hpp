@@ -41,15 +41,20 @@ class Messages : public Interface {
   /// Begins a run on this rank. Returns when messages may be sent: where they are written without being asked for, no rank reads any more what
   /// the last run wrote.
   virtual void begin() {}
+  /// Whether a run in two halves is complete after the first one.
+  virtual bool runs_at_once() const { return false; }
   /// From here on the message may be written.
   virtual void start_receive(size_t which) = 0;
   /// The data must be there, and stay until wait_for_send().
   virtual void start_send(size_t which) = 0;
-  /// Looks once, which lets MPI work. Where it is true, the data are seen, and wait_for_receive() is not called any more.
+  /// Looks once, which lets MPI work. Where it is true, the data are seen, and wait_for_receive() need not be called.
   virtual bool has_arrived(size_t which) = 0;
   virtual void wait_for_receive(size_t which) = 0;
   virtual void wait_for_send(size_t which) = 0;
-  /// For a send that was started a while ago: see Endpoint::remind().
+  /// Looks once for a send, which lets MPI work.
+  virtual bool has_left(size_t /*which*/) { return true; }
+  /// For a send that was started a while ago: its receiver may sleep because it needs calls of MPI on this
+  /// rank to fetch the message, which this rank makes from now on.
   virtual void remind(size_t /*which*/) {}
   /// Ends the run, all of whose messages have come to this rank.
   virtual void end() {}

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "comm/buffer.hpp"
+#include "comm/endpoint.hpp"
 #include "comm/halo.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/prepared_operation.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
-#include "comm/transfer.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -93,10 +93,10 @@ class NativeCollective final : public PreparedOperation {
 };
 
 /// No collective of MPI moves one piece: messages do.
-class NativeOperations final : public MpiLink {
+class NativeOperations final : public Endpoint {
  public:
   NativeOperations(RankGroup& group, TrafficCounts& sent, std::pmr::memory_resource& memory)
-      : MpiLink(group, sent, memory), group_(group), sent_(sent), memory_(memory) {}
+      : Endpoint(group, sent, memory), group_(group), sent_(sent), memory_(memory) {}
 
   std::unique_ptr<PreparedOperation> collective(const BlockCollective& collective) override {
     return std::make_unique<NativeCollective>(group_, sent_, collective, memory_);

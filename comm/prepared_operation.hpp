@@ -71,13 +71,6 @@ class OperationMaker : public Interface {
   virtual std::unique_ptr<PreparedOperation> move(const PieceExchange& pieces) = 0;
 };
 
-/// The number of sums of scalars so far. One that is under way is begun and not finished; what this rank read
-/// after it began, others may be reading when it is finished.
-struct ScalarSumCounts {
-  uint64_t begun = 0;
-  uint64_t finished = 0;
-};
-
 /// Adds packed[0], packed[1], ... to the elements of the ranges of the block, range after range.
 void add_to_ranges(std::span<const double> packed, const std::vector<IndexRange>& ranges,
                    std::span<double> block);

@@ -55,10 +55,10 @@ class PutMessages final : public Messages {
   }
 
   void begin() override {
-    if (operation_ == Operation::dot) ++shared_.scalar_sums.begun;
     if (turns_ == 1) wait_for_readers();
     ++number_;
   }
+  bool runs_at_once() const override { return operation_ == Operation::dot; }
   void start_receive(size_t /*which*/) override {}
   void start_send(size_t which) override {
     const auto& message = sends_[which];
@@ -89,7 +89,7 @@ class PutMessages final : public Messages {
   /// A message is complete, and has left, as soon as it is sent.
   void wait_for_send(size_t /*which*/) override {}
   void end() override {
-    if (operation_ == Operation::dot) ++shared_.scalar_sums.finished;
+    if (operation_ == Operation::dot) ++shared_.scalar_sums;
   }
   std::span<const double> received(size_t which) const override {
     return shared_.port->memory().subspan(static_cast<size_t>(arrivals_[which][turn()].offset),
@@ -113,8 +113,8 @@ class PutMessages final : public Messages {
   }
   /// Returns when no rank reads the data of the last run any more: invariant 2.
   void wait_for_readers() {
-    if (number_ > 0 && shared_.scalar_sums.finished <= scalars_at_run_) shared_.port->wait_for_all();
-    scalars_at_run_ = shared_.scalar_sums.begun;
+    if (number_ > 0 && shared_.scalar_sums == scalars_at_run_) shared_.port->wait_for_all();
+    scalars_at_run_ = shared_.scalar_sums;
   }
 
   PutLink::Shared& shared_;
@@ -125,7 +125,7 @@ class PutMessages final : public Messages {
   std::vector<std::array<PutSlot, 2>> targets_;   // [send][turn], at the receiver
   std::vector<std::array<PutSlot, 2>> arrivals_;  // [receive][turn], on this rank
   uint64_t number_ = 0;
-  uint64_t scalars_at_run_ = 0;  // begun before the last run
+  uint64_t scalars_at_run_ = 0;
 };
 
 /// Elements that the receives of a schedule take beside the block.

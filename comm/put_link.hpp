@@ -59,10 +59,12 @@ int64_t put_halo_memory_size(const DomainLayout& layout, int rank, const HaloSha
 /// 1. A flag gets a number only after the values that it announces are complete.
 /// 2. An operation runs again only when all ranks are done with what its last run wrote. A rank that has come
 ///    through a sum of scalars knows that all others have begun it, so they are done with all before it.
-///    Where no sum of scalars has begun and ended between two runs, a barrier lies between them.
+///    Where no sum of scalars lies between two runs, a barrier does.
 /// 3. A sum of scalars has two buffers and two flags for each message, used in turns. A rank that begins sum
 ///    n + 2 has come through sum n + 1, which all ranks have begun: so all have come through sum n, whose
 ///    buffers are written now.
+///    It is complete when it begins: a sum in two halves would end no reading of what came after its beginning,
+///    so that each product in between would need barriers.
 /// 4. So has a halo. A rank that starts exchange n + 2 has finished n + 1, for which its partner has put points
 ///    there, so has started n + 1, so is done with n. (A rank is a partner of its partners: halo_parts().)
 /// 5. So a flag holds the awaited number or an older one. The wait compares for equality, and a number of
@@ -82,8 +84,8 @@ class PutLink final : public MessageLink {
     std::unique_ptr<PutPort> port;
     int rank = 0;
     TrafficCounts& sent;
-    ScalarSumCounts scalar_sums{};
-    int64_t used = 0;  ///< elements of the port's memory that are given away
+    uint64_t scalar_sums = 0;  ///< that this rank has come through
+    int64_t used = 0;          ///< elements of the port's memory that are given away
   };
 
  private:

@@ -18,6 +18,13 @@
 
 namespace cg2d::comm {
 
+/// The number of sums of scalars so far. One that is under way is begun and not finished; what this rank read
+/// after it began, others may be reading when it is finished.
+struct ScalarSumCounts {
+  uint64_t begun = 0;
+  uint64_t finished = 0;
+};
+
 /// The numbers of one sum_scalars, and the number of that sum in the same cache line, unless there are more than
 /// seven: a rank that finds it has the first numbers, too. Each rank has two slots, in turns, so that a fast rank's next numbers do not land in
 /// these.

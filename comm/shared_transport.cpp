@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "comm/endpoint.hpp"
 #include "comm/shared_halo.hpp"
 #include "comm/shared_memory.hpp"
 #include "comm/shared_segment.hpp"
-#include "comm/transfer.hpp"
 
 namespace cg2d::comm {
 namespace {
@@ -23,7 +23,8 @@ std::unique_ptr<Communicator> make_shared(RankGroup& group, const BlockLayout& l
   });
   const bool ranks_sleep = group.maximum(int64_t{group.waiter().mode() == WaitMode::yield ? 1 : 0}) == 1;
   return make_shared_communicator(
-      place, {.ranks_sleep = ranks_sleep, .make_link = mpi_link(group, *options.memory)}, layout, options);
+      place, {.ranks_sleep = ranks_sleep, .make_link = mpi_endpoint(group, *options.memory)}, layout,
+      options);
 }
 
 std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& layout,
@@ -31,7 +32,7 @@ std::unique_ptr<HaloExchange> make_halo(RankGroup& group, const DomainLayout& la
   auto place = make_node_place(group, options.ranks_per_node, [&](const NodeMap& /*nodes*/) {
     return shared_halo_byte_count(layout, group.rank());
   });
-  return make_shared_halo(std::move(place), mpi_link(group, *options.memory), layout, options);
+  return make_shared_halo(std::move(place), mpi_endpoint(group, *options.memory), layout, options);
 }
 
 }  // namespace

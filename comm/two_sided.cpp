@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "comm/endpoint.hpp"
 #include "comm/halo_messages.hpp"
 #include "comm/prepared_operation.hpp"
-#include "comm/transfer.hpp"
 
 namespace cg2d::comm {
 
@@ -15,11 +15,11 @@ TransportRow two_sided_transport() {
       .make = [](RankGroup& group, const BlockLayout& layout,
                  const CommunicatorOptions& options) -> std::unique_ptr<Communicator> {
         return make_buffered_communicator("two-sided", {group.rank(), group.waiter()}, layout, options,
-                                          mpi_link(group, *options.memory));
+                                          mpi_endpoint(group, *options.memory));
       },
       .make_halo = [](RankGroup& group, const DomainLayout& layout,
                       const HaloOptions& options) -> std::unique_ptr<HaloExchange> {
-        return make_message_halo(mpi_link(group, *options.memory), group.rank(), layout, options);
+        return make_message_halo(mpi_endpoint(group, *options.memory), group.rank(), layout, options);
       },
   };
 }

@@ -76,6 +76,13 @@ void wake_in_time() {
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+bool are_complete(std::span<MPI_Request> requests) {
+  int complete = 0;
+  check(MPI_Testall(int_count(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+  return complete != 0;
+}
+
 }  // namespace
 
 void Pauses::pause(bool is_memory) {
@@ -113,19 +120,6 @@ Waiter::Waiter(WaitMode mode, TickSource ticks) : mode_(possible_mode(mode)), ti
 
 void Waiter::set_mode(WaitMode mode) { mode_ = possible_mode(mode); }
 
-/// Polls until all requests are complete, with pause() after each poll in vain.
-template <typename Pause>
-void Waiter::poll(std::span<MPI_Request> requests, const Pause& pause) {
-  look_until(
-      [requests] {
-        int complete = 0;
-        check(MPI_Testall(int_count(requests.size()), requests.data(), &complete, MPI_STATUSES_IGNORE),
-              "MPI_Testall");
-        return complete != 0;
-      },
-      pause);
-}
-
 /// The pause is the wait itself.
 void Waiter::wait_in_mpi(std::span<MPI_Request> requests) {
   bool is_over = false;
@@ -141,7 +135,7 @@ void Waiter::wait_all(std::span<MPI_Request> requests) {
   if (requests.empty()) return;
   if (mode_ == WaitMode::block) return wait_in_mpi(requests);
   Pauses pauses(mode_);
-  poll(requests, [&] { pauses.pause(false); });
+  look_until([&] { return are_complete(requests); }, [&] { pauses.pause(false); });
 }
 
 void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
@@ -149,12 +143,13 @@ void Waiter::wait(MPI_Request request, Doorbells& bells, Bell bell) {
   // Read before the polls that follow, so that no ring after them is missed.
   uint64_t rung = bells.rung(bell);
   int64_t polls_since = 0;
-  poll({&request, 1}, [&] {
+  const auto rest = [&] {
     if (++polls_since < polls_per_ring) return;
     bells.sleep_unless_rung(bell, rung);
     rung = bells.rung(bell);
     polls_since = 0;
-  });
+  };
+  look_until([&] { return are_complete({&request, 1}); }, rest);
 }
 
 }  // namespace cg2d::comm

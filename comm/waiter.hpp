@@ -109,8 +109,6 @@ class Waiter {
   /// Calls pause() after each look in vain.
   template <typename Reached, typename Pause>
   void look_until(const Reached& reached, const Pause& pause);
-  template <typename Pause>
-  void poll(std::span<MPI_Request> requests, const Pause& pause);
   void wait_in_mpi(std::span<MPI_Request> requests);
   void record_awaited(int rank) { std::atomic_ref(awaited_rank_).store(rank, std::memory_order_relaxed); }
 

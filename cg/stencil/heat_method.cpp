@@ -81,38 +81,37 @@ class HeatMethod final : public StencilMethod {
   }
   /// Messages of the next rank may arrive from now on.
   void exchange() override {
-    const auto of_pass = [&](std::optional<PlaneMessages>& side,
-                             std::vector<comm::Transfer> PlaneMessages::*messages) {
-      return side ? std::span((*side).*messages).first(static_cast<size_t>(pass_.step_count))
-                  : std::span<comm::Transfer>();
-    };
-    sends_ = of_pass(sweep_.is_downward ? above_ : below_, &PlaneMessages::sends);
-    receives_ = of_pass(sweep_.is_downward ? below_ : above_, &PlaneMessages::receives);
+    const auto& to = sweep_.is_downward ? above_ : below_;
+    const auto& from = sweep_.is_downward ? below_ : above_;
+    sends_ = to ? to->messages.get() : nullptr;
+    receives_ = from ? from->messages.get() : nullptr;
+    send_count_ = to ? static_cast<size_t>(pass_.step_count) : 0;
+    receive_count_ = from ? static_cast<size_t>(pass_.step_count) : 0;
     sent_count_ = 0;
     received_count_ = 0;
-    for (auto& receive : receives_) receive.start();
+    for (size_t step = 0; step < receive_count_; ++step) receives_->start_receive(step);
   }
   void advance(int64_t first, std::span<const double* const> given, std::span<double* const> made) override {
     const auto is_reached = [&](size_t step, int64_t z) {
       return Wavefront::place(first, static_cast<int>(step), z) < size_.planes_at_once;
     };
     communicate([&] {
-      while (received_count_ < receives_.size() &&
+      while (received_count_ < receive_count_ &&
              is_reached(received_count_, pass_.borrowed(static_cast<int>(received_count_)).begin))
         receive_next();
     });
     wavefront_->advance(first, given, made);
-    while (sent_count_ < sends_.size() &&
+    while (sent_count_ < send_count_ &&
            is_reached(sent_count_, pass_.lent(static_cast<int>(sent_count_)).end - 1))
       send_next();
   }
   /// Sends what has not been sent, whatever it holds, and waits for everything under way.
   void end_pass() override {
     communicate([&] {
-      while (sent_count_ < sends_.size()) send_next();
-      for (const auto& send : sends_) endpoint_->remind(send);
-      while (received_count_ < receives_.size()) receive_next();
-      for (const auto& send : sends_) endpoint_->wait_for_send(send);
+      while (sent_count_ < send_count_) send_next();
+      for (size_t step = 0; step < send_count_; ++step) sends_->remind(step);
+      while (received_count_ < receive_count_) receive_next();
+      for (size_t step = 0; step < send_count_; ++step) sends_->wait_for_send(step);
     });
   }
 
@@ -136,12 +135,12 @@ class HeatMethod final : public StencilMethod {
   int64_t border_size_for(const FrontSize& size) const {
     return SkewedPass::border_place(size.most_steps, 0) * layout().size();
   }
-  void send_next() { endpoint_->start_send(comm::Operation::halo, sends_[sent_count_++]); }
-  void receive_next() { endpoint_->wait_for_receive(receives_[received_count_++]); }
+  void send_next() { sends_->start_send(sent_count_++); }
+  void receive_next() { receives_->wait_for_receive(received_count_++); }
   /// Called now and then. One look lets MPI work on all messages of the rank.
   void look() const {
-    if (!receives_.empty()) static_cast<void>(endpoint_->has_arrived(receives_.back()));
-    if (sent_count_ > 0) endpoint_->push(sends_[sent_count_ - 1]);
+    if (receive_count_ > 0) static_cast<void>(receives_->has_arrived(receive_count_ - 1));
+    if (sent_count_ > 0 && !sends_->has_left(sent_count_ - 1)) sends_->remind(sent_count_ - 1);
   }
   /// Slabs begin so far below the shares of ranks, and a pass brings them as far above: first and last rank compute as much as others.
   static int planes_below(int block) { return block / 2; }
@@ -162,8 +161,10 @@ class HeatMethod final : public StencilMethod {
   std::optional<PlaneMessages> below_;  // by step
   std::optional<PlaneMessages> above_;
   // The messages of this pass, by step:
-  std::span<comm::Transfer> sends_;     // to the rank before
-  std::span<comm::Transfer> receives_;  // from the next rank
+  comm::Messages* sends_ = nullptr;     // to the rank before
+  comm::Messages* receives_ = nullptr;  // from the next rank
+  size_t send_count_ = 0;
+  size_t receive_count_ = 0;
   size_t sent_count_ = 0;
   size_t received_count_ = 0;
 };

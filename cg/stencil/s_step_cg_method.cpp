@@ -132,7 +132,7 @@ class CgPass {
 /// A neighbour, with the planes that are exchanged with it, in the order of their distance from the border. A rank's first and last planes are
 /// kept in memory when they are made, so that an exchange needs no reading.
 struct Side {
-  Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
+  Side(comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
       : kept(static_cast<size_t>(depth * layout.size())),
         received(kept.size()),
         messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
@@ -228,16 +228,16 @@ class SStepCgMethod final : public StencilMethod {
   }
   /// Sends what was kept last, and receives the same of the neighbours.
   void exchange() override {
-    const auto for_all = [&](auto messages, const auto& action) {
+    const auto for_all = [&](const auto& action) {
       for (auto& side : sides_)
-        std::ranges::for_each(std::span(side.messages.*messages).first(exchange_depth_), action);
+        for (size_t step = 0; step < exchange_depth_; ++step) action(*side.messages.messages, step);
     };
     communicate([&] {
-      for_all(&PlaneMessages::receives, [](auto& receive) { receive.start(); });
-      for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->start_send(comm::Operation::halo, send); });
-      for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->remind(send); });
-      for_all(&PlaneMessages::receives, [&](auto& receive) { endpoint_->wait_for_receive(receive); });
-      for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_->wait_for_send(send); });
+      for_all([](auto& messages, size_t step) { messages.start_receive(step); });
+      for_all([](auto& messages, size_t step) { messages.start_send(step); });
+      for_all([](auto& messages, size_t step) { messages.remind(step); });
+      for_all([](auto& messages, size_t step) { messages.wait_for_receive(step); });
+      for_all([](auto& messages, size_t step) { messages.wait_for_send(step); });
     });
   }
   void advance(int64_t first, std::span<const double* const> given, std::span<double* const> made) override {

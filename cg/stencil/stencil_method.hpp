@@ -3,7 +3,7 @@
 // Steps that passes over the planes of a slab make: the interface, and the table of its implementations.
 
 #include "cg/stencil/stencil_run.hpp"
-#include "comm/transfer.hpp"
+#include "comm/endpoint.hpp"
 
 namespace cg2d {
 
@@ -98,21 +98,21 @@ BlockChoice try_blocks(const StencilMethod& method, const StencilWork& work, con
 
 /// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive it.
 struct PlaneMessages {
-  PlaneMessages(const comm::Endpoint& endpoint, int partner, std::span<double> sent,
-                std::span<double> received, int64_t size_of_one) {
+  PlaneMessages(comm::Endpoint& endpoint, int partner, std::span<double> sent, std::span<double> received,
+                int64_t size_of_one) {
     const auto size = static_cast<size_t>(size_of_one);
+    std::vector<comm::Message> sends;
+    std::vector<comm::Message> receives;
     for (size_t begin = 0; begin < sent.size(); begin += size) {
       const auto from = sent.subspan(begin, size);
       const auto to = received.subspan(begin, size);
-      sends.push_back(
-          comm::Transfer::send(endpoint.handle(), from, comm::whole(from), partner, comm::Operation::halo));
-      receives.push_back(
-          comm::Transfer::receive(endpoint.handle(), to, comm::whole(to), partner, comm::Operation::halo));
+      sends.push_back({.partner = partner, .buffer = from, .ranges = comm::whole(from)});
+      receives.push_back({.partner = partner, .buffer = to, .ranges = comm::whole(to)});
     }
+    messages = endpoint.prepare(comm::Operation::halo, sends, receives);
   }
 
-  std::vector<comm::Transfer> sends{};
-  std::vector<comm::Transfer> receives{};
+  std::unique_ptr<comm::Messages> messages{};
 };
 
 /// A row of the table.

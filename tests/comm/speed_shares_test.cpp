@@ -176,7 +176,7 @@ TEST(SpeedSharesTest, ALineReachesTheSumOfItsSpeedsAndASquareCannotDoWithoutASlo
   EXPECT_NEAR(shares.reachable, 1.0 / (a * a), 0.01 / (a * a));
 }
 
-/// It costs what the different ranks cost: by all ranks, this would take hours.
+/// It costs what the rows that differ cost, not what all places do.
 TEST(SpeedSharesTest, AFewSlowRanksOfAMillion) {
   const ProcessGrid square{.columns = 1024, .rows = 1024};
   Numbers speeds(index(square.rank_count()), 1.0);
