@@ -190,29 +190,16 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments,
   const auto named = std::ranges::find_if(program->commands,
                                           [&](const auto& command) { return &command.parser() == parser(); });
   const std::shared_ptr<const Subcommand> command(program, &*named);
-  const auto saved_path = command->text_of("--save-config");
-  const auto saved_config = saved_path.empty() ? std::string() : config_text(*parser());
-  auto files = all_files(*command);
-  leave_out_report(*command, files);
+  ParsedCommand parsed{.action = {},
+                       .row = row_named(subcommand_table(), parser()->get_name()),
+                       .options = command,
+                       .files = all_files(*command),
+                       .saved_path = command->text_of("--save-config")};
+  if (!parsed.saved_path.empty()) parsed.saved_config = config_text(*parser());
+  leave_out_report(*command, parsed.files);
   command->convert();
-  // Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere.
-  auto checked = files;
-  const auto output = std::ranges::find(files, "--output", &FileOption::option);
-  if (output == files.end() || output->use == FileUse::updates)
-    checked.push_back({"standard output", "/dev/stdout"});
-  // It keeps nothing of the parser, which is large.
-  const auto act = [=, work = command->work](comm::RankGroup& group) {
-    agree_on(group, [&] {
-      require_files_on_disk(checked);
-      if (group.rank() == 0) require_different_files(checked);
-    });
-    if (!saved_path.empty()) write_output(saved_path, group, [&] { return saved_config; });
-    return work(group);
-  };
-  return {.action = act,
-          .row = row_named(subcommand_table(), parser()->get_name()),
-          .options = command,
-          .files = std::move(files)};
+  parsed.action = command->work;  // now: a check may have replaced it
+  return parsed;
 }
 
 // ---------------------------------------------------------------- from arguments to an exit code
@@ -235,6 +222,14 @@ std::optional<std::string> config_file_text(const std::vector<std::string>& argu
   }
 }
 
+/// Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere.
+std::vector<FileOption> with_standard_output(std::vector<FileOption> files) {
+  const auto output = std::ranges::find(files, "--output", &FileOption::option);
+  if (output == files.end() || output->use == FileUse::updates)
+    files.push_back({"standard output", "/dev/stdout"});
+  return files;
+}
+
 /// Throws InputError where the texts of the ranks differ. Collective.
 void require_same(const std::string& text, const std::string& complaint, comm::RankGroup& group) {
   const auto hash = static_cast<int64_t>(std::hash<std::string>{}(text) >> 1);
@@ -255,13 +250,18 @@ ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGr
     require_same(config.value_or(""),
                  "--config: the ranks find different files under its name; put the same file on every node",
                  group);
-    Action action;
+    ParsedCommand parsed;
     // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
     agree_on(group, [&] {
       require_instruction_set();
-      action = parse_command_line(arguments, config).action;
+      parsed = parse_command_line(arguments, config);
+      require_files_on_disk(parsed.files);
+      if (group.rank() == 0) require_different_files(with_standard_output(parsed.files));
     });
-    return action(group);
+    parsed.options.reset();  // the parser is large
+    if (!parsed.saved_path.empty())
+      write_output(parsed.saved_path, group, [&] { return parsed.saved_config; });
+    return parsed.action(group);
   } catch (const RunError& error) {  // thrown on every rank alike
     if (group.rank() == 0) say_on_stderr(error.what());
     return error.code();
