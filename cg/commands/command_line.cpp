@@ -154,29 +154,12 @@ void leave_out_report(const Subcommand& command, const std::vector<FileOption>& 
   if (std::ranges::any_of(files, takes_standard_output)) output->add_result("/dev/null");
 }
 
-/// The work of a command, before which rank 0 looks for files with two uses, and writes the text of the options to a file, if one is
-/// named. Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere. It keeps
-/// nothing of the parser, which is large.
-Action with_checks(const Subcommand& command, std::vector<FileOption> files, std::string config) {
-  const auto output = std::ranges::find(files, "--output", &FileOption::option);
-  if (output == files.end() || output->use == FileUse::updates)
-    files.push_back({"standard output", "/dev/stdout"});
-  return [work = command.work, files = std::move(files), saved_path = command.text_of("--save-config"),
-          config = std::move(config)](comm::RankGroup& group) {
-    agree_on(group, [&] {
-      require_files_on_disk(files);
-      if (group.rank() == 0) require_different_files(files);
-    });
-    if (!saved_path.empty()) write_output(saved_path, group, [&] { return config; });
-    return work(group);
-  };
-}
-
 }  // namespace
 
 std::string version_text() { return fmt::format("cg2d {}", build_info::version); }
 
-ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
+ParsedCommand parse_command_line(const std::vector<std::string>& arguments,
+                                 const std::optional<std::string>& config) {
   const auto program = make_program();
   auto& app = program->app;
   const auto parser = [&]() -> const CLI::App* {
@@ -186,7 +169,8 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
   try {
     std::vector<std::string> texts(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
     if (const auto* const named = texts.empty() ? nullptr : find_command(app, texts.front())) {
-      if (const auto path = config_path_in(arguments); !path.empty()) set_config_file(app, *named, path);
+      if (const auto path = config_path_in(arguments); !path.empty())
+        set_config_file(app, *named, path, config);
       texts = with_switches_on(std::move(texts), *named);
     }
     std::ranges::reverse(texts);  // as CLI11 takes them: the last argument first
@@ -206,14 +190,16 @@ ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
   const auto named = std::ranges::find_if(program->commands,
                                           [&](const auto& command) { return &command.parser() == parser(); });
   const std::shared_ptr<const Subcommand> command(program, &*named);
-  auto config = command->has("--save-config") ? config_text(*parser()) : std::string();
-  auto files = all_files(*command);
-  leave_out_report(*command, files);
+  ParsedCommand parsed{.action = {},
+                       .row = row_named(subcommand_table(), parser()->get_name()),
+                       .options = command,
+                       .files = all_files(*command),
+                       .saved_path = command->text_of("--save-config")};
+  if (!parsed.saved_path.empty()) parsed.saved_config = config_text(*parser());
+  leave_out_report(*command, parsed.files);
   command->convert();
-  return {.action = with_checks(*command, files, std::move(config)),
-          .row = row_named(subcommand_table(), parser()->get_name()),
-          .options = command,
-          .files = std::move(files)};
+  parsed.action = command->work;  // now: a check may have replaced it
+  return parsed;
 }
 
 // ---------------------------------------------------------------- from arguments to an exit code
@@ -227,13 +213,21 @@ namespace {
   end_all_ranks(code);
 }
 
-/// The text of the file of --config; empty where there is no such option, or no such file.
-std::string config_file_text(const std::vector<std::string>& arguments) {
+/// The text of the file of --config; nothing where there is no such option, or no such file.
+std::optional<std::string> config_file_text(const std::vector<std::string>& arguments) {
   try {
-    return text_of_file(config_path_in(arguments)).value_or("");
+    return text_of_file(config_path_in(arguments));
   } catch (const InputError&) {
     return {};  // set_config_file() says why, once the ranks agree
   }
+}
+
+/// Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere.
+std::vector<FileOption> with_standard_output(std::vector<FileOption> files) {
+  const auto output = std::ranges::find(files, "--output", &FileOption::option);
+  if (output == files.end() || output->use == FileUse::updates)
+    files.push_back({"standard output", "/dev/stdout"});
+  return files;
 }
 
 /// Throws InputError where the texts of the ranks differ. Collective.
@@ -252,16 +246,22 @@ ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGr
     const auto given = std::span(arguments).subspan(std::min<size_t>(1, arguments.size()));
     require_same(fmt::format("{}", fmt::join(given, "\n")),
                  "the ranks were started with different arguments; start all with the same", group);
-    require_same(config_file_text(arguments),
+    const auto config = config_file_text(arguments);  // read once: a pipe is empty then
+    require_same(config.value_or(""),
                  "--config: the ranks find different files under its name; put the same file on every node",
                  group);
-    Action action;
+    ParsedCommand parsed;
     // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
     agree_on(group, [&] {
       require_instruction_set();
-      action = parse_command_line(arguments).action;
+      parsed = parse_command_line(arguments, config);
+      require_files_on_disk(parsed.files);
+      if (group.rank() == 0) require_different_files(with_standard_output(parsed.files));
     });
-    return action(group);
+    parsed.options.reset();  // the parser is large
+    if (!parsed.saved_path.empty())
+      write_output(parsed.saved_path, group, [&] { return parsed.saved_config; });
+    return parsed.action(group);
   } catch (const RunError& error) {  // thrown on every rank alike
     if (group.rank() == 0) say_on_stderr(error.what());
     return error.code();

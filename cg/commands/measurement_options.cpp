@@ -43,7 +43,7 @@ int64_t variable_bytes_from(const std::string& option, const std::string& text) 
 void declare_tune(Subcommand& command) {
   command.describe("find the fastest kernel and its settings on this machine",
                    {"mpiexec -n 2 cg2d tune --class S",
-                    "mpiexec -n 2 cg2d tune --out-of-core /tmp --memory-limit 100MB --no-profile"});
+                    "mpiexec -n 2 cg2d tune --class S --grid 1x2 --transport two-sided --no-profile"});
   auto& tune = command.with<TuneOptions>(&cg2d::tune);
   add_classes_option(command, tune.problems, "A");
   add_grids_option(command, tune.grids, "tune");
@@ -51,9 +51,6 @@ void declare_tune(Subcommand& command) {
   add_bind_option(command, tune.bind);
   add_axis_option(command, "transport", tune.configuration,
                   "how data moves between ranks (cg2d run --list-transports)");
-  command.add("--out-of-core DIR,...",
-              "measure how panels are best read from the storage of these folders, instead of kernels",
-              tune.out_of_core.folders, &folders_from, {.standing = "kernels", .file = FileUse::folder});
   add_memory_limit_option(command, tune.memory_limit_bytes);
   command.add("--profile FILE", "file for the result instead of the default one", tune.profile.path,
               {.standing = "the user's", .file = FileUse::updates});
@@ -68,8 +65,6 @@ void declare_tune(Subcommand& command) {
   for (const auto* const question : {"--list", "--remove"})
     command.exclude_others(question, {"--profile", "--progress", "--quiet"});
   command.exclude("--profile", "--no-profile");
-  for (const auto* const option : {"--class", "--grid", "--threads", "--transport", "--bind"})
-    command.exclude("--out-of-core", option);
   command.check = [&] { check_tune(tune, command); };
 }
 

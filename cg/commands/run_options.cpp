@@ -2,7 +2,6 @@
 
 #include <exception>
 
-#include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/benchmark_run.hpp"
@@ -16,106 +15,6 @@
 
 namespace cg2d {
 namespace {
-
-// ---------------------------------------------------------------- options of both
-
-/// The grid, the axes, the settings of kernels, the profile, and the memory.
-void add_grid_options(Subcommand& command, SessionOptions& session) {
-  command.begin_group("Grid");
-  add_grid_option(command, session.open_grid, session.configuration,
-                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing, "
-                  "official is that of the official program");
-  command.add("--px N", "columns of the grid; the rows follow", session.open_grid.columns,
-              {.standing = "those of --grid"});
-  command.exclude("--px", "--grid");
-  for (const auto& axis : configuration_axes()) add_axis_option(command, axis.name, session.configuration);
-  command.add("--cvl N", "critical vector length of the csr kernels: shorter rows take a scalar loop",
-              session.tuning.critical_vector_length, {.standing = "the profile's", .is_from_zero = true});
-  command.add("--prefetch N", "how many entries ahead a kernel fetches the matrix",
-              session.tuning.prefetch_distance, {.standing = "the profile's", .is_from_zero = true});
-  command.add("--block-width N", "columns of a kernel's column blocks: a power of 2",
-              session.tuning.block_width, {.standing = "the profile's"});
-  add_keep_disturbed_option(command, session.profile);
-  add_bind_option(command, session.bind);
-  add_session_options(command, session);
-}
-
-void add_display_options(Subcommand& command, SessionOptions& session) {
-  command.add("--verbose", "print everything that is known about the result", session.is_verbose);
-  add_progress_options(command, session.progress);
-}
-
-/// Features in their groups, counters, and traces.
-void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind kind) {
-  auto& features = session.features;
-  command.begin_group("Checkpoints");
-  command.add("--checkpoint DIR", "save the state to the folder DIR, to go on from after a kill",
-              features.checkpoint.folder, {.standing = "none", .file = FileUse::folder});
-  command.add(
-      "--checkpoint-interval auto|TIME",
-      "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
-      "one failure of the job a day; also saved when a signal asks to stop",
-      features.checkpoint.interval_s,
-      [](const std::string& option, const std::string& text) -> std::optional<double> {
-        if (text == "auto") return std::nullopt;
-        return seconds_from(option, text);
-      },
-      {.standing = "auto"});
-  command.add("--restart DIR",
-              "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
-              "names the same DIR and it has none yet",
-              features.checkpoint.restart, {.standing = "none", .file = FileUse::folder});
-  command.begin_group("Memory");
-  command.add("--out-of-core DIR,...",
-              "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
-              "stream it through the memory of --memory-limit",
-              features.out_of_core.folders, &folders_from,
-              {.standing = "in memory", .file = FileUse::folder});
-  command.begin_group("Soft errors");
-  command.add("--guard",
-              "check products, steps, residuals and the matrix against soft errors, and redo the affected "
-              "iterations",
-              features.guard.checks);
-  command.add("--inject SEED[:COUNT]",
-              "flip that many bits (1 unless given) at random, the same ones for the same seed; to try "
-              "--guard",
-              features.guard.inject, &inject_options_from, {.standing = "none"});
-  command.begin_group("Plan");
-  command.add("--check", "first check kernel, transport and grid of the run, as cg2d check does",
-              features.checks_parts);
-  command.begin_group("Grid");
-  command.add("--slow-rank R:FACTOR[@PRODUCT],...",
-              "products of rank R take FACTOR times as long, from that product on, to see what one slow "
-              "rank costs",
-              features.slow_ranks, &slow_ranks_from, {.standing = "none"});
-  if (kind == WorkKind::outer_iterations)
-    command.add("--rebalance off|on",
-                "repartition the matrix between outer iterations where ranks have become slower or faster "
-                "and that pays",
-                features.rebalances,
-                [](const std::string& option, const std::string& text) {
-                  require_known(option, text, {"off", "on"});
-                  return text == "on";
-                },
-                {.standing = "off"});
-  command.begin_group("Output");
-  command.add("--stall-limit TIME",
-              "end with code 85 when no iteration goes on for that long, and say what each rank waits for",
-              features.stall_limit_s,
-              [](const std::string& option, const std::string& text) {
-                return text == "none" ? 0.0 : limit_seconds_from(option, text);
-              },
-              {.standing = "none"});
-  command.begin_group("Counters and traces");
-  add_event_options(command, session.counters, session.measures_limits,
-                    "PAPI_EVENTS of the environment, or none");
-  command.add("--papi-strict", "end with 69 if one of the events cannot be counted", session.counters.strict);
-  command.add("--trace FILE",
-              "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard output, instead "
-              "of the report",
-              session.trace.path, {.file = FileUse::writes});
-  add_trace_steps_option(command, session.trace.step_count, "--trace");
-}
 
 /// Checks what does not depend on the workload. Throws InputError.
 void resolve_session(SessionOptions& session, const Subcommand& given) {
@@ -145,9 +44,12 @@ std::string list_transports() {
 std::string list_kernels() {
   std::string text =
       fmt::format("{:<17} {:>13}  {:<10}  {}\n", "kernel", "bytes/nonzero", "set-up", "description");
-  for (const auto& row : kernels::kernel_table())
-    text += fmt::format("{:<17} {:>13.4g}  {:<10}  {}\n", row.name, row.bytes_per_nonzero,
-                        row.converts ? "conversion" : "none", row.description);
+  for (const auto& row : kernels::kernel_table()) {
+    const auto reason = row.why_unavailable();
+    text += fmt::format("{:<17} {:>13.4g}  {:<10}  {}{}\n", row.name, row.bytes_per_nonzero,
+                        row.converts ? "conversion" : "none", row.description,
+                        reason.empty() ? "" : fmt::format(" (not available here: {})", reason));
+  }
   return text;
 }
 
@@ -282,7 +184,7 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   SessionResult result{options, report, group, [&] { return write_report(report, options.format); }};
   if (options.dry_run) {
     result.attempt([&] {
-      session.prepare();
+      session.begin();
       print_plan(options, session, report, group);
     });
     return ExitCode::success;
@@ -327,17 +229,14 @@ void declare_run(Subcommand& command) {
               "also write the matrix to FILE (Matrix Market, symmetric); -: to standard output, instead of "
               "the report",
               run.export_mtx, {.file = FileUse::writes});
-  add_grid_options(command, run);
+  add_work_options(command, run, run_formats, WorkKind::outer_iterations);
   command.begin_group("Output");
-  add_result_options(command, run.format, run_formats, run.output);
   command.add("--repeat N", "timed repetitions; the median is reported", run.repeat_count,
               {.most = any_count});
   command.add("--min-time TIME",
               "add repetitions until all have taken that long together, such as 10s or 1min",
               run.least_time_s, &seconds_from, {.standing = "0s"});
   command.add("--no-phases", "do not time the phases", run.time_phases);
-  add_display_options(command, run);
-  add_feature_options(command, run, WorkKind::outer_iterations);
   command.begin_group("Plan");
   command.add("--dry-run", "print the plan (blocks, memory, messages) and exit", run.dry_run);
   command.add("--ranks N", "with --dry-run: plan for that many ranks", run.planned_ranks,
@@ -379,11 +278,7 @@ void declare_solve(Subcommand& command) {
   command.add("--max-iterations N", "iterations at most", system.most_iterations, {.most = any_count});
   add_form_options(command, system);
   command.add("--monitor", "a line on stderr for each iteration", system.monitors);
-  add_grid_options(command, system);
-  command.begin_group("Output");
-  add_result_options(command, system.format, solve_formats, system.output);
-  add_display_options(command, system);
-  add_feature_options(command, system, WorkKind::solve);
+  add_work_options(command, system, solve_formats, WorkKind::solve);
   command.check = [&] { check_solve(system, command); };
 }
 

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "cg/base/storage/folders.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/timing/events.hpp"
@@ -267,6 +268,115 @@ void check_system(const std::string& command, const SystemOptions& system, const
   } catch (const InputError& error) {
     throw InputError("--operator {}", error.what());
   }
+}
+
+// ---------------------------------------------------------------- cg2d run and solve
+
+namespace {
+
+/// The grid, the axes, the settings of kernels, the profile, and the memory.
+void add_grid_options(Subcommand& command, SessionOptions& session) {
+  command.begin_group("Grid");
+  add_grid_option(command, session.open_grid, session.configuration,
+                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing, "
+                  "official is that of the official program");
+  command.add("--px N", "columns of the grid; the rows follow", session.open_grid.columns,
+              {.standing = "those of --grid"});
+  command.exclude("--px", "--grid");
+  for (const auto& axis : configuration_axes()) add_axis_option(command, axis.name, session.configuration);
+  command.add("--cvl N", "critical vector length of the csr kernels: shorter rows take a scalar loop",
+              session.tuning.critical_vector_length, {.standing = "the profile's", .is_from_zero = true});
+  command.add("--prefetch N", "how many entries ahead a kernel fetches the matrix",
+              session.tuning.prefetch_distance, {.standing = "the profile's", .is_from_zero = true});
+  command.add("--block-width N", "columns of a kernel's column blocks: a power of 2",
+              session.tuning.block_width, {.standing = "the profile's"});
+  add_keep_disturbed_option(command, session.profile);
+  add_bind_option(command, session.bind);
+  add_session_options(command, session);
+}
+
+/// Features in their groups, counters, and traces.
+void add_feature_options(Subcommand& command, SessionOptions& session, WorkKind kind) {
+  auto& features = session.features;
+  command.begin_group("Checkpoints");
+  command.add("--checkpoint DIR", "save the state to the folder DIR, to go on from after a kill",
+              features.checkpoint.folder, {.standing = "none", .file = FileUse::folder});
+  command.add(
+      "--checkpoint-interval auto|TIME",
+      "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
+      "one failure of the job a day; also saved when a signal asks to stop",
+      features.checkpoint.interval_s,
+      [](const std::string& option, const std::string& text) -> std::optional<double> {
+        if (text == "auto") return std::nullopt;
+        return seconds_from(option, text);
+      },
+      {.standing = "auto"});
+  command.add("--restart DIR",
+              "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
+              "names the same DIR and it has none yet",
+              features.checkpoint.restart, {.standing = "none", .file = FileUse::folder});
+  command.begin_group("Memory");
+  command.add("--out-of-core DIR,...",
+              "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
+              "stream it through the memory of --memory-limit",
+              features.out_of_core.folders, &folders_from,
+              {.standing = "in memory", .file = FileUse::folder});
+  command.begin_group("Soft errors");
+  command.add("--guard",
+              "check products, steps, residuals and the matrix against soft errors, and redo the affected "
+              "iterations",
+              features.guard.checks);
+  command.add("--inject SEED[:COUNT]",
+              "flip that many bits (1 unless given) at random, the same ones for the same seed; to try "
+              "--guard",
+              features.guard.inject, &inject_options_from, {.standing = "none"});
+  command.begin_group("Plan");
+  command.add("--check", "first check kernel, transport and grid of the run, as cg2d check does",
+              features.checks_parts);
+  command.begin_group("Grid");
+  command.add("--slow-rank R:FACTOR[@PRODUCT],...",
+              "products of rank R take FACTOR times as long, from that product on, to see what one slow "
+              "rank costs",
+              features.slow_ranks, &slow_ranks_from, {.standing = "none"});
+  if (kind == WorkKind::outer_iterations)
+    command.add("--rebalance off|on",
+                "repartition the matrix between outer iterations where ranks have become slower or faster "
+                "and that pays",
+                features.rebalances,
+                [](const std::string& option, const std::string& text) {
+                  require_known(option, text, {"off", "on"});
+                  return text == "on";
+                },
+                {.standing = "off"});
+  command.begin_group("Output");
+  command.add("--stall-limit TIME",
+              "end with code 85 when no iteration goes on for that long, and say what each rank waits for",
+              features.stall_limit_s,
+              [](const std::string& option, const std::string& text) {
+                return text == "none" ? 0.0 : limit_seconds_from(option, text);
+              },
+              {.standing = "none"});
+  command.begin_group("Counters and traces");
+  add_event_options(command, session.counters, session.measures_limits,
+                    "PAPI_EVENTS of the environment, or none");
+  command.add("--papi-strict", "end with 69 if one of the events cannot be counted", session.counters.strict);
+  command.add("--trace FILE",
+              "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard output, instead "
+              "of the report",
+              session.trace.path, {.file = FileUse::writes});
+  add_trace_steps_option(command, session.trace.step_count, "--trace");
+}
+
+}  // namespace
+
+void add_work_options(Subcommand& command, SessionOptions& session, const std::vector<std::string>& formats,
+                      WorkKind kind) {
+  add_grid_options(command, session);
+  command.begin_group("Output");
+  add_result_options(command, session.format, formats, session.output);
+  command.add("--verbose", "print everything that is known about the result", session.is_verbose);
+  add_progress_options(command, session.progress);
+  add_feature_options(command, session, kind);
 }
 
 }  // namespace cg2d

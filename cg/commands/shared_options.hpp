@@ -8,6 +8,7 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
@@ -82,5 +83,9 @@ void add_matrix_options(Subcommand& command, SystemOptions& system, const std::s
 void add_form_options(Subcommand& command, SystemOptions& system);
 /// Checks that there is one matrix, and what belongs to it. Throws InputError, which names the command.
 void check_system(const std::string& command, const SystemOptions& system, const Subcommand& given);
+
+/// The options that runs and solves have alike: the grid, the axes of the configuration, the settings of kernels, the output, and all features.
+void add_work_options(Subcommand& command, SessionOptions& session, const std::vector<std::string>& formats,
+                      WorkKind kind);
 
 }  // namespace cg2d

@@ -232,13 +232,17 @@ std::string name_of_mpi();
 
 /// A command line: what it asks for, and what it says.
 struct ParsedCommand {
-  Action action;                                ///< prints the help or the version where no command is named
+  Action action{};                              ///< prints the help or the version where no command is named
   const SubcommandRow* row = nullptr;           ///< of the named command
   std::shared_ptr<const Subcommand> options{};  ///< of that command
   std::vector<FileOption> files{};              ///< that it reads and writes
+  std::string saved_path{};                     ///< of --save-config
+  std::string saved_config{};                   ///< the text for that
 };
-/// arguments: the program's name first. Nothing is done before the action is called. Throws InputError.
-ParsedCommand parse_command_line(const std::vector<std::string>& arguments);
+/// arguments: the program's name first. config: the text of the file of --config, where it has been read. Nothing is done, and no file looked
+/// at but that one. Throws InputError.
+ParsedCommand parse_command_line(const std::vector<std::string>& arguments,
+                                 const std::optional<std::string>& config = {});
 
 /// Does what the arguments ask for, between the start and the end of MPI, as often as a caller likes. Returns the exit code. Results
 /// go to the files that they name and to standard output; an error is one line on stderr, from rank 0. Nothing of one command is left

@@ -63,7 +63,6 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
 }
 
 void BenchmarkRun::prepare() {
-  inspect();
   const auto cut = with_cut(configuration(), even_cut).cut;
   const auto kind = matrix_cut_from(cut).kind;
   require_cut_of_benchmark(cut);
@@ -101,8 +100,7 @@ void BenchmarkRun::predict_phases() {
   }
 }
 
-void BenchmarkRun::choose() {
-  choose_parts();
+void BenchmarkRun::note_choices() {
   if (const auto& trial = report_.grid_trial; trial && !trial->tried.empty()) {
     // A grid of the trial has been generated, as the one of the run is now, and its steps have been timed.
     const double generation_s = trial->duration_s / static_cast<double>(trial->tried.size());

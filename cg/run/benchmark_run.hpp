@@ -47,16 +47,15 @@ class BenchmarkRun final : public Session, private OuterStepObserver {
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress,
                RunReport& report);
 
-  /// The beginning of perform(), which then generates and converts the matrix, solves, and verifies; and of a plan. Chooses the grid and the
-  /// kernel, but for trials.
-  void prepare() override;
-  /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.
+  /// The plan of a run with --out-of-core that ends after begin(); empty without. Collective. Throws RunError.
   [[nodiscard]] std::optional<StreamPlan> plan_streaming(const comm::BlockLayout& layout);
 
   const MatrixSource& source() const { return *source_; }
 
  private:
-  void choose() override;
+  /// Chooses the grid and the kernel, but for trials.
+  void prepare() override;
+  void note_choices() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
   TraceRoom trace_room(int step_count) const override {

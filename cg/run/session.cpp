@@ -109,11 +109,12 @@ comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts&
 
 /// All that is done, in its order.
 void Session::perform(const std::function<void()>& open_files) {
-  prepare();
+  begin();
   open_files();
-  check_reproducible(found_.configuration, group_);
-  choose();
-  if (source_ != nullptr) {  // block, product, transport, operator
+  read();
+  if (source_ != nullptr) {  // kernel, grid, block, product, transport, operator
+    choose_parts();
+    note_choices();
     const auto layout = make_layout(source_->facts(), found_.configuration);
     const Stopwatch of_block;
     const std::shared_ptr<BlockProduct> product = make_product(layout);
@@ -139,7 +140,7 @@ void Session::perform(const std::function<void()>& open_files) {
   gather_results(solver, clocks_per_second(), last);
 }
 
-void Session::inspect() {
+void Session::begin() {
   found_.configuration = asked_.configuration;
   if (asked_.features.out_of_core.is_used()) streaming_.emplace(feature_context());
   check_configuration(asked_.configuration);
@@ -169,15 +170,17 @@ void Session::inspect() {
     found_.warnings.push_back(warning);
   found_.profile = load_profile(asked_.profile, *found_.environment, group_);
   found_.grid_is_automatic = !asked_.configuration.has_grid() && !asked_.open_grid.name_a_grid();
+  prepare();
 }
 
 void Session::begin_work() {
+  check_reproducible(found_.configuration, group_);
+  const auto& slow = asked_.features.slow_ranks;
+  require_ranks(slow, group_.size());
   if (const auto& checkpoints = asked_.features.checkpoint; checkpoints.is_used()) {
     checkpoints_.emplace(checkpoints, kind_ == WorkKind::solve ? "solve" : "run", group_);
     std::ranges::copy(checkpoints_->warnings(), std::back_inserter(found_.warnings));
   }
-  const auto& slow = asked_.features.slow_ranks;
-  require_ranks(slow, group_.size());
   if (auto mine = changes_of(slow, group_.rank()); !mine.empty()) slowdown_.emplace(std::move(mine));
   found_.features.slow_ranks = slow;
 }

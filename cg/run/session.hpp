@@ -125,6 +125,9 @@ class RegionMeasurement final : private OuterStepObserver {
 /// it got. Holds references: all must outlive it.
 class Session : public Interface {
  public:
+  /// The beginning of perform(), and of a plan: inspects the machine, and checks all that needs no matrix. A configuration that an axis refuses,
+  /// and events that nobody knows, are InputError.
+  void begin();
   /// The whole course. open_files: opens those of the results, once all is checked that needs no matrix.
   void perform(const std::function<void()>& open_files = [] {});
   /// This rank's part of the trace; empty if none was requested, and before the end of perform().
@@ -137,10 +140,12 @@ class Session : public Interface {
 
   // ---------------------------------------------------------------- what differs between kinds, in the order of the calls
 
-  /// Inspects the machine, and checks what needs no matrix.
+  /// Checks what needs no matrix, and then begins the work, unless it is only planned: begin_work().
   virtual void prepare() = 0;
-  /// Reads all that the choices depend on, and makes them: choose_parts() where there is a matrix.
-  virtual void choose() = 0;
+  /// Reads what the choices depend on, where they are not known by now.
+  virtual void read() {}
+  /// All parts of source_ are chosen.
+  virtual void note_choices() {}
   /// This rank's block of the matrix, ready to be multiplied.
   virtual std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) = 0;
   /// The solver, on assembled_ where there is a matrix, the state to go on from, and observers of the iterations. What the result refers to
@@ -153,16 +158,12 @@ class Session : public Interface {
 
   // ---------------------------------------------------------------- steps that do not depend on the kind
 
-  /// Inspects the machine. Throws InputError for a configuration that an axis refuses, and for events that nobody knows.
-  void inspect();
-  /// The work is going to be done, and its matrix is not yet made: features take what they need.
+  /// Nothing is known against the work, and its matrix is not yet made: features take what they need.
   void begin_work();
   /// Cuts source_, and sets the grid with its kernel: the one that is named, or else that of the rule. usual_cut: where none is named.
   void lay_out(std::string_view usual_cut, int rank_count);
   /// Puts the grid and its kernel into the configuration.
   void set_grid(const comm::ProcessGrid& grid);
-  /// Chooses kernel, grid and cut where they are open, once source_ has its pieces and the configuration its grid; threads begin.
-  void choose_parts();
   /// Counters and binding, before this rank's first threads.
   void begin_threads();
   /// The configuration must outlive it.
@@ -211,6 +212,8 @@ class Session : public Interface {
   StallWatch* stall_watch_ = nullptr;             // where one is asked for, as long as iterations go on
 
  private:
+  /// Chooses kernel, grid and cut where they are open, once source_ has its pieces and the configuration its grid; threads begin.
+  void choose_parts();
   ChosenKernel chosen_kernel(const comm::ProcessGrid& grid, const std::string& kernel) const;
   ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void try_kernels();

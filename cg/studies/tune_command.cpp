@@ -35,10 +35,6 @@ std::string processor_text(const ProcessorProfile& processor) {
   for (const auto& timed : processor.speeds)
     add(timed.measured, work(timed.matrix, timed.configuration),
         "speeds of " + format_count(std::ssize(timed.ranks), "rank"));
-  for (const auto& read : processor.storages)
-    add(read.measured, fmt::format("storage of {}, {}", read.folder, format_count(read.rank_count, "rank")),
-        fmt::format("panels of {}, {} under way, {}/s", format_bytes(read.panel_bytes), read.depth,
-                    format_bytes(saturated(read.bytes_per_s))));
   return text;
 }
 
@@ -179,7 +175,6 @@ ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
     });
     return ExitCode::success;
   }
-  if (options.out_of_core.is_used()) return tune_storage(options, group);
   return measure_profile(options, group);
 }
 

@@ -71,15 +71,6 @@ void describe(Members& m, TransportCase& timed) {
   describe_measured(m, measured);
 }
 
-void describe(Members& m, StorageCase& read) {
-  m("folder", read.folder, not_empty());
-  m("ranks_per_node", read.rank_count, at_least(1));
-  m("panel_bytes", read.panel_bytes, at_least(1));
-  m("panels_under_way", read.depth, at_least(1));
-  m("bytes_per_s", read.bytes_per_s, positive_cost());
-  describe_measured(m, read.measured);
-}
-
 void describe(Members& m, SpeedCase& timed) {
   auto& [matrix, configuration, ranks, measured] = timed;
   describe_case(m, matrix, configuration);
@@ -146,7 +137,7 @@ std::span<const NamedValue<comm::WaitMode>> wait_mode_table() {
   return rows;
 }
 
-/// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
+/// A processor with kernels (the results of cg2d tune), transports, speeds, or several of them. Earlier programs kept storage, too.
 void describe(Members& m, ProcessorProfile& processor) {
   bool knows_kernels = processor.knows_kernels() || !m.writes();
   if (m.reads())
@@ -168,7 +159,6 @@ void describe(Members& m, ProcessorProfile& processor) {
     m.if_given(name, cases, !cases.empty(), {.fewest = 1});
   };
   if_any("transports", processor.transports);
-  if_any("storage", processor.storages);
   if_any("speeds", processor.speeds);
 }
 
@@ -220,12 +210,6 @@ bool SpeedCase::is_like(const SpeedCase& other) const {
          configuration.thread_count == other.configuration.thread_count &&
          configuration.kernel == other.configuration.kernel &&
          std::ranges::equal(ranks, other.ranks, {}, &PlacedSpeed::place, &PlacedSpeed::place);
-}
-
-std::string storage_folder(const std::string& folder) {
-  std::error_code error;
-  const auto path = std::filesystem::absolute(folder, error).lexically_normal();
-  return error ? folder : (path.has_filename() ? path : path.parent_path()).string();
 }
 
 int remove_measurements(TuningProfile& profile, const std::string& name) {

@@ -59,7 +59,7 @@ struct TunedCase {
   MeasurementRecord measured{};
 
   bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
-  /// Every case has this: whether another is the same but for what was measured, and the matrix or folder that it is removed with.
+  /// Every case has this: whether another is the same but for what was measured, and the matrix that it is removed with.
   bool is_like(const TunedCase& other) const { return is_about(other.matrix, other.configuration); }
   const std::string& subject() const { return matrix.name; }
 };
@@ -80,23 +80,6 @@ struct TransportCase {
   }
   const std::string& subject() const { return matrix.name; }
 };
-
-/// The way to read panels of a matrix from the storage of a folder.
-struct StorageCase {
-  std::string folder;  ///< absolute
-  int rank_count = 1;  ///< ranks of a node, which read at once
-  int64_t panel_bytes = 0;
-  int depth = 0;             ///< panels under way
-  double bytes_per_s = 0.0;  ///< rate of these ranks together
-  MeasurementRecord measured{};
-
-  bool is_like(const StorageCase& other) const {
-    return folder == other.folder && rank_count == other.rank_count;
-  }
-  const std::string& subject() const { return folder; }
-};
-/// The path of a folder as in StorageCase::folder.
-std::string storage_folder(const std::string& folder);
 
 /// One of the ranks whose speeds were measured.
 struct PlacedSpeed {
@@ -126,7 +109,6 @@ struct ProcessorProfile {
   std::vector<RowLengthPoint> curve{};
   std::vector<TunedCase> cases{};
   std::vector<TransportCase> transports{};
-  std::vector<StorageCase> storages{};
   std::vector<SpeedCase> speeds{};
   MeasurementRecord measured{};  ///< record of the curve
 
@@ -140,8 +122,8 @@ struct ProcessorProfile {
   /// of the curve.
   const MeasurementRecord& record_for(const MatrixKey& matrix, const Configuration& configuration) const;
   /// The cases of all kinds.
-  [[nodiscard]] auto case_lists() { return std::tie(cases, transports, storages, speeds); }
-  auto case_lists() const { return std::tie(cases, transports, storages, speeds); }
+  [[nodiscard]] auto case_lists() { return std::tie(cases, transports, speeds); }
+  auto case_lists() const { return std::tie(cases, transports, speeds); }
   /// Replaces the case that is like it, or adds one.
   template <typename Case>
   void put(Case found) {
@@ -161,8 +143,8 @@ void describe(Members& m, ProcessorProfile& processor);
 /// Profiles by the name of the processor, see common_processor().
 using TuningProfile = std::map<std::string, ProcessorProfile>;
 
-/// Removes the processor of that name, or, where there is none, the cases of the matrix of that name and of the storage of that
-/// folder on all processors. Returns the number of measurements removed: curves, cases of kernels, of transports, of storage, of speeds.
+/// Removes the processor of that name, or, where there is none, the cases of the matrix of that name on all processors. Returns the number of
+/// measurements removed: curves, cases of kernels, of transports, of speeds.
 int remove_measurements(TuningProfile& profile, const std::string& name);
 
 /// Throws InputError, without the name of the file, when the text is no profile of this version. Keys that

@@ -182,6 +182,10 @@ class ConfigFiles(ProgramTest):
         path = self.file("options.toml", 'class = "S"\nkernel = "sell"\nformat = "json"\n')
         self.assertEqual(self.run_well(1, "run", "--config", path, "--kernel", "scalar").document()["configuration"]["kernel"], "scalar")
 
+    def test_a_pipe_is_read_once(self):
+        outcome = run_command(["bash", "-c", f"{shlex.quote(str(PROGRAM))} run --config <(echo 'class = \"S\"') --format json"])
+        self.assertEqual(outcome.document()["problem"]["class"], "S", outcome)
+
     def test_what_no_file_can_hold_is_refused(self):
         """The format has no escapes: such a value would be read back as another one."""
         saved = self.folder / "a.toml"

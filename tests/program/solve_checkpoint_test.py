@@ -6,7 +6,7 @@ import shlex
 import signal
 
 from program_runner import (
-    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+    BAD_DATA, INTERRUPTED, NOT_CONVERGED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
 )  # fmt: skip
 
 FIXED = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "csr-short", "--no-profile")
@@ -83,6 +83,17 @@ class Restart(SolveCheckpointTest):
 
 
 class Refusals(SolveCheckpointTest):
+    def test_what_is_refused_makes_no_folder(self):
+        for words, reason in (
+            (("--rhs-count", "2"), "2 right-hand sides: --checkpoint and --restart take one"),
+            (("--grid", "3x1"), "--grid 3x1"),
+            (("--variant", "pipelined"), "--checkpoint: not for --variant pipelined"),
+            (("--slow-rank", "2:2"), "--slow-rank 2:2: there are 2 ranks"),
+        ):
+            with self.subTest(words=words):
+                self.assert_refused(run_program(2, *FIXED, *words, "--checkpoint", self.state), USAGE, reason)
+                self.assertFalse(self.state.exists())
+
     def test_another_system(self):
         self.saved(2, "--grid", "1x2")
         for change, value in (("--operator", "laplace3d:20x20x21"), ("--rhs", "random:6"), ("--preconditioner", "jacobi"), ("--cut", "random:1")):

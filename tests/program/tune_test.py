@@ -3,7 +3,7 @@
 import json
 
 from program_runner import (
-    SUCCESS, THOROUGH, USAGE, ProgramTest, names_listed, process_bytes, run_program, run_until_physical, temporary_folder,
+    SUCCESS, THOROUGH, USAGE, ProgramTest, names_listed, run_program, run_until_physical, temporary_folder,
 )  # fmt: skip
 
 # Name -> n
@@ -63,32 +63,6 @@ class TuneTest(ProgramTest):
         self.assertEqual(tuning["profile"], str(self.profile))
         for setting in ("critical_vector_length", "prefetch_distance", "block_width"):
             self.assertEqual(tuning[setting], fastest[setting])
-
-    def test_storage_is_measured_kept_and_used(self):
-        folder = self.folder / "panels"
-        folder.mkdir()
-        profile = self.folder / "storage.json"
-        processes = 2 * process_bytes(2)
-        limit = ("--memory-limit", str(processes + 90_000_000))
-        outcome = self.run_well(2, "tune", "--out-of-core", folder, *limit, "--profile", profile, "--keep-disturbed")
-        (case,) = self.processor(profile)["storage"]
-        self.assertEqual((case["folder"], case["ranks_per_node"]), (str(folder), 2))
-        self.assertRegex(outcome.stdout, rf"Chosen: panels of {case['panel_bytes'] >> 20} MiB, {case['panels_under_way']} under way")
-        self.assertEqual(list(folder.iterdir()), [])
-        self.assertRegex(self.run_well(0, "tune", "--list", "--profile", profile).stdout, rf"storage of {folder}, 2 ranks: panels of ")
-
-        document = json.loads(profile.read_text())
-        (processor,) = document["processors"].values()
-        processor["storage"][0]["panels_under_way"] = 3
-        profile.write_text(json.dumps(document))
-        run = ("run", "--class", "A", "--niter", "1", "--reference", "17", "--grid", "1x2", "--kernel", "sell", "--out-of-core", folder,
-               "--memory-limit", str(processes + 24_000_000))
-        # zeta of one iteration is none that the program knows.
-        self.assertIn("panels by the tuning profile", run_program(2, *run, "--profile", profile).stdout)
-        used = run_program(2, *run, "--profile", profile, "--format", "json").document()
-        self.assertEqual({rank["buffers"] for rank in used["out_of_core"]["ranks"]}, {3})
-        self.assertIn(f"1 measurement of {folder} removed", self.run_well(0, "tune", "--remove", folder, "--profile", profile).stdout)
-        self.assertNotIn("panels by the tuning profile", run_program(2, *run, "--profile", profile).stdout)
 
     def test_without_a_profile_the_built_in_rule_says_so_once(self):
         _, tuning = self.tuning_of("--no-profile")

@@ -14,7 +14,6 @@ RankStream slow_rank() {
   RankStream rank;
   rank.file_bytes = 3'000'000'000;
   rank.most_panel_bytes = 16'000'000;
-  rank.tuning.depth = 8;
   rank.storage_bytes_per_s = 1e9;
   rank.figures.product_count = 2;
   rank.figures.product_s = 5.0;

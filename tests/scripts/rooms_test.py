@@ -48,11 +48,11 @@ def room_of(path, rooms):
 
 class Features(unittest.TestCase):
     MOST_OTHERS = 4
-    OF_OTHER_COMMANDS = {"--out-of-core"}  # cg2d stencil and tune have one, too, with files of their own
+    OF_OTHER_COMMANDS = {"--out-of-core"}  # cg2d stencil has one, too, with files of its own
 
     def test_an_option_of_a_feature_is_named_in_few_other_sources(self):
         sources = {file: file.read_text() for file in sources_of("cg")}
-        declaring = PROJECT / "cg/commands/run_options.cpp"
+        declaring = PROJECT / "cg/commands/shared_options.cpp"
         declared = re.search(r"void add_feature_options\(.*?\n}\n", sources[declaring], re.DOTALL)[0].split('"Counters and traces"')[0]
         options = re.findall(r'"(--[a-z-]+)[^"]*"\s*,', declared)
         self.assertGreater(len(options), 8)

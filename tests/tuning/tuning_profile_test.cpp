@@ -103,19 +103,12 @@ SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::s
 
 /// Records of every kind, on a processor with kernels and on one without, where the later ones replace those of the same conditions.
 TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
-  const StorageCase two_ranks{
-      .folder = "/scratch", .rank_count = 2, .panel_bytes = 4 << 20, .depth = 6, .bytes_per_s = 3e9};
-  auto slower = two_ranks;
-  slower.depth = 2;
-  auto alone = two_ranks;
-  alone.rank_count = 1;
   auto profile = example();
   profile["Some processor, L1d 32 KiB"].put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
   auto& processor = profile["Never tuned"];
   processor.put(timed_transports({.columns = 2, .rows = 3}, 1e-5));
   processor.put(timed_transports({.columns = 1, .rows = 6}, 1e-5));
   processor.put(timed_transports({.columns = 2, .rows = 3}, 3e-5));
-  for (const auto& read : {slower, alone, two_ranks}) processor.put(read);
   processor.put(timed_speeds({.columns = 1, .rows = 2}, 1e9));
   processor.put(timed_speeds({.columns = 1, .rows = 2}, 2e9, "host 0"));
   processor.put(timed_speeds({.columns = 2, .rows = 1}, 3e9));
@@ -131,8 +124,6 @@ TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
   EXPECT_FALSE(never.knows_kernels());
   ASSERT_EQ(never.transports.size(), 2U);
   EXPECT_EQ(never.transports[0].transports[0].step_s, 3e-5);
-  ASSERT_EQ(never.storages.size(), 2U);
-  EXPECT_EQ(never.storages[0].depth, 6);
   const auto& speeds = never.speeds;
   ASSERT_EQ(speeds.size(), 3U);
   EXPECT_EQ(speeds[0].ranks[1].nonzeros_per_s, 4e9);
@@ -146,8 +137,6 @@ TEST(TuningProfileTest, MeasurementsAreThereOnceForTheirConditions) {
     change(other);
     EXPECT_FALSE(speeds[0].is_like(other));
   }
-  EXPECT_EQ(remove_measurements(read, "/scratch"), 2);
-  EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
   EXPECT_EQ(remove_measurements(read, "S"), 7) << "three of speeds and of transports, one of kernels";
   processor.speeds.front().ranks.pop_back();
   EXPECT_THROW(parse_profile(format_profile(profile)), InputError) << "of another number of ranks";

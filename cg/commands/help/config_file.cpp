@@ -22,8 +22,8 @@ bool has_open_quote(const std::string& value) { return value.starts_with('"') ||
 /// CLI11's files, without what it would pass over: that is refused. Keys before the first section are for whichever command reads the file.
 class ConfigFile final : public CLI::ConfigTOML {
  public:
-  ConfigFile(const CLI::App& command, const std::string& path)
-      : command_(command), name_("--config " + path), text_(text_of_named_file(name_, path)) {}
+  ConfigFile(const CLI::App& command, const std::string& path, const std::optional<std::string>& text)
+      : command_(command), name_("--config " + path), text_(text ? *text : text_of_named_file(name_, path)) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& /*input*/) const override {
     std::istringstream lines(text_);
@@ -61,9 +61,10 @@ class ConfigFile final : public CLI::ConfigTOML {
 
 }  // namespace
 
-void set_config_file(CLI::App& program, const CLI::App& command, const std::string& path) {
-  program.config_formatter(std::make_shared<ConfigFile>(command, path));
-  program.set_config("--config", path, "")->group("");
+void set_config_file(CLI::App& program, const CLI::App& command, const std::string& path,
+                     const std::optional<std::string>& text) {
+  program.config_formatter(std::make_shared<ConfigFile>(command, path, text));
+  program.set_config("--config", "/dev/null", "")->group("");  // CLI11 opens it, too: a pipe would be empty
 }
 
 std::string config_text(const CLI::App& command) {

@@ -4,6 +4,7 @@
 // manual pages, completion scripts for shells, files of options, and messages about commands and options that do not exist, with the one that
 // was probably meant.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,10 +44,11 @@ std::vector<std::string> command_names(const CLI::App& program);
 const CLI::App* find_command(const CLI::App& program, std::string_view name);
 
 /// Lets the program read a file of options (TOML, one section per command) for this command, as its option --config. Keys before the first
-/// section, and those of the section of the command, belong to it; the sections of other commands are left alone. Throws InputError for a
-/// file that cannot be read; the parser throws it for a section that is no command, a key that is no option of its command, and one that
+/// section, and those of the section of the command, belong to it; the sections of other commands are left alone. text: of the file, where it
+/// has been read: nobody reads it again. Throws InputError for a file that cannot be read; the parser throws it for a section that is no command, a key that is no option of its command, and one that
 /// is given twice or has no value.
-void set_config_file(CLI::App& program, const CLI::App& command, const std::string& path);
+void set_config_file(CLI::App& program, const CLI::App& command, const std::string& path,
+                     const std::optional<std::string>& text = {});
 /// The options given, as a section that --config reads back. Throws InputError for a value that such a file cannot hold.
 std::string config_text(const CLI::App& command);
 

@@ -15,12 +15,7 @@
 namespace cg2d {
 
 void SolveRun::prepare() {
-  inspect();
   static_cast<void>(named_grid(options_, group_.size()));
-  begin_work();
-}
-
-void SolveRun::choose() {
   const auto& right_hand_side = options_.right_hand_side;
   auto& count = report_.right_hand_side_count;
   if (options_.right_hand_side_count) {
@@ -35,9 +30,12 @@ void SolveRun::choose() {
   }
   vector_count_ = kernels::vector_count_for(count);
   agree_on(group_, [&] { check_method(); });
+  begin_work();
+}
+
+void SolveRun::read() {
   if (options_.is_matrix_free()) return choose_matrix_free();
   read_matrix();
-  choose_parts();
 }
 
 /// Throws InputError for what does not go with several right-hand sides, or, with --reproducible, sums in an order of its own.

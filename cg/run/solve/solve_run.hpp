@@ -102,7 +102,7 @@ class SolveRun final : public Session, private StepObserver {
 
  private:
   void prepare() override;
-  void choose() override;
+  void read() override;
   std::unique_ptr<BlockProduct> make_product(const comm::BlockLayout& layout) override;
   MeasuredSolver make_solver() override;
   TraceRoom trace_room(int step_count) const override;

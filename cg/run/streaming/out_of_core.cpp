@@ -17,6 +17,7 @@ namespace cg2d {
 namespace {
 
 constexpr int64_t least_panel_bytes = int64_t{1} << 20;
+constexpr int64_t usual_panel_bytes = int64_t{16} << 20;  // of those that do not stay in memory
 /// While panels are made: the kernel's arrays, beside the strip, and then their image in the file, each with some room, in bytes of a panel.
 constexpr double making_per_panel = 1.15;
 
@@ -37,12 +38,6 @@ struct PanelMaker {
     stream.beside_bytes = environment.process_bytes + matrix.vector_bytes;
     stream.node_rank_count = environment.node_of(rank).rank_count;
     folder = folder_of_rank(context.options.features.out_of_core.folders, rank);
-    const auto path = storage_folder(folder);
-    for (const auto& known : context.report.profile.processor.storages) {
-      if (known.folder != path || known.rank_count != stream.node_rank_count) continue;
-      stream.tuning = {.most_panel_bytes = known.panel_bytes, .depth = known.depth, .is_tuned = true};
-      break;
-    }
     const auto rows = layout.rows_of(rank);
     const auto columns = layout.columns_of(rank);
     key = {.matrix_hash = matrix.hash,
@@ -66,10 +61,11 @@ struct PanelMaker {
   Strips strips_for(int64_t bytes) const {
     // Where all of them stay in memory, long ones are faster: what they read of p and add to q over columns is that of many windows of rows.
     constexpr int64_t resident_panels_per_memory = 8;
-    const auto wanted = will_stay(bytes)
-                            ? std::max(bytes / resident_panels_per_memory, least_panel_bytes)
-                            : std::clamp(most_buffer_bytes(bytes) / stream.tuning.depth, least_panel_bytes,
-                                         std::max(stream.tuning.most_panel_bytes, least_panel_bytes));
+    // More for buffers, and the rest of the memory has to keep less of the matrix.
+    const auto most_buffer_bytes = bytes * 3 / 16;
+    const auto wanted = will_stay(bytes) ? std::max(bytes / resident_panels_per_memory, least_panel_bytes)
+                                         : std::clamp(most_buffer_bytes / streamed_panels, least_panel_bytes,
+                                                      usual_panel_bytes);
     const auto panels_of = [&](int64_t rows) {
       return std::max(1.0, std::ceil(static_cast<double>(key.row_count) / static_cast<double>(rows)));
     };
@@ -185,8 +181,7 @@ struct PanelMaker {
 
   /// The panels' share, without what the program takes by and by.
   std::optional<StreamMemory> memory_of(int64_t panel_count, int64_t most_panel_bytes) const {
-    return stream_memory(panel_count, most_panel_bytes, memory_bytes - stream_program_bytes,
-                         stream.tuning.depth);
+    return stream_memory(panel_count, most_panel_bytes, memory_bytes - stream_program_bytes, streamed_panels);
   }
   std::optional<StreamMemory> memory_of(const PanelFile& file) const {
     return memory_of(std::ssize(file.panels), file.most_panel_bytes);
@@ -210,7 +205,7 @@ struct PanelMaker {
   std::string folder;
   MemoryRoom room;           // of all ranks of the node
   int64_t memory_bytes = 0;  // for this rank's matrix data
-  RankStream stream;         // its share and tuning
+  RankStream stream;         // its share
   PanelFileKey key;
   double expected_bytes = 0.0;  // of this rank's panels together
 };
@@ -227,7 +222,7 @@ StreamLimits limits_of(std::span<const RankStream> ranks) {
         (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
     const auto read_meanwhile = saturated(rank.storage_bytes_per_s * multiply_s);
     const auto resident = std::max<int64_t>(rank.file_bytes - read_meanwhile, 0);
-    const auto buffers = rank.tuning.depth * rank.most_panel_bytes;
+    const auto buffers = streamed_panels * rank.most_panel_bytes;
     const auto of_node = [&](int64_t panel_bytes) {
       return (rank.beside_bytes + std::min(panel_bytes, rank.file_bytes + rank.most_panel_bytes)) *
              rank.node_rank_count;
@@ -259,7 +254,7 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
   const auto panel_bytes = std::max(
       (mine.most_panel_bytes + panel_alignment - 1) / panel_alignment * panel_alignment, least_panel_bytes);
   const auto panel_count =
-      std::max<int64_t>(sample_bytes / mine.node_rank_count / panel_bytes, int64_t{2} * mine.tuning.depth);
+      std::max<int64_t>(sample_bytes / mine.node_rank_count / panel_bytes, int64_t{2} * streamed_panels);
   maker.check_room(strips);
   agree_on(group, [&] {
     place = std::make_unique<PanelFolder>(maker.folder, group.rank(), group.size());
@@ -269,7 +264,7 @@ StreamPlan StreamingFeature::plan(const StreamedMatrix& matrix, const comm::Bloc
   group.barrier();
   agree_on(group, [&] {
     mine.storage_bytes_per_s =
-        sample->rate(usual_panel_io(), {.panel_bytes = panel_bytes, .depth = mine.tuning.depth}, least_s);
+        sample->rate(usual_panel_io(), {.panel_bytes = panel_bytes, .depth = streamed_panels}, least_s);
   });
   sample.reset();
   place.reset();

@@ -1,13 +1,11 @@
 #pragma once
 
-// --out-of-core: the matrix stays on local storage, and is streamed. Where a rank's block is kept, and what is known of it there; and
-// `cg2d tune --out-of-core`.
+// --out-of-core: the matrix stays on local storage, and is streamed. Where a rank's block is kept, and what is known of it there.
 
 #include <algorithm>
 
-#include "cg/base/progress.hpp"
+#include "cg/matrix/matrix_source.hpp"
 #include "cg/panels/streamed_kernel.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 
@@ -24,15 +22,8 @@ std::vector<std::string> kernel_names_for(int vector_count, bool is_streamed);
 /// The one with the fewest bytes of those that can be streamed: reading takes longer than multiplying.
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count);
 
-/// How panels are cut, and read.
-struct StreamTuning {
-  int64_t most_panel_bytes = int64_t{16} << 20;
-  int depth = 8;          ///< panels under way, and the one that is multiplied
-  bool is_tuned = false;  ///< by `cg2d tune --out-of-core`
-};
-
-/// Bytes that a rank may use for buffers of panels: with more, the rest of its memory has to keep less of the matrix.
-constexpr int64_t most_buffer_bytes(int64_t memory_bytes) { return memory_bytes * 3 / 16; }
+/// Panels under way, and the one that is multiplied. No other number made products faster, and no other length of panels (README).
+inline constexpr int streamed_panels = 8;
 
 /// One rank's part. Trivially copyable: ranks send it as it is.
 struct RankStream {
@@ -47,7 +38,6 @@ struct RankStream {
   int64_t beside_bytes =
       0;  ///< memory of this rank beside its panels: vectors, and the process as it was before
   int node_rank_count = 1;  ///< ranks that share the memory of its node
-  StreamTuning tuning;
 };
 
 /// For the report; on rank 0.
@@ -93,17 +83,5 @@ struct StreamPlan {
   /// 0 where it is not known.
   double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
 };
-
-/// `cg2d tune --out-of-core`: from a measurement of storage to a table and a profile.
-struct StorageTuneOptions {
-  OutOfCoreOptions out_of_core;
-  int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
-  ProfileSource profile;           ///< where the result goes; unused: nowhere
-  ProgressMode progress = ProgressMode::on_a_terminal;
-};
-
-/// Measures the storage of the folders, prints, and keeps the result in the profile. Collective; the same code on every rank. Throws
-/// RunError (on every rank alike; with code 75 for a measurement that was disturbed), MpiError, std::bad_alloc.
-ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -97,45 +97,29 @@ std::string stream_lines(const OutOfCoreFacts& facts) {
   int64_t file_bytes = 0;
   double resident_bytes = 0.0;
   double bytes_per_s = 0.0;
-  double storage_bytes_per_s = 0.0;
-  double wait_share = 0.0;
-  double check_share = 0.0;
   for (const auto& rank : facts.ranks) {
-    storage_bytes_per_s += rank.storage_bytes_per_s;
     file_bytes += rank.file_bytes;
     resident_bytes += static_cast<double>(rank.memory.resident_count) * static_cast<double>(rank.file_bytes) /
                       static_cast<double>(std::max<int64_t>(rank.panel_count, 1));
     const auto& figures = rank.figures;
-    if (figures.product_s <= 0.0) continue;
-    bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;
-    wait_share = std::max(wait_share, figures.wait_s / figures.product_s);
-    check_share = std::max(check_share, figures.check_s / figures.product_s);
+    if (figures.product_s > 0.0) bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;
   }
   const bool was_there = std::ranges::all_of(facts.ranks, &RankStream::was_there);
-  const bool is_tuned = std::ranges::any_of(facts.ranks, &StreamTuning::is_tuned, &RankStream::tuning);
-  const auto reading = bytes_per_s > 0.0
-                           ? fmt::format(
-                                 "read at {:.3g} GB/s during products, which waited for {:.0f} % of "
-                                 "their time and computed checksums for {:.0f} %",
-                                 bytes_per_s / 1e9, 100.0 * wait_share, 100.0 * check_share)
-                           : std::string("products read nothing");
-  std::string text = fmt::format(" Streamed {} of matrix from {} ({}), {} of it stay in memory; {} ({}{})\n",
-                                 format_bytes(file_bytes), fmt::join(facts.folders, ", "),
-                                 was_there ? "files of an earlier run"
-                                           : fmt::format("made in {:.3g} s, of which writing took {:.3g} s",
-                                                         facts.write_s, facts.device_write_s),
-                                 format_bytes(saturated(resident_bytes)), reading, facts.reader,
-                                 is_tuned ? ", panels by the tuning profile" : "");
+  std::string text =
+      fmt::format(" Streamed {} of matrix from {} ({}), {} of it stay in memory; {} ({})\n",
+                  format_bytes(file_bytes), fmt::join(facts.folders, ", "),
+                  was_there ? "files of an earlier run"
+                            : fmt::format("made in {:.3g} s, of which writing took {:.3g} s", facts.write_s,
+                                          facts.device_write_s),
+                  format_bytes(saturated(resident_bytes)),
+                  bytes_per_s > 0.0 ? fmt::format("read at {:.3g} GB/s during products", bytes_per_s / 1e9)
+                                    : "products read nothing",
+                  facts.reader);
   const auto rank_count = facts.ranks.size();
   text += fmt::format(
       " Files   0-of-{}.panels{}, {}, in {} stay for the next run of this matrix; remove them when done\n",
       rank_count, rank_count > 1 ? fmt::format(" to {}-of-{}.panels", rank_count - 1, rank_count) : "",
       format_bytes(file_bytes), fmt::join(facts.folders, ", "));
-  if (storage_bytes_per_s <= 0.0) return text;
-  text += fmt::format(" Storage bandwidth, reading only: {:.3g} GB/s{}\n", storage_bytes_per_s / 1e9,
-                      bytes_per_s > 0.0 ? fmt::format("; products reached {:.0f} % of it",
-                                                      100.0 * bytes_per_s / storage_bytes_per_s)
-                                        : std::string());
   const auto limits = limits_of(facts.ranks);
   if (limits.in_core_bytes > 0)
     text += fmt::format(
