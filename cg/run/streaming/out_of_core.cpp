@@ -366,13 +366,12 @@ void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
   context_.report.is_streamed = true;
   stream_.figures = kernel_->figures();
-  context_.report.features.out_of_core = {
-      .folders = context_.options.features.out_of_core.folders,
-      .reader = std::string(usual_panel_io().name),
-      .memory_limit_bytes = context_.options.memory_limit_bytes,
-      .write_s = stream_.was_there ? 0.0 : generation_s_,
-      .device_write_s = device_write_s_,
-      .ranks = context_.group.gather_one(stream_)};
+  context_.report.features.out_of_core = {.folders = context_.options.features.out_of_core.folders,
+                                          .reader = std::string(usual_panel_io().name),
+                                          .memory_limit_bytes = context_.options.memory_limit_bytes,
+                                          .write_s = stream_.was_there ? 0.0 : generation_s_,
+                                          .device_write_s = device_write_s_,
+                                          .ranks = context_.group.gather_one(stream_)};
 }
 
 int64_t StreamingFeature::panel_bytes() const {
